@@ -128,8 +128,10 @@ def floor(name: str, path: str) -> Callable[[], int]:
     ).decode_lines
 
     def listed() -> int:
-        for found in os.listdir(log):
-            (log / found).stat()
+        folder = os.open(log, os.O_RDONLY | os.O_DIRECTORY)
+        for found in os.listdir(folder):
+            os.stat(found, dir_fd=folder)
+        os.close(folder)
         return 0
 
     def run() -> int:

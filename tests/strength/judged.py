@@ -10,6 +10,8 @@ _SAME_NUMBERS: Final = "whole numbers are 64 bits wide without being asked to, a
 _ORDER: Final = "bytes of UTF-8 are in the order of their characters, and no two paths are the same"
 _NEGATIVE: Final = "below zero either way, which is all that is asked of it"
 _VACUUM: Final = "a VACUUM ends after the version that it begins with, so in version 1 or later"
+_SHORTCUT: Final = "the longer way, which is always right, gives the same"
+_UNREADABLE: Final = "the version asked for is not among those that can be read, which are in a row"
 _UNSAID: Final = "parse_partition_value says what is wrong, and drops these words"
 
 JUDGED: Final[dict[tuple[str, ...], str]] = {
@@ -209,10 +211,6 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         'return "" if not parameters else str(parameters.get(name, ""))',
     ): "neither is a number nor the status that is asked for",
     (
-        "versions.retention.version_states.x__vacuums",
-        "case _: / pass",
-    ): "the same without saying so",
-    (
         "versions.retention.version_states.xǁVersionRisksǁ_taken",
         "taken[(taken < 0) & (removed < vacuum.before) & (gone_in <= vacuum.version)] = vacuum.version",
         "taken[(taken <= 0) & (removed < vacuum.before) & (gone_in <= vacuum.version)] = vacuum.version",
@@ -239,6 +237,135 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "versions.retention.version_states.x__before",
         "lacking, covered = np.full(stop - start, -1, np.int64), np.zeros(stop - start, bool)",
     ): "each place is written before it is read",
+    (
+        "log.last_checkpoint.x__unique",
+        'raise ValueError("duplicate keys")',
+        "raise ValueError(None)",
+    ): "whoever catches it does not look at its words",
+    (
+        "log.last_checkpoint.x_encode_last_checkpoint",
+        "written = json.loads(encode_json(value), parse_float=_Number, parse_int=_Number)",
+        "written = json.loads(encode_json(value), parse_float=_Number, parse_int=None)",
+    ): "a whole number is written in one way",
+    (
+        "log.last_checkpoint.x_encode_last_checkpoint",
+        "written = json.loads(encode_json(value), parse_float=_Number, parse_int=_Number)",
+        "written = json.loads(encode_json(value), parse_float=_Number, )",
+    ): "a whole number is written in one way",
+    (
+        "log.log_path.x_parse_log_name",
+        'if len(name) == 25 and name.endswith(".json") and (digits := name[:20]).isdecimal() and digits.isascii():',
+        'if len(name) == 25 and name.endswith("XX.jsonXX") and (digits := name[:20]).isdecimal() and digits.isascii():',
+    ): _SHORTCUT,
+    (
+        "log.log_path.x_parse_log_name",
+        'if len(name) == 25 and name.endswith(".json") and (digits := name[:20]).isdecimal() and digits.isascii():',
+        'if len(name) == 25 and name.endswith(".json") and (digits := name[:21]).isdecimal() and digits.isascii():',
+    ): _SHORTCUT,
+    (
+        "log.log_segment.x__names",
+        'named = ((each, each.path.rpartition("/")[2]) for each in store.list_from(LOG_FOLDER, start))',
+        'named = ((each, each.path.partition("/")[2]) for each in store.list_from(LOG_FOLDER, start))',
+    ): "the key of a file of the log has one slash",
+    (
+        "log.log_segment.x_arrange_log",
+        "case LogFileKind.STAGED_COMMIT: / continue",
+    ): "no other case takes it",
+    (
+        "log.log_segment.xǁLogListingǁ_compacted",
+        "def _compacted(self, start: int = 0) -> Iterator[int]:",
+        "def _compacted(self, start: int = 1) -> Iterator[int]:",
+    ): "a compaction ends after the version that it begins with, so with 1 or later",
+    (
+        "log.log_segment.xǁLogListingǁ_gap",
+        "cleaned = missing < next(iter(self.commits), missing + 1)",
+        "cleaned = missing < next(iter(self.commits), missing + 2)",
+    ): "above what is missing either way",
+    (
+        "log.log_segment.xǁLogListingǁ_gap",
+        "cleaned = missing < next(iter(self.commits), missing + 1)",
+        "cleaned = missing <= next(iter(self.commits), missing + 1)",
+    ): "what is missing is none of the commits",
+    (
+        "log.log_segment.xǁLogListingǁ_gap",
+        "if cleaned and readable and readable[0] > target:",
+        "if cleaned and readable and readable[0] >= target:",
+    ): _UNREADABLE,
+    (
+        "log.log_segment.xǁLogListingǁ_gap",
+        "if cleaned and readable and readable[0] > target:",
+        "if cleaned and readable and readable[1] > target:",
+    ): _UNREADABLE,
+    (
+        "log.log_segment.xǁLogListingǁ_not_found",
+        "nearest = latest if version > latest else earliest",
+        "nearest = latest if version >= latest else earliest",
+    ): "the latest version is found",
+    (
+        "log.log_segment.xǁLogListingǁearliest",
+        "bases += islice(self._compacted(lowest - 1), 1)",
+        "bases += islice(self._compacted(lowest - 1), None)",
+    ): "they ascend: the first is the lowest",
+    (
+        "log.log_segment.xǁLogListingǁearliest",
+        "bases += islice(self._compacted(lowest - 1), 1)",
+        "bases += islice(self._compacted(lowest - 1), 2)",
+    ): "they ascend: the first is the lowest",
+    (
+        "log.log_segment.xǁLogListingǁfirst_recorded",
+        "if oldest + len(self.commits) == version:",
+        "if oldest - len(self.commits) == version:",
+    ): _SHORTCUT,
+    (
+        "protocol.file_paths.x_canonical_key",
+        'return decode_path(path) if "%" in path or ":" in path else path',
+        'return decode_path(path) if ("%" in path or ":" in path) or True else path',
+    ): _SHORTCUT,
+    (
+        "protocol.file_paths.x_is_absolute_location",
+        'scheme = _SCHEME.match(location) if ":/" in location else None',
+        'scheme = _SCHEME.match(location) if (":/" in location) or True else None',
+    ): _SHORTCUT,
+    (
+        "maintenance.vacuum.x__needed",
+        "carried = log.on_segment(history.latest, lambda segment: carry_actions(log.store, segment))",
+        "carried = log.on_segment(None, lambda segment: carry_actions(log.store, segment))",
+    ): "the history is of the latest version",
+    (
+        "maintenance.vacuum.x__with_changes",
+        "return [commits[each.version] for each in history.commits if each.change_files and each.version in commits]",
+        "return [commits[each.version] for each in history.commits if each.change_files or each.version in commits]",
+    ): "a commit without change files names none, and a recorded one is in the log",
+    (
+        "maintenance.vacuum.x_plan_vacuum",
+        "effects = _effects(log, history, listing, found) if found.files.num_rows else _NOTHING",
+        "effects = _effects(log, history, listing, found) if (found.files.num_rows) or True else _NOTHING",
+    ): "the effects of deleting nothing are none",
+    (
+        "versions.retention.expiry.x_readable_spans",
+        "start = np.clip(life.added.astype(np.int64) - life.readable_from, 0, count)",
+        "start = np.clip(life.added.astype(np.int64) - life.readable_from, 0, None)",
+    ): "no file is added after the last version",
+    (
+        "versions.retention.expiry.x_readable_spans",
+        "stop = np.clip(life.removed.astype(np.int64) - life.readable_from, 0, count)",
+        "stop = np.clip(life.removed.astype(np.int64) - life.readable_from, None, count)",
+    ): "a file that was removed before lives in no readable version either way",
+    (
+        "versions.retention.version_states.x__before",
+        "missing = -1 if start == 0 else start - 1",
+        "missing = -1 if (start == 0) and False else start - 1",
+    ): "one before 0 is -1",
+    (
+        "versions.retention.version_states.x__before",
+        "for version in range(start, stop if compacted else max(listed, default=start - 1) + 1):",
+        "for version in range(start, stop if (compacted) or True else max(listed, default=start - 1) + 1):",
+    ): _SHORTCUT,
+    (
+        "versions.retention.version_states.x__before",
+        "for version in range(start, stop if compacted else max(listed, default=start - 1) + 1):",
+        "for version in range(start, stop if compacted else max(listed, default=start - 2) + 1):",
+    ): "a range of no version",
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

@@ -105,7 +105,7 @@ PARTS: Final[dict[str, Part]] = {
         (
             *("tests/core/versions/test_retention.py", "tests/core/versions/test_version_states.py"),
             *("tests/core/versions/test_horizon.py", "tests/core/versions/test_horizon_facts.py"),
-            "tests/core/versions/test_states_of_old_versions.py",
+            *("tests/core/versions/test_states_of_old_versions.py", "tests/core/versions/test_expiry_facts.py"),
         ),
     ),
     "skipping": Part(
@@ -150,7 +150,7 @@ _CONFIGURATION: Final = """
 source_paths = ["explorer"]
 only_mutate = {modules}
 also_copy = {copied}
-pytest_add_cli_args = ["-p", "no:randomly", "-p", "no:cacheprovider", "--timeout=300"]
+pytest_add_cli_args = ["-p", "tests.strength.deeper", "-p", "no:randomly", "-p", "no:cacheprovider", "--timeout=300"]
 pytest_add_cli_args_test_selection = {tests}
 process_isolation = "forkserver"
 timeout_constant = 4

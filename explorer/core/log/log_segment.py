@@ -161,17 +161,16 @@ class LogListing(msgspec.Struct, frozen=True):
         )
 
     def _gap(self, target: int, missing: int) -> VersionGap | VersionNotFound:
-        later = [c for c in self.checkpoints if c.version > target]
         cleaned = missing < next(iter(self.commits), missing + 1)
         readable = self._readable_range()
         span = f"Versions {readable[0]} to {readable[1]} can be read." if readable else "No version can be read."
-        if cleaned and (later or (readable and readable[0] > target)):
+        if cleaned and readable and readable[0] > target:
             raise VersionNotFound(
                 f"Version {target} can no longer be rebuilt: log clean-up removed its part of the log. {span}",
                 version=target,
-                earliest=readable[0] if readable else None,
-                latest=readable[1] if readable else None,
-                nearest=readable[0] if readable else None,
+                earliest=readable[0],
+                latest=readable[1],
+                nearest=readable[0],
             )
         what = (
             f"The log is truncated: it starts after version {missing} and no checkpoint covers earlier versions"
@@ -196,8 +195,7 @@ class LogListing(msgspec.Struct, frozen=True):
             last += 1
         while first in self.commits and first - 1 in self.commits:
             first -= 1
-        lower = min((base for base in bases if first - 1 <= base <= last), default=max(bases))
-        return lower, last
+        return min(base for base in bases if first - 1 <= base <= last), last
 
 
 def list_newer(store: LogStore, known: LogListing) -> LogListing | None:

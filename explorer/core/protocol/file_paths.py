@@ -81,7 +81,7 @@ def decode_path(path: str) -> str:
 def canonical_key(path: str) -> str:
     """The key under which two spellings of one file meet in reconciliation: the decoded location."""
     # Every file action passes here, so the look at the path is not a call of `needs_decoding`.
-    return decode_path(path) if "%" in path or ":" in path or path.startswith("/") else path
+    return decode_path(path) if "%" in path or ":" in path else path
 
 
 def encode_path(location: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,7 +16,9 @@ from explorer.core.log.log_path import LogFileKind, LogPath, commit_name, parse_
 from explorer.core.log.log_segment import LogListing, arrange_log, list_log, list_newer
 from explorer.core.protocol.file_paths import canonical_key, decode_path, needs_decoding
 from explorer.core.protocol.log_store import LogStore
+from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
+from tests.support.faulty_store import FaultyStore
 from tests.support.small_logs import new_store
 
 UUID = "0123abcd-0123-4567-89ab-0123456789ab"
@@ -114,9 +118,21 @@ def test_a_hint_says_where_a_listing_may_begin() -> None:
     hinted = list_log(store, use_hint=True)
     assert ([*hinted.commits], hinted.is_whole) == ([2, 3], False)
     assert list_log(store) == whole
-    for hint in at_least_one((b"no hint", encode_last_checkpoint(LastCheckpoint(3, 5)))):
+    for hint, listings in at_least_one(((b"no hint", 1), (encode_last_checkpoint(LastCheckpoint(3, 5)), 2))):
         store.put("_delta_log/_last_checkpoint", hint)
-        assert list_log(store, use_hint=True) == whole
+        asked = FaultyStore(store)
+        assert list_log(asked, use_hint=True) == whole
+        assert asked.requests == ["read _delta_log/_last_checkpoint", *["list _delta_log"] * listings]
+
+
+def test_a_file_of_a_folder_is_listed_with_its_size_and_times(tmp_path: Path) -> None:
+    (tmp_path / "_delta_log").mkdir()
+    file = tmp_path / commit_name(0)
+    file.write_bytes(b"{}  ")
+    os.utime(file, ns=(5, 1_700_000_000_123_456_789))
+    changed = file.stat().st_ctime_ns
+    (path,) = list_log(open_store(tmp_path)).commits.values()
+    assert path == LogPath(file.name, LogFileKind.COMMIT, 0, size=4, modified=1_700_000_000_123, etag=changed)
 
 
 def test_a_checkpoint_of_the_first_version_is_a_beginning_too() -> None:
@@ -150,6 +166,25 @@ def test_the_longest_compaction_that_fits_stands_in_for_commits_that_are_gone() 
         alone.segment(2)
 
 
+def test_a_compaction_ends_with_the_commit_that_is_gone_or_with_the_newest_version() -> None:
+    behind = _compacted(0, 1, 2, 4, ranges=[(2, 3)])
+    assert [path.name for path in behind.segment(4).commits] == [
+        *_names(0, 1),
+        f"{2:020d}.{3:020d}.compacted.json",
+        *_names(4),
+    ]
+    newest = _compacted(0, 1, 3, ranges=[(2, 3)])
+    assert (newest.first_recorded(), newest.earliest()) == (3, 3)
+
+
+def test_a_compaction_after_a_checkpoint_makes_the_version_that_it_ends_with() -> None:
+    names = [*_names(4, 5), f"{1:020d}.checkpoint.parquet", f"{2:020d}.{3:020d}.compacted.json"]
+    assert list_log(_store(names)).earliest() == 3
+    # A commit is missing between what the compaction makes and the record.
+    names = [*_names(4, 5), *(f"{version:020d}.checkpoint.parquet" for version in (0, 4))]
+    assert list_log(_store([*names, f"{1:020d}.{2:020d}.compacted.json"])).earliest() == 4
+
+
 def test_commits_alone_are_chosen_where_no_checkpoint_is_to_be_used() -> None:
     listing = list_log(_store([*_names(0, 1, 2), f"{1:020d}.checkpoint.parquet"]))
     assert [path.name for path in listing.segment(2).commits] == _names(2)
@@ -166,7 +201,10 @@ def test_a_log_of_which_nothing_can_be_rebuilt_says_what_its_newest_version_lack
 
 @pytest.mark.parametrize(
     ("commits", "checkpoints", "recorded", "earliest"),
-    [([0, 1, 2], [], 0, 0), ([2, 3], [1], 2, 1), ([2, 3], [2], 2, 2), ([0, 2, 3], [0, 1, 2], 2, 1), ([], [4], 5, 4)],
+    [
+        *(([0, 1, 2], [], 0, 0), ([2, 3], [1], 2, 1), ([2, 3], [2], 2, 2), ([0, 2, 3], [0, 1, 2], 2, 1)),
+        *(([], [4], 5, 4), ([0, 2, 3, 4], [1], 2, 1)),
+    ],
 )
 def test_the_record_begins_after_the_last_gap(
     commits: list[int], checkpoints: list[int], recorded: int, earliest: int

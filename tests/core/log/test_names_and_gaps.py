@@ -94,6 +94,13 @@ def test_a_hint_may_describe_a_checkpoint_of_the_second_version() -> None:
     assert written == {"version": 5, "v2Checkpoint": described, "checksum": _md5(text)}
 
 
+def test_the_checksum_is_of_numbers_as_they_are_written_in_the_order_of_paths() -> None:
+    written = encode_last_checkpoint(LastCheckpoint(5), {"far": 1e22, "n": list(range(11))})
+    assert b'"far":1e22,' in written
+    places = ",".join(f'"v2Checkpoint"+"n"+{place}={place}' for place in (0, 1, 10, *range(2, 10)))
+    assert json.loads(written)["checksum"] == _md5(f'"v2Checkpoint"+"far"=1e22,{places},"version"=5')
+
+
 def test_the_canonical_text_of_a_lone_value_has_no_path() -> None:
     assert (canonical_form("x"), canonical_form(None), canonical_form([])) == ('="x"', "=null", "")
 
@@ -127,6 +134,9 @@ def test_a_version_that_never_was_is_told_with_the_nearest(version: int, nearest
         pytest.param([0, 1, 2, 4, 5, 6], [1, 5], (4, 3), (5, 6), "The commit of version 3 is missing from", id="later"),
         pytest.param([1, 2], [], (2, 0), None, "starts after version 0 and no checkpoint covers", id="truncated"),
         pytest.param([3, 4, 6], [3], (6, 5), (3, 4), "The commit of version 5 is missing from", id="behind"),
+        pytest.param(
+            [2, 3, 4, 5, 7], [0, 2, 5], (7, 6), (2, 5), "The commit of version 6 is missing from", id="not before a gap"
+        ),
     ],
 )
 def test_a_gap_is_told_with_what_is_missing_and_what_can_be_read(

@@ -14,10 +14,12 @@ import pytest
 import explorer
 from explorer.core.errors import InvalidIntent, NotAllowed
 from explorer.core.log.log_path import checkpoint_name, commit_name
+from explorer.core.maintenance.vacuum import plan_vacuum
 from explorer.core.protocol.actions import Action, AddCDCFile, DeletionVectorDescriptor, Metadata, Protocol, Remove
 from explorer.core.protocol.deletion_vectors import location, z85_encode
-from explorer.core.transaction.commit_plan import CommitPlan
+from explorer.core.transaction.commit_plan import CommitPlan, Consequences
 from explorer.storage import open_store
+from tests.support.at_least_one import at_least_one
 from tests.support.checkpoint_shapes import write_checkpoint
 from tests.support.faulty_store import FaultyStore
 from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, new_store, write
@@ -102,7 +104,10 @@ def test_a_file_goes_once_nothing_has_needed_it_for_the_retention(made: Made) ->
         ("old", "delete", 4, "not needed since version 1"),
         ("untimed", "delete", 4, "not needed since version 1"),
     ]
-    assert statuses(plan)["retention"] == statuses(plan)["live-files"] == "pass"
+    assert statuses(plan) == {
+        **dict.fromkeys(("protocol-allows-writer", "retention", "live-files"), "pass"),
+        "time-travel": "warn",
+    }
     assert left(table) == set(files)
     assert table.commit(plan).plan.files == plan.files
     assert left(table) == {"live", "young", "being-written"}
@@ -206,6 +211,7 @@ def test_a_writer_that_does_not_know_all_features_deletes_nothing(made: Made, al
     assert table.snapshot().num_files == 1
     plan = table.plan(VACUUM)
     assert (statuses(plan), plan.files) == ({"protocol-allows-writer": "fail"}, ())
+    assert plan.consequences == Consequences(undo="Nothing is done.")
     assert table.commit(plan).outcome == "rejected"
     assert left(table) == {"live", "unused"}
 
@@ -356,6 +362,41 @@ def test_a_file_that_is_named_again_while_others_are_deleted_stays(made: Made) -
     other = explorer.Table(store)
     assert len(other.commit(other.plan(VACUUM)).plan.files) == 1_000
     assert left(table) == {"a", names[-1]}
+
+
+def test_a_commit_while_files_are_deleted_that_names_none_of_them_keeps_none(made: Made) -> None:
+    names = [f"f{number:04}" for number in range(1_001)]
+    table = made([(PROTOCOL, METADATA, *map(add, ["a", *names])), [gone(name, 9) for name in names]], ["a", *names])
+
+    def between(number: int) -> None:
+        if store.requests[number] == "delete 1000":
+            write(store.inner, {2: (add("a"),)})
+
+    store = FaultyStore(table.store, between=between)
+    other = explorer.Table(store)
+    assert len(other.commit(other.plan(VACUUM)).plan.files) == 1_001
+    assert left(table) == {"a"}
+
+
+def test_changes_of_a_commit_at_the_cut_off_stay(made: Made) -> None:
+    metadata = msgspec.structs.replace(METADATA, configuration={"delta.enableChangeDataFeed": "true"})
+    change = AddCDCFile(path="_change_data/x", partition_values={}, size=4)
+    table = made([(PROTOCOL, metadata), (change,)], ["_change_data/x"])
+    cutoff = datetime(2026, 3, 2, tzinfo=UTC)
+    for moment, planned in at_least_one(((cutoff.timestamp() - 0.001, ["_change_data/x"]), (cutoff.timestamp(), []))):
+        os.utime(root_of(table) / commit_name(1), (moment, moment))
+        place(root_of(table), "_change_data/x", 300)
+        found = plan_vacuum(explorer.open_table(root_of(table)), datetime(2026, 4, 2, tzinfo=UTC), cutoff)
+        assert [file.path for file in found.files] == planned
+
+
+@pytest.mark.parametrize("formats", ["", "iceberg"])
+def test_the_metadata_of_iceberg_stays_where_it_is_written(made: Made, formats: str) -> None:
+    configuration = {"delta.universalFormat.enabledFormats": formats} if formats else {}
+    metadata = msgspec.structs.replace(METADATA, configuration=configuration)
+    table = made([(PROTOCOL, metadata, add("a"))], ["a", "metadata/v1.metadata.json"])
+    plan = table.plan(VACUUM)
+    assert [file.path for file in plan.files] == ([] if formats else ["metadata/v1.metadata.json"])
 
 
 def test_it_is_refused_on_a_table_opened_for_reading() -> None:

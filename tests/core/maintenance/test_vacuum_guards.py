@@ -71,6 +71,7 @@ def test_a_plan_that_takes_no_version_says_so(tmp_path: Path) -> None:
     assert guards["time-travel"] == GuardResult(
         "time-travel", "pass", {"detail": "Every version that can be read now can be read afterwards."}
     )
+    assert guards["live-files"].evidence["detail"] == "All 2 live files exist."
     assert consequences.time_travel == "No version is lost."
 
 

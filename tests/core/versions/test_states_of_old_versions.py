@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 import explorer
@@ -85,6 +86,51 @@ def test_a_compaction_stands_in_for_commits_that_are_gone() -> None:
     assert lacking == [-1, 1, -1, -1, -1, 5, 5, -1, -1]
 
 
+def test_a_compaction_from_the_beginning_leaves_what_it_ends_with_and_nothing_after_it() -> None:
+    table = _cleaned(6, [], [5])
+    write_compaction(table.store, list_log(table.store), 0, 2)
+    for version in (0, 1, 2, 3, 4):
+        table.store.delete(commit_name(version))
+    states, lacking = _told(_states(explorer.Table(table.store)))
+    assert states == [GONE, GONE, LEFT, GONE, GONE, READ, READ]
+    assert lacking == [0, 0, -1, 0, 0, -1, -1]
+
+
+def test_versions_before_a_checkpoint_alone_lack_the_first_commit() -> None:
+    states, lacking = _told(_states(_cleaned(4, [0, 1, 2, 3], [3])))
+    assert (states, lacking) == ([GONE] * 3 + [READ] * 2, [0, 0, 0, -1, -1])
+
+
+@pytest.mark.parametrize("readable_from", [1_000_000, 1_000_001])
+def test_a_million_old_versions_have_a_row_and_no_more(readable_from: int) -> None:
+    store = small_logs.new_store()
+    created = [small_logs.PROTOCOL, small_logs.METADATA]
+    write_checkpoint(store, readable_from, [*created, small_logs.add("a")], "classic")
+    small_logs.write(store, {readable_from + 1: [small_logs.add("b")]})
+    found = _states(explorer.Table(store))
+    start = readable_from - 1_000_000
+    assert (found.first, found.readable_from, len(found.lacking)) == (start, readable_from, 1_000_002)
+    # Of a version in the middle the commit before the first row is missing, if there is one.
+    assert set(found.lacking[:-2].tolist()) == {max(start - 1, 0)}
+    assert found.lacking[-2:].tolist() == [-1, -1]
+    assert found.lost_at(start - 1) is None
+
+
+def test_what_was_never_asked_of_a_row_before_the_first_is_not_told() -> None:
+    """Rows begin with version 5, which can be lost at 7, and 6 at 9."""
+    made = VersionStates(
+        first=5,
+        readable_from=5,
+        codes=np.zeros(2, np.int8),
+        since=np.array([7, 9]),
+        by_data=np.ones(2, bool),
+        vacuums=np.full(2, -1),
+        lacking=np.full(2, -1),
+        checked=False,
+    )
+    assert [made.lost_at(version) for version in (3, 4, 5, 6)] == [None, None, 7, 9]
+
+
 def test_only_so_many_old_versions_have_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(version_states, "_MOST_GONE", 2)
     found = _states(_cleaned(6, [0, 1, 2], [5]))
@@ -122,6 +168,14 @@ def test_a_vacuum_took_what_was_removed_before_its_start_less_its_retention(begu
     """The time is that of the writer, not that of a file which may be a copy."""
     commits = [_replaced(100 * DAY), *_vacuum(10 * DAY, timestamp=begun)]
     assert _taken(*commits) == [-1, taken, -1, -1, -1]
+
+
+def test_what_a_vacuum_took_can_not_be_lost_again_and_a_look_at_the_files_goes_before_its_record() -> None:
+    table = written(loaded("0.parquet"), _replaced(100 * DAY), *_vacuum(10 * DAY, timestamp=ago(DAY)))
+    told, looked = _states(table), _states(table, missing=frozenset())
+    assert (told.state(1), told.lost_at(1), told.vacuums.tolist()) == ("data gone", None, [-1, 4, -1, -1, -1])
+    assert (looked.state(1), looked.vacuums.tolist()) == ("at risk", [-1] * 5)
+    assert looked.lost_at(1) == ago(100 * DAY) + 7 * DAY
 
 
 def test_a_vacuum_without_a_time_of_its_writer_has_that_of_its_file() -> None:

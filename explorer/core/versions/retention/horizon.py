@@ -159,9 +159,7 @@ class Horizon(msgspec.Struct, frozen=True, dict=True):
     def _dates(self, retention: int) -> pa.Table:
         versions, feed = self.versions, self.feed
         places = np.searchsorted(feed.versions, versions.versions)
-        inside = np.minimum(places, max(len(feed.versions) - 1, 0))
-        on = np.isin(versions.versions, feed.versions)
-        where = known_int64s(inside, on)
+        where = known_int64s(places, np.isin(versions.versions, feed.versions))
         return pa.table(
             {
                 "version": known_int64s(versions.versions, np.ones(len(versions.versions), bool)),

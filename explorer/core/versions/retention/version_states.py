@@ -168,8 +168,8 @@ class VersionRisks:
         lacking, covered = _before(self.listing, start, self.life.readable_from)
         count = len(self.data.since)
         since = np.minimum(self.data.since, self.log.since)
-        by_data = self.data.since <= self.log.since
         # A tombstone expires after its last millisecond, a checkpoint may be the cut-off at its midnight.
+        by_data = self.data.since < self.log.since
         risky = (since != FOREVER) & (now > since - ~by_data)
         vacuums = np.full(count, -1) if lost is not None else self._taken()
         gone = vacuums >= 0 if lost is None else lost.count > 0
@@ -190,7 +190,7 @@ class VersionRisks:
     def _taken(self) -> Int64s:
         """For each readable version the first recorded VACUUM that took one of its files, or -1."""
         taken = np.full(len(self.data.since), -1)
-        removed = np.where(self.data.since == FOREVER, FOREVER, self.data.since - self.terms.files)
+        removed = self.data.since - self.terms.files
         gone_in = np.full(len(taken), FOREVER)
         known = self.data.first >= 0
         gone_in[known] = self.life.removed[self.data.first[known]]
@@ -233,21 +233,18 @@ def _vacuums(history: History) -> Iterator[RecordedVacuum]:
     """Yield what ``VACUUM START`` and ``VACUUM END`` say; a VACUUM without an end may have deleted nothing."""
     begun: int | None = None
     for record in history.commits:
-        match record.info and record.info.operation:
-            case "VACUUM START":
-                # Tombstones are in the writer's time, which a copy of the commit file has lost.
-                written = None if record.time_in_commit or record.info is None else record.info.timestamp
-                begun = _cut_off(record.timestamp if written is None else written, record.info)
-            case "VACUUM END":
-                completed = _parameter(record.info, "status") == "COMPLETED"
-                if begun is not None and completed:
-                    yield RecordedVacuum(record.version, begun)
-                begun = None
-            case _:
-                pass
+        info = record.info
+        if info is not None and info.operation == "VACUUM START":
+            # Tombstones are in the writer's time, which a copy of the commit file has lost.
+            written = None if record.time_in_commit else info.timestamp
+            begun = _cut_off(record.timestamp if written is None else written, info)
+        elif info is not None and info.operation == "VACUUM END":
+            if begun is not None and _parameter(info, "status") == "COMPLETED":
+                yield RecordedVacuum(record.version, begun)
+            begun = None
 
 
-def _cut_off(timestamp: int, info: CommitInfo | None) -> int | None:
+def _cut_off(timestamp: int, info: CommitInfo) -> int | None:
     for name in ("specifiedRetentionMillis", "defaultRetentionMillis"):
         text = _parameter(info, name)
         if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS:
@@ -255,6 +252,6 @@ def _cut_off(timestamp: int, info: CommitInfo | None) -> int | None:
     return None
 
 
-def _parameter(info: CommitInfo | None, name: str) -> str:
-    parameters = None if info is None else info.operation_parameters
+def _parameter(info: CommitInfo, name: str) -> str:
+    parameters = info.operation_parameters
     return "" if not parameters else str(parameters.get(name, ""))
