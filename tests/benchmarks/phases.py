@@ -28,8 +28,7 @@ _REST: Final = "all else"
 _CLOCKS: Final = (
     ("storage.local", "LocalLogStore", "list_from", "list the log"),
     ("storage.local", "LocalLogStore", "read_many", "read the commits"),
-    ("core.log.commit", "", "_line_breaks", "find the line breaks"),
-    ("core.log.commit", "", "_decoded", "decode the JSON"),
+    ("core.log.commit", "", "_plain_lines", "decode the JSON"),
     ("core.protocol.arrow.row_groups", "RowGroups", "__init__", "read the checkpoint's footer"),
     ("core.protocol.arrow.row_groups", "RowGroups", "read", "read the checkpoint's columns"),
     ("core.protocol.arrow.row_groups", "RowGroups", "present", "find the checkpoint's small actions"),

@@ -84,7 +84,7 @@ PARTS: Final[dict[str, Part]] = {
         (
             *("tests/conformance/test_commits.py", "tests/conformance/test_protocol_and_metadata.py"),
             *("tests/core/log/test_small_actions.py", "tests/core/log/test_bad_input.py"),
-            *("tests/core/log/test_decoded_commits.py", "tests/core/log/test_line_breaks.py"),
+            *("tests/core/log/test_decoded_commits.py", "tests/core/log/test_commits_together.py"),
             *("tests/core/log/test_commit_parts.py", "tests/core/log/test_states_alike.py"),
             *("tests/core/log/test_checksum_writer.py", "tests/core/log/test_verify.py"),
         ),
@@ -110,7 +110,10 @@ PARTS: Final[dict[str, Part]] = {
     ),
     "skipping": Part(
         ("protocol/sql/predicates", "protocol/statistics/skipping_truth", "protocol/statistics/data_skipping"),
-        ("tests/core/protocol/test_skipping.py", "tests/core/protocol/test_expressions.py"),
+        (
+            *("tests/core/protocol/test_skipping.py", "tests/core/protocol/test_expressions.py"),
+            *("tests/properties/test_skipping.py", "tests/conformance/test_collations.py"),
+        ),
     ),
     "vacuum": Part(
         ("maintenance/vacuum",),

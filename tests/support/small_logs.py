@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import explorer
-from explorer.core.log.log_path import commit_name
+from explorer.core.log.commit import SmallActions, decode_small_actions
+from explorer.core.log.log_path import LogFileKind, LogPath, commit_name
 from explorer.core.protocol.actions import (
     Action,
     Add,
@@ -108,6 +109,12 @@ def vector(name: str, cardinality: int = 1) -> DeletionVectorDescriptor:
 def commit_info(operation: str | None = None, **more: Any) -> CommitInfo:
     """What a commit says of itself."""
     return CommitInfo(**{"timestamp": LONG_AGO, "operation": operation, **more})
+
+
+def decode_small(data: bytes, version: int, path: str) -> SmallActions:
+    """The small actions of one commit file; the path is its key."""
+    (found,) = decode_small_actions([(LogPath(path.removeprefix("_delta_log/"), LogFileKind.COMMIT, version), data)])
+    return found
 
 
 def lines(actions: Iterable[Line]) -> bytes:

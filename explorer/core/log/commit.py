@@ -7,13 +7,15 @@ skipped (PROTO-003). Partition values, statistics and tags stay undecoded until 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
 
-from explorer.core.errors import LimitExceeded, MalformedAction
+from explorer.core.errors import MalformedAction
+from explorer.core.log.log_path import LogPath
 from explorer.core.protocol.actions import (
     AddCDCFile,
     CommitInfo,
@@ -28,23 +30,26 @@ from explorer.core.protocol.raw_actions import CommitLine, SmallLine
 
 __all__ = [
     "Commit",
-    "LineBreaks",
+    "CommitFile",
     "SmallActions",
     "decode_commit",
     "decode_commit_parts",
+    "decode_commits",
     "decode_small_actions",
-    "line_breaks",
     "parse_commit_info",
 ]
 
 _LARGEST_FILE = 1 << 50
 _OPENING, _CLOSING, _NEWLINE = b"{}\n"
-_FIRST_OF_MANY = 1 << 7
-_LOOKED_AT_ONCE = 1 << 17  # bytes that a processor keeps at hand
+_TOGETHER = 1 << 18  # bytes that a processor keeps at hand
 # Larger files are decoded in parts of at least as many bytes: a million lines at once take a hundred times as much.
 _PART = 1 << 21
 _LineT = TypeVar("_LineT", bound=SmallLine)
 _SmallT = TypeVar("_SmallT", Protocol, Metadata, SetTransaction, DomainMetadata, AddCDCFile)
+_Part: TypeAlias = tuple[list[_LineT], Sequence[int]]
+
+CommitFile: TypeAlias = tuple[LogPath, bytes]
+"""The name of a commit file, and its bytes."""
 
 
 class _Sized(msgspec.Struct, frozen=True, gc=False):
@@ -58,18 +63,6 @@ _NOTHING = SmallLine()
 _COMMIT_INFO = msgspec.json.Decoder(CommitInfo, float_hook=exact_number)
 
 
-class LineBreaks(NamedTuple):
-    """What the bytes of a commit file say of its lines before they are decoded.
-
-    Attributes:
-        documents: How many it holds if each of its lines is one; -1 where line breaks leave that open.
-        is_ascii: True if all bytes are known to be ASCII.
-    """
-
-    documents: int
-    is_ascii: bool
-
-
 class SmallActions(msgspec.Struct, frozen=True):
     """The actions of one version other than of files, in line order.
 
@@ -77,7 +70,7 @@ class SmallActions(msgspec.Struct, frozen=True):
         version: The version.
         path: Key of the file.
         lines: One record for each line that holds such an action.
-        numbers: Numbers of these lines in the file, from 1; None where they have no gap.
+        numbers: Numbers of these lines in the file, from 1; None where they are the first ones.
     """
 
     version: int
@@ -150,146 +143,158 @@ class Commit(SmallActions, frozen=True):
     version: int
     path: str
     lines: list[CommitLine]
-    numbers: list[int] | None = None
+    numbers: Sequence[int] | None = None
 
     def two_actions(self, place: int) -> MalformedAction:
         """The error for a line that both adds and removes a file (LOG-008)."""
         return _malformed(self.version, self.path, self.line_number(place), "it holds both an add and a remove")
 
 
-def decode_commit(data: bytes, version: int, path: str, breaks: LineBreaks | None = None) -> Commit:
+def decode_commit(data: bytes, version: int, path: str) -> Commit:
     """Decode a commit file.
 
     Args:
         data: The file's bytes.
         version: The version it commits.
         path: The file's key, for errors.
-        breaks: What `line_breaks` found in it; None looks now.
 
     Raises:
         MalformedAction: A line is not JSON, not an object, or a known action has a field of a wrong type.
         LimitExceeded: A line is too long.
     """
-    if len(data) <= _PART:
-        return Commit(version, path, *_decoded(_LINES, data, version, path, breaks))
-    return Commit(version, path, *_joined(_parts(_LINES, data, version, path, breaks)))
+    return Commit(version, path, *_joined(_parts(_LINES, data, version, path)))
 
 
-def decode_commit_parts(data: bytes, version: int, path: str, breaks: LineBreaks | None = None) -> Iterator[Commit]:
-    """Decode a commit file in parts, each of some thousand lines: of a large one only a part is in memory as lines.
+def decode_commits(files: Iterable[CommitFile]) -> Iterator[Commit]:
+    """Decode many commit files, in their order; errors are those of `decode_commit`."""
+    return (Commit(path.version, path.path, *_joined(parts)) for path, parts in _files(_LINES, files))
 
-    Arguments and errors are those of `decode_commit`; who gets an error has to let go of the parts before.
+
+def decode_commit_parts(files: Iterable[CommitFile]) -> Iterator[tuple[LogPath, Iterator[Commit]]]:
+    """Decode many commit files, each in parts of some thousand lines: of a large one only a part is in memory as lines.
+
+    Errors are those of `decode_commit`; who gets one has to let go of the parts before.
     """
-    return (Commit(version, path, *part) for part in _parts(_LINES, data, version, path, breaks))
+    for path, parts in _files(_LINES, files):
+        yield path, (Commit(path.version, path.path, *part) for part in parts)
 
 
-def decode_small_actions(data: bytes, version: int, path: str, breaks: LineBreaks | None = None) -> SmallActions:
-    """Decode the actions of a commit file other than of files, in a third of the time.
+def decode_small_actions(files: Iterable[CommitFile]) -> Iterator[SmallActions]:
+    """Decode the actions of many commit files other than of files, in a third of the time.
 
-    Of the file actions it is checked that they are JSON, and no more. Arguments and errors are those of
-    `decode_commit`.
+    Of the file actions it is checked that they are JSON, and no more. Errors are those of `decode_commit`.
     """
-    found, of_lines = list[SmallLine](), list[int]()
-    for lines, numbers in _parts(_SMALL_LINES, data, version, path, breaks):
-        places = [place for place, line in enumerate(lines) if line != _NOTHING]
-        found += [lines[place] for place in places]
-        of_lines += [place + 1 if numbers is None else numbers[place] for place in places]
-    return SmallActions(version, path, found, of_lines)
+    for path, parts in _files(_SMALL_LINES, files):
+        found, of_lines = list[SmallLine](), list[int]()
+        for lines, numbers in parts:
+            places = [place for place, line in enumerate(lines) if line != _NOTHING]
+            found += [lines[place] for place in places]
+            of_lines += [numbers[place] for place in places]
+        yield SmallActions(path.version, path.path, found, of_lines)
 
 
-def line_breaks(contents: Sequence[bytes]) -> list[LineBreaks]:
-    """Look at the bytes of commit files, many at once; those that are decoded in parts are looked at then.
-
-    A line break between two braces and without a comma ends a document. If all line breaks of a file are such, each
-    line has at least one document; with as many documents as lines, each line has exactly one.
-    """
-    found: list[LineBreaks] = []
-    size = start = 0
-    for place, data in enumerate(contents, 1):
-        size += len(data)
-        if size >= _LOOKED_AT_ONCE or place == len(contents):
-            if len(data) > _PART:
-                found += [*_line_breaks(contents[start : place - 1]), LineBreaks(-1, is_ascii=False)]
+def _files(
+    decoder: msgspec.json.Decoder[_LineT], files: Iterable[CommitFile]
+) -> Iterator[tuple[LogPath, Iterator[_Part[_LineT]]]]:
+    """The parts of each file as `_parts` returns them; small files are decoded together."""
+    for together in _together(files):
+        contents = [data for _, data in together]
+        plain = _plain_lines(decoder, contents) if len(contents) > 1 else None
+        for place, (path, data) in enumerate(together):
+            if plain is None:
+                yield path, _parts(decoder, data, path.version, path.path)
             else:
-                found += _line_breaks(contents[start:place])
-            size, start = 0, place
-    return found
+                yield path, iter([(plain[place], range(1, len(plain[place]) + 1))])
 
 
-def _line_breaks(contents: Sequence[bytes]) -> list[LineBreaks]:
-    if not contents:
-        return []
-    text = np.frombuffer(contents[0] if len(contents) == 1 else b"".join(contents), np.uint8)
-    offsets = np.zeros(len(contents) + 1, np.int64)
-    np.cumsum([len(data) for data in contents], out=offsets[1:])
-    firsts, lasts, filled = offsets[:-1], offsets[1:] - 1, np.diff(offsets) > 0
-    if not filled.any():
-        return [LineBreaks(0, is_ascii=True)] * len(contents)
+def _together(files: Iterable[CommitFile]) -> Iterator[list[CommitFile]]:
+    """Files that are decoded together, in their order: some small ones, or one."""
+    found: list[CommitFile] = []
+    size = 0
+    for path, data in files:
+        size += len(data)
+        if found and size > _TOGETHER:
+            yield found
+            found, size = [], len(data)
+        found.append((path, data))
+    if found:
+        yield found
+
+
+def _plain_lines(decoder: msgspec.json.Decoder[_LineT], contents: Sequence[bytes]) -> list[list[_LineT]] | None:
+    """The lines of each file, where it is plain that each line is one document; None leaves them to a closer look.
+
+    The decoder also accepts documents that span lines or share one (LOG-007). A line break between two braces and
+    without a comma ends a document. If all line breaks are such, each line has at least one document; with as many
+    documents as lines, each line has exactly one.
+    """
+    closed = contents[0].endswith(b"\n")
+    if any(data[:1] != b"{" or data.endswith(b"\n") is not closed for data in contents):
+        return None
+    whole = contents[0] if len(contents) == 1 else (b"" if closed else b"\n").join(contents)
+    text = np.frombuffer(whole, np.uint8)
     ends = np.flatnonzero(text == _NEWLINE)
-    parts = (text[ends - 1] == _CLOSING) & (text[np.minimum(ends + 1, len(text) - 1)] == _OPENING)
-    places = np.searchsorted(ends, offsets)
-    closed = text[lasts] == _NEWLINE  # The break at the end of a file parts nothing.
-    parts[places[1:][filled & closed] - 1] = True
-    odd = np.concatenate([[0], np.cumsum(~parts)])[places]
-    sure = filled & (text[np.minimum(firsts, len(text) - 1)] == _OPENING) & (np.diff(odd) == 0)
-    counts = np.where(sure, np.diff(places) + ~closed, np.where(filled, -1, 0))
-    is_ascii = bool(text.max() < _FIRST_OF_MANY)
-    return [
-        LineBreaks(count, is_ascii=is_ascii or data.isascii())
-        for count, data in zip(counts.tolist(), contents, strict=True)
-    ]
+    ends = ends if closed else np.append(ends, len(text))
+    if (text[ends - 1] != _CLOSING).any() or (text[ends[:-1] + 1] != _OPENING).any():
+        return None
+    try:
+        if not whole.isascii():
+            # The decoder does not check the bytes of what it skips, names of unknown fields among them.
+            str(whole, "utf-8")
+        lines = decoder.decode_lines(whole)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    if len(lines) != len(ends):
+        return None
+    sizes = np.cumsum([len(data) + (not closed) for data in contents])
+    return [lines[start:stop] for start, stop in pairwise([0, *np.searchsorted(ends, sizes).tolist()])]
 
 
-def _joined(parts: Iterator[tuple[list[_LineT], list[int] | None]]) -> tuple[list[_LineT], list[int] | None]:
-    """The lines of all parts, and their numbers; None where these have no gap."""
-    lines, numbers = next(parts, (list[_LineT](), None))
+def _joined(parts: Iterable[_Part[_LineT]]) -> _Part[_LineT]:
+    """The lines of all parts, and their numbers."""
+    lines, numbers = list[_LineT](), list[int]()
     for more, of_more in parts:
-        numbers = [*(range(1, len(lines) + 1) if numbers is None else numbers), *(of_more or ())]
         lines += more
-    return lines, None if numbers and numbers[-1] == len(numbers) else numbers
+        numbers += of_more
+    return lines, numbers
 
 
-def _parts(
-    decoder: msgspec.json.Decoder[_LineT], data: bytes, version: int, path: str, breaks: LineBreaks | None
-) -> Iterator[tuple[list[_LineT], list[int] | None]]:
-    """The lines of a commit file as `_decoded` returns them, of a large one some at a time."""
-    if len(data) <= _PART:
-        yield _decoded(decoder, data, version, path, breaks)
-        return
-    start = before = 0
-    while start < len(data):
-        end = data.find(b"\n", start + _PART) + 1 or len(data)
-        piece = data[start:end]
-        try:
-            lines, numbers = _decoded(decoder, piece, version, path, None)
-        except (MalformedAction, LimitExceeded):
-            _decoded(decoder, data, version, path, None)  # The error that counts lines from the beginning.
-            raise
-        yield lines, [before + number for number in (range(1, len(lines) + 1) if numbers is None else numbers)]
-        start, before = end, before + piece.count(b"\n")
-
-
-def _decoded(
-    decoder: msgspec.json.Decoder[_LineT], data: bytes, version: int, path: str, breaks: LineBreaks | None
-) -> tuple[list[_LineT], list[int] | None]:
-    """The lines of a commit file that are not blank, and their numbers; None where these have no gap.
+def _parts(decoder: msgspec.json.Decoder[_LineT], data: bytes, version: int, path: str) -> Iterator[_Part[_LineT]]:
+    """The lines of a commit file that are not blank, of a large one some at a time, and their numbers.
 
     Raises:
         MalformedAction: A line is not what the decoder takes.
         LimitExceeded: A line is too long.
     """
     check_lines(data, version, path)
-    breaks = _line_breaks([data])[0] if breaks is None else breaks
-    try:
-        if not breaks.is_ascii:
-            # The decoder does not check the bytes of what it skips, names of unknown fields among them.
-            str(data, "utf-8")
-        lines = decoder.decode_lines(data)
-        # The decoder also accepts documents that span lines or share one (LOG-007).
-        return lines, None if len(lines) == breaks.documents else _checked_lines(decoder, data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        line, reason = _first_bad_line(decoder, data)
-        raise _malformed(version, path, line, reason or str(error)) from error
+    start = before = 0
+    while start < len(data):
+        end = data.find(b"\n", start + _PART) + 1 or len(data)
+        piece = data[start:end]
+        plain = _plain_lines(decoder, [piece])
+        if plain is not None:
+            after = before + len(plain[0])
+            yield plain[0], range(before + 1, after + 1)
+        else:
+            after = before + piece.count(b"\n")
+            yield _line_by_line(decoder, piece, before, version, path)
+        start, before = end, after
+
+
+def _line_by_line(
+    decoder: msgspec.json.Decoder[_LineT], data: bytes, before: int, version: int, path: str
+) -> _Part[_LineT]:
+    """The lines of a part of a commit file, which begins after so many lines; errors are those of `_parts`."""
+    lines, numbers = list[_LineT](), list[int]()
+    for number, line in enumerate(data.split(b"\n"), before + 1):
+        if line.strip():
+            try:
+                str(line, "utf-8")
+                lines.append(decoder.decode(line))
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                raise _malformed(version, path, number, str(error)) from error
+            numbers.append(number)
+    return lines, numbers
 
 
 def parse_commit_info(raw: msgspec.Raw | bytes) -> CommitInfo:
@@ -325,24 +330,6 @@ def _size(raw: msgspec.Raw) -> int | None:
 def _present(raw: msgspec.Raw) -> bool:
     """True if a present member is not null; callers first check that it is present, which is rare."""
     return bytes(raw) != b"null"
-
-
-def _checked_lines(decoder: msgspec.json.Decoder[_LineT], data: bytes) -> list[int]:
-    """Decode line by line, which finds a line that is not one document; return the numbers of the lines not blank."""
-    filled = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
-    for _, line in filled:
-        str(line, "utf-8")
-        decoder.decode(line)
-    return [number for number, _ in filled]
-
-
-def _first_bad_line(decoder: msgspec.json.Decoder[_LineT], data: bytes) -> tuple[int, str]:
-    for number, line in enumerate(data.split(b"\n"), 1):
-        try:
-            _checked_lines(decoder, line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            return number, str(error)
-    return data.count(b"\n") + 1, ""
 
 
 def _malformed(version: int, path: str, line: int, reason: str) -> MalformedAction:

@@ -19,11 +19,11 @@ from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.log.checkpoint.reader import open_checkpoint_files, read_checkpoint_state
 from explorer.core.log.commit import (
     Commit,
+    CommitFile,
     SmallActions,
-    decode_commit,
     decode_commit_parts,
+    decode_commits,
     decode_small_actions,
-    line_breaks,
 )
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogSegment
@@ -57,9 +57,7 @@ def read_commits(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Commit]:
         VersionGap: A commit vanished since it was listed.
         MalformedAction: A line is broken.
     """
-    for read in _read_ahead(store, paths):
-        for (path, data), breaks in zip(read, line_breaks([data for _, data in read]), strict=True):
-            yield decode_commit(data, path.version, path.path, breaks)
+    return decode_commits(read_commit_files(store, paths))
 
 
 def read_commit_parts(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tuple[LogPath, Iterable[Commit]]]:
@@ -69,9 +67,7 @@ def read_commit_parts(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tup
         VersionGap: A commit vanished since it was listed.
         MalformedAction: A line is broken; parts of its commit may have come before.
     """
-    for read in _read_ahead(store, paths):
-        for (path, data), breaks in zip(read, line_breaks([data for _, data in read]), strict=True):
-            yield path, decode_commit_parts(data, path.version, path.path, breaks)
+    return decode_commit_parts(read_commit_files(store, paths))
 
 
 def read_small_actions(store: LogStore, paths: Iterable[LogPath]) -> Iterator[SmallActions]:
@@ -81,12 +77,10 @@ def read_small_actions(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Sm
         VersionGap: A commit vanished since it was listed.
         MalformedAction: A line is broken.
     """
-    for read in _read_ahead(store, paths):
-        for (path, data), breaks in zip(read, line_breaks([data for _, data in read]), strict=True):
-            yield decode_small_actions(data, path.version, path.path, breaks)
+    return decode_small_actions(read_commit_files(store, paths))
 
 
-def read_commit_files(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tuple[LogPath, bytes]]:
+def read_commit_files(store: LogStore, paths: Iterable[LogPath]) -> Iterator[CommitFile]:
     """Read the bytes of commits in the order given, some at a time.
 
     Raises:
@@ -95,7 +89,7 @@ def read_commit_files(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tup
     return chain.from_iterable(_read_ahead(store, paths))
 
 
-def _read_ahead(store: LogStore, paths: Iterable[LogPath]) -> Iterator[list[tuple[LogPath, bytes]]]:
+def _read_ahead(store: LogStore, paths: Iterable[LogPath]) -> Iterator[list[CommitFile]]:
     """The bytes of commits in batches, of which the next is read while the one before is decoded.
 
     The thread that reads does nothing else: what needs the interpreter there waits for the decoder to let go of it.
@@ -113,7 +107,7 @@ def _read_ahead(store: LogStore, paths: Iterable[LogPath]) -> Iterator[list[tupl
             yield read
 
 
-def _read(store: LogStore, batch: Sequence[LogPath]) -> list[tuple[LogPath, bytes]]:
+def _read(store: LogStore, batch: Sequence[LogPath]) -> list[CommitFile]:
     try:
         contents = store.read_many([path.path for path in batch])
     except FileNotFoundError as error:

@@ -15,7 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.log.checkpoint.reader import sidecar_keys
-from explorer.core.log.commit import decode_small_actions, line_breaks
+from explorer.core.log.commit import decode_small_actions
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment
 from explorer.core.log.replay import read_small_actions
@@ -284,8 +284,8 @@ def _listed(commits: Sequence[LogPath]) -> pa.Table:
 def _recorded(lines: Sequence[bytes], commits: Sequence[LogPath], base: _Base | None) -> Recorder:
     """The records of commits, of their small actions."""
     recorder = Recorder(None if base is None else base.known())
-    for text, path, breaks in zip(lines, commits, line_breaks(lines), strict=True):
-        recorder.take(decode_small_actions(text, path.version, path.path, breaks), path.modified)
+    for small, path in zip(decode_small_actions(zip(commits, lines, strict=True)), commits, strict=True):
+        recorder.take(small, path.modified)
     recorder.pass_base()
     return recorder
 

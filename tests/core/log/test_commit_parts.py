@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 import explorer
 from explorer.core.errors import MalformedAction
 from explorer.core.log import commit as module
-from explorer.core.log.commit import decode_commit, decode_commit_parts, decode_small_actions, line_breaks
+from explorer.core.log.commit import decode_commit, decode_commit_parts
+from explorer.core.log.log_path import LogFileKind, LogPath
 from tests.support import small_logs
 from tests.support.at_least_one import at_least_one
+from tests.support.small_logs import decode_small
 
 _LINES = st.sampled_from(
     (
@@ -29,7 +31,8 @@ _BROKEN = st.sampled_from((b"{", b"}", b'{"a":', b"{}{}", b'{"add":{"path":1}}',
 def _found(data: bytes) -> tuple[list[tuple[int, object]], int | None]:
     """Numbers of lines with what they are, or else the number of the bad line."""
     try:
-        parts = list(decode_commit_parts(data, 4, "4.json"))
+        ((_, found),) = decode_commit_parts([(LogPath("4.json", LogFileKind.COMMIT, 4), data)])
+        parts = list(found)
     except MalformedAction as error:
         return [], error.line
     return [(part.line_number(place), line) for part in parts for place, line in enumerate(part.lines)], None
@@ -42,8 +45,8 @@ def test_the_parts_of_a_commit_are_the_whole(lines: list[bytes], end: bytes, siz
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_PART", size)
         found, bad = _found(data)
-        whole = decode_commit(data, 4, "4.json", *line_breaks([data]))
-        small = decode_small_actions(data, 4, "4.json", *line_breaks([data]))
+        whole = decode_commit(data, 4, "_delta_log/4.json")
+        small = decode_small(data, 4, "_delta_log/4.json")
     assert (bad, [number for number, _ in found], [whole.line_number(place) for place in range(len(whole.lines))]) == (
         None,
         filled,
@@ -70,10 +73,10 @@ def test_a_broken_line_has_its_number_in_the_file(
         patch.setattr(module, "_PART", size)
         found, bad = _found(data)
         assert (found, bad) == ([], len(before) + 1)
-        for decode in at_least_one((decode_commit, decode_small_actions)):
+        for decode in at_least_one((decode_commit, decode_small)):
             if broken != b'{"add":{"path":1}}' or decode is decode_commit:
                 with pytest.raises(MalformedAction) as error:
-                    decode(data, 4, "4.json")
+                    decode(data, 4, "_delta_log/4.json")
                 assert error.value.line == len(before) + 1
 
 
@@ -81,9 +84,9 @@ def test_an_object_over_two_lines_is_not_read_where_a_part_ends_within_it(monkey
     """Two documents in another line, so that there are as many documents as lines."""
     monkeypatch.setattr(module, "_PART", 4)
     data = b'{"txn":{"appId":"x","version":1},"add":\n{"path":"a"}}\n{}{}\n'
-    for decode in at_least_one((decode_commit, decode_small_actions)):
+    for decode in at_least_one((decode_commit, decode_small)):
         with pytest.raises(MalformedAction) as error:
-            decode(data, 4, "4.json")
+            decode(data, 4, "_delta_log/4.json")
         assert error.value.line == 1
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from explorer.core.errors import MalformedAction
-from explorer.core.log.commit import Commit, SmallActions, decode_commit, decode_small_actions, parse_commit_info
+from explorer.core.log.commit import Commit, SmallActions, decode_commit, parse_commit_info
 from tests.support.at_least_one import at_least_one
+from tests.support.small_logs import decode_small
 
 DATA = b"""{"commitInfo":null}
 {"protocol":{"minReaderVersion":1,"minWriterVersion":2}}
@@ -34,7 +35,7 @@ DATA = b"""{"commitInfo":null}
 
 
 def _decoded() -> list[SmallActions]:
-    return [decode_commit(DATA, 6, "6.json"), decode_small_actions(DATA, 6, "6.json")]
+    return [decode_commit(DATA, 6, "_delta_log/6.json"), decode_small(DATA, 6, "_delta_log/6.json")]
 
 
 def test_a_commit_tells_its_actions_the_last_of_two_that_there_must_be_one_of() -> None:
@@ -47,7 +48,7 @@ def test_a_commit_tells_its_actions_the_last_of_two_that_there_must_be_one_of() 
         assert [(txn.app_id, txn.version) for txn in found.transactions()] == [("x", 3)]
         assert [(domain.domain, domain.removed) for domain in found.domains()] == [("d", False), ("e", True)]
         assert (info.operation, info.timestamp) == ("WRITE", 4)
-        assert (found.version, found.path) == (6, "6.json")
+        assert (found.version, found.path) == (6, "_delta_log/6.json")
 
 
 def test_sizes_of_change_files_that_nobody_can_have_are_not_known() -> None:
@@ -57,8 +58,8 @@ def test_sizes_of_change_files_that_nobody_can_have_are_not_known() -> None:
 
 def test_a_commit_without_actions_tells_none() -> None:
     for data in at_least_one((b"", b"\n", b"{}\n", b'{"commitInfo":null}\n{"protocol":null}\n{"metaData":null}\n')):
-        for decode in at_least_one((decode_commit, decode_small_actions)):
-            found = decode(data, 0, "0.json")
+        for decode in at_least_one((decode_commit, decode_small)):
+            found = decode(data, 0, "_delta_log/0.json")
             assert (found.protocol(), found.metadata(), found.commit_info()) == (None, None, None)
             assert (found.transactions(), found.domains(), found.change_sizes(), found.change_files()) == (
                 [],
@@ -83,12 +84,12 @@ def test_a_broken_action_is_told_with_its_line_and_its_kind(name: str) -> None:
         b'{"add":{"path":"a"}}\n\n{"%s":{"appId":5,"path":5,"minReaderVersion":"x","id":5,"domain":5}}\n'
         % name.encode()
     )
-    for decode in at_least_one((decode_commit, decode_small_actions)):
+    for decode in at_least_one((decode_commit, decode_small)):
         with pytest.raises(MalformedAction) as error:
-            READS[name](decode(data, 8, "8.json"))
+            READS[name](decode(data, 8, "_delta_log/8.json"))
         found = error.value
-        assert (found.version, found.path, found.line) == (8, "8.json", 3)
-        assert found.message.startswith(f"Line 3 of 8.json (version 8) is not a valid action: {name}: ")
+        assert (found.version, found.path, found.line) == (8, "_delta_log/8.json", 3)
+        assert found.message.startswith(f"Line 3 of _delta_log/8.json (version 8) is not a valid action: {name}: ")
         assert found.message.endswith(
             ". Versions before 8 can still be read. Restore the file from a backup to read later ones."
         )
@@ -97,10 +98,10 @@ def test_a_broken_action_is_told_with_its_line_and_its_kind(name: str) -> None:
 @pytest.mark.parametrize("inner", [b'"\\ud800 alone"', b"-", b"01", b"[" * 5_000 + b"]" * 5_000])
 def test_bad_text_inside_of_provenance_is_found_with_its_line(inner: bytes) -> None:
     data = b'{"txn":{"appId":"x","version":1}}\n{"commitInfo":{"more":' + inner + b"}}\n"
-    for decode in at_least_one((decode_commit, decode_small_actions)):
+    for decode in at_least_one((decode_commit, decode_small)):
         with pytest.raises(MalformedAction) as error:
-            decode(data, 2, "2.json").commit_info()
-        assert (error.value.line, error.value.version, error.value.path) == (2, 2, "2.json")
+            decode(data, 2, "_delta_log/2.json").commit_info()
+        assert (error.value.line, error.value.version, error.value.path) == (2, 2, "_delta_log/2.json")
 
 
 def test_members_of_provenance_of_another_type_are_kept_as_they_are() -> None:
@@ -118,8 +119,8 @@ def test_members_of_provenance_of_another_type_are_kept_as_they_are() -> None:
 
 def test_a_line_that_adds_and_removes_is_refused_with_its_number() -> None:
     data = b'{}\n\n{"add":{"path":"a"},"remove":{"path":"b"}}\n'
-    commit = decode_commit(data, 3, "3.json")
+    commit = decode_commit(data, 3, "_delta_log/3.json")
     assert isinstance(commit, Commit)
     error = commit.two_actions(1)
-    assert (error.line, error.version, error.path) == (3, 3, "3.json")
+    assert (error.line, error.version, error.path) == (3, 3, "_delta_log/3.json")
     assert "it holds both an add and a remove" in error.message

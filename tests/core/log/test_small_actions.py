@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 import explorer
 from explorer.core.errors import MalformedAction
-from explorer.core.log.commit import decode_commit, decode_small_actions
+from explorer.core.log.commit import decode_commit
 from explorer.core.protocol.raw_actions import SmallLine
 from tests.support import small_logs
 from tests.support.dose import WHOLE_DOSE, some_of
 from tests.support.shared_tables import golden_root, reference_root
+from tests.support.small_logs import decode_small
 
 _T = TypeVar("_T")
 MEMBERS = SmallLine.__struct_fields__
@@ -60,7 +61,7 @@ _JOINTS = st.sampled_from([b"\n", b"\r\n", b"\n\n", b"", b" \n ", b"\n{\n}"])
 
 def _tried(decode: Callable[[bytes, int, str], _T], data: bytes) -> tuple[_T | None, MalformedAction | None]:
     try:
-        return decode(data, 3, "x.json"), None
+        return decode(data, 3, "_delta_log/x.json"), None
     except MalformedAction as error:
         return None, error
 
@@ -70,7 +71,7 @@ def _tried(decode: Callable[[bytes, int, str], _T], data: bytes) -> tuple[_T | N
 def test_what_is_left_is_what_the_whole_decoder_finds(pieces: list[tuple[bytes, bytes]]) -> None:
     data = b"".join(part for piece in pieces for part in piece)
     whole, wrong = _tried(decode_commit, data)
-    small, also_wrong = _tried(decode_small_actions, data)
+    small, also_wrong = _tried(decode_small, data)
     if small is None or also_wrong is not None:
         # What cannot be read without the files cannot be read with them, and is found at the same line or before it.
         assert wrong is not None
