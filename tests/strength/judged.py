@@ -366,6 +366,14 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "for version in range(start, stop if compacted else max(listed, default=start - 1) + 1):",
         "for version in range(start, stop if compacted else max(listed, default=start - 2) + 1):",
     ): "a range of no version",
+    (
+        "log.replay.x__read_ahead",
+        "with ThreadPoolExecutor(1) as ahead:",
+    ): "batches are read one after the other, each while the one before is decoded",
+    (
+        "log.replay.x__read_ahead",
+        "if len(batches) < 2:",
+    ): "read at once or ahead: the same commits in the same order",
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

@@ -55,7 +55,10 @@ PARTS: Final[dict[str, Part]] = {
     ),
     "replay": Part(
         ("log/replay",),
-        ("tests/conformance/test_reconciliation.py", "tests/conformance/test_commits.py", "tests/core/log"),
+        (
+            *("tests/conformance/test_reconciliation.py", "tests/conformance/test_commits.py", "tests/core/log"),
+            *("tests/core/versions/test_kept_columns.py", "tests/properties/test_random_histories.py"),
+        ),
     ),
     "row-ids": Part(
         ("protocol/row_tracking", "transaction/new_files/row_ids"),
@@ -98,6 +101,10 @@ PARTS: Final[dict[str, Part]] = {
         (
             *("tests/core/versions/test_history.py", "tests/core/versions/test_diff_totals.py"),
             *("tests/core/versions/test_successor.py", "tests/conformance/test_reconciliation.py"),
+            *("tests/core/versions/test_kept_history.py", "tests/core/versions/test_batches.py"),
+            *("tests/core/versions/test_mapping_mode.py", "tests/core/versions/test_column_matching.py"),
+            *("tests/core/versions/test_delta_log.py", "tests/core/log/test_bad_input.py"),
+            *("tests/properties/test_random_histories.py", "tests/golden/test_golden_tables.py"),
         ),
     ),
     "retention": Part(

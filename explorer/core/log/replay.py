@@ -265,7 +265,7 @@ class Reconciliation:
         sources: list[FileSource] = []
         if segment.checkpoint is not None:
             gone = self.superseded()
-            sources += [gone.survivors(source) for source in open_checkpoint_files(store, segment.checkpoint, kept)]
+            sources = [gone.survivors(source) for source in open_checkpoint_files(store, segment.checkpoint, kept)]
         return LogicalFiles([*sources, LineSource(list(self.live.values()))])
 
     def superseded(self) -> Superseded:
