@@ -16,6 +16,7 @@ import numpy as np
 
 from explorer.core.errors import MalformedAction
 from explorer.core.log.log_path import LogPath
+from explorer.core.protocol import limits
 from explorer.core.protocol.actions import (
     AddCDCFile,
     CommitInfo,
@@ -25,7 +26,6 @@ from explorer.core.protocol.actions import (
     SetTransaction,
 )
 from explorer.core.protocol.json_values import JsonValue, decode_json, exact_number
-from explorer.core.protocol.limits import check_lines
 from explorer.core.protocol.raw_actions import CommitLine, SmallLine
 
 __all__ = [
@@ -210,10 +210,10 @@ def _files(
 def _together(files: Iterable[CommitFile]) -> Iterator[list[CommitFile]]:
     """Files that are decoded together, in their order: some small ones, or one."""
     found: list[CommitFile] = []
-    size = 0
+    size, most = 0, min(_TOGETHER, limits.MAX_LINE_BYTES)
     for path, data in files:
         size += len(data)
-        if found and size > _TOGETHER:
+        if found and size > most:
             yield found
             found, size = [], len(data)
         found.append((path, data))
@@ -266,7 +266,7 @@ def _parts(decoder: msgspec.json.Decoder[_LineT], data: bytes, version: int, pat
         MalformedAction: A line is not what the decoder takes.
         LimitExceeded: A line is too long.
     """
-    check_lines(data, version, path)
+    limits.check_lines(data, version, path)
     start = before = 0
     while start < len(data):
         end = data.find(b"\n", start + _PART) + 1 or len(data)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from explorer.core.errors import MalformedAction
-from explorer.core.log.commit import Commit, SmallActions, decode_commit, parse_commit_info
+from explorer.core.errors import LimitExceeded, MalformedAction
+from explorer.core.log.commit import Commit, SmallActions, decode_commit, decode_commits, parse_commit_info
+from explorer.core.log.log_path import LogFileKind, LogPath
+from explorer.core.protocol import limits
 from tests.support.at_least_one import at_least_one
 from tests.support.small_logs import decode_small
 
@@ -102,6 +105,50 @@ def test_bad_text_inside_of_provenance_is_found_with_its_line(inner: bytes) -> N
         with pytest.raises(MalformedAction) as error:
             decode(data, 2, "_delta_log/2.json").commit_info()
         assert (error.value.line, error.value.version, error.value.path) == (2, 2, "_delta_log/2.json")
+
+
+def _below(depth: int, action: Callable[[], Any]) -> Any:
+    """Call something from so many calls deeper."""
+    return _below(depth - 1, action) if depth else action()
+
+
+def test_provenance_that_is_too_deep_where_it_is_asked_for_is_told_with_its_line() -> None:
+    limit = sys.getrecursionlimit() // 10
+    nested = b"[" * 5 * limit + b"]" * 5 * limit
+    data = b'{"txn":{"appId":"x","version":1}}\n{"commitInfo":{"operation":7,"more":' + nested + b"}}\n"
+    commit = decode_commit(data, 2, "2.json")
+    with pytest.raises(MalformedAction, match=r"Line 2 of 2\.json \(version 2\).*: commitInfo: .*recursion") as error:
+        _below(6 * limit, commit.commit_info)
+    assert (error.value.line, error.value.version, error.value.path) == (2, 2, "2.json")
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\n\n"])
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"add":{"path":1}}', "Expected `str`, got `int` - at `$.add.path`"),
+        (b'{"more":"\xff"}', "'utf-8' codec can't decode byte 0xff in position 9"),
+        (b'{"more":', "Input data was truncated"),
+        (b"null", "Expected `object`, got `null`"),
+    ],
+)
+def test_a_line_that_is_no_action_is_told_in_the_words_of_its_decoder(line: bytes, end: bytes, reason: str) -> None:
+    with pytest.raises(MalformedAction) as error:
+        decode_commit(b'{"txn":{"appId":"x","version":1}}' + end + line + end, 9, "9.json")
+    found = error.value
+    assert (found.version, found.path, found.line) == (9, "9.json", 2 + end.count(b"\n\n"))
+    assert f"is not a valid action: {reason}" in found.message
+
+
+def test_a_line_that_is_too_long_is_told_with_its_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_LINE_BYTES", 20)
+    files = [(LogPath(f"{version}.json", LogFileKind.COMMIT, version), b"{}\n" * 5) for version in range(3)]
+    files.append((LogPath("3.json", LogFileKind.COMMIT, 3), b'{}\n{"txn":{"appId":"x"}}\n'))
+    read = decode_commits(files)
+    assert [len(next(read).lines) for _ in range(3)] == [5, 5, 5]
+    with pytest.raises(LimitExceeded, match="has 21 bytes; 20 are read at most") as error:
+        next(read)
+    assert (error.value.version, error.value.path, error.value.line) == (3, "_delta_log/3.json", 2)
 
 
 def test_members_of_provenance_of_another_type_are_kept_as_they_are() -> None:
