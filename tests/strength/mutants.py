@@ -104,7 +104,7 @@ PARTS: Final[dict[str, Part]] = {
             *("tests/core/versions/test_batches.py", "tests/core/versions/test_mapping_mode.py"),
             *("tests/core/versions/test_column_matching.py", "tests/core/versions/test_delta_log.py"),
             *("tests/core/log/test_bad_input.py", "tests/core/versions/test_diff_facts.py"),
-            "tests/core/versions/test_life_of_files.py",
+            *("tests/core/versions/test_life_of_files.py", "tests/core/versions/test_kept_history.py"),
         ),
     ),
     "retention": Part(
