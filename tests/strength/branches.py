@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections import defaultdict
@@ -66,22 +67,38 @@ WHY: Final[dict[str, str]] = {
 """Module -> why less than the aim of it runs here."""
 
 
+_FOLDER: Final = REPOSITORY / "build" / "coverage"
+_CONFIGURATION: Final = f"""
+[run]
+branch = true
+source = explorer/core
+parallel = true
+patch = subprocess
+data_file = {_FOLDER / "data"}
+"""
+_BESIDE: Final = ("--numprocesses", "logical", "--maxprocesses", "4", "--dist", "loadfile")
+
+
 def measure() -> dict[str, Any]:
     """Run the tests under coverage.py: what ran by package in both measures, and the modules below the aim in the
     second."""
-    (REPOSITORY / "build").mkdir(exist_ok=True)
+    shutil.rmtree(_FOLDER, ignore_errors=True)
+    _FOLDER.mkdir(parents=True)
     alone = _packages(_reported(TESTS, WITHOUT))
     return {"alone": alone, **record_of(_reported(WHOLE, "not interop and not e2e", "--append"))}
 
 
-def _reported(tests: tuple[str, ...], marked: str, *options: str) -> dict[str, Any]:
-    """Run some tests under coverage.py and return its report of all that ran until then."""
-    data, report = f"--data-file={REPOSITORY / 'build' / 'coverage.data'}", REPOSITORY / "build" / "coverage.json"
-    for arguments in (
-        ["run", "--branch", "--source=explorer/core", data, *options, "-m", "pytest", "-q", *tests, "-m", marked],
-        ["json", data, "-q", "-o", str(report)],
+def _reported(tests: tuple[str, ...], marked: str, *together: str) -> dict[str, Any]:
+    """Run some tests under coverage.py, some at a time, and return its report of all that ran until then."""
+    configuration, report = _FOLDER / "configuration", _FOLDER / "report.json"
+    configuration.write_text(_CONFIGURATION, "utf-8")
+    for what, *arguments in (
+        ("run", "-m", "pytest", "-q", *_BESIDE, *tests, "-m", marked),
+        ("combine", "-q", *together),
+        ("json", "-q", "-o", str(report)),
     ):
-        subprocess.run([sys.executable, "-m", "coverage", *arguments], cwd=REPOSITORY, check=True)
+        command = [sys.executable, "-m", "coverage", what, f"--rcfile={configuration}", *arguments]
+        subprocess.run(command, cwd=REPOSITORY, check=True)
     found: dict[str, Any] = json.loads(report.read_text("utf-8"))
     return found
 
