@@ -374,6 +374,47 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "log.replay.x__read_ahead",
         "if len(batches) < 2:",
     ): "read at once or ahead: the same commits in the same order",
+    (
+        "versions.diff.x_diff_metadata",
+        "lineage = column_lineage(schemas, 1)",
+        "lineage = column_lineage(schemas, 2)",
+    ): "no schema is of a later version",
+    (
+        "versions.diff.x__diff_files",
+        "goes[places[stays]] = False",
+        "goes[places[stays]] = None",
+    ): "None is False among flags",
+    (
+        "versions.diff.x__diff_files",
+        "return _FilesOfDiff(life, added, removed, was, now, from_version <= to_version), totals",
+        "return _FilesOfDiff(life, added, removed, was, now, from_version < to_version), totals",
+    ): "a version does not differ from itself",
+    (
+        "versions.lifetimes.events.xǁIntervalsǁkept",
+        "found = cls(0, before)",
+    ): "every column is replaced, and nothing is worked out any more",
+    (
+        "versions.lifetimes.events.xǁ_Pathǁ__init__",
+        "self._ended, self._version = -1, -1",
+    ): "both are set by the first event",
+    (
+        "versions.lifetimes.events.x__contradictions",
+        'live: str | None = ""',
+        'live: str | None = "XXXX"',
+    ): "no vector has such an identity",
+    (
+        "versions.lifetimes.events.x__contradictions",
+        'live = adds[-1] if adds else "" if live in removes else live',
+        'live = adds[-1] if adds else "XXXX" if live in removes else live',
+    ): "no vector has such an identity",
+    (
+        "versions.lifetimes.builder.xǁLifetimesBuilderǁkept",
+        '"vectors": pa.table({"kind": strings([kind for kind, _ in heads]), "path": strings([p for _, p in heads])}),',
+    ): "these columns are read by their places",
+    (
+        "versions.lifetimes.builder.xǁLifetimesBuilderǁagain",
+        '[{name: numpy_array(only_array(events, name), flags=name == "quiet") for name in _EVENT}]',
+    ): "they become flags where all events are put together",
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

@@ -20,6 +20,7 @@ from explorer.core.versions.diff import (
     diff_properties,
     diff_protocols,
 )
+from tests.support.at_least_one import at_least_one
 from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, remove, table, vector
 
 V = vector("v", 2)
@@ -101,7 +102,7 @@ def _metadata(*fields: dict[str, Any], mode: str = "name", **more: Any) -> Metad
 
 
 BEFORE = _metadata(
-    _mapped(1, "a", "integer", nullable=False, comment="old", kept="same"),
+    _mapped(1, "a", "integer", nullable=False, comment="old", gone=True, kept="same"),
     _mapped(2, "b", "string"),
     _mapped(3, "s", _struct(_mapped(4, "x"), _mapped(5, "y"))),
 )
@@ -117,6 +118,7 @@ CHANGES = (
     ColumnChange("retyped", "a", "integer", "long", 1),
     ColumnChange("nullability", "a", "not null", "nullable", 1),
     ColumnChange("metadata", "a", "comment = old", "comment = new", 1),
+    ColumnChange("metadata", "a", "gone = true", None, 1),
     ColumnChange("metadata", "a", None, 'order = [1,{"k":null}]', 1),
     ColumnChange("dropped", "b", "string", None, 2),
     ColumnChange("dropped", "s.y", "long", None, 5),
@@ -193,6 +195,18 @@ def test_files_of_a_log_without_metadata_are_compared_and_nothing_else() -> None
     assert (found.schema, found.properties, found.attributes) == ((), (), ())
     assert found.protocol is not None
     assert found.protocol.after.min_writer_version == 3
+
+
+def test_a_version_before_the_first_metadata_is_compared_by_its_files() -> None:
+    found = table({0: [PROTOCOL, add("a")], 1: [METADATA, add("b")]})
+    for versions in at_least_one(((0, 1), (1, 0))):
+        diff = found.diff(*versions)
+        assert (diff.files.column("path").to_pylist(), diff.schema, diff.properties, diff.attributes) == (
+            ["b"],
+            (),
+            (),
+            (),
+        )
 
 
 @pytest.mark.parametrize("versions", [(0, 1), (1, 0), (1, 1)])

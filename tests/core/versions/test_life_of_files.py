@@ -252,6 +252,44 @@ def test_a_second_removal_of_a_version_adds_only_its_facts() -> None:
     assert _life([*CREATED, add("a")], [quiet, quiet])[0] == ("a", 0, 1, -1, 9, False)
     assert _life([*CREATED, add("a")], [loud, quiet])[0] == ("a", 0, 1, -1, 9, False)
     assert _life([*CREATED, add("a")], [quiet, loud])[0] == ("a", 0, 1, -1, 8, False)
+    assert _life([*CREATED, add("a")], [loud, loud])[0] == ("a", 0, 1, -1, 8, True)
+
+
+def test_a_file_of_a_checkpoint_ends_with_the_first_of_two_removals() -> None:
+    store = new_store()
+    write(store, {0: [*CREATED, add("a")], 1: [], 2: [remove("a", deletion_timestamp=5)] * 2})
+    write_checkpoint(store, 1, [*CREATED, add("a")], "classic")
+    store.delete(commit_name(0))
+    life = explorer.Table(store).history_record().lifetimes
+    assert (life.added.tolist(), life.removed.tolist(), life.deletion_times.tolist()) == ([0], [2], [5])
+
+
+def test_of_a_file_from_before_the_record_only_what_its_removal_says_is_known() -> None:
+    stats = '{"numRecords":4}'
+    said = {"partition_values": {"p": "1"}, "size": 9, "stats": stats}
+    store = new_store()
+    write(
+        store,
+        {
+            0: [*CREATED, *map(add, "xyz")],
+            1: [
+                msgspec.structs.replace(remove("x", extended_file_metadata=True), **said),
+                msgspec.structs.replace(remove("y", extended_file_metadata=False), **said),
+                remove("z"),
+            ],
+            2: [add("n", 1, size=1)],
+        },
+    )
+    write_checkpoint(store, 2, [*CREATED, add("n", 1, size=1)], "classic")
+    store.delete(commit_name(0))
+    life = explorer.Table(store).history_record().lifetimes
+    left = np.flatnonzero(life.removed == 1)
+    rows = life.take(left, ["path", "size", "num_records", "partition_values", "modification_time"]).to_pylist()
+    assert sorted(tuple(row.values()) for row in rows) == [
+        ("x", 9, 4, [("p", "1")], None),
+        ("y", None, 4, [], None),
+        ("z", None, None, [], None),
+    ]
 
 
 def test_a_removal_ends_the_file_with_its_vector_alone() -> None:
@@ -282,6 +320,11 @@ def test_a_removal_ends_the_file_with_its_vector_alone() -> None:
             [[add("a", vector=V)], [remove("a", vector=W)]], [(1, "removed but not live", "a")], id="another vector"
         ),
         pytest.param([[add("b"), add("a")], [add("a")], [remove("a")]], [], id="replaced"),
+        pytest.param(
+            [[add("a", vector=V)], [remove("a", vector=W)], [remove("a", vector=V)]],
+            [(1, "removed but not live", "a")],
+            id="another vector before its own",
+        ),
         pytest.param(
             [[add("b"), add("b"), remove("c"), remove("c")]],
             [(0, "added twice", "b"), (0, "removed but not live", "c"), (0, "removed twice", "c")],
