@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from explorer.core.log.log_path import commit_name
 from explorer.core.log.log_segment import list_log
 from explorer.core.log.replay import read_commits, replay_files, replay_state
 from explorer.core.log.table_state import TableState
-from explorer.core.log.version_checksum import VersionChecksum
+from explorer.core.log.version_checksum import VersionChecksum, decode_checksum
 from explorer.core.log.writing.checksum import SIZE_BINS, next_checksum, version_checksum, write_checksum
 from explorer.core.protocol.actions import Action, Add, CommitInfo, DomainMetadata, SetTransaction
 from explorer.core.protocol.log_store import LogStore
@@ -62,6 +63,19 @@ def _sized(path: str, size: int) -> Add:
 
 
 @pytest.mark.conformance("CRC-004")
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b'{"tableSizeBytes":"x"}', "Expected `int`, got `str` - at `$.tableSizeBytes`"),
+        (b"{", "Input data was truncated"),
+        (b"{}", "Object missing required field `tableSizeBytes`"),
+    ],
+)
+def test_what_is_no_checksum_says_why(data: bytes, reason: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(reason)):
+        decode_checksum(data)
+
+
 def test_sizes_are_counted_in_bins_that_are_closed_on_the_left() -> None:
     assert SIZE_BINS[0] == 0
     assert len(SIZE_BINS) == 95
