@@ -121,6 +121,7 @@ PARTS: Final[dict[str, Part]] = {
         (
             *("tests/core/protocol/test_skipping.py", "tests/core/protocol/test_expressions.py"),
             *("tests/properties/test_skipping.py", "tests/conformance/test_collations.py"),
+            *("tests/core/protocol/test_condition_trees.py", "tests/core/protocol/test_skipping_truth.py"),
         ),
     ),
     "vacuum": Part(

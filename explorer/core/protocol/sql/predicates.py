@@ -186,7 +186,7 @@ class _Parser:
             self._place += 1
             found = self.disjunction(depth + 1)
             if self.token.text != ")":
-                raise _NotUnderstood("it is a list or a subquery")
+                raise self.error("a parenthesis is not closed")
             self._place += 1
             return found
         value = self._literal()
