@@ -8,6 +8,7 @@ skipped (PROTO-003). Partition values, statistics and tags stay undecoded until 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from io import BytesIO
 from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
@@ -267,18 +268,15 @@ def _parts(decoder: msgspec.json.Decoder[_LineT], data: bytes, version: int, pat
         LimitExceeded: A line is too long.
     """
     limits.check_lines(data, version, path)
-    start = before = 0
-    while start < len(data):
-        end = data.find(b"\n", start + _PART) + 1 or len(data)
-        piece = data[start:end]
+    stream, before = BytesIO(data), 0
+    while piece := stream.read(_PART) + stream.readline():
         plain = _plain_lines(decoder, [piece])
-        if plain is not None:
-            after = before + len(plain[0])
-            yield plain[0], range(before + 1, after + 1)
-        else:
-            after = before + piece.count(b"\n")
+        after = before + (piece.count(b"\n") if plain is None else len(plain[0]))
+        if plain is None:
             yield _line_by_line(decoder, piece, before, version, path)
-        start, before = end, after
+        else:
+            yield plain[0], range(before + 1, after + 1)
+        before = after
 
 
 def _line_by_line(
