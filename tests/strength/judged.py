@@ -12,6 +12,7 @@ _NEGATIVE: Final = "below zero either way, which is all that is asked of it"
 _VACUUM: Final = "a VACUUM ends after the version that it begins with, so in version 1 or later"
 _SHORTCUT: Final = "the longer way, which is always right, gives the same"
 _UNREADABLE: Final = "the version asked for is not among those that can be read, which are in a row"
+_WITHIN: Final = "no file is added before the version ahead of the record, nor removed before its first"
 _UNSAID: Final = "parse_partition_value says what is wrong, and drops these words"
 
 JUDGED: Final[dict[tuple[str, ...], str]] = {
@@ -415,6 +416,65 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "versions.lifetimes.builder.xǁLifetimesBuilderǁagain",
         '[{name: numpy_array(only_array(events, name), flags=name == "quiet") for name in _EVENT}]',
     ): "they become flags where all events are put together",
+    (
+        "versions.history_totals.xǁTotalsǁ_running",
+        "steps = np.zeros((2, self._count + 2), np.int64)",
+        "steps = np.zeros((2, self._count + 3), np.int64)",
+    ): "a column more, which is cut off",
+    (
+        "versions.history_totals.xǁTotalsǁ_running",
+        "start = np.clip(life.added - life.first + 1, 0, self._count)",
+        "start = np.clip(life.added - life.first + 1, None, self._count)",
+    ): _WITHIN,
+    (
+        "versions.history_totals.xǁTotalsǁ_running",
+        "start = np.clip(life.added - life.first + 1, 0, self._count)",
+        "start = np.clip(life.added - life.first + 1, 0, None)",
+    ): _WITHIN,
+    (
+        "versions.history_totals.xǁTotalsǁ_running",
+        "start = np.clip(life.added - life.first + 1, 0, self._count)",
+        "start = np.clip(life.added - life.first + 1, 1, self._count)",
+    ): "sums are told from the first recorded version on",
+    (
+        "versions.history_totals.xǁTotalsǁ_running",
+        "end = np.clip(life.removed.astype(np.int64) - life.first + 1, 0, self._count + 1)",
+        "end = np.clip(life.removed.astype(np.int64) - life.first + 1, None, self._count + 1)",
+    ): _WITHIN,
+    (
+        "versions.history_totals.xǁTotalsǁ_running",
+        "end = np.clip(life.removed.astype(np.int64) - life.first + 1, 0, self._count + 1)",
+        "end = np.clip(life.removed.astype(np.int64) - life.first + 1, 1, self._count + 1)",
+    ): _WITHIN,
+    (
+        "versions.history_totals.xǁTotalsǁ_running",
+        "for row, amounts in enumerate((np.where(known, values, 0), (~known).astype(np.int64))):",
+        "for row, amounts in enumerate((np.where(known, values, 1), (~known).astype(np.int64))):",
+    ): "a sum of which a part is unknown is not told",
+    (
+        "versions.history_totals.xǁTotalsǁ_running",
+        "for row, amounts in enumerate((np.where(known, values, 0), (~known).astype(np.int64))):",
+        "for row, amounts in enumerate((np.where(known, values, 0), (~known).astype(None))):",
+    ): "counts of files are exact in any type of number",
+    (
+        "versions.lifetimes.builder.x__deletion_times",
+        "found = np.array([time if time is not None and 0 <= time < _LATEST_TIME else 0 for time in times], np.int64)",
+    ): "a time out of range is dropped below, and 0 is 0",
+    (
+        "versions.lifetimes.builder.x__deletion_times",
+        "return np.where((found >= 0) & (found < _LATEST_TIME), found, 0)",
+        "return np.where((found > 0) & (found < _LATEST_TIME), found, 0)",
+    ): "0 is 0 either way",
+    (
+        "versions.lifetimes.builder.x__deletion_times",
+        "return np.where((found >= 0) & (found < _LATEST_TIME), found, 0)",
+        "return np.where((found >= 1) & (found < _LATEST_TIME), found, 0)",
+    ): "0 is 0 either way",
+    (
+        "log.commit.x__plain_lines",
+        'whole = contents[0] if len(contents) == 1 else (b"" if closed else b"\\n").join(contents)',
+        'whole = contents[0] if (len(contents) == 1) and False else (b"" if closed else b"\\n").join(contents)',
+    ): "one text joined is that text",
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

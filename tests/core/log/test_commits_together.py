@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.core.errors import MalformedAction
 from explorer.core.log import commit as module
-from explorer.core.log.commit import SmallActions, decode_commit, decode_commits, decode_small_actions
+from explorer.core.log.commit import (
+    SmallActions,
+    decode_commit,
+    decode_commit_parts,
+    decode_commits,
+    decode_small_actions,
+)
 from explorer.core.log.log_path import LogFileKind, LogPath
+from explorer.core.protocol import limits
 
 Read = TypeVar("Read", bound=SmallActions)
 
@@ -68,6 +76,86 @@ def test_what_belongs_to_one_file_is_never_taken_for_another_s(contents: list[by
     readable = counts.index(-1) if -1 in counts else len(counts)
     assert [len(commit.lines) for commit in found] == counts[:readable]
     assert [commit.version for commit in found] == [*range(readable)]
+
+
+@pytest.mark.parametrize(
+    ("contents", "counts"),
+    [
+        ([b"{}\n"], [1]),
+        ([b"{}"], [1]),
+        ([b"{}\n{}\n", b"{}\n", b"{}\n{}\n{}\n"], [2, 1, 3]),
+        ([b"{}\n{}", b"{}", b"{}\n{}\n{}"], [2, 1, 3]),
+        (['{"a":"\u00e9"}\n'.encode(), b"{}\n"], [1, 1]),
+        ([b'{"a":{"b":1}}\n', b'{"c":[{},{}]}\n{}\n'], [1, 2]),
+        ([b""], None),
+        ([b"\n"], None),
+        ([b"{}\n", b""], None),
+        ([b"{}", b""], None),
+        ([b" {}\n"], None),
+        ([b"{} \n"], None),
+        ([b"{}\r\n"], None),
+        ([b"{}\n\n{}\n"], None),
+        ([b"{}\n {}\n"], None),
+        ([b"{} \n{}\n"], None),
+        ([b"{}\n", b"{}"], None),
+        ([b"{}", b"{}\n"], None),
+        ([b"{}{}\n"], None),
+        ([b'{"a":\n{}}\n'], None),
+        ([b'{"a":[{}\n,{}]}\n'], None),
+        ([b'{"a":[{},\n{}]}\n'], None),
+        ([b'{"a":"\xff"}\n'], None),
+        ([b'{"txn":}\n'], None),
+        ([b"[]\n"], None),
+    ],
+)
+def test_lines_are_plain_where_each_line_break_ends_an_object(contents: list[bytes], counts: list[int] | None) -> None:
+    found = module._plain_lines(msgspec.json.Decoder(dict[str, Any]), contents)
+    assert (None if found is None else [len(lines) for lines in found]) == counts
+    if found is not None:
+        assert found == [[json.loads(line) for line in data.splitlines()] for data in contents]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "together"),
+    [
+        ([4, 4, 2, 1], [[4, 4, 2], [1]]),
+        ([4, 4, 3], [[4, 4], [3]]),
+        ([10, 1], [[10], [1]]),
+        ([11, 1, 12], [[11], [1], [12]]),
+        ([1, 9, 10, 5, 6], [[1, 9], [10], [5], [6]]),
+        ([0, 0], [[0, 0]]),
+        ([], []),
+    ],
+)
+def test_files_are_decoded_together_up_to_so_many_bytes(
+    sizes: list[int], together: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_TOGETHER", 10)
+    files = [(_path(version), b" " * size) for version, size in enumerate(sizes)]
+    found = list(module._together(files))
+    assert [[len(data) for _, data in each] for each in found] == together
+    assert [file for each in found for file in each] == files
+    monkeypatch.setattr(limits, "MAX_LINE_BYTES", 3)
+    assert [len(each) for each in module._together([(_path(0), b"ab")] * 3)] == [1, 1, 1]
+
+
+def test_plain_files_take_the_quick_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two small files one call, and a large one a call for each of its parts."""
+
+    def slow(*arguments: object) -> None:
+        raise AssertionError(arguments)
+
+    monkeypatch.setattr(module, "_line_by_line", slow)
+    large = b'{"txn":{"appId":"x","version":1}}\n' * 10
+    monkeypatch.setattr(module, "_PART", 100)
+    ((path, parts),) = decode_commit_parts([(_path(3), large)])
+    found = list(parts)
+    assert (path.version, [len(part.lines) for part in found]) == (3, [3, 3, 3, 1])
+    assert {(part.version, part.path) for part in found} == {(3, "_delta_log/3.json")}
+    assert [part.line_number(0) for part in found] == [1, 4, 7, 10]
+    monkeypatch.setattr(module, "_parts", slow)
+    files = [(_path(version), b"{}\n" * (version + 1)) for version in range(2)]
+    assert [len(commit.lines) for commit in decode_commits(files)] == [1, 2]
 
 
 def _path(version: int) -> LogPath:
