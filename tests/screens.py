@@ -60,7 +60,11 @@ def main() -> None:
     asked = parser.parse_args()
     if CHROMIUM is None:
         sys.exit("no Chromium on this machine")
-    pages = {name: PAGES[name] for name in asked.only.split(",")}
+    names = asked.only.split(",")
+    unknown = [name for name in names if name not in PAGES]
+    if unknown:
+        parser.error(f"there is no page {unknown[0]!r}: {', '.join(PAGES)}")
+    pages = {name: PAGES[name] for name in names}
     with tempfile.TemporaryDirectory() as folder:
         if asked.tables is not None:
             root = asked.tables.resolve()
