@@ -475,6 +475,21 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         'whole = contents[0] if len(contents) == 1 else (b"" if closed else b"\\n").join(contents)',
         'whole = contents[0] if (len(contents) == 1) and False else (b"" if closed else b"\\n").join(contents)',
     ): "one text joined is that text",
+    (
+        "versions.lifetimes.events.xǁIntervalsǁ_apply_tidy",
+        'self.contradictions += [Contradiction(at, "added and removed", name) for at, name in both]',
+        'self.contradictions = [Contradiction(at, "added and removed", name) for at, name in both]',
+    ): "these are the first",
+    (
+        "versions.lifetimes.events.xǁIntervalsǁapply",
+        "self._apply_tidy(events, tidy[~odd[tidy]] if odd.any() else tidy, vectors)",
+        "self._apply_tidy(events, tidy[~odd[tidy]] if (odd.any()) or True else tidy, vectors)",
+    ): _SHORTCUT,
+    (
+        "versions.lifetimes.events.xǁIntervalsǁkeep",
+        "self.previous = np.where(self.previous >= 0, places[self.previous], np.int32(-1))",
+        "self.previous = np.where(self.previous >= 0, places[self.previous], np.int32(-2))",
+    ): _NEGATIVE,
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

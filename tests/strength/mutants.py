@@ -218,6 +218,8 @@ def judgement(survivor: dict[str, str]) -> str:
         return "the same encoding by another name"
     if after in _without(before, ", strict=True", (", strict=None", ", strict=False", ", ")):
         return "both sides have one length, which zip only asserts"
+    if before.endswith("] = False") and after == before.removesuffix("False") + "None":
+        return "None is False among flags"
     for kind in ("np.int64", "np.int32", "bool"):
         if re.search(rf"np\.(full|zeros|ones|array|arange|empty)\(.*{kind}", before) and after in _without(
             before, kind, ("None", "")

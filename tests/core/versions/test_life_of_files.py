@@ -283,6 +283,7 @@ def test_of_a_file_from_before_the_record_only_what_its_removal_says_is_known() 
     write_checkpoint(store, 2, [*CREATED, add("n", 1, size=1)], "classic")
     store.delete(commit_name(0))
     life = explorer.Table(store).history_record().lifetimes
+    assert life.contradictions == ()
     left = np.flatnonzero(life.removed == 1)
     rows = life.take(left, ["path", "size", "num_records", "partition_values", "modification_time"]).to_pylist()
     assert sorted(tuple(row.values()) for row in rows) == [
@@ -290,6 +291,39 @@ def test_of_a_file_from_before_the_record_only_what_its_removal_says_is_known() 
         ("y", None, 4, [], None),
         ("z", None, None, [], None),
     ]
+
+
+def test_a_removal_of_the_record_s_own_file_before_its_checkpoint_makes_no_file_of_before() -> None:
+    store = new_store()
+    again = add("n", vector=V)
+    commits = {0: CREATED, 1: [add("n")], 2: [remove("n", deletion_timestamp=5), again], 3: [add("o")]}
+    write(store, commits)
+    write_checkpoint(store, 3, [*CREATED, again, add("o")], "classic")
+    store.delete(commit_name(0))
+    life = explorer.Table(store).history_record().lifetimes
+    rows = np.flatnonzero(life.added >= 1)
+    names = life.take(rows, ["path"]).column(0).to_pylist()
+    columns = (life.added, life.removed, life.deletion_times, life.previous >= 0)
+    assert [*zip(names, *(column[rows].tolist() for column in columns), strict=True)] == [
+        ("n", 1, 2, 5, False),
+        ("n", 2, NEVER, 0, True),
+        ("o", 3, NEVER, 0, False),
+    ]
+    replaced = life.previous[rows[1]]
+    assert (replaced, life.added[replaced]) == (rows[0], 1)
+    assert life.files_at(3).column("path").to_pylist() == ["n", "o"]
+
+
+def test_the_first_file_of_a_record_without_files_of_before_may_be_replaced() -> None:
+    store = new_store()
+    ends = remove("n", vector=V, deletion_timestamp=6)
+    commits = {0: CREATED, 1: [add("n")], 2: [remove("n", deletion_timestamp=5), add("n", vector=V)], 3: [ends], 4: []}
+    write(store, commits)
+    write_checkpoint(store, 3, CREATED, "classic")
+    store.delete(commit_name(0))
+    life = explorer.Table(store).history_record().lifetimes
+    columns = (life.added, life.removed, life.previous, life.deletion_times)
+    assert [column.tolist() for column in columns] == [[1, 2], [2, 3], [-1, 0], [5, 6]]
 
 
 def test_a_removal_ends_the_file_with_its_vector_alone() -> None:
