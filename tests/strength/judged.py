@@ -13,6 +13,7 @@ _VACUUM: Final = "a VACUUM ends after the version that it begins with, so in ver
 _SHORTCUT: Final = "the longer way, which is always right, gives the same"
 _UNREADABLE: Final = "the version asked for is not among those that can be read, which are in a row"
 _WITHIN: Final = "no file is added before the version ahead of the record, nor removed before its first"
+_KEPT: Final = "what is not used any more is let go of later"
 _UNSAID: Final = "parse_partition_value says what is wrong, and drops these words"
 
 JUDGED: Final[dict[tuple[str, ...], str]] = {
@@ -489,6 +490,41 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "versions.lifetimes.events.xǁIntervalsǁkeep",
         "self.previous = np.where(self.previous >= 0, places[self.previous], np.int32(-1))",
         "self.previous = np.where(self.previous >= 0, places[self.previous], np.int32(-2))",
+    ): _NEGATIVE,
+    (
+        "versions.lifetimes.events.x__by_path",
+        "found <<= 32",
+        "found <<= 33",
+    ): "more room than the order needs",
+    (
+        "versions.lifetimes.events.x__odd_paths",
+        "odd = np.zeros(int(path.max(initial=-1)) + 1, bool)",
+        "odd = np.zeros(int(path.max(initial=+1)) + 1, bool)",
+    ): "a place more, which no path has",
+    (
+        "versions.lifetimes.events.x__odd_paths",
+        "odd = np.zeros(int(path.max(initial=-1)) + 1, bool)",
+        "odd = np.zeros(int(path.max(initial=-1)) + 2, bool)",
+    ): "a place more, which no path has",
+    (
+        "versions.lifetimes.builder.xǁLifetimesBuilderǁ_contradictions",
+        "names = self._paths.distinct() if found else []",
+        "names = self._paths.distinct() if (found) or True else []",
+    ): _SHORTCUT,
+    (
+        "versions.lifetimes.builder.xǁLifetimesBuilderǁbuild",
+        "intervals.apply(self._all_events(rows, paths, vectors, last=last), self._vectors)",
+        "intervals.apply(self._all_events(rows, paths, vectors, last=None), self._vectors)",
+    ): _KEPT,
+    (
+        "versions.lifetimes.builder.xǁLifetimesBuilderǁbuild",
+        "recorded = self._recorded.build(self._left, last=last)",
+        "recorded = self._recorded.build(self._left, last=None)",
+    ): _KEPT,
+    (
+        "versions.lifetimes.builder.xǁLifetimesBuilderǁbuild",
+        "in_base = np.full(len(self._paths), -1, np.int32)",
+        "in_base = np.full(len(self._paths), -2, np.int32)",
     ): _NEGATIVE,
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or

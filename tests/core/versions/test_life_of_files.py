@@ -16,7 +16,8 @@ from explorer.core.errors import LimitExceeded, MalformedAction, VersionNotFound
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Action, Add, Remove
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder
-from explorer.core.versions.lifetimes.events import NEVER
+from explorer.core.versions.lifetimes.codes import VectorCodes
+from explorer.core.versions.lifetimes.events import NEVER, Intervals
 from tests.support.checkpoint_shapes import write_checkpoint
 from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, new_store, remove, table, vector, write
 
@@ -198,6 +199,12 @@ def test_a_history_that_begins_with_a_checkpoint_tells_the_rest(seed: int) -> No
         known = {name: expected[name] for name in running} if version == base else dict.fromkeys(running)
         assert {name: row[name] for name in running} == known
     assert _files(found, base) == _expected(model.states[base])
+    for later in range(base, 9):
+        totals, expected = found.diff(base, later).totals, _told(model.states[base], model.states[later], set(), set())
+        assert (totals.files_added, totals.files_removed, totals.files_remasked, totals.rows_masked) == (
+            *(expected[f"num_files_{what}"] for what in ("added", "removed", "remasked")),
+            expected["rows_masked"],
+        )
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -244,6 +251,38 @@ def test_a_file_lives_until_it_is_removed_or_replaced() -> None:
         ("b", 2, NEVER, 1, 0, True),
         ("c", 3, NEVER, 2, 0, True),
     ]
+
+
+def test_ordinary_paths_are_worked_out_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One by one they would take longer, and say the same."""
+    read = Intervals._apply_odd
+    walked = []
+
+    def apply_odd(self: Intervals, events: list[Any], vectors: VectorCodes) -> None:
+        walked.append(events[0].path)
+        read(self, events, vectors)
+
+    monkeypatch.setattr(Intervals, "_apply_odd", apply_odd)
+    commits: dict[int, list[Any]] = {
+        0: [*CREATED, *map(add, "abcdef")],
+        1: [remove("a"), remove("f")],
+        2: [add("a"), remove("b"), add("b", vector=V), add("c", vector=V), remove("c"), add("e", size=7)],
+        3: [add("b"), remove("b", vector=V), remove("c", vector=V), add("c"), remove("a"), remove("e")],
+        4: [add("f"), add("g")],
+    }
+    store = new_store()
+    write(store, commits)
+    whole = explorer.Table(store).history_record().lifetimes
+    assert (walked, whole.contradictions) == ([], ())
+    assert sorted(whole.files_at(4).column("path").to_pylist()) == ["b", "c", "d", "f", "g"]
+    write_checkpoint(store, 1, [*CREATED, *map(add, "bcde")], "classic")
+    for version in (0, 1):
+        store.delete(commit_name(version))
+    rest = explorer.Table(store).history_record().lifetimes
+    assert (walked, rest.contradictions) == ([], ())
+    assert sorted(rest.files_at(4).column("path").to_pylist()) == ["b", "c", "d", "f", "g"]
+    _life([*CREATED, add("x"), add("y"), add("y")])
+    assert walked == [1]
 
 
 def test_a_second_removal_of_a_version_adds_only_its_facts() -> None:

@@ -172,7 +172,7 @@ class LifetimesBuilder:
             self._take()
         return others
 
-    def build(self, newest: int, *, last: bool = False) -> Lifetimes:
+    def build(self, newest: int, *, last: bool) -> Lifetimes:
         """Make the lifetimes of everything taken so far.
 
         Args:
