@@ -130,6 +130,8 @@ def test_names_of_partition_folders_are_those_of_the_schema_and_of_the_files() -
     )
     protocol = Protocol(min_reader_version=2, min_writer_version=5)
     assert retention_terms(_history(protocol, metadata)).partition_columns == ("day", "_day")
+    unmapped = msgspec.structs.replace(metadata, configuration={})
+    assert retention_terms(_history(protocol, unmapped)).partition_columns == ("day", "day")
 
 
 def test_terms_ask_for_no_schema_where_there_is_no_partition() -> None:
