@@ -526,6 +526,35 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "in_base = np.full(len(self._paths), -1, np.int32)",
         "in_base = np.full(len(self._paths), -2, np.int32)",
     ): _NEGATIVE,
+    (
+        "protocol.sql.predicates.xǁ_Parserǁ_unsplittable",
+        'depth += (token.kind == "mark") * ((token.text in "([") - (token.text in ")]"))',
+        'depth -= (token.kind == "mark") * ((token.text in "([") - (token.text in ")]"))',
+    ): "counted the other way round, up to the same end",
+    (
+        "protocol.sql.predicates.xǁ_Parserǁ_unsplittable",
+        'depth += (token.kind == "mark") * ((token.text in "([") - (token.text in ")]"))',
+        'depth += (token.kind == "mark") * ((token.text in "XX([XX") - (token.text in ")]"))',
+    ): "the letter X is no mark",
+    (
+        "protocol.sql.predicates.xǁ_Parserǁ_unsplittable",
+        'depth += (token.kind == "mark") * ((token.text in "([") - (token.text in ")]"))',
+        'depth += (token.kind == "mark") * ((token.text in "([") - (token.text in "XX)]XX"))',
+    ): "the letter X is no mark",
+    (
+        "protocol.sql.predicates.xǁ_Parserǁ_unsplittable",
+        'cases += token.is_word("CASE") - token.is_word("END")',
+        'cases -= token.is_word("CASE") - token.is_word("END")',
+    ): "counted the other way round, up to the same end",
+    (
+        "protocol.statistics.skipping_truth.x__like_truth",
+        "return side.holds(operator, text, facts.type, unknown=hopeful)",
+        "return side.holds(operator, text, None, unknown=hopeful)",
+    ): "texts are compared without a look at their type",
+    (
+        "protocol.statistics.skipping_truth.x__successor",
+        "code = 0xE000 if 0xD800 <= code <= 0xDFFF else code",
+    ): "no text has a character between U+D7FF and U+E000, so that any of them parts the same texts",
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

@@ -201,6 +201,12 @@ def test_what_comes_after_a_text_is_a_text_too() -> None:
     assert _kept(found, "i LIKE '\U0010ffff%'") == [False, False, True]
     assert _kept(found, "i NOT LIKE '\U0010ffff%'") == [True, True, False]
     assert _kept(found, "i LIKE 'a\U0010ffff%'") == [False, False, False]
+    assert _kept(found, "i LIKE '\U0010fffe%'") == [False, False, False]
+
+
+def test_a_text_without_bounds_is_kept_for_lack_of_them() -> None:
+    found = _snapshot("string", None, _stated("b", "b", 0)).skipping("i LIKE 'a%'")
+    assert found.files.column("rule").to_pylist() == ["no statistics", "min/max"]
 
 
 @pytest.mark.parametrize("kind", ["float", "double"])

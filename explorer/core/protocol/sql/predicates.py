@@ -248,7 +248,7 @@ class _Parser:
         pattern = self._needed_literal()
         if pattern.kind == "null":
             return Constant(None)
-        if pattern.kind != "string" or "\\" in pattern.text:
+        if pattern.kind != "string":
             raise _NotUnderstood("LIKE is understood with a plain text")
         places = [place for place, letter in enumerate(pattern.text) if letter in "%_"]
         if not places:
