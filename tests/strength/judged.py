@@ -555,6 +555,18 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "protocol.statistics.skipping_truth.x__successor",
         "code = 0xE000 if 0xD800 <= code <= 0xDFFF else code",
     ): "no text has a character between U+D7FF and U+E000, so that any of them parts the same texts",
+    (
+        "protocol.sql.predicates.x__compare",
+        'raise _NotUnderstood(f"the operator {operator} is not answered")',
+    ): "no other operator is read",
+    (
+        "protocol.statistics.data_skipping.xǁ_Resolverǁ_find",
+        "field: StructField | None = None",
+    ): "a path has a name, which sets it",
+    (
+        "protocol.statistics.skipping_truth.x_unanswerable",
+        'if str(field.metadata.get(CHAR_VARCHAR, "")).startswith("char"):',
+    ): "what is there instead of nothing does not begin so either",
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

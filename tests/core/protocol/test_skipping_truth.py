@@ -14,6 +14,7 @@ import explorer
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.sql.predicates import Unsplittable
+from explorer.core.protocol.statistics.data_skipping import SkippingCounts, counts_of_rules
 from tests.support.small_logs import MASKED, METADATA, add, table, vector
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
@@ -235,6 +236,8 @@ def test_a_value_that_is_no_number_is_above_all_others(kind: str) -> None:
     [
         ("binary", {}, "i = 'a'", "a column of type binary has no bounds"),
         ("binary", {}, "i LIKE 'a%'", "a column of type binary has no bounds"),
+        ("variant", {}, "i = 1", "a column of type variant has no bounds"),
+        ("void", {}, "i = 1", "a column of type void has no bounds"),
         ("string", {"__COLLATIONS": {"i": "icu.de"}}, "i = 'a'", "texts of this column are compared by a collation"),
         (
             "string",
@@ -312,6 +315,14 @@ def test_a_name_that_the_table_lacks_is_refused_with_those_it_has() -> None:
         assert error.value.message == f"The table has no column {name}. Columns: Id, s, two, TWO, current_user."
         assert error.value.column == name
     assert _nested().skipping("current_user = 'x'").unsplittable == ()
+
+
+def test_a_rule_that_no_file_has_counts_none() -> None:
+    assert counts_of_rules({}) == SkippingCounts(0, 0, 0, 0, 0)
+    assert counts_of_rules({"may match": 3}) == SkippingCounts(3, 3, 3, 0, 0)
+    every = ("no rows", "partition", "null count", "min/max", "no statistics", "wide bounds", "may match")
+    by_rule = {rule: 10**place for place, rule in enumerate(every)}
+    assert counts_of_rules(by_rule) == SkippingCounts(1_111_111, 1_111_100, 1_110_000, 10_000, 100_000)
 
 
 def test_a_file_without_rows_is_dropped_whatever_is_asked() -> None:
