@@ -567,6 +567,34 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "protocol.statistics.skipping_truth.x_unanswerable",
         'if str(field.metadata.get(CHAR_VARCHAR, "")).startswith("char"):',
     ): "what is there instead of nothing does not begin so either",
+    (
+        "versions.lifetimes.builder.xǁLifetimesBuilderǁ_all_events",
+        "columns = events.joined(last=last)",
+        "columns = events.joined(last=None)",
+    ): _KEPT,
+    (
+        "versions.lifetimes.builder.xǁLifetimesBuilderǁ_all_events",
+        "order = np.arange(1, 2 * len(row) + 1, 2, dtype=np.int32)",
+        "order = np.arange(2, 2 * len(row) + 1, 2, dtype=np.int32)",
+    ): "a file of the checkpoint comes behind, and the sort leaves it there",
+    (
+        "versions.lifetimes.builder.xǁLifetimesBuilderǁ_named",
+        "if not self._base.num_rows or not len(self._paths):",
+        "if not self._base.num_rows and not len(self._paths):",
+    ): _SHORTCUT,
+    (
+        "versions.lifetimes.builder.xǁLifetimesBuilderǁ_named",
+        "return np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)",
+        "return np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(1, np.int64)",
+    ): "one more than any event looks at",
+    (
+        "protocol.sql.predicates.xǁ_Parserǁ_after_column",
+        'for word, kind in (("NULL", "null"), ("TRUE", "boolean"), ("FALSE", "boolean")):',
+    ): "the kind of NULL is not asked for",
+    (
+        "protocol.statistics.skipping_truth.x_truth_of",
+        "return Truth(np.ones(files, bool), np.ones(files, bool))",
+    ): "ones are true in any type",
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

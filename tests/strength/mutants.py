@@ -33,6 +33,7 @@ COPIED: Final = (
     "explorer", "tests", "docs", "assets", "notebooks", "pyproject.toml", "README.md", "CONTRIBUTING.md", "Makefile",
 )  # fmt: skip
 PREFIX: Final = "explorer.core."
+_COPIES: Final = re.compile(r", (copy=(True|False|None))?(?=\))")
 KILLED: Final = {"killed", "timeout", "suspicious", "segfault"}
 
 
@@ -220,10 +221,14 @@ def judgement(survivor: dict[str, str]) -> str:
         return "both sides have one length, which zip only asserts"
     if before.endswith("] = False") and after == before.removesuffix("False") + "None":
         return "None is False among flags"
-    for kind in ("np.int64", "np.int32", "bool"):
-        if re.search(rf"np\.(full|zeros|ones|array|arange|empty)\(.*{kind}", before) and after in _without(
-            before, kind, ("None", "")
-        ) + _without(before, f"dtype={kind}", ("dtype=None", "")):
+    if before.startswith("assert_never("):
+        return "no value comes here"
+    if ".astype(" in before and _COPIES.sub("", before) == _COPIES.sub("", after):
+        return "a copy says the same"
+    for kind in ("np.int64", "np.int32", "np.int8", "bool"):
+        if re.search(
+            rf"(np\.(full|zeros|ones|array|arange|empty|cumsum)|astype)\(.*{kind}", before
+        ) and after in _without(before, kind, ("None", "")) + _without(before, f"dtype={kind}", ("dtype=None", "")):
             return "the same values, in the type that NumPy chooses for them"
     function = survivor["function"]
     return JUDGED.get((function, before, after)) or JUDGED.get((function, before), "")

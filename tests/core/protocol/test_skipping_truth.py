@@ -13,8 +13,9 @@ import pytest
 import explorer
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import Metadata
-from explorer.core.protocol.sql.predicates import Unsplittable
-from explorer.core.protocol.statistics.data_skipping import SkippingCounts, counts_of_rules
+from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.protocol.sql.predicates import Unsplittable, parse_predicate
+from explorer.core.protocol.statistics.data_skipping import SkippingCounts, answerable, counts_of_rules
 from tests.support.small_logs import MASKED, METADATA, add, table, vector
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
@@ -99,6 +100,7 @@ def test_the_comparison_that_takes_nulls_for_values_keeps_files_with_them(
         ("i IS NOT NULL", {0: True, 1: True, None: True, ROWS: False}),
         ("i <=> NULL", {0: False, 1: True, None: True, ROWS: True}),
         ("NOT (i <=> NULL)", {0: True, 1: True, None: True, ROWS: False}),
+        ("NOT (i <=> 3)", {0: False, 1: True, None: True, ROWS: True}),
         ("i = NULL", dict.fromkeys((0, 1, None, ROWS), False)),
         ("NOT i < NULL", dict.fromkeys((0, 1, None, ROWS), False)),
         ("i = 3", {0: True, 1: True, None: True, ROWS: False}),
@@ -315,6 +317,11 @@ def test_a_name_that_the_table_lacks_is_refused_with_those_it_has() -> None:
         assert error.value.message == f"The table has no column {name}. Columns: Id, s, two, TWO, current_user."
         assert error.value.column == name
     assert _nested().skipping("current_user = 'x'").unsplittable == ()
+
+
+def test_a_tree_is_answered_as_its_text_is() -> None:
+    tree = parse_predicate("TRUE OR i + 1 = 2")
+    assert answerable(tree, StructType(), []) == answerable("TRUE OR i + 1 = 2", StructType(), []) == (tree, {})
 
 
 def test_a_rule_that_no_file_has_counts_none() -> None:

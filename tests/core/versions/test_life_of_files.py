@@ -15,6 +15,7 @@ import explorer
 from explorer.core.errors import LimitExceeded, MalformedAction, VersionNotFound
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Action, Add, Remove
+from explorer.core.versions.lifetimes import builder
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder
 from explorer.core.versions.lifetimes.codes import VectorCodes
 from explorer.core.versions.lifetimes.events import NEVER, Intervals
@@ -292,6 +293,39 @@ def test_a_second_removal_of_a_version_adds_only_its_facts() -> None:
     assert _life([*CREATED, add("a")], [loud, quiet])[0] == ("a", 0, 1, -1, 9, False)
     assert _life([*CREATED, add("a")], [quiet, loud])[0] == ("a", 0, 1, -1, 8, False)
     assert _life([*CREATED, add("a")], [loud, loud])[0] == ("a", 0, 1, -1, 8, True)
+
+
+@pytest.mark.parametrize("masked", [None, V])
+def test_a_file_of_a_checkpoint_is_ended_by_a_removal_with_its_vector(masked: Any) -> None:
+    store = new_store()
+    write(store, {0: [*CREATED, add("a", vector=masked), add("b")], 1: [], 2: [remove("a", vector=masked)]})
+    write_checkpoint(store, 1, [*CREATED, add("a", vector=masked), add("b")], "classic")
+    store.delete(commit_name(0))
+    life = explorer.Table(store).history_record().lifetimes
+    assert (life.added.tolist(), life.removed.tolist()) == ([0, 0], [2, NEVER])
+    assert life.files_at(2).column("path").to_pylist() == ["b"]
+
+
+def test_a_removal_of_what_was_never_there_makes_no_file() -> None:
+    assert [each[0] for each in _life([*CREATED, remove("ghost"), add("a")], [remove("ghost")])] == ["a"]
+    store = new_store()
+    write(store, {0: [*CREATED, add("a")], 1: [], 2: [remove("ghost")]})
+    write_checkpoint(store, 1, [*CREATED, add("a")], "classic")
+    store.delete(commit_name(0))
+    life = explorer.Table(store).history_record().lifetimes
+    assert life.take(np.arange(len(life.added)), ["path"]).column(0).to_pylist() == ["a"]
+
+
+@pytest.mark.parametrize("lines", [1, 2, 5])
+def test_a_history_is_the_same_however_many_lines_become_columns_at_once(
+    lines: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builder, "_BATCH", lines)
+    for seed in range(5):
+        model = _made(seed)
+        found = table(dict(enumerate(model.commits)))
+        assert _history(found) == dict(enumerate(model.told))
+        assert _files(found, 8) == _expected(model.states[8])
 
 
 def test_a_file_of_a_checkpoint_ends_with_the_first_of_two_removals() -> None:
