@@ -76,7 +76,10 @@ parallel = true
 patch = subprocess
 data_file = {_FOLDER / "data"}
 """
-_BESIDE: Final = ("--numprocesses", "logical", "--maxprocesses", "4", "--dist", "loadfile")
+_BESIDE: Final = (
+    *("--numprocesses", "logical", "--maxprocesses", "4", "--dist", "loadfile"),
+    *("-p", "tests.strength.workers_alone"),
+)
 
 
 def measure() -> dict[str, Any]:
