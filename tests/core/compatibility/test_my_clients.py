@@ -132,6 +132,19 @@ def test_the_writers_of_a_history_are_counted_and_added_once() -> None:
     assert with_writers(named, [seen]) == named
 
 
+def test_a_writer_of_which_nothing_is_known_is_told_as_it_calls_itself() -> None:
+    commits = [
+        [small_logs.PROTOCOL, small_logs.METADATA, small_logs.commit_info("WRITE", engine_info="Delta-Lake/0.0.1")],
+        [small_logs.commit_info("WRITE", engine_info="house writer 7")],
+        [small_logs.commit_info("WRITE")],
+        [small_logs.commit_info("WRITE", engine_info="Delta-Lake/0.0.1")],
+    ]
+    seen = writers_seen(small_logs.table(dict(enumerate(commits))).history_record().commits, FACTS)
+    told = [(each.engine_info, each.client, each.version, each.version_from, each.commits) for each in seen]
+    assert told == [("Delta-Lake/0.0.1", "delta-spark", "0.0.1", None, 2), ("house writer 7", None, "", None, 1)]
+    assert [(each.first_version, each.last_version) for each in seen] == [(0, 3), (1, 1)]
+
+
 def test_mine_come_first_then_the_worst() -> None:
     table = requirements(small_logs.MASKED, small_logs.METADATA, has_vectors=True)
     rows = matrix(table, compatibility(table, FACTS), FACTS, mine())
