@@ -22,6 +22,10 @@ failed, or whose tests changed since; interrupted, it goes on where it stopped. 
     python -m tests.prove race-disk kills
     python -m tests.prove --all
 
+After the proofs it measures the branches of the core and runs the mutants of functions that changed
+([strength.md](strength.md)). As the one command, with each proof below recorded as passed and the figures of twelve
+functions due, it ended without a failure after 10 min 55 s on 2026-11-25.
+
 On a machine with two processors that other work shared: the times say what to expect, not how fast the program is.
 A case is skipped where what it needs is not there, or where it asks for nothing, and says so in the run.
 """
