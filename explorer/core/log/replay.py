@@ -57,7 +57,7 @@ def read_commits(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Commit]:
         VersionGap: A commit vanished since it was listed.
         MalformedAction: A line is broken.
     """
-    return decode_commits(read_commit_files(store, paths))
+    return chain.from_iterable(map(decode_commits, _read_ahead(store, paths)))
 
 
 def read_commit_parts(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tuple[LogPath, Iterable[Commit]]]:
@@ -67,7 +67,7 @@ def read_commit_parts(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tup
         VersionGap: A commit vanished since it was listed.
         MalformedAction: A line is broken; parts of its commit may have come before.
     """
-    return decode_commit_parts(read_commit_files(store, paths))
+    return chain.from_iterable(map(decode_commit_parts, _read_ahead(store, paths)))
 
 
 def read_small_actions(store: LogStore, paths: Iterable[LogPath]) -> Iterator[SmallActions]:
@@ -77,7 +77,7 @@ def read_small_actions(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Sm
         VersionGap: A commit vanished since it was listed.
         MalformedAction: A line is broken.
     """
-    return decode_small_actions(read_commit_files(store, paths))
+    return chain.from_iterable(map(decode_small_actions, _read_ahead(store, paths)))
 
 
 def read_commit_files(store: LogStore, paths: Iterable[LogPath]) -> Iterator[CommitFile]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.core.errors import CorruptTable, VersionGap
+from explorer.core.errors import CorruptTable, StorageError, VersionGap
 from explorer.core.log import replay
 from explorer.core.log.commit import decode_commit
 from explorer.core.log.log_path import commit_name
 from explorer.core.log.log_segment import list_log
 from explorer.core.log.replay import advance_state, read_commit_files, read_commits, replay_files, replay_state
 from explorer.core.protocol.actions import DomainMetadata
+from tests.support.at_least_one import at_least_one
 from tests.support.faulty_store import FaultyStore
 from tests.support.small_logs import METADATA, PROTOCOL, add, lines, new_store, remove, write
 
@@ -60,6 +61,18 @@ def test_commits_are_read_in_batches_of_so_many_and_so_many_bytes(
     store.requests.clear()
     assert [len(data) for _, data in read_commit_files(store, paths)] == sizes
     assert store.requests == [f"read {number}" for number in batches]
+
+
+def test_the_commits_of_a_batch_are_there_before_the_next_one_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "_BATCH", 2)
+    inner = new_store()
+    write(inner, {0: (PROTOCOL, METADATA), **{version: (add(f"f{version}"),) for version in range(1, 5)}})
+    paths = list(list_log(inner).commits.values())
+    for read in at_least_one((replay.read_commits, replay.read_commit_parts, replay.read_small_actions)):
+        found = iter(read(FaultyStore(inner, {1: "fails"}), paths))
+        assert [next(found) is not None for _ in range(2)] == [True, True]
+        with pytest.raises(StorageError):
+            next(found)
 
 
 def test_a_commit_that_vanished_ends_the_reading_with_the_range_that_it_was_in() -> None:
