@@ -18,6 +18,7 @@ from tests.prove.proofs import PROOFS
 from tests.prove.record import due_proofs, load_record
 from tests.prove.report import PAGE, page
 from tests.support.shared_tables import REPOSITORY
+from tests.support.side_by_side import SIDE_BY_SIDE
 
 # Those have processes and servers of their own, and say as they go on what they found.
 ALONE = "tests/prove/"
@@ -45,14 +46,11 @@ def main() -> int:
     for proof in PROOFS if not chosen.page else ():
         if proof.name in due:
             print(f"{proof.name}: {proof.tests}", flush=True)
-            beside = () if proof.tests.startswith(ALONE) else _BESIDE
+            beside = () if proof.tests.startswith(ALONE) else SIDE_BY_SIDE
             status |= _run(proof.tests, *beside)
             PAGE.write_text(page(load_record()), "utf-8")
     PAGE.write_text(page(load_record()), "utf-8")
     return status
-
-
-_BESIDE = ("--numprocesses", "logical", "--maxprocesses", "4", "--dist", "loadfile")
 
 
 def _run(tests: str, *options: str) -> int:

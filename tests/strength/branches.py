@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.support.shared_tables import REPOSITORY
+from tests.support.side_by_side import SIDE_BY_SIDE
 
 __all__ = ["AIM", "TESTS", "WHOLE", "WHY", "measure", "record_of", "share"]
 
@@ -73,10 +74,6 @@ parallel = true
 patch = subprocess
 data_file = {_FOLDER / "data"}
 """
-_BESIDE: Final = (
-    *("--numprocesses", "logical", "--maxprocesses", "4", "--dist", "loadfile"),
-    *("-p", "tests.strength.workers_alone"),
-)
 
 
 def measure() -> dict[str, Any]:
@@ -93,7 +90,7 @@ def _reported(tests: tuple[str, ...], marked: str, *together: str) -> dict[str, 
     configuration, report = _FOLDER / "configuration", _FOLDER / "report.json"
     configuration.write_text(_CONFIGURATION, "utf-8")
     for what, *arguments in (
-        ("run", "-m", "pytest", "-q", *_BESIDE, *tests, "-m", marked),
+        ("run", "-m", "pytest", "-q", *SIDE_BY_SIDE, "-p", "tests.strength.workers_alone", *tests, "-m", marked),
         ("combine", "-q", *together),
         ("json", "-q", "-o", str(report)),
     ):

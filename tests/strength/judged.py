@@ -172,11 +172,6 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "first = np.full(count, -2, np.int64)",
     ): _NEGATIVE,
     (
-        "versions.retention.expiry.x_log_risk",
-        "since, first = np.full(count, FOREVER), np.full(count, -1, np.int64)",
-        "since, first = np.full(count, FOREVER), np.full(count, -2, np.int64)",
-    ): _NEGATIVE,
-    (
         "versions.retention.expiry.x__latest_by",
         "latest = np.full(int(groups.max(initial=-1)) + 1, np.iinfo(np.int64).min)",
     ): "places that no group has",
@@ -199,11 +194,6 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "if end > start:",
         "if end >= start:",
     ): "a span of no version",
-    (
-        "versions.retention.expiry.x_readable_spans",
-        "rows = np.flatnonzero(chosen & (start < stop))",
-        "rows = np.flatnonzero(chosen & (start <= stop))",
-    ): "a file that lived in no readable version covers none",
     (
         "versions.retention.version_states.x__cut_off",
         "if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS:",
@@ -486,11 +476,6 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "self._apply_tidy(events, tidy[~odd[tidy]] if odd.any() else tidy, vectors)",
         "self._apply_tidy(events, tidy[~odd[tidy]] if (odd.any()) or True else tidy, vectors)",
     ): _SHORTCUT,
-    (
-        "versions.lifetimes.events.xǁIntervalsǁkeep",
-        "self.previous = np.where(self.previous >= 0, places[self.previous], np.int32(-1))",
-        "self.previous = np.where(self.previous >= 0, places[self.previous], np.int32(-2))",
-    ): _NEGATIVE,
     (
         "versions.lifetimes.events.x__by_path",
         "found <<= 32",

@@ -55,6 +55,14 @@ def test_the_figures_of_a_function_are_those_of_its_survivors(record: dict[str, 
         assert left == +Counter(figures)
 
 
+def test_every_judgement_is_of_a_survivor_that_is_recorded(record: dict[str, Any]) -> None:
+    """One that no mutant needs any more hides what becomes of its line."""
+    survivors = [each for part in record["mutants"].values() for each in part["survivors"]]
+    exact = {(each["function"], each["before"], each["after"]) for each in survivors}
+    lines = {key[:2] for key in exact}
+    assert [key for key in JUDGED if key not in exact and key not in lines] == []
+
+
 def test_functions_are_named_as_mutmut_names_them() -> None:
     for module in {module for part in at_least_one(mutants.PARTS.values()) for module in part.modules}:
         source = (REPOSITORY / "explorer/core" / f"{module}.py").read_text("utf-8")

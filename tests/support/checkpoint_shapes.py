@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import explorer
+from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Action, Add, CheckpointMetadata, Remove, Sidecar, encode_line
 from explorer.core.protocol.log_store import LogStore
+from tests.support.small_logs import Line, table
 
 Shape = Literal["classic", "multi-part", "v2-parquet", "v2-json", "v2-sidecars", "v2-json-sidecars"]
 SHAPES: tuple[Shape, ...] = ("classic", "multi-part", "v2-parquet", "v2-json", "v2-sidecars", "v2-json-sidecars")
@@ -64,6 +67,30 @@ _TYPES = {
 }
 _MAPS = {"partitionValues", "tags", "options", "configuration"}
 _UUID = "80a083e8-7026-4e79-81be-64bd76c43a11"
+
+
+def begun_late(
+    commits: Mapping[int, Iterable[Line]],
+    version: int,
+    live: Sequence[Action],
+    *,
+    gone: int = 1,
+    shape: Shape = "classic",
+) -> explorer.Table:
+    """A table in memory whose record does not begin with version 0.
+
+    Args:
+        commits: Its commits, those that are cleaned up as well.
+        version: That of its checkpoint.
+        live: What the checkpoint holds.
+        gone: How many commits from the first on are cleaned up.
+        shape: That of the checkpoint.
+    """
+    found = table(commits)
+    write_checkpoint(found.store, version, live, shape)
+    for cleaned in range(gone):
+        found.store.delete(commit_name(cleaned))
+    return explorer.Table(found.store)
 
 
 def write_checkpoint(store: LogStore, version: int, actions: Sequence[Action], shape: Shape) -> list[str]:

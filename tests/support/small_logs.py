@@ -10,7 +10,8 @@ from typing import Any
 
 import explorer
 from explorer.core.log.commit import SmallActions, decode_small_actions
-from explorer.core.log.log_path import LogFileKind, LogPath, commit_name
+from explorer.core.log.log_path import LogFileKind, LogPath, checkpoint_name, commit_name
+from explorer.core.log.log_segment import Checkpoint, LogListing
 from explorer.core.protocol.actions import (
     Action,
     Add,
@@ -109,6 +110,18 @@ def vector(name: str, cardinality: int = 1) -> DeletionVectorDescriptor:
 def commit_info(operation: str | None = None, **more: Any) -> CommitInfo:
     """What a commit says of itself."""
     return CommitInfo(**{"timestamp": LONG_AGO, "operation": operation, **more})
+
+
+def listed(checkpoints: Mapping[int, int], commits: Mapping[int, int]) -> LogListing:
+    """A listing of commits and classic checkpoints by version, with the times of their files, ms since the epoch."""
+    kinds = LogFileKind.COMMIT, LogFileKind.CLASSIC_CHECKPOINT
+    return LogListing(
+        {version: LogPath(commit_name(version), kinds[0], version, modified=time) for version, time in commits.items()},
+        tuple(
+            Checkpoint(version, (LogPath(checkpoint_name(version), kinds[1], version, modified=time),))
+            for version, time in checkpoints.items()
+        ),
+    )
 
 
 def decode_small(data: bytes, version: int, path: str) -> SmallActions:

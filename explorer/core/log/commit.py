@@ -71,13 +71,13 @@ class SmallActions(msgspec.Struct, frozen=True):
         version: The version.
         path: Key of the file.
         lines: One record for each line that holds such an action.
-        numbers: Numbers of these lines in the file, from 1; None where they are the first ones.
+        numbers: Numbers of these lines in the file, from 1.
     """
 
     version: int
     path: str
     lines: Sequence[SmallLine]
-    numbers: Sequence[int] | None = None
+    numbers: Sequence[int]
 
     def protocol(self) -> Protocol | None:
         """The commit's protocol action, the last one if it wrongly holds several (D-15)."""
@@ -130,7 +130,7 @@ class SmallActions(msgspec.Struct, frozen=True):
 
     def line_number(self, place: int) -> int:
         """Number in the file of a line of `lines`, from 1."""
-        return place + 1 if self.numbers is None else self.numbers[place]
+        return self.numbers[place]
 
 
 class Commit(SmallActions, frozen=True):
@@ -144,7 +144,7 @@ class Commit(SmallActions, frozen=True):
     version: int
     path: str
     lines: list[CommitLine]
-    numbers: Sequence[int] | None = None
+    numbers: Sequence[int]
 
     def two_actions(self, place: int) -> MalformedAction:
         """The error for a line that both adds and removes a file (LOG-008)."""

@@ -10,8 +10,6 @@ import pyarrow as pa
 import pytest
 
 import explorer
-from explorer.core.log.log_path import LogFileKind, LogPath, checkpoint_name, commit_name
-from explorer.core.log.log_segment import Checkpoint, LogListing
 from explorer.core.protocol.actions import DeletionVectorDescriptor, Protocol
 from explorer.core.protocol.deletion_vectors import location, z85_encode
 from explorer.core.versions.history import History
@@ -29,7 +27,7 @@ from explorer.core.versions.retention.horizon import horizon
 from explorer.core.versions.retention.version_states import VersionRisks
 from tests.support import small_logs
 from tests.support.at_least_one import at_least_one
-from tests.support.checkpoint_shapes import write_checkpoint
+from tests.support.checkpoint_shapes import begun_late
 
 DAY = 86_400_000
 WEEK = 7 * DAY
@@ -40,7 +38,6 @@ TERMS = Terms(WEEK, 30 * DAY, ())
 
 def _begun_late() -> explorer.Table:
     """Versions 2 to 5: files a and b are of the checkpoint 2, which removed c; a leaves in 3, and d is from 4."""
-    store = small_logs.new_store()
     created = [small_logs.PROTOCOL, small_logs.METADATA]
     a, b, c, d = map(small_logs.add, "abcd")
     commits: dict[int, list[Any]] = {
@@ -51,27 +48,7 @@ def _begun_late() -> explorer.Table:
         4: [d],
         5: [],
     }
-    small_logs.write(store, commits)
-    write_checkpoint(store, 2, [*created, a, b, small_logs.remove("c")], "classic")
-    for version in (0, 1):
-        store.delete(commit_name(version))
-    return explorer.Table(store)
-
-
-def _listed(checkpoints: dict[int, int], times: dict[int, int]) -> LogListing:
-    """A listing of commits and checkpoints with the times of their files."""
-    return LogListing(
-        {
-            version: LogPath(commit_name(version), LogFileKind.COMMIT, version, modified=time)
-            for version, time in times.items()
-        },
-        tuple(
-            Checkpoint(
-                version, (LogPath(checkpoint_name(version), LogFileKind.CLASSIC_CHECKPOINT, version, modified=time),)
-            )
-            for version, time in checkpoints.items()
-        ),
-    )
+    return begun_late(commits, 2, [*created, a, b, small_logs.remove("c")], gone=2)
 
 
 def test_each_file_lives_in_a_span_of_the_versions_that_can_be_read() -> None:
@@ -87,19 +64,19 @@ def test_the_log_of_a_version_is_at_risk_by_the_commit_of_the_next_checkpoint() 
     life = _begun_late().history_record().lifetimes
     times = {2: BEFORE, 3: BEFORE + 1, 4: AFTER, 5: AFTER + 1}
     # The times of the files of checkpoints do not count, where those of their commits are known.
-    found = log_risk(_listed({2: AFTER + 9 * DAY, 4: AFTER + 9 * DAY}, times), life, TERMS)
+    found = log_risk(small_logs.listed({2: AFTER + 9 * DAY, 4: AFTER + 9 * DAY}, times), life, TERMS)
     assert found.first.tolist() == [4, 4, -1, -1]
     assert found.since.tolist() == [20_001 * DAY + 30 * DAY] * 2 + [FOREVER] * 2
     # The commit of the newest version is gone, so that its checkpoint alone tells its time.
     del times[5]
-    late = log_risk(_listed({2: AFTER, 5: BEFORE}, times), life, TERMS)
+    late = log_risk(small_logs.listed({2: AFTER, 5: BEFORE}, times), life, TERMS)
     assert late.first.tolist() == [5, 5, 5, -1]
     assert late.since.tolist() == [20_000 * DAY + 30 * DAY] * 3 + [FOREVER]
 
 
 def test_without_a_clean_up_no_log_is_at_risk() -> None:
     life = _begun_late().history_record().lifetimes
-    found = log_risk(_listed({4: BEFORE}, {4: BEFORE}), life, msgspec.structs.replace(TERMS, log=None))
+    found = log_risk(small_logs.listed({4: BEFORE}, {4: BEFORE}), life, msgspec.structs.replace(TERMS, log=None))
     assert (found.first.tolist(), found.since.tolist()) == ([-1] * 4, [FOREVER] * 4)
 
 
@@ -153,7 +130,7 @@ def test_at_the_moment_at_which_both_may_go_the_log_goes_first(removed: int, sta
     removal = msgspec.structs.replace(small_logs.remove("a"), deletion_timestamp=since - WEEK + removed)
     commits: dict[int, list[Any]] = {0: [small_logs.PROTOCOL, small_logs.METADATA, small_logs.add("a")], 1: [removal]}
     history = small_logs.table(commits).history_record()
-    risks = VersionRisks(history, _listed({1: BEFORE}, {0: BEFORE - 1, 1: BEFORE}))
+    risks = VersionRisks(history, small_logs.listed({1: BEFORE}, {0: BEFORE - 1, 1: BEFORE}))
     found = risks.at(since + removed)
     assert (found.state(0), bool(found.by_data[0]), found.lost_at(0)) == (state, by_data, since + removed)
     assert risks.at(since + removed - 1).state(0) == "readable"
@@ -182,7 +159,7 @@ def test_a_file_of_vectors_is_old_only_once_it_was_written_long_enough_ago() -> 
             "needed_until": pa.array([None, None], pa.int64()),
         }
     )
-    risks = VersionRisks(history, _listed({}, {0: present - 40 * DAY, 1: present - 20 * DAY}))
+    risks = VersionRisks(history, small_logs.listed({}, {0: present - 40 * DAY, 1: present - 20 * DAY}))
     found = horizon(history, risks, now, FolderLook(files, frozenset(), {}))
     dates = found.what_if(WEEK).dates.column("lost_from").to_pylist()
     assert dates == [datetime.fromtimestamp((present - 8 * DAY) / 1000, UTC), None]

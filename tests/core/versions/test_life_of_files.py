@@ -13,14 +13,13 @@ import pytest
 
 import explorer
 from explorer.core.errors import LimitExceeded, MalformedAction, VersionNotFound
-from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Action, Add, Remove
 from explorer.core.versions.lifetimes import builder
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder
 from explorer.core.versions.lifetimes.codes import VectorCodes
 from explorer.core.versions.lifetimes.events import NEVER, Intervals
-from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, new_store, remove, table, vector, write
+from tests.support.checkpoint_shapes import Shape, begun_late
+from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, remove, table, vector
 
 PATHS = ("a", "b", "c%20d", "e")
 SUMS = ("bytes_added", "bytes_removed", "rows_added", "rows_removed", "num_bytes", "num_rows", "rows_rewritten")
@@ -176,16 +175,12 @@ def test_a_history_that_begins_with_a_checkpoint_tells_the_rest(seed: int) -> No
     model = _made(seed)
     chance = random.Random(-seed)
     base, gone = chance.randrange(1, 8), chance.randrange(1, 9)
-    store = new_store()
-    write(store, dict(enumerate(model.commits)))
-    # A checkpoint also holds removals of long ago.
-    actions = [MASKED, METADATA, *model.states[base].values(), remove("long gone")]
-    write_checkpoint(store, base, actions, chance.choice(("classic", "multi-part")))
-    for version in range(min(gone, base + 1)):
-        store.delete(commit_name(version))
-    found = explorer.Table(store)
-    told = _history(found)
     first = min(gone, base + 1)
+    # A checkpoint also holds removals of long ago.
+    live = [MASKED, METADATA, *model.states[base].values(), remove("long gone")]
+    shape: Shape = chance.choice(("classic", "multi-part"))
+    found = begun_late(dict(enumerate(model.commits)), base, live, gone=first, shape=shape)
+    told = _history(found)
     assert sorted(told) == [*range(first, 9)]
     running = ("num_files", "num_bytes", "num_rows", "num_deleted_rows")
     # Of a file from before the record nobody knows whether an add replaced it.
@@ -271,15 +266,10 @@ def test_ordinary_paths_are_worked_out_together(monkeypatch: pytest.MonkeyPatch)
         3: [add("b"), remove("b", vector=V), remove("c", vector=V), add("c"), remove("a"), remove("e")],
         4: [add("f"), add("g")],
     }
-    store = new_store()
-    write(store, commits)
-    whole = explorer.Table(store).history_record().lifetimes
+    whole = table(commits).history_record().lifetimes
     assert (walked, whole.contradictions) == ([], ())
     assert sorted(whole.files_at(4).column("path").to_pylist()) == ["b", "c", "d", "f", "g"]
-    write_checkpoint(store, 1, [*CREATED, *map(add, "bcde")], "classic")
-    for version in (0, 1):
-        store.delete(commit_name(version))
-    rest = explorer.Table(store).history_record().lifetimes
+    rest = begun_late(commits, 1, [*CREATED, *map(add, "bcde")], gone=2).history_record().lifetimes
     assert (walked, rest.contradictions) == ([], ())
     assert sorted(rest.files_at(4).column("path").to_pylist()) == ["b", "c", "d", "f", "g"]
     _life([*CREATED, add("x"), add("y"), add("y")])
@@ -297,22 +287,20 @@ def test_a_second_removal_of_a_version_adds_only_its_facts() -> None:
 
 @pytest.mark.parametrize("masked", [None, V])
 def test_a_file_of_a_checkpoint_is_ended_by_a_removal_with_its_vector(masked: Any) -> None:
-    store = new_store()
-    write(store, {0: [*CREATED, add("a", vector=masked), add("b")], 1: [], 2: [remove("a", vector=masked)]})
-    write_checkpoint(store, 1, [*CREATED, add("a", vector=masked), add("b")], "classic")
-    store.delete(commit_name(0))
-    life = explorer.Table(store).history_record().lifetimes
+    commits: dict[int, list[Any]] = {
+        0: [*CREATED, add("a", vector=masked), add("b")],
+        1: [],
+        2: [remove("a", vector=masked)],
+    }
+    life = begun_late(commits, 1, [*CREATED, add("a", vector=masked), add("b")]).history_record().lifetimes
     assert (life.added.tolist(), life.removed.tolist()) == ([0, 0], [2, NEVER])
     assert life.files_at(2).column("path").to_pylist() == ["b"]
 
 
 def test_a_removal_of_what_was_never_there_makes_no_file() -> None:
     assert [each[0] for each in _life([*CREATED, remove("ghost"), add("a")], [remove("ghost")])] == ["a"]
-    store = new_store()
-    write(store, {0: [*CREATED, add("a")], 1: [], 2: [remove("ghost")]})
-    write_checkpoint(store, 1, [*CREATED, add("a")], "classic")
-    store.delete(commit_name(0))
-    life = explorer.Table(store).history_record().lifetimes
+    commits: dict[int, list[Any]] = {0: [*CREATED, add("a")], 1: [], 2: [remove("ghost")]}
+    life = begun_late(commits, 1, [*CREATED, add("a")]).history_record().lifetimes
     assert life.take(np.arange(len(life.added)), ["path"]).column(0).to_pylist() == ["a"]
 
 
@@ -329,33 +317,24 @@ def test_a_history_is_the_same_however_many_lines_become_columns_at_once(
 
 
 def test_a_file_of_a_checkpoint_ends_with_the_first_of_two_removals() -> None:
-    store = new_store()
-    write(store, {0: [*CREATED, add("a")], 1: [], 2: [remove("a", deletion_timestamp=5)] * 2})
-    write_checkpoint(store, 1, [*CREATED, add("a")], "classic")
-    store.delete(commit_name(0))
-    life = explorer.Table(store).history_record().lifetimes
+    commits: dict[int, list[Any]] = {0: [*CREATED, add("a")], 1: [], 2: [remove("a", deletion_timestamp=5)] * 2}
+    life = begun_late(commits, 1, [*CREATED, add("a")]).history_record().lifetimes
     assert (life.added.tolist(), life.removed.tolist(), life.deletion_times.tolist()) == ([0], [2], [5])
 
 
 def test_of_a_file_from_before_the_record_only_what_its_removal_says_is_known() -> None:
     stats = '{"numRecords":4}'
     said = {"partition_values": {"p": "1"}, "size": 9, "stats": stats}
-    store = new_store()
-    write(
-        store,
-        {
-            0: [*CREATED, *map(add, "xyz")],
-            1: [
-                msgspec.structs.replace(remove("x", extended_file_metadata=True), **said),
-                msgspec.structs.replace(remove("y", extended_file_metadata=False), **said),
-                remove("z"),
-            ],
-            2: [add("n", 1, size=1)],
-        },
-    )
-    write_checkpoint(store, 2, [*CREATED, add("n", 1, size=1)], "classic")
-    store.delete(commit_name(0))
-    life = explorer.Table(store).history_record().lifetimes
+    commits: dict[int, list[Any]] = {
+        0: [*CREATED, *map(add, "xyz")],
+        1: [
+            msgspec.structs.replace(remove("x", extended_file_metadata=True), **said),
+            msgspec.structs.replace(remove("y", extended_file_metadata=False), **said),
+            remove("z"),
+        ],
+        2: [add("n", 1, size=1)],
+    }
+    life = begun_late(commits, 2, [*CREATED, add("n", 1, size=1)]).history_record().lifetimes
     assert life.contradictions == ()
     left = np.flatnonzero(life.removed == 1)
     rows = life.take(left, ["path", "size", "num_records", "partition_values", "modification_time"]).to_pylist()
@@ -367,13 +346,14 @@ def test_of_a_file_from_before_the_record_only_what_its_removal_says_is_known() 
 
 
 def test_a_removal_of_the_record_s_own_file_before_its_checkpoint_makes_no_file_of_before() -> None:
-    store = new_store()
     again = add("n", vector=V)
-    commits = {0: CREATED, 1: [add("n")], 2: [remove("n", deletion_timestamp=5), again], 3: [add("o")]}
-    write(store, commits)
-    write_checkpoint(store, 3, [*CREATED, again, add("o")], "classic")
-    store.delete(commit_name(0))
-    life = explorer.Table(store).history_record().lifetimes
+    commits: dict[int, list[Any]] = {
+        0: CREATED,
+        1: [add("n")],
+        2: [remove("n", deletion_timestamp=5), again],
+        3: [add("o")],
+    }
+    life = begun_late(commits, 3, [*CREATED, again, add("o")]).history_record().lifetimes
     rows = np.flatnonzero(life.added >= 1)
     names = life.take(rows, ["path"]).column(0).to_pylist()
     columns = (life.added, life.removed, life.deletion_times, life.previous >= 0)
@@ -388,13 +368,10 @@ def test_a_removal_of_the_record_s_own_file_before_its_checkpoint_makes_no_file_
 
 
 def test_the_first_file_of_a_record_without_files_of_before_may_be_replaced() -> None:
-    store = new_store()
+    masks = [remove("n", deletion_timestamp=5), add("n", vector=V)]
     ends = remove("n", vector=V, deletion_timestamp=6)
-    commits = {0: CREATED, 1: [add("n")], 2: [remove("n", deletion_timestamp=5), add("n", vector=V)], 3: [ends], 4: []}
-    write(store, commits)
-    write_checkpoint(store, 3, CREATED, "classic")
-    store.delete(commit_name(0))
-    life = explorer.Table(store).history_record().lifetimes
+    commits: dict[int, list[Any]] = {0: CREATED, 1: [add("n")], 2: masks, 3: [ends], 4: []}
+    life = begun_late(commits, 3, CREATED).history_record().lifetimes
     columns = (life.added, life.removed, life.previous, life.deletion_times)
     assert [column.tolist() for column in columns] == [[1, 2], [2, 3], [-1, 0], [5, 6]]
 

@@ -15,8 +15,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import CorruptTable, RequestError
-from explorer.core.log.log_path import LogFileKind, LogPath, checkpoint_name, commit_name
-from explorer.core.log.log_segment import Checkpoint, LogListing
+from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.actions import Action, Metadata
 from explorer.core.versions.retention.expiry import _earliest, is_hidden
 from explorer.core.versions.retention.missing_files import MOST_NAMED, absent, data_locations
@@ -59,12 +58,9 @@ def _judge(
     table = small_logs.table(dict(enumerate([first, *commits[1:]])))
     history = table.history_record()
     made = dict.fromkeys(range(len(commits)), NOW) | dict(times or {})
-    listing = LogListing(
-        {v: LogPath(commit_name(v), LogFileKind.COMMIT, v, modified=_ms(time)) for v, time in made.items()},
-        tuple(
-            Checkpoint(v, (LogPath(checkpoint_name(v), LogFileKind.CLASSIC_CHECKPOINT, v, modified=_ms(time)),))
-            for v, time in (checkpoints or {}).items()
-        ),
+    listing = small_logs.listed(
+        {version: _ms(time) for version, time in (checkpoints or {}).items()},
+        {version: _ms(time) for version, time in made.items()},
     )
     verdicts: list[dict[str, Any]] = version_retention(history, listing, now, frozenset(missing)).to_pylist()
     return verdicts
