@@ -66,9 +66,7 @@ lint: $(DEVELOPMENT) ## ruff, formatting, strict types, import rules
 	$(BIN)/lint-imports --no-logo
 
 prove: $(DEVELOPMENT) ## the whole dose of what the tests try in a small one: CONTRIBUTING.md lists it
-	$(BIN)/python -m tests.prove
-	$(BIN)/python -m tests.strength branches
-	$(BIN)/python -m tests.strength mutants
+	$(BIN)/python -m tests.prove --whole
 
 # Before a commit: the tests that name rows of the protocol and changed since are run, the other pages are only written.
 record: $(DEVELOPMENT) ## renew every page of the docs that a test compares with the code or with a record

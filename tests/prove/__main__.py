@@ -2,8 +2,9 @@
 
 Without names it runs those that are due: never recorded, failed when they ran last, or whose tests changed since. Each
 is recorded when it has ended, so a run that is interrupted goes on where it stopped. ``--all`` runs every one again,
-``--due`` lists those that are due, and ``--page`` writes the page again; these two run nothing. The exit status is 1 if
-a test failed.
+``--due`` lists those that are due, and ``--page`` writes the page again; these two run nothing. ``--whole`` is
+``make prove``: it goes on with branches and mutants, and records how the whole went. The exit status is 1 if a test
+failed.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import argparse
 import os
 import subprocess
 import sys
+import time
+from datetime import UTC, datetime
 
 from tests.prove.plugin import OPTION
 from tests.prove.proofs import PROOFS
-from tests.prove.record import due_proofs, load_record
+from tests.prove.record import WholeRun, due_proofs, load_record, load_whole, write_whole
 from tests.prove.report import PAGE, page
 from tests.support.shared_tables import REPOSITORY
 from tests.support.side_by_side import SIDE_BY_SIDE
@@ -34,6 +37,7 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="run every proof")
     parser.add_argument("--due", action="store_true", help="only list the proofs that are due")
     parser.add_argument("--page", action="store_true", help="only write the page again")
+    parser.add_argument("--whole", action="store_true", help="also measure branches and run the mutants that are due")
     chosen = parser.parse_args()
     unknown = [name for name in chosen.names if name not in names]
     if unknown:
@@ -42,22 +46,30 @@ def main() -> int:
     if chosen.due:
         print("\n".join(due))
         return 0
-    status = 0
+    started = time.monotonic()
+    failed = []
     for proof in PROOFS if not chosen.page else ():
         if proof.name in due:
             print(f"{proof.name}: {proof.tests}", flush=True)
             beside = () if proof.tests.startswith(ALONE) else SIDE_BY_SIDE
-            status |= _run(proof.tests, *beside)
-            PAGE.write_text(page(load_record()), "utf-8")
-    PAGE.write_text(page(load_record()), "utf-8")
-    return status
+            failed += [proof.name] * _run(proof.tests, *beside)
+            PAGE.write_text(page(load_record(), load_whole()), "utf-8")
+    if chosen.whole:
+        failed += [what for what in ("branches", "mutants") if _failed([sys.executable, "-m", "tests.strength", what])]
+        took = round(time.monotonic() - started)
+        write_whole(WholeRun(datetime.now(UTC).date().isoformat(), took, len(due), tuple(failed)))
+    PAGE.write_text(page(load_record(), load_whole()), "utf-8")
+    return int(bool(failed))
 
 
-def _run(tests: str, *options: str) -> int:
-    """Run the tests of a proof; 1 if one failed."""
+def _run(tests: str, *options: str) -> bool:
+    """Run the tests of a proof; True if one failed."""
     command = [sys.executable, "-m", "pytest", OPTION, "--timeout", "3600", *options, tests]
-    environment = {**os.environ, "HYPOTHESIS_PROFILE": "prove"}
-    return int(subprocess.run(command, cwd=REPOSITORY, env=environment, check=False).returncode != 0)
+    return _failed(command, HYPOTHESIS_PROFILE="prove")
+
+
+def _failed(command: list[str], **environment: str) -> bool:
+    return subprocess.run(command, cwd=REPOSITORY, env={**os.environ, **environment}, check=False).returncode != 0
 
 
 if __name__ == "__main__":

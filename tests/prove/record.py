@@ -16,9 +16,21 @@ from typing import Final
 from tests.prove.proofs import PROOFS, Proof
 from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["RECORD", "ProofRun", "digest", "due_proofs", "load_record", "stale_proofs", "write_record"]
+__all__ = [
+    "RECORD",
+    "ProofRun",
+    "WholeRun",
+    "digest",
+    "due_proofs",
+    "load_record",
+    "load_whole",
+    "stale_proofs",
+    "write_record",
+    "write_whole",
+]
 
 RECORD: Final = REPOSITORY / "docs" / "proofs.json"
+_WHOLE: Final = REPOSITORY / "docs" / "prove.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +50,34 @@ class ProofRun:
     cases: dict[str, int]
     seconds: float
     found: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class WholeRun:
+    """How ``make prove`` went.
+
+    Attributes:
+        at: The day, in ISO form.
+        seconds: What it took.
+        proofs: How many proofs were due.
+        failed: Its steps that failed.
+    """
+
+    at: str
+    seconds: int
+    proofs: int
+    failed: tuple[str, ...]
+
+
+def load_whole() -> WholeRun:
+    """The last run of ``make prove``."""
+    found = json.loads(_WHOLE.read_text("utf-8"))
+    return WholeRun(**{**found, "failed": tuple(found["failed"])})
+
+
+def write_whole(run: WholeRun) -> None:
+    """Keep a run of ``make prove``."""
+    _WHOLE.write_text(json.dumps(asdict(run), indent=1) + "\n", "utf-8")
 
 
 def load_record() -> dict[str, ProofRun]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from tests.prove.proofs import PROOFS, Proof
-from tests.prove.record import ProofRun
+from tests.prove.record import ProofRun, WholeRun
 from tests.support.shared_tables import REPOSITORY
 
 __all__ = ["PAGE", "page"]
@@ -23,8 +23,7 @@ failed, or whose tests changed since; interrupted, it goes on where it stopped. 
     python -m tests.prove --all
 
 After the proofs it measures the branches of the core and runs the mutants of functions that changed
-([strength.md](strength.md)). As the one command, with each proof below recorded as passed and the figures of twelve
-functions due, it ended without a failure after 10 min 55 s on 2026-11-25.
+([strength.md](strength.md)). {whole}
 
 On a machine with two processors that other work shared: the times say what to expect, not how fast the program is.
 A case is skipped where what it needs is not there, or where it asks for nothing, and says so in the run.
@@ -52,9 +51,15 @@ its row.
 """
 
 
-def page(record: Mapping[str, ProofRun]) -> str:
-    """The page of a record."""
-    return "\n".join([_HEAD, *_tables(record), _NOTES])
+def page(record: Mapping[str, ProofRun], whole: WholeRun) -> str:
+    """The page of the record of the proofs, and of ``make prove`` as one command."""
+    return "\n".join([_HEAD.format(whole=_command(whole)), *_tables(record), _NOTES])
+
+
+def _command(run: WholeRun) -> str:
+    ended = f"it failed at {', '.join(run.failed)}" if run.failed else "it ended without a failure"
+    due = f"{run.proofs or 'no'} proof{'' if run.proofs == 1 else 's'} due"
+    return f"As the one command, with {due},\n{ended} after {_time(run.seconds)} on {run.at}."
 
 
 def _tables(record: Mapping[str, ProofRun]) -> Iterator[str]:

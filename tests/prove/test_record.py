@@ -8,13 +8,13 @@ import pytest
 
 from tests.prove.plugin import covers
 from tests.prove.proofs import PROOFS, proofs_of
-from tests.prove.record import ProofRun, digest, due_proofs, load_record, stale_proofs
+from tests.prove.record import ProofRun, digest, due_proofs, load_record, load_whole, stale_proofs
 from tests.prove.report import PAGE, page
 from tests.support.shared_tables import REPOSITORY
 
 
 def test_the_page_is_what_the_record_says() -> None:
-    assert PAGE.read_text("utf-8") == page(load_record()), "run: python -m tests.prove --page"
+    assert PAGE.read_text("utf-8") == page(load_record(), load_whole()), "run: python -m tests.prove --page"
 
 
 def test_the_record_is_of_the_tests_as_they_are() -> None:

@@ -1,9 +1,9 @@
 """How strong the tests of the core are: ``python -m tests.strength``.
 
-It writes docs/strength.json, and docs/strength.md out of it. ``branches`` takes forty minutes, each part of ``mutants``
-up to half an hour; ``page`` makes the page again after survivors were judged. Each part of ``mutants`` is recorded when
-it has ended. Of the parts that are named, or of every part, those functions run that have no record or changed since;
-with ``--open`` also those with survivors that are not judged, with ``--all`` every one.
+It writes docs/strength.json, and docs/strength.md out of it. ``branches`` takes some ten minutes, each part of
+``mutants`` up to half an hour; ``page`` makes the page again after survivors were judged. Each part of ``mutants`` is
+recorded when it has ended. Of the parts that are named, or of every part, those functions run that have no record or
+changed since; with ``--open`` also those with survivors that are not judged, with ``--all`` every one.
 """
 
 from __future__ import annotations
