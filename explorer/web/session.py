@@ -228,11 +228,15 @@ class Session:
 
     def _set_theme(self, message: Message) -> None:
         self.theme = _theme(message)
-        self._go(message)
+        self._show_same(message)
 
     def _set_screen(self, message: Message) -> None:
         self.screen = _screen(message) or self.screen
-        self._go(message)
+        self._show_same(message)
+
+    def _show_same(self, message: Message) -> None:
+        # The browser's address may be older: a question that was just asked is put into it by the server's answer.
+        self._show(self.query, message.number)
 
     def _show(self, query: str, number: int) -> None:
         self.query, self._lost, self._news = query, "", None

@@ -93,3 +93,17 @@ def test_a_result_that_comes_is_brought_into_sight(opened: Any) -> None:
     page.evaluate("scrollTo(0, 0)")
     page.evaluate("lead => explorerPage.patch({regions: {lead}, hidden: {}, number: explorerPage.sent})", lead)
     assert not page.evaluate(seen), "what was seen before takes nobody along"
+
+
+def test_the_address_of_a_question_is_shown_unless_the_person_has_gone_on(opened: Any) -> None:
+    page = opened(f"{TABLE}&tab=diff")
+    asked = f"{TABLE}&tab=diff&keys=id"
+    answered = """([number, query]) => explorerPage.patch({regions: {}, hidden: {}, number, query})"""
+    number = page.evaluate("explorerPage.sent += 1")
+    page.evaluate("explorerPage.ask('screen', explorerPage.screen())")
+    page.evaluate(answered, [number, asked])
+    assert page.url.endswith(asked), "a window of another size is on the same page"
+    page.evaluate("query => explorerPage.go(query)", f"{TABLE}&tab=files")
+    page.evaluate(answered, [number, asked])
+    settle(page)
+    assert page.url.endswith(f"{TABLE}&tab=files")

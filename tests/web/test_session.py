@@ -284,3 +284,16 @@ def test_a_browser_whose_page_was_made_by_a_session_that_is_gone_is_sent_the_who
     assert answer["regions"].keys() == whole.keys()
     assert ("strip" in answer) == (timeline is not None)
     assert (timeline is None) == (query == "")
+
+
+@pytest.mark.parametrize("kind", ["screen", "theme"])
+def test_a_page_that_is_drawn_anew_keeps_a_question_that_the_browsers_address_does_not_have_yet(
+    catalog: Catalog, kind: str
+) -> None:
+    window = Window(catalog, "?t=w/orders&tab=act")
+    asked = "?t=w/orders&tab=act&act=set-properties&f.key.0=a"
+    # The window is made smaller while the answer to what was typed is on its way.
+    window.ask("draft", query=asked, pairs=1)
+    window.ask(kind, query="?t=w/orders&tab=act", width=900, height=460, theme="dark")
+    assert window.session.query == asked
+    assert "set-properties" in window.session.shown.regions["lead"]

@@ -28,6 +28,7 @@ class Page {
     this.model = model;
     this.sent = 0;
     this.answered = 0;
+    this.went = 0;
     this.parts = {};
     this.patience = SILENT_AFTER;
     this.root = document.documentElement;
@@ -62,6 +63,7 @@ class Page {
 
   ask(kind, fields = {}) {
     this.sent += 1;
+    if (kind === "go") this.went = this.sent;
     this.model.send_msg({ kind, number: this.sent, ...fields });
     window.clearTimeout(this.waiting);
     this.waiting = window.setTimeout(() => this.root.classList.add("busy"), BUSY_AFTER);
@@ -153,7 +155,8 @@ class Page {
     this.speak();
     if (title) document.title = title;
     if (say) this.say(say);
-    if (query && query !== location.search) history.replaceState({}, "", query);
+    // An address for a page that the person has left since comes too late.
+    if (query && number >= this.went && query !== location.search) history.replaceState({}, "", query);
     this.answered = Math.max(this.answered, number || 0);
     if (this.root.dataset.silence === "late") delete this.root.dataset.silence;
     if (this.answered >= this.sent) {
@@ -345,7 +348,7 @@ class Page {
     const theme = this.root.dataset.theme === "dark" ? "light" : "dark";
     this.root.dataset.theme = theme;
     this.keep("theme", theme);
-    this.ask("theme", { theme, query: location.search });
+    this.ask("theme", { theme });
   }
 
   async copy(text, what) {

@@ -114,7 +114,7 @@ class Strip {
     this.telling = window.setTimeout(() => {
       this.told = size;
       document.cookie = `explorer-screen=${size};path=/;max-age=31536000;SameSite=Lax`;
-      this.page.ask("screen", { query: location.search, ...this.page.screen() });
+      this.page.ask("screen", this.page.screen());
     }, SETTLED);
   }
 
