@@ -9,6 +9,9 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .PHONY: help demo notebook test tested lint prove record bench screens constraints clean
 
+# Python keeps what it compiles, whatever the shell says: hundreds of processes start out of one environment.
+export PYTHONDONTWRITEBYTECODE :=
+
 VENV := .venv
 BIN := $(VENV)/bin
 TESTS ?= tests

@@ -87,7 +87,7 @@ class ExplorerError(Exception):
 
         The facts that a class declares come first, in its order, then those of its bases.
         """
-        declared = [name for kind in type(self).__mro__ for name in get_annotations(kind) if name != "message"]
+        declared = [name for kind in type(self).__mro__ for name in get_annotations(kind)]
         known = {name: getattr(self, name) for name in dict.fromkeys(declared)}
         facts = {name: _plain(value) for name, value in known.items() if value is not None}
         return {"error": type(self).__name__, "message": self.message, **facts}
@@ -325,7 +325,7 @@ def _printable(message: str) -> str:
 def _plain(value: object) -> object:
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, (int, float, bool)):
+    if value is None or isinstance(value, int | float):
         return value
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_plain(item) for item in value]

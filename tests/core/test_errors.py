@@ -2,6 +2,7 @@
 
 import copy
 import json
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +45,18 @@ def test_facts_are_json_whatever_stands_in_them() -> None:
         "expression": "\\ud800",
         "nearest": ["a", "b"],
     }
+
+
+def test_facts_inside_of_facts_are_json_too() -> None:
+    error = InvalidIntent("No.", found={3: {"at": Path("a/b"), "of": [Path("c"), None, 2.5, True]}, "x\ud800": 1})
+    assert error.facts()["found"] == {"3": {"at": "a/b", "of": ["c", None, 2.5, True]}, "x\\ud800": 1}
+
+
+@pytest.mark.parametrize("length", [4_999, 5_000, 5_001, 12_000])
+def test_a_message_is_cut_in_its_middle_where_it_is_too_long(length: int) -> None:
+    whole = " ".join(map(str, range(length)))[:length]
+    message = str(InvalidIntent(whole))
+    assert message == (whole if length <= 5_000 else f"{whole[:4_000]} […] {whole[-1_000:]}")
 
 
 @pytest.mark.parametrize("kind", [getattr(errors, name) for name in errors.__all__])

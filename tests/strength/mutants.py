@@ -1,6 +1,7 @@
 """Which changes of the core the tests notice: mutmut changes one thing at a time and runs the tests that reach it.
 
-A part is some modules of the core and the tests that are to notice; it takes less than an hour. It runs on a copy in
+A part is some modules of the core and the tests that are to notice; it takes less than an hour. Of the modules that
+are in no part of their own, each package has a part of some functions that chance chose. A part runs on a copy in
 ``build/mutants``, without Spark, with as many tests at a time as ``MUTANTS_CHILDREN`` says. The record counts by
 function, so that only what changed has to run again. A mutant that survives is judged by a person, in
 ``tests.strength.judged``: by its function and the line that it changed, as its number changes whenever the function
@@ -18,6 +19,7 @@ import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -26,8 +28,9 @@ from tests.strength.functions import digests
 from tests.strength.judged import JUDGED
 from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["PARTS", "Part", "due", "judgement", "measure", "still_open"]
+__all__ = ["PARTS", "Part", "due", "judgement", "measure", "others_of", "still_open"]
 
+CORE: Final = REPOSITORY / "explorer" / "core"
 FOLDER: Final = REPOSITORY / "build" / "mutants"
 COPIED: Final = (
     "explorer", "tests", "docs", "assets", "notebooks", "pyproject.toml", "README.md", "CONTRIBUTING.md", "Makefile",
@@ -39,13 +42,24 @@ KILLED: Final = {"killed", "timeout", "suspicious", "segfault"}
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Modules of ``explorer/core``, without ``.py``, and the tests that are to notice what changes in them."""
+    """Modules of ``explorer/core``, without ``.py``, and the tests that are to notice what changes in them.
+
+    A part is of so many functions of its modules as ``sample`` says, or of all: those whose names have the lowest
+    digests. Which those are does not depend on what they do, and stays while the others change.
+    """
 
     modules: tuple[str, ...]
     tests: tuple[str, ...]
+    sample: int | None = None
+
+    def functions(self) -> dict[str, str]:
+        """Function -> digest of its code."""
+        found = digests(self.modules)
+        chosen = sorted(found, key=lambda name: sha256(name.encode()).digest())[: self.sample]
+        return {name: found[name] for name in sorted(chosen)}
 
 
-PARTS: Final[dict[str, Part]] = {
+_IN_FULL: Final[dict[str, Part]] = {
     "deletion-vectors": Part(
         ("protocol/deletion_vectors",),
         (
@@ -158,6 +172,32 @@ PARTS: Final[dict[str, Part]] = {
     "outcomes": Part(("transaction/commit/outcomes",), ("tests/core/transaction/test_outcomes.py",)),
 }
 
+
+def others_of(package: str) -> tuple[str, ...]:
+    """The modules of a package of the core that are in no part in full."""
+    full = {module for part in _IN_FULL.values() for module in part.modules}
+    files = sorted([*CORE.glob(f"{package}.py"), *CORE.glob(f"{package}/**/*.py")])
+    return tuple(name for file in files if (name := file.relative_to(CORE).with_suffix("").as_posix()) not in full)
+
+
+_SAMPLE: Final = 24
+_TESTS_OF_OTHERS: Final = {
+    "compatibility": ("tests/core/compatibility",),
+    "errors": ("tests/core/test_errors.py",),
+    "log": ("tests/core/log", "tests/conformance", "tests/core/versions/test_kept_columns.py"),
+    "maintenance": (
+        *("tests/core/maintenance", "tests/core/versions/test_horizon.py", "tests/core/versions/test_horizon_facts.py"),
+        *("tests/faults/test_maintenance_faults.py", "tests/golden/test_written_checksums.py"),
+        *("tests/cli/test_blame.py", "tests/cli/test_retention.py", "tests/views/test_table_view.py"),
+    ),
+    "protocol": ("tests/core/protocol", "tests/conformance", "tests/properties", "tests/data_files"),
+    "transaction": ("tests/core/transaction", "tests/faults"),
+    "versions": ("tests/core/versions", "tests/conformance"),
+}
+PARTS: Final[dict[str, Part]] = _IN_FULL | {
+    f"others-of-{package}": Part(others_of(package), tests, _SAMPLE) for package, tests in _TESTS_OF_OTHERS.items()
+}
+
 _CONFIGURATION: Final = """
 [tool.mutmut]
 source_paths = ["explorer"]
@@ -174,12 +214,14 @@ timeout_constant = 4
 def measure(name: str, recorded: dict[str, Any], functions: Iterable[str]) -> dict[str, Any]:
     """The record of a part after a run of some of its functions; what is recorded of the others stays.
 
+    ``of`` is how many functions its modules have, of which the part may be a sample.
+
     Args:
         name: Of the part.
         recorded: Its record until now; empty if there is none.
         functions: Those to run, by mutmut's names. Those that the part does not have any more leave the record.
     """
-    known = digests(PARTS[name].modules)
+    known = PARTS[name].functions()
     running = known.keys() & functions
     started = time.monotonic()
     states, survivors = _ran(name, sorted(running)) if running else ({}, [])
@@ -192,6 +234,7 @@ def measure(name: str, recorded: dict[str, Any], functions: Iterable[str]) -> di
         counts[_function(mutant)]["killed"] += state in KILLED
     kept = [each for each in recorded.get("survivors", ()) if each["function"] in known.keys() - running]
     return {
+        "of": len(digests(PARTS[name].modules)),
         "seconds": took if known.keys() == running else recorded["seconds"],
         "functions": {function: counts[function] for function in sorted(known) if function in counts},
         "survivors": sorted([*kept, *survivors], key=lambda each: each["function"]),
@@ -201,7 +244,7 @@ def measure(name: str, recorded: dict[str, Any], functions: Iterable[str]) -> di
 def due(name: str, recorded: dict[str, Any]) -> list[str]:
     """Functions of a part that have no record, or one of other code, and functions in its record that are gone."""
     found = {function: each["digest"] for function, each in recorded.get("functions", {}).items()}
-    known = digests(PARTS[name].modules)
+    known = PARTS[name].functions()
     return sorted(function for function in known | found if known.get(function) != found.get(function))
 
 
@@ -258,10 +301,11 @@ def _ran(name: str, functions: list[str]) -> tuple[dict[str, str], list[dict[str
             source = REPOSITORY / each
             copy = shutil.copytree if source.is_dir() else shutil.copyfile
             copy(source, folder / each)
+        modules = [each for each in part.modules if any(_is_in(each, function) for function in functions)]
         with (folder / "pyproject.toml").open("a", encoding="utf-8") as file:
             file.write(
                 _CONFIGURATION.format(
-                    modules=json.dumps([f"explorer/core/{module}.py" for module in part.modules]),
+                    modules=json.dumps([f"explorer/core/{module}.py" for module in modules]),
                     copied=json.dumps([each for each in COPIED if each not in ("explorer", "tests", "pyproject.toml")]),
                     tests=json.dumps(part.tests),
                 )
@@ -272,6 +316,10 @@ def _ran(name: str, functions: list[str]) -> tuple[dict[str, str], list[dict[str
         states = {mutant: state for mutant, state in sorted(_states(folder)) if _function(mutant) in functions}
         survived = {mutant: state for mutant, state in states.items() if state not in KILLED}
         return states, _survivors(folder, survived)
+
+
+def _is_in(module: str, function: str) -> bool:
+    return function.rpartition(".")[0] == module.replace("/", ".")
 
 
 def _mutmut(folder: Path, *arguments: str, unless: str | None = None) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mutmut.mutation.file_mutation import compute_function_hashes
 
-from tests.strength import functions, mutants
+from tests.strength import functions, mutants, report
 from tests.strength.branches import WHY, record_of, share
 from tests.strength.functions import digests
 from tests.strength.judged import JUDGED
@@ -39,6 +39,14 @@ def test_the_parts_name_modules_and_tests_that_are_there(record: dict[str, Any])
         assert [name for name in part.modules if not (REPOSITORY / "explorer/core" / f"{name}.py").is_file()] == []
         assert [name for name in part.tests if not (REPOSITORY / name).exists()] == []
     assert record.get("mutants", {}).keys() <= mutants.PARTS.keys()
+
+
+def test_each_module_with_functions_is_in_one_part() -> None:
+    core = REPOSITORY / "explorer/core"
+    files = {file.relative_to(core).with_suffix("").as_posix() for file in core.rglob("*.py")}
+    parts = Counter(module for part in mutants.PARTS.values() for module in part.modules)
+    assert {name: count for name, count in parts.items() if count > 1} == {}
+    assert [name for name in files - parts.keys() if digests([name])] == []
 
 
 def test_no_record_of_mutants_is_older_than_the_code_it_speaks_of(record: dict[str, Any]) -> None:
@@ -70,6 +78,7 @@ def test_functions_are_named_as_mutmut_names_them() -> None:
         assert digests([module]).keys() == {f"{prefix}.{name}" for name in compute_function_hashes(source)}
 
 
+RECORDED = {"branches": {"at": "2026-11-26", "packages": {}, "alone": {}, "below": {}}}
 CODE = """
 class A:
     def f(self, x):
@@ -111,6 +120,35 @@ def test_what_is_due_is_what_has_no_record_or_changed_or_went(module: Path) -> N
     assert mutants.due("p", recorded) == ["m.a.x_f", "m.a.x_g", "m.a.xǁAǁf"]
 
 
+def test_a_sample_stays_while_its_functions_and_others_change(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"f{number}" for number in range(40)]
+    module.write_text("\n".join(f"def {name}(x):\n    return x" for name in names), "utf-8")
+    sample = mutants.Part(("m/a",), (), 10)
+    monkeypatch.setattr(mutants, "PARTS", {"p": sample})
+    chosen = sample.functions()
+    assert len(chosen) == 10
+    assert chosen.keys() < digests(["m/a"]).keys()
+    recorded = {"functions": {name: {"digest": each, "mutants": 1, "killed": 1} for name, each in chosen.items()}}
+    changed = [f"def {name}(x):\n    return {'-x' if f'm.a.x_{name}' not in chosen else 'x'}" for name in names]
+    module.write_text("\n".join(changed), "utf-8")
+    assert mutants.due("p", recorded) == []
+    module.write_text("\n".join(changed).replace("return x", "return x + 1"), "utf-8")
+    assert mutants.due("p", recorded) == sorted(chosen)
+
+
+def test_a_package_is_estimated_from_its_parts_and_its_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "PARTS", {"a": mutants.Part(("m/a",), ()), "others-of-m": mutants.Part((), (), 2)})
+
+    def part(of: int, **functions: tuple[int, int]) -> dict[str, Any]:
+        figures = {f"m.{name}": {"mutants": made, "killed": killed} for name, (made, killed) in functions.items()}
+        return {"of": of, "at": "2026-11-26", "seconds": 1, "functions": figures, "survivors": []}
+
+    whole = report.page(RECORDED | {"mutants": {"a": part(1, x_f=(100, 100)), "others-of-m": part(50, x_g=(10, 8))}})
+    assert "| m | 100 | 100 (100 %) | 1 of 50 | 10 | 8 (80 %) | 83 % (83 to 83) |" in whole
+    two = report.page(RECORDED | {"mutants": {"others-of-m": part(50, x_g=(10, 8), x_h=(10, 10))}})
+    assert "| m | 0 | - | 2 of 50 | 20 | 18 (90 %) | 90 % (80 to 100) |" in two
+
+
 def test_a_function_that_went_leaves_the_record_and_the_others_stay(module: Path) -> None:
     module.write_text(CODE.format(one="return x"), "utf-8")
     figures = {"mutants": 2, "killed": 1}
@@ -120,9 +158,10 @@ def test_a_function_that_went_leaves_the_record_and_the_others_stay(module: Path
     ]
     known = {name: {"digest": each, **figures} for name, each in digests(["m/a"]).items()}
     gone = {"m.a.x_gone": {"digest": "0", **figures}}
-    recorded = {"seconds": 7, "functions": known | gone, "survivors": survivors}
+    recorded = {"of": 3, "seconds": 7, "functions": known | gone, "survivors": survivors}
     assert mutants.due("p", recorded) == ["m.a.x_gone"]
     assert mutants.measure("p", recorded, ["m.a.x_gone"]) == {
+        "of": 2,
         "seconds": 7,
         "functions": known,
         "survivors": survivors[:1],
@@ -161,8 +200,8 @@ def test_figures_add_up_by_package() -> None:
     names = ("log/replay", "log/commit", "errors")
     summaries = zip(names, (summary, whole, whole), strict=True)
     missing = {"missing_lines": [7, 8], "missing_branches": [[3, 4], [9, -1], [12, 13]]}
-    report = {"files": {f"explorer/core/{name}.py": {"summary": found, **missing} for name, found in summaries}}
-    found = record_of(report)
+    covered = {"files": {f"explorer/core/{name}.py": {"summary": found, **missing} for name, found in summaries}}
+    found = record_of(covered)
     assert found["packages"] == {"log": [14, 15, 1, 4], "errors": [5, 5, 0, 0], "all": [19, 20, 1, 4]}
     assert found["below"] == {"log/replay": {"figures": [9, 10, 1, 4], "lines": "3, 7-9, 12"}}
     assert (share([9, 10, 1, 4]), share([0, 0, 0, 0])) == (pytest.approx(100 * 10 / 14), 100)

@@ -82,6 +82,7 @@ class LogPath(msgspec.Struct, frozen=True, gc=False):
 
 
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+_IS_COMMIT = LogFileKind.COMMIT
 _COMMIT = re.compile(r"([0-9]+)\.json\Z")
 _OTHER = re.compile(
     rf"(?P<version>[0-9]+)\.(?:"
@@ -105,8 +106,9 @@ def parse_log_name(name: str, size: int = 0, modified: int = 0, etag: int = 0) -
         modified: Modification time in ms since the epoch, kept in the result.
         etag: Kept in the result.
     """
-    if len(name) == 25 and name.endswith(".json") and (digits := name[:20]).isdecimal() and digits.isascii():
-        return LogPath(name, LogFileKind.COMMIT, int(digits), size=size, modified=modified, etag=etag)
+    if len(name) == 25 and name[20:] == ".json" and name.isascii() and (digits := name[:20]).isdigit():
+        # By place, which is a third quicker than by name: there is one for every version.
+        return LogPath(name, _IS_COMMIT, int(digits), 0, 0, 0, "", size, modified, etag)
     if not name[:1].isdigit():
         return None
     listed = partial(LogPath, name, size=size, modified=modified, etag=etag)

@@ -22,6 +22,7 @@ from explorer.core.protocol.log_store import LogStore
 __all__ = ["Checkpoint", "LogListing", "LogSegment", "arrange_log", "list_log", "list_names", "list_newer"]
 
 _LOOKS: Final = 10
+_FOLDER_LETTERS: Final = len(f"{LOG_FOLDER}/")
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -278,8 +279,11 @@ def list_names(store: LogStore, start: str = "") -> list[tuple[str, LogPath | No
 
 
 def _names(store: LogStore, start: str) -> list[tuple[str, LogPath | None]]:
-    named = ((each, each.path.rpartition("/")[2]) for each in store.list_from(LOG_FOLDER, start))
-    return [(name, parse_log_name(name, each.size, each.modified, each.etag)) for each, name in named]
+    found = []
+    for each in store.list_from(LOG_FOLDER, start):
+        name = each.path[_FOLDER_LETTERS:]
+        found.append((name, parse_log_name(name, each.size, each.modified, each.etag)))
+    return found
 
 
 def _seems_missing(found: list[tuple[str, LogPath | None]]) -> bool:

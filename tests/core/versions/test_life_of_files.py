@@ -410,6 +410,11 @@ def test_a_removal_ends_the_file_with_its_vector_alone() -> None:
             id="another vector before its own",
         ),
         pytest.param(
+            [[add("a", vector=V)], [add("a", vector=W)], [remove("a", vector=V)]],
+            [(2, "removed but not live", "a")],
+            id="of a file that another took the place of",
+        ),
+        pytest.param(
             [[add("b"), add("b"), remove("c"), remove("c")]],
             [(0, "added twice", "b"), (0, "removed but not live", "c"), (0, "removed twice", "c")],
             id="two paths",
