@@ -180,7 +180,7 @@ def others_of(package: str) -> tuple[str, ...]:
     return tuple(name for file in files if (name := file.relative_to(CORE).with_suffix("").as_posix()) not in full)
 
 
-_SAMPLE: Final = 24
+_SAMPLE: Final = 18
 _TESTS_OF_OTHERS: Final = {
     "compatibility": ("tests/core/compatibility",),
     "errors": ("tests/core/test_errors.py",),
