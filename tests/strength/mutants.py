@@ -191,7 +191,7 @@ _TESTS_OF_OTHERS: Final = {
         *("tests/cli/test_blame.py", "tests/cli/test_retention.py", "tests/views/test_table_view.py"),
     ),
     "protocol": ("tests/core/protocol", "tests/conformance", "tests/properties", "tests/data_files"),
-    "transaction": ("tests/core/transaction", "tests/faults"),
+    "transaction": ("tests/core/transaction", "tests/faults/test_faulty_commits.py", "tests/conformance"),
     "versions": ("tests/core/versions", "tests/conformance"),
 }
 PARTS: Final[dict[str, Part]] = _IN_FULL | {

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 import explorer
 from explorer.core.errors import ChangeFeedGap, TableNotFound
-from explorer.core.log.log_path import checkpoint_name, commit_name
+from explorer.core.log.log_path import checkpoint_name, checksum_name, commit_name
 from explorer.core.log.log_segment import list_log
-from explorer.core.log.verify.hash_chain import seal
+from explorer.core.log.verify.hash_chain import link, links, seal
 from explorer.core.log.verify.verify import IntegrityReport, verify
 from explorer.core.log.writing.compaction import write_compaction
 from explorer.core.protocol.actions import Action, DomainMetadata, Metadata, SetTransaction
@@ -65,6 +66,9 @@ def test_two_names_for_one_version() -> None:
 @pytest.mark.parametrize("line", [b"{", b'{"add":{}}', b'{"txn":{}}', b'{"add":{"path":"http:x"}}', b"[" * 100_000])
 def test_a_commit_that_cannot_be_read(line: bytes) -> None:
     assert problems({0: START, 1: (line,), 2: ()}) == [("unreadable-commit", 1, commit_name(1))]
+    [found] = report({0: START, 1: (line,), 2: ()}).problems
+    said = "The path 'http:x' is" if b"http:x" in line else f"Line 1 of {commit_name(1)}"
+    assert found.detail.startswith(f"{said} ")
 
 
 @pytest.mark.conformance("REPLAY-012", "TXN-002")
@@ -105,7 +109,44 @@ def test_in_commit_timestamps_must_grow() -> None:
 
 
 def test_foundations_are_needed() -> None:
-    assert kinds({0: (add("a"),)}) == ["no-protocol", "no-metadata"]
+    for later in ({}, {1: (add("b"),)}):
+        assert problems({0: (add("a"),), **later}) == [
+            ("no-protocol", 0, commit_name(0)),
+            ("no-metadata", 0, commit_name(0)),
+        ]
+
+
+def test_a_commit_that_vanishes_while_the_log_is_read_is_a_gap() -> None:
+    class Vanishing:
+        """A store whose file is gone when it is read."""
+
+        def __init__(self, store: LogStore) -> None:
+            self._store = store
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._store, name)
+
+        def read(self, path: str) -> bytes:
+            if path == commit_name(1):
+                raise FileNotFoundError(path)
+            return self._store.read(path)
+
+    store = new_store()
+    write(store, {0: START, 1: (add("b"),), 2: (add("c"), add("c"))})
+    found = verify(Vanishing(store)).problems  # type: ignore[arg-type]  # what is not here is the store's
+    assert [(each.kind, each.version, each.file) for each in found] == [
+        ("gap", 1, commit_name(1)),
+        ("duplicate-action", 2, commit_name(2)),
+    ]
+    assert found[0].detail == "the commit is missing"
+
+
+def test_where_the_state_before_is_not_known_only_what_the_commit_says_counts() -> None:
+    again = (add("a", vector=vector("v")), add("b"), add("b"))
+    found = report({3: START, 4: again}).problems
+    assert [each.kind for each in found] == ["truncated-log", "duplicate-action"]
+    assert found[1].detail == report({0: START, 1: (add("b"), add("b"))}).problems[0].detail
+    assert "b" in found[1].detail
 
 
 @pytest.mark.conformance("CKPT-011")
@@ -136,6 +177,16 @@ def test_checkpoints_that_are_incomplete_or_unreadable() -> None:
     assert kinds({0: START, 1: (), 2: ()}, store) == ["incomplete-checkpoint", "unreadable-checkpoint"]
 
 
+def test_a_checkpoint_of_lines_that_is_broken_is_named_with_the_reason() -> None:
+    store = new_store()
+    path = checkpoint_name(1, UUID(int=7), "json")
+    store.put_if_absent(path, b'{"checkpointMetadata":{"version":1}}\n{"add":')
+    [found] = report({0: START, 1: ()}, store).problems
+    assert (found.kind, found.version, found.file) == ("unreadable-checkpoint", 1, path)
+    name = path.rpartition("/")[2]
+    assert found.detail.startswith(f"The checkpoint of version 1 ({name}) cannot be used: Input data was truncated. ")
+
+
 @pytest.mark.conformance("LASTCKPT-003", "LASTCKPT-004", "LASTCKPT-007")
 @pytest.mark.parametrize(
     ("hint", "found"),
@@ -163,6 +214,7 @@ def test_the_older_name_of_the_change_feed_s_switch_is_named_and_switches_nothin
     )
     found = report({0: START, 1: (metadata,), 2: (add("b"),)}, store)
     assert [(each.kind, each.version, each.breaking) for each in found.problems] == [("former-property", 2, False)]
+    assert found.problems[0].file == commit_name(2)
     assert "delta.enableChangeDataFeed" in found.problems[0].detail
     table = explorer.Table(store)
     assert table.history().column("change_feed").to_pylist() == [False, False, False]
@@ -210,14 +262,55 @@ SIZES = {"sortedBinBoundaries": [0, 100, 1000], "fileCounts": [0, 2, 0], "totalB
         ({"deletedRecordCountsHistogramOpt": {"deletedRecordCounts": [1, 1] + [0] * 8}}, "deletedRecordCounts"),
         ({"allFiles": [{"path": "a"}]}, "allFiles lacks 1"),
         ({"txnId": "other"}, "txnId is other"),
+        ({"inCommitTimestampOpt": 5, "numDeletionVectorsOpt": 0, "numTransactions": 0}, None),
+        ({"inCommitTimestampOpt": 6}, "inCommitTimestampOpt is 6, replay gives 5"),
+        ({"numDeletionVectorsOpt": 1}, "numDeletionVectorsOpt is 1, replay gives 0"),
+        ({"numTransactions": 1}, "numTransactions is 1, replay gives 0"),
+        ({"txnId": "x" * 200}, f"txnId is {'x' * 200}, replay gives t"),
+        ({"txnId": "x" * 200 + "y"}, f"txnId is {'x' * 200}..., replay gives t"),
     ],
 )
 def test_a_checksum_is_held_against_replay(change: dict[str, Any], detail: str | None) -> None:
     store = new_store()
     store.put_if_absent("_delta_log/00000000000000000001.crc", json.dumps(CHECKSUM | change).encode())
-    found = report({0: START, 1: (add("b"), b'{"commitInfo":{"txnId":"t"}}')}, store).problems
+    said = b'{"commitInfo":{"txnId":"t","inCommitTimestamp":5}}'
+    found = report({0: START, 1: (add("b"), said)}, store).problems
     assert [problem.kind for problem in found] == ([] if detail is None else ["checksum-differs"])
     assert detail is None or detail in found[0].detail
+
+
+@pytest.mark.parametrize(
+    ("masked", "rows", "vectors"), [((3, 3, 5), 11, 3), ((3, 3, 3), 9, 3), ((1, 0, 0), 1, 1), ((0, 0, 0), 0, 0)]
+)
+def test_masked_rows_and_vectors_are_counted_by_file(masked: tuple[int, ...], rows: int, vectors: int) -> None:
+    files = [
+        add(f"f{place}", records=9, vector=vector(f"v{place}", count) if count else None)
+        for place, count in enumerate(masked)
+    ]
+    stated = {"tableSizeBytes": 300, "numFiles": 3, "protocol": json.loads(lines([MASKED]))["protocol"]}
+    right = {"numDeletedRecordsOpt": rows, "numDeletionVectorsOpt": vectors}
+    for change, said in (
+        ({}, []),
+        ({"numDeletedRecordsOpt": rows + 1}, [f"numDeletedRecordsOpt is {rows + 1}, replay gives {rows}"]),
+        ({"numDeletionVectorsOpt": 4}, [f"numDeletionVectorsOpt is 4, replay gives {vectors}"]),
+    ):
+        store = new_store()
+        store.put_if_absent(checksum_name(0), json.dumps(CHECKSUM | stated | right | change).encode())
+        assert [each.detail for each in report({0: (MASKED, METADATA, *files)}, store).problems] == said
+
+
+def test_a_size_that_nobody_knows_contradicts_nothing() -> None:
+    store = new_store()
+    store.put_if_absent(checksum_name(0), json.dumps(CHECKSUM | {"tableSizeBytes": 7, "numFiles": 3}).encode())
+    unsized = b'{"add":{"path":"u","partitionValues":{},"modificationTime":1,"dataChange":true}}'
+    assert [each.detail for each in report({0: (*START, add("b"), unsized)}, store).problems] == []
+
+
+def test_the_checksum_of_a_commit_that_is_gone_is_not_held_to_the_one_before() -> None:
+    store = new_store()
+    write_checkpoint(store, 2, (*START, add("b")), "classic")
+    store.put_if_absent(checksum_name(2), json.dumps(CHECKSUM | {"txnId": "another"}).encode())
+    assert problems({0: START, 1: (add("b"), b'{"commitInfo":{"txnId":"t"}}')}, store) == [("gap", 2, commit_name(2))]
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b"\xff", b'{"numFiles":"x"}'])
@@ -225,6 +318,14 @@ def test_a_checksum_that_cannot_be_read(data: bytes) -> None:
     store = new_store()
     store.put_if_absent("_delta_log/00000000000000000000.crc", data)
     assert kinds({0: START}, store) == ["unreadable-checksum"]
+
+
+def test_a_record_in_a_checksum_that_is_none_is_named() -> None:
+    store = new_store()
+    store.put_if_absent(checksum_name(1), json.dumps(CHECKSUM | {"metadata": {"id": 3}}).encode())
+    [problem] = report({0: START, 1: (add("b"),)}, store).problems
+    assert (problem.kind, problem.version, problem.file) == ("unreadable-checksum", 1, checksum_name(1))
+    assert "Expected `str`, got `int`" in problem.detail
 
 
 def test_the_chain_is_what_its_definition_says() -> None:
@@ -235,6 +336,23 @@ def test_the_chain_is_what_its_definition_says() -> None:
     digests = sorted(hashlib.sha256(text).digest() for text in (canonical, two))
     expected = hashlib.sha256(bytes(32) + bytes(8) + b"".join(digests)).hexdigest()
     assert verify(store).chain_head == expected
+
+
+@pytest.mark.parametrize("batch", [1, 2, 500])
+def test_the_chain_begins_anew_after_a_gap_and_lines_are_whole(monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
+    monkeypatch.setattr("explorer.core.log.verify.hash_chain._BATCH", batch)
+    store = new_store()
+    content = {version: b'{"a": %d}\n{"b": "x y"}\n' % version for version in (0, 1, 3, 4)}
+    for version, data in content.items():
+        store.put_if_absent(commit_name(version), data)
+    commits = list_log(store).commits
+    heads = dict(links(store, commits))
+    assert list(heads) == [0, 1, 3, 4]
+    for first, last in ((0, 0), (0, 1), (3, 3), (3, 4)):
+        head = bytes(32)
+        for version in range(first, last + 1):
+            head = link(head, version, content[version].split(b"\n"))
+        assert heads[last] == head.hex()
 
 
 @pytest.mark.parametrize("batch", [1, 2, 500])
