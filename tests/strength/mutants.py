@@ -1,8 +1,8 @@
 """Which changes of the core the tests notice: mutmut changes one thing at a time and runs the tests that reach it.
 
 A part is some modules of the core and the tests that are to notice; it takes less than an hour. Of the modules that
-are in no part of their own, each package has a part of some functions that chance chose. A part runs on a copy in
-``build/mutants``, without Spark, with as many tests at a time as ``MUTANTS_CHILDREN`` says. The record counts by
+are in no part of their own, each package has a part of some functions that chance chose. Tests that read every shared table are left out of
+these. A part runs on a copy in ``build/mutants``, without Spark, with as many tests at a time as ``MUTANTS_CHILDREN`` says. The record counts by
 function, so that only what changed has to run again. A mutant that survives is judged by a person, in
 ``tests.strength.judged``: by its function and the line that it changed, as its number changes whenever the function
 does.
@@ -198,12 +198,15 @@ PARTS: Final[dict[str, Part]] = _IN_FULL | {
     f"others-of-{package}": Part(others_of(package), tests, _SAMPLE) for package, tests in _TESTS_OF_OTHERS.items()
 }
 
+_ARGUMENTS: Final = ("-p", "tests.strength.deeper", "-p", "no:randomly", "-p", "no:cacheprovider", "--timeout=300")
+# A function of many callers is reached by hundreds of tests, and those that read every shared table take the longest.
+_OF_OTHERS: Final = ("-m", "not golden and not reference")
 _CONFIGURATION: Final = """
 [tool.mutmut]
 source_paths = ["explorer"]
 only_mutate = {modules}
 also_copy = {copied}
-pytest_add_cli_args = ["-p", "tests.strength.deeper", "-p", "no:randomly", "-p", "no:cacheprovider", "--timeout=300"]
+pytest_add_cli_args = {arguments}
 pytest_add_cli_args_test_selection = {tests}
 process_isolation = "forkserver"
 timeout_constant = 4
@@ -308,6 +311,7 @@ def _ran(name: str, functions: list[str]) -> tuple[dict[str, str], list[dict[str
                     modules=json.dumps([f"explorer/core/{module}.py" for module in modules]),
                     copied=json.dumps([each for each in COPIED if each not in ("explorer", "tests", "pyproject.toml")]),
                     tests=json.dumps(part.tests),
+                    arguments=json.dumps([*_ARGUMENTS, *(_OF_OTHERS if part.sample else ())]),
                 )
             )
         children = os.environ.get("MUTANTS_CHILDREN") or str(os.cpu_count() or 1)
