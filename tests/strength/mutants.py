@@ -1,11 +1,11 @@
 """Which changes of the core the tests notice: mutmut changes one thing at a time and runs the tests that reach it.
 
 A part is some modules of the core and the tests that are to notice; it takes less than an hour. Of the modules that
-are in no part of their own, each package has a part of some functions that chance chose. Tests that read every shared table are left out of
-these. A part runs on a copy in ``build/mutants``, without Spark, with as many tests at a time as ``MUTANTS_CHILDREN`` says. The record counts by
-function, so that only what changed has to run again. A mutant that survives is judged by a person, in
-``tests.strength.judged``: by its function and the line that it changed, as its number changes whenever the function
-does.
+are in no part of their own, each package has a part of some functions that chance chose; tests that read every shared
+table are left out of these. A part runs on a copy in ``build/mutants``, without Spark, with as many tests at a time as
+``MUTANTS_CHILDREN`` says. The record counts by function, so that only what changed has to run again. A mutant that
+survives is judged by a person, in ``tests.strength.judged``: by its function and the line that it changed, as its
+number changes whenever the function does.
 """
 
 from __future__ import annotations
