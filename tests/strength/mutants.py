@@ -181,18 +181,24 @@ def others_of(package: str) -> tuple[str, ...]:
 
 
 _SAMPLE: Final = 18
+_CONFORMANCE: Final = (
+    *("tests/conformance/test_checkpoint_content.py", "tests/conformance/test_collations.py"),
+    *("tests/conformance/test_commits.py", "tests/conformance/test_deletion_vector_files.py"),
+    *("tests/conformance/test_protocol_and_metadata.py", "tests/conformance/test_reconciliation.py"),
+    *("tests/conformance/test_schemas.py", "tests/conformance/test_unwritable_tables.py"),
+)
 _TESTS_OF_OTHERS: Final = {
     "compatibility": ("tests/core/compatibility",),
     "errors": ("tests/core/test_errors.py",),
-    "log": ("tests/core/log", "tests/conformance", "tests/core/versions/test_kept_columns.py"),
+    "log": ("tests/core/log", *_CONFORMANCE, "tests/core/versions/test_kept_columns.py"),
     "maintenance": (
         *("tests/core/maintenance", "tests/core/versions/test_horizon.py", "tests/core/versions/test_horizon_facts.py"),
         *("tests/faults/test_maintenance_faults.py", "tests/golden/test_written_checksums.py"),
         *("tests/cli/test_blame.py", "tests/cli/test_retention.py", "tests/views/test_table_view.py"),
     ),
-    "protocol": ("tests/core/protocol", "tests/conformance", "tests/properties", "tests/data_files"),
-    "transaction": ("tests/core/transaction", "tests/faults/test_faulty_commits.py", "tests/conformance"),
-    "versions": ("tests/core/versions", "tests/conformance"),
+    "protocol": ("tests/core/protocol", *_CONFORMANCE, "tests/properties", "tests/data_files"),
+    "transaction": ("tests/core/transaction", "tests/faults/test_faulty_commits.py", *_CONFORMANCE),
+    "versions": ("tests/core/versions", *_CONFORMANCE),
 }
 PARTS: Final[dict[str, Part]] = _IN_FULL | {
     f"others-of-{package}": Part(others_of(package), tests, _SAMPLE) for package, tests in _TESTS_OF_OTHERS.items()
