@@ -187,10 +187,11 @@ _CONFORMANCE: Final = (
     *("tests/conformance/test_protocol_and_metadata.py", "tests/conformance/test_reconciliation.py"),
     *("tests/conformance/test_schemas.py", "tests/conformance/test_unwritable_tables.py"),
 )
+_STATISTICS: Final = ("tests/core/protocol/test_statistics.py",)
 _TESTS_OF_OTHERS: Final = {
     "compatibility": ("tests/core/compatibility",),
     "errors": ("tests/core/test_errors.py",),
-    "log": ("tests/core/log", *_CONFORMANCE, "tests/core/versions/test_kept_columns.py"),
+    "log": ("tests/core/log", *_CONFORMANCE, "tests/core/versions/test_kept_columns.py", *_STATISTICS),
     "maintenance": (
         *("tests/core/maintenance", "tests/core/versions/test_horizon.py", "tests/core/versions/test_horizon_facts.py"),
         *("tests/faults/test_maintenance_faults.py", "tests/golden/test_written_checksums.py"),

@@ -139,6 +139,7 @@ BASE = (MASKED, METADATA, add("a"), add("b"), add("c", vector=vector("v1", 5)))
     "after",
     [
         (add("d"),),
+        (add("empty", 0, size=0),),
         (remove("a", size=100), add("d")),
         (remove("b", size=100), add("b", vector=vector("v2", 3))),
         (remove("c", size=100, vector=vector("v1", 5)), add("c", vector=vector("v3", 6))),

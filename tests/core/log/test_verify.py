@@ -373,6 +373,13 @@ def test_a_seal_holds_the_head_of_the_time_when_its_commit_was_the_newest(
     assert seal(store, without, 3).chain_head != heads[3], "the chain begins after the gap"
 
 
+def test_a_log_without_commits_has_no_chain() -> None:
+    store = new_store()
+    write_checkpoint(store, 4, START, "classic")
+    found = verify(store)
+    assert (found.chain_head, found.first_version, found.last_version) == (None, 4, 4)
+
+
 def test_the_chain_knows_neither_order_nor_spacing_but_every_change() -> None:
     heads = [
         report({0: START, 1: actions}).chain_head
