@@ -177,6 +177,14 @@ def test_checkpoints_that_are_incomplete_or_unreadable() -> None:
     assert kinds({0: START, 1: (), 2: ()}, store) == ["incomplete-checkpoint", "unreadable-checkpoint"]
 
 
+def test_a_commit_that_moves_its_own_file_is_only_told_where_the_state_before_is_known() -> None:
+    twice = (add("b"), add("b", vector=vector("v")))
+    with_state, without = report({0: START, 1: twice}).problems, report({3: START, 4: twice}).problems
+    assert [each.kind for each in with_state] == ["unremoved-vector"]
+    assert "b" in with_state[0].detail
+    assert [each.kind for each in without] == ["truncated-log"]
+
+
 def test_a_checkpoint_of_lines_that_is_broken_is_named_with_the_reason() -> None:
     store = new_store()
     path = checkpoint_name(1, UUID(int=7), "json")
@@ -237,6 +245,7 @@ CHECKSUM = {
     "metadata": json.loads(lines([METADATA]))["metaData"],
     "protocol": json.loads(lines([PROTOCOL]))["protocol"],
 }
+SAID = (*CHECKSUM, "setTransactions", "domainMetadata", "num", "txnId", "inCommit", "deleted", "allFiles")
 SIZES = {"sortedBinBoundaries": [0, 100, 1000], "fileCounts": [0, 2, 0], "totalBytes": [0, 200, 0]}
 
 
@@ -249,8 +258,8 @@ SIZES = {"sortedBinBoundaries": [0, 100, 1000], "fileCounts": [0, 2, 0], "totalB
         ({"histogramOpt": SIZES, "setTransactions": [], "domainMetadata": [], "txnId": "t"}, None),
         ({"numFiles": 3}, "numFiles is 3, replay gives 2"),
         ({"tableSizeBytes": 1}, "tableSizeBytes is 1"),
-        ({"numMetadata": 2}, "numMetadata"),
-        ({"numProtocol": 0}, "numProtocol"),
+        ({"numMetadata": 2}, "numMetadata is 2, replay gives 1"),
+        ({"numProtocol": 0}, "numProtocol is 0, replay gives 1"),
         ({"metadata": {"id": "other"}}, "metadata is not"),
         ({"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}}, "protocol is not"),
         ({"setTransactions": [{"appId": "x", "version": 1}]}, "setTransactions"),
@@ -277,6 +286,7 @@ def test_a_checksum_is_held_against_replay(change: dict[str, Any], detail: str |
     found = report({0: START, 1: (add("b"), said)}, store).problems
     assert [problem.kind for problem in found] == ([] if detail is None else ["checksum-differs"])
     assert detail is None or detail in found[0].detail
+    assert not found or found[0].detail.startswith((*SAID, "the histogram", "the arrays"))
 
 
 @pytest.mark.parametrize(
