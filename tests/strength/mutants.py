@@ -28,7 +28,7 @@ from tests.strength.functions import digests
 from tests.strength.judged import JUDGED
 from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["PARTS", "Part", "due", "judgement", "measure", "others_of", "still_open"]
+__all__ = ["PARTS", "WITH_SPARK", "Part", "due", "judgement", "measure", "others_of", "still_open"]
 
 CORE: Final = REPOSITORY / "explorer" / "core"
 FOLDER: Final = REPOSITORY / "build" / "mutants"
@@ -173,11 +173,19 @@ _IN_FULL: Final[dict[str, Part]] = {
 }
 
 
+WITH_SPARK: Final = (
+    *("transaction/row_preparation/", "transaction/proposals/rows/"),
+    *("transaction/row_engine", "transaction/guards/rows"),
+)
+"""How the names of modules begin that nothing but a change of rows calls, for which tests/spark has Spark."""
+
+
 def others_of(package: str) -> tuple[str, ...]:
-    """The modules of a package of the core that are in no part in full."""
+    """The modules of a package of the core that are in no part in full, and do their work without Spark."""
     full = {module for part in _IN_FULL.values() for module in part.modules}
     files = sorted([*CORE.glob(f"{package}.py"), *CORE.glob(f"{package}/**/*.py")])
-    return tuple(name for file in files if (name := file.relative_to(CORE).with_suffix("").as_posix()) not in full)
+    names = (file.relative_to(CORE).with_suffix("").as_posix() for file in files)
+    return tuple(name for name in names if name not in full and not name.startswith(WITH_SPARK))
 
 
 _SAMPLE: Final = 18

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from tests.strength.branches import AIM, TESTS, WHOLE, WHY, share
-from tests.strength.mutants import PARTS, Part, judgement
+from tests.strength.mutants import PARTS, WITH_SPARK, Part, judgement
 from tests.support.shared_tables import REPOSITORY
 
 __all__ = ["PAGE", "RECORD", "page"]
@@ -97,7 +97,8 @@ def _packages(parts: dict[str, Any]) -> Iterator[str]:
     yield "package some functions run that chance chose (those whose names have the lowest digests), without the tests"
     yield "that read every golden and reference table: they notice more than is counted here. The whole is"
     yield "estimated from both, each function of the others standing for as many as there are; the range holds in 95"
-    yield "of 100 draws of the chosen functions from themselves."
+    yield "of 100 draws of the chosen functions from themselves. Not in these figures are the modules that nothing but"
+    yield f"a change of rows through Spark calls, which `tests/spark` tries: {_listed(WITH_SPARK)}."
     yield ""
     yield "| Package | Mutants in full | Killed | Functions of the others | Mutants | Killed | The whole package |"
     yield "|---|---:|---:|---:|---:|---:|---:|"
