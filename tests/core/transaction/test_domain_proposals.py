@@ -156,3 +156,30 @@ def test_a_deletion_vector_needs_its_feature() -> None:
     file = small_logs.add("a", records=3)
     before = snapshot(file)
     assert _status(before, _masked(file), "features-present") == "fail"
+
+
+@pytest.mark.parametrize(
+    ("kind", "domain", "fields", "operation", "undo"),
+    [
+        ("set-domain", "app", {"configuration": "x"}, "SET DOMAIN METADATA", "Set it to 'old' again."),
+        ("set-domain", "new", {"configuration": "x"}, "SET DOMAIN METADATA", "Remove the domain 'new'."),
+        ("remove-domain", "app", {}, "REMOVE DOMAIN METADATA", "Set the domain 'app' to 'old' again."),
+    ],
+)
+def test_a_change_of_a_domain_says_what_it_is_and_how_to_undo_it(
+    kind: str, domain: str, fields: dict[str, str], operation: str, undo: str
+) -> None:
+    made = proposal(
+        snapshot(DomainMetadata(domain="app", configuration="old"), rules=DOMAINS), kind, domain=domain, **fields
+    )
+    assert (made.operation, made.parameters, made.undo) == (operation, {"domain": domain}, undo)
+    assert [guard.name for guard in made.guards] == ["feature-supported"]
+
+
+@pytest.mark.parametrize(("there", "said"), [(("b", "a", "delta.x"), "a, b"), ((), "none")])
+def test_a_domain_that_is_not_there_is_told_with_those_that_are(there: tuple[str, ...], said: str) -> None:
+    before = snapshot(*(DomainMetadata(domain=name, configuration="x") for name in there), rules=DOMAINS)
+    with pytest.raises(InvalidIntent) as refused:
+        proposal(before, "remove-domain", domain="c")
+    assert str(refused.value) == f"There is no domain 'c'. Domains: {said}."
+    assert (refused.value.field, refused.value.allowed) == ("domain", [name for name in ("a", "b") if name in there])
