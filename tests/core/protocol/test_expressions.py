@@ -106,6 +106,8 @@ def test_functions_that_look_at_the_clock_are_told() -> None:
         "current_date",
         "current_timestamp",
     )
+    assert check_stored_expression("a < unix_timestamp( )", "expression") == ("unix_timestamp",)
+    assert check_stored_expression("a < unix_timestamp(t) AND unix_timestamp > 3", "expression") == ()
 
 
 @pytest.mark.parametrize(

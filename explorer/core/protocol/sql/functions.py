@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CLOCK_FUNCTIONS", "why_refused"]
+__all__ = ["CLOCK_FUNCTIONS", "CLOCK_WITHOUT_ARGUMENTS", "why_refused"]
 
 
 def _split(words: str) -> frozenset[str]:
@@ -34,6 +34,8 @@ CLOCK_FUNCTIONS: Final = _split(
     """
 )
 """Functions of the time or the session; some of them are called without parentheses."""
+CLOCK_WITHOUT_ARGUMENTS: Final = _split("unix_timestamp")
+"""Functions of the time where they are given no argument."""
 
 
 def why_refused(function: str) -> tuple[str, str] | None:

@@ -12,7 +12,7 @@ from typing import Final
 
 from explorer.core.errors import InvalidIntent, RequestError
 from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, StructType
-from explorer.core.protocol.sql.functions import CLOCK_FUNCTIONS, why_refused
+from explorer.core.protocol.sql.functions import CLOCK_FUNCTIONS, CLOCK_WITHOUT_ARGUMENTS, why_refused
 from explorer.core.protocol.sql.tokens import Token, tokens_of
 
 __all__ = ["check_stored_expression", "expression_columns", "expression_text", "mentions", "unknown_columns"]
@@ -128,7 +128,9 @@ def check_stored_expression(text: str, field: str) -> tuple[str, ...]:
         raise InvalidIntent(
             f"The expression {text!r} holds a subquery: writers see the row they write and nothing else.", field=field
         )
-    return tuple(sorted({*called, *words} & CLOCK_FUNCTIONS))
+    calls = zip(tokens, tokens[1:], tokens[2:], strict=False)
+    bare = {name.value.lower() for name, opens, closes in calls if (opens.text, closes.text) == ("(", ")")}
+    return tuple(sorted(({*called, *words} & CLOCK_FUNCTIONS) | (bare & CLOCK_WITHOUT_ARGUMENTS)))
 
 
 def expression_text(text: str) -> str:

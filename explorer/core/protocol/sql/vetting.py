@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from explorer.core.errors import ExpressionRefused, RequestError
-from explorer.core.protocol.sql.functions import CLOCK_FUNCTIONS, why_refused
+from explorer.core.protocol.sql.functions import CLOCK_FUNCTIONS, CLOCK_WITHOUT_ARGUMENTS, why_refused
 from explorer.core.protocol.sql.tokens import Token, tokens_of
 
 __all__ = ["called_functions", "check_clock", "check_text", "quoted_text"]
@@ -98,7 +98,7 @@ def check_clock(text: str, tokens: Sequence[Token], columns: Collection[str]) ->
             continue
         if following.text == "(":
             empty = place + 2 < len(tokens) and tokens[place + 2].text == ")"
-            asks = name in CLOCK_FUNCTIONS or (name == "unix_timestamp" and empty)
+            asks = name in CLOCK_FUNCTIONS or (empty and name in CLOCK_WITHOUT_ARGUMENTS)
         else:
             asks = name in CLOCK_FUNCTIONS and name not in columns and (place == 0 or tokens[place - 1].text != ".")
             asks |= name in ("date", "timestamp", "timestamp_ltz", "timestamp_ntz") and _is_moment(following)
