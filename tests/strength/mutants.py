@@ -205,7 +205,7 @@ _TESTS_OF_OTHERS: Final = {
         *("tests/faults/test_maintenance_faults.py", "tests/golden/test_written_checksums.py"),
         *("tests/cli/test_blame.py", "tests/cli/test_retention.py", "tests/views/test_table_view.py"),
     ),
-    "protocol": ("tests/core/protocol", *_CONFORMANCE, "tests/properties", "tests/data_files"),
+    "protocol": ("tests/core/protocol", *_CONFORMANCE, "tests/data_files"),
     "transaction": ("tests/core/transaction", "tests/faults/test_faulty_commits.py", *_CONFORMANCE),
     "versions": ("tests/core/versions", *_CONFORMANCE),
 }
