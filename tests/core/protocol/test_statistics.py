@@ -16,7 +16,9 @@ import pytest
 import explorer
 from explorer.core.log.log_path import checkpoint_name
 from explorer.core.protocol.actions import Add, Metadata
+from explorer.core.protocol.schema.data_types import PrimitiveType, parse_type
 from explorer.core.protocol.statistics.collect import loosened
+from explorer.core.protocol.statistics.json_statistics import StatisticsLeaf, parse_texts
 from tests.support.small_logs import PROTOCOL, lines, new_store, table
 
 Field = tuple[str, Any]
@@ -419,3 +421,33 @@ def test_bounds_keep_all_their_digits_where_a_vector_hides_rows() -> None:
 )
 def test_statistics_that_cannot_be_used_say_nothing_where_a_vector_hides_rows(stats: str, kept: dict[str, Any]) -> None:
     assert json.loads(loosened(stats, 5)) == {"numRecords": 5, "tightBounds": False} | kept
+
+
+def test_a_bound_that_is_no_value_of_its_type_is_told_with_its_file_and_column() -> None:
+    long = "x" * 150
+    texts = [
+        {"numRecords": 1, "minValues": {"s": {"d": "2024-02-30"}}, "maxValues": {"s": {"d": "2024-02-29"}}},
+        {"numRecords": 1, "minValues": {"s": {"d": None}}, "maxValues": {"s": {}}},
+        {"numRecords": 1, "minValues": {"s": {"d": "2024-01-01"}}, "maxValues": {"s": {"d": long}}},
+    ]
+    leaf = StatisticsLeaf(("s", "d"), PrimitiveType("date"))
+    found = parse_texts(pa.array([json.dumps(text) for text in texts]), [leaf])
+    assert found.problems == (
+        (0, "'2024-02-30' is not a valid date, the type of s.d"),
+        (2, f"{long[:100]!r} is not a valid date, the type of s.d"),
+    )
+    bounds = found.bounds[leaf]
+    assert bounds.low.to_pylist() == [None, None, date(2024, 1, 1)]
+    assert bounds.high.to_pylist() == [date(2024, 2, 29), None, None]
+
+
+@pytest.mark.parametrize("odd", ["1.005", 1.005, "abc"])
+def test_a_number_that_is_cut_to_its_type_still_bounds(odd: object) -> None:
+    kind = parse_type("decimal(5,2)")
+    assert isinstance(kind, PrimitiveType)
+    leaf = StatisticsLeaf(("d",), kind)
+    texts = [{"numRecords": 1, "minValues": {"d": value}, "maxValues": {"d": value}} for value in ("1.50", odd, 1.005)]
+    found = parse_texts(pa.array([json.dumps(text) for text in texts]), [leaf]).bounds[leaf]
+    low, high = (None, None) if odd == "abc" else (Decimal("1.00"), Decimal("1.01"))
+    assert found.low.to_pylist() == [Decimal("1.50"), low, Decimal("1.00")]
+    assert found.high.to_pylist() == [Decimal("1.50"), high, Decimal("1.01")]

@@ -41,6 +41,33 @@ def test_a_value_that_cannot_be_read_is_an_error_that_names_the_property(row: re
         row.of({row.key: "rubbish"})
 
 
+@pytest.mark.parametrize(
+    ("row", "text", "expected", "shown"),
+    [
+        (registry.APPEND_ONLY, "yes", "true or false", "yes"),
+        (registry.CHECKPOINT_INTERVAL, "ten", "an integer", "ten"),
+        (registry.LOG_RETENTION, "7 moons", "an interval such as 'interval 7 days'", "7 moons"),
+        (registry.LOG_RETENTION, "", "an interval such as 'interval 7 days'", ""),
+        (
+            registry.LOG_RETENTION,
+            "interval 1000000000 days",
+            "an interval such as 'interval 7 days', of at most 999,999,999 days",
+            "interval 1000000000 days",
+        ),
+        (registry.LOG_RETENTION, "7" * 201, "an interval such as 'interval 7 days'", f"{'7' * 200}…"),
+    ],
+)
+def test_a_value_that_cannot_be_read_says_what_it_must_be(
+    row: registry.Interval, text: str, expected: str, shown: str
+) -> None:
+    with pytest.raises(CorruptTable) as caught:
+        row.of({row.key: text})
+    assert (caught.value.found, caught.value.expected) == (shown, expected)
+    assert str(caught.value) == (
+        f"The table property {row.key} is {shown!r}; it must be {expected}. Set the property again to repair the table."
+    )
+
+
 def test_every_row_takes_its_default_and_the_values_that_it_allows() -> None:
     for row in at_least_one(PROPERTIES.values()):
         values = (*row.allowed, *([] if row.default is None else [row.default]))
