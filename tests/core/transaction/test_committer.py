@@ -7,21 +7,24 @@ import os
 import shutil
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import msgspec
 import pytest
 
 import explorer
-from explorer.core.errors import NotAllowed, RequestError, StorageError
+from explorer.core.errors import MalformedAction, NotAllowed, RequestError, StorageError, VersionGap
 from explorer.core.log.log_path import checksum_name, commit_name
 from explorer.core.protocol.actions import CommitInfo, Metadata, Protocol
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
-from explorer.core.transaction.commit_plan import CommitPlan
+from explorer.core.transaction.commit.committer import commit_plan
+from explorer.core.transaction.commit_plan import CommitPlan, CommitResult
+from explorer.core.transaction.context import Context
 from explorer.core.transaction.proposal import Proposal, StagedFile
 from explorer.storage import open_store
 from tests.support.faulty_store import Fault, FaultyStore
-from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, remove, write
+from tests.support.small_logs import METADATA, PROTOCOL, add, lines, new_store, remove, write
 
 DOMAINS = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("domainMetadata",))
 TIMES = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("inCommitTimestamp",))
@@ -420,3 +423,96 @@ def test_a_plan_goes_on_top_of_others_though_the_log_has_lost_the_version_it_rea
         store.delete(commit_name(version))
     result = explorer.Table(store).commit(plan)
     assert (result.outcome, result.version) == ("committed", 3)
+
+
+class Scripted:
+    """A store that answers each request to create the next commit by a script, and then as it is."""
+
+    def __init__(self, inner: LogStore, *script: Exception | None) -> None:
+        self.inner, self.script, self.asked = inner, [*script], 0
+        self.after: Exception | None = None
+        self.theirs = lines([add("theirs")])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        if path == commit_name(2):
+            self.asked += 1
+            if self.script and (error := self.script.pop(0)) is not None:
+                if isinstance(error, FileExistsError):
+                    self.inner.put_if_absent(path, self.theirs)
+                raise error
+        self.inner.put_if_absent(path, data, durable=durable)
+
+    def list_from(self, folder: str, start: str = "") -> Any:
+        if self.asked and self.after is not None:
+            raise self.after
+        return self.inner.list_from(folder, start)
+
+
+def _error(*, unwritten: bool | None = None) -> StorageError:
+    return StorageError("The store is not there.", unwritten=unwritten)
+
+
+def _scripted(*script: Exception | None) -> tuple[Scripted, CommitPlan, Context, list[float]]:
+    """A store, a plan with a file that is written first, and a context whose waits are kept."""
+    store = Scripted(new_table(), *script)
+    proposal = Proposal(operation="WRITE", parameters={}, adds=(add("s.parquet"),))
+    plan = _staging(explorer.Table(store.inner).plan(DESCRIBE), "s.parquet", proposal)
+    waits: list[float] = []
+    context = Context(lambda: 1_700_000_000_000, uuid4, waits.append, lambda: 0.5, "tests")
+    return store, plan, context, waits
+
+
+def _tried(store: Scripted, plan: CommitPlan, context: Context) -> CommitResult:
+    return commit_plan(explorer.Table(store), plan, context)  # type: ignore[arg-type]  # the rest is the store's
+
+
+def _staged(store: Scripted) -> list[str]:
+    return [key for key in store.inner.list_tree() if key.endswith(".parquet")]
+
+
+def test_a_store_that_says_that_it_wrote_nothing_is_taken_at_its_word() -> None:
+    store, plan, context, waits = _scripted(_error(unwritten=True))
+    with pytest.raises(StorageError, match="not there"):
+        _tried(store, plan, context)
+    assert (store.asked, waits, _staged(store)) == (1, [], [])
+
+
+def test_a_request_that_may_have_been_done_is_sent_again_with_longer_waits() -> None:
+    store, plan, context, waits = _scripted(_error(), _error(), None)
+    result = _tried(store, plan, context)
+    assert (result.outcome, result.version, store.asked) == ("committed", 2, 3)
+    assert waits == [0.02, 0.04]
+    assert _staged(store) == ["s.parquet"]
+
+
+@pytest.mark.parametrize("unwritten", [None, True])
+def test_a_request_of_which_nothing_is_known_leaves_what_it_may_need(unwritten: bool | None) -> None:
+    store, plan, context, waits = _scripted(_error(), _error(unwritten=unwritten), _error(unwritten=unwritten))
+    result = _tried(store, plan, context)
+    assert (result.outcome, result.version, store.asked) == ("unknown", 2, 3)
+    assert (waits, _staged(store)) == ([0.02, 0.04], ["s.parquet"])
+
+
+def test_a_commit_that_broke_off_while_it_was_sent_leaves_what_it_may_need() -> None:
+    store, plan, context, _ = _scripted(VersionGap("Something else broke.", version=2))
+    with pytest.raises(VersionGap):
+        _tried(store, plan, context)
+    assert _staged(store) == ["s.parquet"]
+
+
+def test_a_commit_that_others_were_ahead_of_leaves_nothing_where_the_next_try_breaks_off() -> None:
+    store, plan, context, _ = _scripted(FileExistsError())
+    store.after = _error()
+    with pytest.raises(StorageError):
+        _tried(store, plan, context)
+    assert (store.asked, _staged(store)) == (1, [])
+
+
+def test_a_commit_of_others_that_is_found_broken_names_its_version() -> None:
+    store, plan, context, _ = _scripted(FileExistsError())
+    store.theirs = b'{"add":{}}\n'
+    with pytest.raises(MalformedAction, match=r"version 2\b"):
+        _tried(store, plan, context)
