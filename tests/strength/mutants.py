@@ -196,6 +196,7 @@ _CONFORMANCE: Final = (
     *("tests/conformance/test_schemas.py", "tests/conformance/test_unwritable_tables.py"),
 )
 _STATISTICS: Final = ("tests/core/protocol/test_statistics.py",)
+_PLANS: Final = ("tests/core/maintenance/test_plan_documents.py",)
 _TESTS_OF_OTHERS: Final = {
     "compatibility": ("tests/core/compatibility",),
     "errors": ("tests/core/test_errors.py",),
@@ -206,7 +207,7 @@ _TESTS_OF_OTHERS: Final = {
         *("tests/cli/test_blame.py", "tests/cli/test_retention.py", "tests/views/test_table_view.py"),
     ),
     "protocol": ("tests/core/protocol", *_CONFORMANCE, "tests/data_files"),
-    "transaction": ("tests/core/transaction", "tests/faults/test_faulty_commits.py", *_CONFORMANCE),
+    "transaction": ("tests/core/transaction", "tests/faults/test_faulty_commits.py", *_CONFORMANCE, *_PLANS),
     "versions": ("tests/core/versions", *_CONFORMANCE),
 }
 PARTS: Final[dict[str, Part]] = _IN_FULL | {
