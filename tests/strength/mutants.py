@@ -207,7 +207,7 @@ _TESTS_OF_OTHERS: Final = {
         *("tests/cli/test_blame.py", "tests/cli/test_retention.py", "tests/views/test_table_view.py"),
     ),
     "protocol": ("tests/core/protocol", *_CONFORMANCE, "tests/data_files"),
-    "transaction": ("tests/core/transaction", "tests/faults/test_faulty_commits.py", *_CONFORMANCE, *_PLANS),
+    "transaction": ("tests/core/transaction", *_PLANS),
     "versions": ("tests/core/versions", *_CONFORMANCE),
 }
 PARTS: Final[dict[str, Part]] = _IN_FULL | {
