@@ -246,19 +246,29 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
     ): "a whole number is written in one way",
     (
         "log.log_path.x_parse_log_name",
-        'if len(name) == 25 and name.endswith(".json") and (digits := name[:20]).isdecimal() and digits.isascii():',
-        'if len(name) == 25 and name.endswith("XX.jsonXX") and (digits := name[:20]).isdecimal() and digits.isascii():',
+        'if len(name) == 25 and name[20:] == ".json" and name.isascii() and (digits := name[:20]).isdigit():',
+        'if len(name) == 25 and name[20:] == "XX.jsonXX" and name.isascii() and (digits := name[:20]).isdigit():',
     ): _SHORTCUT,
     (
         "log.log_path.x_parse_log_name",
-        'if len(name) == 25 and name.endswith(".json") and (digits := name[:20]).isdecimal() and digits.isascii():',
-        'if len(name) == 25 and name.endswith(".json") and (digits := name[:21]).isdecimal() and digits.isascii():',
+        'if len(name) == 25 and name[20:] == ".json" and name.isascii() and (digits := name[:20]).isdigit():',
+        'if len(name) == 25 and name[20:] == ".json" and name.isascii() and (digits := name[:21]).isdigit():',
     ): _SHORTCUT,
     (
-        "log.log_segment.x__names",
-        'named = ((each, each.path.rpartition("/")[2]) for each in store.list_from(LOG_FOLDER, start))',
-        'named = ((each, each.path.partition("/")[2]) for each in store.list_from(LOG_FOLDER, start))',
-    ): "the key of a file of the log has one slash",
+        "log.log_path.x_parse_log_name",
+        'if len(name) == 25 and name[20:] == ".json" and name.isascii() and (digits := name[:20]).isdigit():',
+        'if len(name) != 25 and name[20:] == ".json" and name.isascii() and (digits := name[:20]).isdigit():',
+    ): _SHORTCUT,
+    (
+        "log.log_path.x_parse_log_name",
+        'if len(name) == 25 and name[20:] == ".json" and name.isascii() and (digits := name[:20]).isdigit():',
+        'if len(name) == 26 and name[20:] == ".json" and name.isascii() and (digits := name[:20]).isdigit():',
+    ): _SHORTCUT,
+    (
+        "log.log_path.x_parse_log_name",
+        'if len(name) == 25 and name[20:] == ".json" and name.isascii() and (digits := name[:20]).isdigit():',
+        'if len(name) == 25 and name[21:] == ".json" and name.isascii() and (digits := name[:20]).isdigit():',
+    ): _SHORTCUT,
     (
         "log.log_segment.x_arrange_log",
         "case LogFileKind.STAGED_COMMIT: / continue",
@@ -593,6 +603,48 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "if len(self._kinds) >= _BATCH:",
         "if len(self._kinds) > _BATCH:",
     ): "where a batch ends changes no answer",
+    (
+        "log.verify.hash_chain.x_links",
+        "head, before = START, -1",
+        "head, before = START, +1",
+    ): "the chain begins with START either way",
+    (
+        "log.verify.hash_chain.x_links",
+        "head, before = START, -1",
+        "head, before = START, -2",
+    ): "the chain begins with START either way",
+    (
+        "log.verify.verify.xǁ_Walkǁ__init__",
+        "self._info: CommitInfo | None = None",
+        'self._info: CommitInfo | None = ""',
+    ): "it is asked for where there is a commit, which sets it",
+    (
+        "log.verify.verify.xǁ_Walkǁ_commit",
+        "self._info = None",
+        'self._info = ""',
+    ): "without a commit there is no state, and no checksum is held to one",
+    (
+        "log.checkpoint.parquet_part.xǁCheckpointPartǁ_statistics",
+        "values = self._values(index, keep, _TEXTS) if parsed is None or parsed.null_count else {}",
+        "values = self._values(index, keep, _TEXTS) if (parsed is None or parsed.null_count) or True else {}",
+    ): "what is read and not needed changes no answer",
+    (
+        "maintenance.maintenance.x__compaction",
+        "missing = [version for version in range(first, min(last, listing.latest + 1) + 1)"
+        " if version not in listing.commits]",
+        "missing = [version for version in range(first, min(last, listing.latest + 2) + 1)"
+        " if version not in listing.commits]",
+    ): "the first that is missing is named",
+    (
+        "maintenance.maintenance.x__compaction",
+        'field="from" if missing and missing[0] < lowest else "to",',
+        'field="from" if missing and missing[0] <= lowest else "to",',
+    ): "the oldest commit of the log is not missing",
+    (
+        "maintenance.maintenance.x_do_maintenance",
+        "files: tuple[MaintenanceFile, ...] = ()",
+        "files: tuple[MaintenanceFile, ...] = None",
+    ): "every case sets it",
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

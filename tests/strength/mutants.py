@@ -283,7 +283,7 @@ def judgement(survivor: dict[str, str]) -> str:
         return "both sides have one length, which zip only asserts"
     if before.endswith("] = False") and after == before.removesuffix("False") + "None":
         return "None is False among flags"
-    if before.startswith("assert_never("):
+    if before.startswith(("assert_never(", "case _: / assert_never(")):
         return "no value comes here"
     if ".astype(" in before and _COPIES.sub("", before) == _COPIES.sub("", after):
         return "a copy says the same"
