@@ -630,10 +630,14 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
     ): "what is read and not needed changes no answer",
     (
         "maintenance.maintenance.x__compaction",
-        "missing = [version for version in range(first, min(last, listing.latest + 1) + 1)"
-        " if version not in listing.commits]",
-        "missing = [version for version in range(first, min(last, listing.latest + 2) + 1)"
-        " if version not in listing.commits]",
+        (
+            "missing = [version for version in range(first, min(last, listing.latest + 1) + 1)"
+            " if version not in listing.commits]"
+        ),
+        (
+            "missing = [version for version in range(first, min(last, listing.latest + 2) + 1)"
+            " if version not in listing.commits]"
+        ),
     ): "the first that is missing is named",
     (
         "maintenance.maintenance.x__compaction",
