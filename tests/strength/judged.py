@@ -649,6 +649,52 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "files: tuple[MaintenanceFile, ...] = ()",
         "files: tuple[MaintenanceFile, ...] = None",
     ): "every case sets it",
+    (
+        "versions.change_feed.feed.x__off",
+        "after = FeedSpan(to_version + 1, to_version + 1)",
+        "after = FeedSpan(to_version + 1, to_version + 2)",
+    ): "the last span only ends what is before it",
+    (
+        "versions.change_feed.feed.x__off",
+        "after = FeedSpan(to_version + 1, to_version + 1)",
+        "after = FeedSpan(to_version + 2, to_version + 1)",
+    ): "the last span only ends what is before it",
+    (
+        "versions.change_feed.feed.x__off",
+        "after = FeedSpan(to_version + 1, to_version + 1)",
+        "after = FeedSpan(to_version + 1, to_version - 1)",
+    ): "the last span only ends what is before it",
+    (
+        "versions.kept_history.x__covers",
+        (
+            "if (facts.first, facts.readable_from) != (first_read(listing), listing.earliest())"
+            " or facts.latest > listing.latest:"
+        ),
+        (
+            "if (facts.first, facts.readable_from) != (first_read(listing), listing.earliest())"
+            " and facts.latest > listing.latest:"
+        ),
+    ): "what is compared next differs too",
+    (
+        "versions.kept_history.xǁ_Keptǁ_first",
+        "return FirstReadable(self._store, self._listing.segment(self._facts.readable_from), base.known())",
+        "return FirstReadable(self._store, self._listing.segment(self._facts.readable_from), None)",
+    ): _SHORTCUT,
+    (
+        "versions.kept_history.xǁ_Keptǁ_first",
+        "return FirstReadable(self._store, self._listing.segment(self._facts.readable_from), base.known())",
+        "return FirstReadable(self._store, self._listing.segment(self._facts.readable_from), )",
+    ): _SHORTCUT,
+    (
+        "versions.record_search.x__is_within",
+        "late = wanted.since is None or time >= wanted.since.astimezone(UTC)",
+        "late = wanted.since is None or time >= wanted.since.astimezone(None)",
+    ): "the same instant in another zone",
+    (
+        "versions.record_search.x__is_within",
+        "return late and (wanted.until is None or time < wanted.until.astimezone(UTC))",
+        "return late and (wanted.until is None or time < wanted.until.astimezone(None))",
+    ): "the same instant in another zone",
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""
