@@ -221,15 +221,16 @@ class LocalLogStore:
 
 def _stat_all(handle: int, folder: str, names: Sequence[str]) -> list[ObjectMeta]:
     """Sizes and times of the files of an open folder; one that vanishes meanwhile is left out."""
-    found, of, is_file, prefix = [], os.stat, stat.S_ISREG, f"{folder}/"
+    found = []
     for name in names:
         try:
-            status = of(name, dir_fd=handle)
+            status = os.stat(name, dir_fd=handle)
         except FileNotFoundError:
             continue
-        if is_file(status.st_mode):
+        if stat.S_ISREG(status.st_mode):
+            modified = status.st_mtime_ns // 1_000_000
             # The time of the last change of the inode: unlike the modification time, nobody can set it.
-            found.append(ObjectMeta(prefix + name, status.st_size, status.st_mtime_ns // 1_000_000, status.st_ctime_ns))
+            found.append(ObjectMeta(f"{folder}/{name}", status.st_size, modified, status.st_ctime_ns))
     return found
 
 

@@ -235,7 +235,7 @@ class Session:
         self._show_same(message)
 
     def _show_same(self, message: Message) -> None:
-        # The browser's address may be older: a question that was just asked is put into it by the server's answer.
+        """Draw the page again for a message; the browser's address may lack a question that was just asked."""
         self._show(self.query, message.number)
 
     def _show(self, query: str, number: int) -> None:
@@ -300,16 +300,16 @@ class Session:
             self.answer(message)
         else:
             self._reading.stop()
-            self._show(self.query, message.number)
+            self._show_same(message)
 
     def _read_on(self, message: Message) -> None:
         self._reading.read_on()
-        self._show(self.query, message.number)
+        self._show_same(message)
 
     def _mark_seen(self, message: Message) -> None:
         """Count new commits from now on; the browser keeps the time for the next visit."""
         self._since = datetime.now(UTC)
-        self._show(self.query, message.number)
+        self._show_same(message)
 
     # --- a table, while its log is read
 

@@ -28,7 +28,7 @@ from tests.strength.functions import digests
 from tests.strength.judged import JUDGED
 from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["PARTS", "WITH_SPARK", "Part", "due", "judgement", "measure", "others_of", "still_open"]
+__all__ = ["PARTS", "WITH_SPARK", "Part", "due", "judgement", "measure", "still_open"]
 
 CORE: Final = REPOSITORY / "explorer" / "core"
 FOLDER: Final = REPOSITORY / "build" / "mutants"
@@ -180,7 +180,7 @@ WITH_SPARK: Final = (
 """How the names of modules begin that nothing but a change of rows calls, for which tests/spark has Spark."""
 
 
-def others_of(package: str) -> tuple[str, ...]:
+def _others_of(package: str) -> tuple[str, ...]:
     """The modules of a package of the core that are in no part in full, and do their work without Spark."""
     full = {module for part in _IN_FULL.values() for module in part.modules}
     files = sorted([*CORE.glob(f"{package}.py"), *CORE.glob(f"{package}/**/*.py")])
@@ -195,23 +195,24 @@ _CONFORMANCE: Final = (
     *("tests/conformance/test_protocol_and_metadata.py", "tests/conformance/test_reconciliation.py"),
     *("tests/conformance/test_schemas.py", "tests/conformance/test_unwritable_tables.py"),
 )
-_STATISTICS: Final = ("tests/core/protocol/test_statistics.py",)
-_PLANS: Final = ("tests/core/maintenance/test_plan_documents.py",)
 _TESTS_OF_OTHERS: Final = {
     "compatibility": ("tests/core/compatibility",),
     "errors": ("tests/core/test_errors.py",),
-    "log": ("tests/core/log", *_CONFORMANCE, "tests/core/versions/test_kept_columns.py", *_STATISTICS),
+    "log": (
+        *("tests/core/log", "tests/core/versions/test_kept_columns.py", "tests/core/protocol/test_statistics.py"),
+        *_CONFORMANCE,
+    ),
     "maintenance": (
         *("tests/core/maintenance", "tests/core/versions/test_horizon.py", "tests/core/versions/test_horizon_facts.py"),
         *("tests/faults/test_maintenance_faults.py", "tests/golden/test_written_checksums.py"),
         *("tests/cli/test_blame.py", "tests/cli/test_retention.py", "tests/views/test_table_view.py"),
     ),
     "protocol": ("tests/core/protocol", *_CONFORMANCE, "tests/data_files"),
-    "transaction": ("tests/core/transaction", *_PLANS),
+    "transaction": ("tests/core/transaction", "tests/core/maintenance/test_plan_documents.py"),
     "versions": ("tests/core/versions", *_CONFORMANCE),
 }
 PARTS: Final[dict[str, Part]] = _IN_FULL | {
-    f"others-of-{package}": Part(others_of(package), tests, _SAMPLE) for package, tests in _TESTS_OF_OTHERS.items()
+    f"others-of-{package}": Part(_others_of(package), tests, _SAMPLE) for package, tests in _TESTS_OF_OTHERS.items()
 }
 
 _ARGUMENTS: Final = ("-p", "tests.strength.deeper", "-p", "no:randomly", "-p", "no:cacheprovider", "--timeout=300")
@@ -320,7 +321,8 @@ def _ran(name: str, functions: list[str]) -> tuple[dict[str, str], list[dict[str
             source = REPOSITORY / each
             copy = shutil.copytree if source.is_dir() else shutil.copyfile
             copy(source, folder / each)
-        modules = [each for each in part.modules if any(_is_in(each, function) for function in functions)]
+        touched = {function.rpartition(".")[0] for function in functions}
+        modules = [each for each in part.modules if each.replace("/", ".") in touched]
         with (folder / "pyproject.toml").open("a", encoding="utf-8") as file:
             file.write(
                 _CONFIGURATION.format(
@@ -336,10 +338,6 @@ def _ran(name: str, functions: list[str]) -> tuple[dict[str, str], list[dict[str
         states = {mutant: state for mutant, state in sorted(_states(folder)) if _function(mutant) in functions}
         survived = {mutant: state for mutant, state in states.items() if state not in KILLED}
         return states, _survivors(folder, survived)
-
-
-def _is_in(module: str, function: str) -> bool:
-    return function.rpartition(".")[0] == module.replace("/", ".")
 
 
 def _mutmut(folder: Path, *arguments: str, unless: str | None = None) -> str:

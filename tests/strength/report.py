@@ -78,7 +78,7 @@ def _mutants(parts: dict[str, Any]) -> Iterator[str]:
         made, killed = _figures(part["functions"])
         left = len(part["survivors"]) - judged
         yield (
-            f"| {name} | {_said_of(PARTS[name])} | {made} | {killed} ({100 * killed / made:.0f} %) | {judged} | {left}"
+            f"| {name} | {_said_of(PARTS[name])} | {made} | {_share(made, killed)} | {judged} | {left}"
             f" | {part['at']} | {part['seconds']} |"
         )
     missing = [name for name in PARTS if name not in parts]
@@ -106,15 +106,15 @@ def _packages(parts: dict[str, Any]) -> Iterator[str]:
         if PARTS[name].sample is None:
             continue
         package = name.removeprefix("others-of-")
-        full = [
-            (each["mutants"], each["killed"])
+        full = {
+            function: each
             for other, found in parts.items()
             for function, each in found["functions"].items()
             if PARTS[other].sample is None and function.startswith(f"{package}.")
-        ]
+        }
         chosen = np.array([(each["mutants"], each["killed"]) for each in part["functions"].values()])
         of = part["of"]
-        made, killed = (sum(each[place] for each in full) for place in (0, 1))
+        made, killed = _figures(full)
         draws = np.random.default_rng(0).integers(len(chosen), size=(10_000, len(chosen)))
         means = chosen[draws].mean(axis=1)
         shares = 100 * (killed + of * means[:, 1]) / (made + of * means[:, 0])

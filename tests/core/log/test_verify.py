@@ -245,7 +245,6 @@ CHECKSUM = {
     "metadata": json.loads(lines([METADATA]))["metaData"],
     "protocol": json.loads(lines([PROTOCOL]))["protocol"],
 }
-SAID = (*CHECKSUM, "setTransactions", "domainMetadata", "num", "txnId", "inCommit", "deleted", "allFiles")
 SIZES = {"sortedBinBoundaries": [0, 100, 1000], "fileCounts": [0, 2, 0], "totalBytes": [0, 200, 0]}
 
 
@@ -265,9 +264,12 @@ SIZES = {"sortedBinBoundaries": [0, 100, 1000], "fileCounts": [0, 2, 0], "totalB
         ({"setTransactions": [{"appId": "x", "version": 1}]}, "setTransactions"),
         ({"domainMetadata": [{"domain": "x", "configuration": "", "removed": False}]}, "domainMetadata"),
         ({"numDeletedRecordsOpt": 1}, "numDeletedRecordsOpt"),
-        ({"fileSizeHistogram": SIZES | {"fileCounts": [1, 1, 0]}}, "fileCounts"),
-        ({"histogramOpt": SIZES | {"totalBytes": [200, 0, 0]}}, "totalBytes"),
-        ({"fileSizeHistogram": SIZES | {"fileCounts": [2]}}, "different lengths"),
+        ({"fileSizeHistogram": SIZES | {"fileCounts": [1, 1, 0]}}, "the histogram of sizes: fileCounts is"),
+        ({"histogramOpt": SIZES | {"totalBytes": [200, 0, 0]}}, "the histogram of sizes: totalBytes is"),
+        (
+            {"fileSizeHistogram": SIZES | {"fileCounts": [2]}},
+            "the arrays of the histogram of sizes have different lengths",
+        ),
         ({"deletedRecordCountsHistogramOpt": {"deletedRecordCounts": [1, 1] + [0] * 8}}, "deletedRecordCounts"),
         ({"allFiles": [{"path": "a"}]}, "allFiles lacks 1"),
         ({"txnId": "other"}, "txnId is other"),
@@ -285,8 +287,7 @@ def test_a_checksum_is_held_against_replay(change: dict[str, Any], detail: str |
     said = b'{"commitInfo":{"txnId":"t","inCommitTimestamp":5}}'
     found = report({0: START, 1: (add("b"), said)}, store).problems
     assert [problem.kind for problem in found] == ([] if detail is None else ["checksum-differs"])
-    assert detail is None or detail in found[0].detail
-    assert not found or found[0].detail.startswith((*SAID, "the histogram", "the arrays"))
+    assert detail is None or found[0].detail.startswith(detail)
 
 
 @pytest.mark.parametrize(

@@ -16,18 +16,15 @@ from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.proposal import Proposal
 from tests.support.small_logs import metadata
 from tests.support.small_proposals import proposal, protocol, snapshot
+from tests.support.spark_tables import column, struct
 
 COLUMNS = metadata({"a": "long", "b": "string", "c": "double"}).schema_string or ""
 APPEND_ONLY = "Set delta.appendOnly to 'true'"
 ON = {"delta.enableChangeDataFeed": "true"}
 
 
-def _field(name: str, kind: str) -> str:
-    return json.dumps({"name": name, "type": kind, "nullable": True, "metadata": {}}, separators=(",", ":"))
-
-
 @pytest.mark.parametrize(
-    ("column", "at", "position", "names", "undo"),
+    ("moved", "at", "position", "names", "undo"),
     [
         (("a", "long"), "after c", "AFTER c", "bca", "Move it back: first."),
         (("a", "long"), 1, "AFTER b", "bac", "Move it back: first."),
@@ -36,21 +33,21 @@ def _field(name: str, kind: str) -> str:
         (("b", "string"), "after c", "AFTER c", "acb", "Move it back: AFTER a."),
     ],
 )
-def test_a_column_is_moved(column: tuple[str, str], at: str | int, position: str, names: str, undo: str) -> None:
-    made = proposal(snapshot(schema=COLUMNS), "move-column", column=column[0], at=at)
+def test_a_column_is_moved(moved: tuple[str, str], at: str | int, position: str, names: str, undo: str) -> None:
+    made = proposal(snapshot(schema=COLUMNS), "move-column", column=moved[0], at=at)
     assert (made.operation, made.undo, made.guards) == ("CHANGE COLUMN", undo, ())
-    assert made.parameters == {"column": _field(*column), "position": position}
+    assert made.parameters == {"column": json.dumps(column(*moved), separators=(",", ":")), "position": position}
     assert made.metadata is not None
     written = json.loads(made.metadata.schema_string or "")
     assert "".join(field["name"] for field in written["fields"]) == names
     assert made.metadata.unknown == {"kept": {"by": "all"}}
 
 
-@pytest.mark.parametrize(("column", "at"), [("a", "first"), ("b", "after a"), ("c", 2), ("C", "after B")])
-def test_a_column_that_is_there_is_not_moved(column: str, at: str | int) -> None:
+@pytest.mark.parametrize(("name", "at"), [("a", "first"), ("b", "after a"), ("c", 2), ("C", "after B")])
+def test_a_column_that_is_there_is_not_moved(name: str, at: str | int) -> None:
     with pytest.raises(InvalidIntent) as refused:
-        proposal(snapshot(schema=COLUMNS), "move-column", column=column, at=at)
-    assert str(refused.value) == f"{column.lower()} is there already."
+        proposal(snapshot(schema=COLUMNS), "move-column", column=name, at=at)
+    assert str(refused.value) == f"{name.lower()} is there already."
     assert refused.value.field == "at"
 
 
@@ -217,25 +214,7 @@ def test_what_was_illegal_before_is_no_fault_of_the_change() -> None:
     ],
 )
 def test_columns_to_drop_are_apart(columns: list[str], said: str) -> None:
-    nested = json.dumps(
-        {
-            "type": "struct",
-            "fields": [
-                {"name": "k", "type": "long", "nullable": True, "metadata": {}},
-                {
-                    "name": "s",
-                    "type": {
-                        "type": "struct",
-                        "fields": [
-                            {"name": name, "type": "long", "nullable": True, "metadata": {}} for name in ("x", "y")
-                        ],
-                    },
-                    "nullable": True,
-                    "metadata": {},
-                },
-            ],
-        }
-    )
+    nested = json.dumps(struct(column("k", "long"), column("s", struct(column("x", "long"), column("y", "long")))))
     with pytest.raises(InvalidIntent) as refused:
         proposal(snapshot(schema=nested), "drop-columns", columns=columns)
     assert (str(refused.value), refused.value.field) == (said, "columns")
