@@ -14,12 +14,15 @@ from explorer.spark.engine.session import Engine, engine
 from tests.support.dose import WHOLE_DOSE
 from tests.support.shared_tables import REPOSITORY
 
-pytest_plugins = ["tests.conformance.plugin", "tests.prove.plugin", "tests.support.distribution"]
+pytest_plugins = [
+    *("tests.conformance.plugin", "tests.prove.plugin"),
+    *("tests.support.distribution", "tests.support.small_dose"),
+]
 
 # What is kept of tables goes into no home: tests of it name a folder of their own.
 os.environ["DELTA_EXPLORER_CACHE"] = "off"
 
-hypothesis.settings.register_profile("default", deadline=None, max_examples=50)
+hypothesis.settings.register_profile("default", deadline=None, max_examples=30)
 hypothesis.settings.register_profile("prove", deadline=None, max_examples=5_000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

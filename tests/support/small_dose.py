@@ -1,0 +1,104 @@
+"""Tests that only the whole dose runs, each with the one that tries the same in every run.
+
+A test that has its dose in itself says so in its own file (`tests.support.dose`). These do not change with the dose:
+they take long, and others like them run always.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from tests.support.dose import WHOLE_DOSE, some_of
+
+__all__ = ["LEFT_OUT", "SOME_OF_THE_CASES"]
+
+LEFT_OUT: Final = {
+    "tests/interop/test_commits_side_by_side.py::test_both_commits_say_the_same[odd-values-of-properties]": (
+        "the case row-tracking-alone"
+    ),
+    "tests/interop/test_commits_side_by_side.py::test_both_commits_say_the_same[restore-before-row-tracking]": (
+        "the case row-tracking-alone"
+    ),
+    "tests/interop/test_vacuum.py::test_files_of_vectors_outlive_the_feature_for_the_retention": (
+        "test_the_same_files_go_as_by_the_reference"
+    ),
+    "tests/interop/test_row_changes_side_by_side.py::test_changes_of_rows_are_those_of_the_reference": (
+        "test_race_with_reference.py, and tests/spark/writes/test_data_commands.py"
+    ),
+    "tests/interop/test_log_maintenance.py::"
+    "test_the_reference_reads_and_writes_a_table_that_rests_on_our_checkpoint[v1-as-struct]": "the case v2-sidecars",
+    "tests/interop/test_stored_columns.py::test_ids_and_commit_versions_stand_in_rewritten_files[none]": (
+        "the case name"
+    ),
+    "tests/interop/test_rows_side_by_side.py::test_tables_of_the_demo_read_alike": (
+        "test_a_mapped_table_with_masks_and_renames_reads_alike"
+    ),
+    "tests/spark/writes/test_random_operations.py::test_rows_feed_and_ids_are_those_of_a_plain_model[1]": "the case 0",
+    "tests/spark/writes/test_rows_past_the_driver.py::test_only_what_is_said_of_files_comes_here[false]": (
+        "the case true"
+    ),
+    "tests/spark/writes/test_conflicting_rows.py::"
+    "test_changes_of_two_partitions_go_one_on_top_of_the_other[rewrites]": "the case masks",
+    "tests/spark/writes/test_purge.py::"
+    "test_no_dropped_column_is_left_in_a_stored_file_of_the_newest_version[id]": "the case name",
+    "tests/faults/test_faulty_row_writes.py::test_workers_that_die_or_have_no_disk_lose_no_row": (
+        "test_whatever_request_is_struck_no_row_is_lost_or_there_twice"
+    ),
+    "tests/e2e/test_crawler.py::test_every_control_of_the_list_of_tables_is_answered": (
+        "test_every_control_of_a_tab_is_answered"
+    ),
+    "tests/e2e/test_strip.py::test_the_drawing_is_as_wide_as_its_place_always": (
+        "test_answers.py, where a figure that was drawn too narrow fills its place"
+    ),
+    "tests/e2e/test_rows.py::test_every_stored_copy_of_some_rows_is_found_with_the_steps_that_are_left": (
+        "tests/cli/test_erasure.py, and tests/auditing/erasure"
+    ),
+    "tests/notebooks/test_stories.py::test_erasure_finds_every_copy_that_a_raw_search_finds": (
+        "tests/auditing/erasure, and the other notebooks"
+    ),
+    "tests/demo/test_warehouse.py::test_build_of_another_week_differs_in_times_alone": (
+        "test_second_build_of_a_week_is_the_same_byte_for_byte"
+    ),
+}
+"""A test, or a case of one -> what every run tries of the same."""
+
+SOME_OF_THE_CASES: Final = {
+    "tests/spark/writes/test_data_commands.py::test_a_statement_of_the_reference_leaves_the_same": 24,
+}
+"""A test of many cases -> how many of them every run tries, at even distances."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what is left to the whole dose, and say where its small dose is."""
+    names = {item: _name(item) for item in items}
+    tests = {item: name.partition("[")[0] for item, name in names.items()}
+    if not (config.option.keyword or config.option.markexpr or any("::" in str(argument) for argument in config.args)):
+        _check({*names.values(), *tests.values()})
+    if WHOLE_DOSE:
+        return
+    for item in items:
+        small = LEFT_OUT.get(names[item], LEFT_OUT.get(tests[item]))
+        if small is not None:
+            item.add_marker(pytest.mark.skip(reason=f"part of the whole dose: make prove; the small one: {small}"))
+    for test, most in SOME_OF_THE_CASES.items():
+        cases = [item for item in items if tests[item] == test]
+        chosen = {names[item] for item in some_of(cases, most)}
+        for item in cases:
+            if names[item] not in chosen:
+                item.add_marker(pytest.mark.skip(reason=f"part of the whole dose: make prove; {most} cases run always"))
+
+
+def _name(item: pytest.Item) -> str:
+    """What a test is called here: without the browser that a test of pages is given."""
+    return item.nodeid.replace("[chromium]", "").replace("[chromium-", "[")
+
+
+def _check(known: set[str]) -> None:
+    """Refuse names of tests that are gone from a file of this run."""
+    files = {name.partition("::")[0] for name in known}
+    named = (*LEFT_OUT, *SOME_OF_THE_CASES)
+    gone = [name for name in named if name.partition("::")[0] in files and name not in known]
+    if gone:
+        raise pytest.UsageError("tests/support/small_dose.py names tests that are gone:", *gone)
