@@ -14,6 +14,7 @@ _SHORTCUT: Final = "the longer way, which is always right, gives the same"
 _UNREADABLE: Final = "the version asked for is not among those that can be read, which are in a row"
 _WITHIN: Final = "no file is added before the version ahead of the record, nor removed before its first"
 _KEPT: Final = "what is not used any more is let go of later"
+_AT_IMPORT: Final = "it runs once, when its module is imported, before a mutant is switched on"
 _UNSAID: Final = "parse_partition_value says what is wrong, and drops these words"
 
 JUDGED: Final[dict[tuple[str, ...], str]] = {
@@ -695,6 +696,60 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "return late and (wanted.until is None or time < wanted.until.astimezone(UTC))",
         "return late and (wanted.until is None or time < wanted.until.astimezone(None))",
     ): "the same instant in another zone",
+    (
+        "transaction.commit.committer.xǁ_Attemptǁ__init__",
+        "self._commit_there = True",
+        "self._commit_there = None",
+    ): "what else tells the time of a version says nothing later, in a log that is whole",
+    (
+        "transaction.commit.committer.xǁ_Attemptǁ__init__",
+        "self._commit_there = True",
+        "self._commit_there = False",
+    ): "what else tells the time of a version says nothing later, in a log that is whole",
+    (
+        "transaction.commit.committer.xǁ_Attemptǁ__init__",
+        "self._in_doubt = False",
+        "self._in_doubt = None",
+    ): "None is as false",
+    ("transaction.commit.committer.xǁ_Attemptǁ__init__", 'self._data = b""'): "written over before it is read",
+    (
+        "transaction.commit.committer.xǁ_Attemptǁ__init__",
+        "self._before: TableState | None = None",
+    ): "written over before it is read",
+    (
+        "transaction.commit.committer.xǁ_Attemptǁ__init__",
+        "self._watch = watch",
+        "self._watch = None",
+    ): "called where rows are checked again, which tests/spark does",
+    (
+        "transaction.commit.committer.xǁ_Attemptǁ__init__",
+        "self._made: dict[Callable[[], Written], Written] = {}",
+    ): "for rows that Spark writes, which tests/spark does",
+    (
+        "transaction.commit.committer.xǁ_Attemptǁ_put",
+        "self._in_doubt = False",
+        "self._in_doubt = None",
+    ): "None is as false",
+    (
+        "transaction.preparation.x__prepared",
+        "return row_proposer(log, intent, context, rows)",
+    ): "changes of rows, which tests/spark makes",
+    (
+        "transaction.preparation.x__prepared",
+        "return _identity(log, intent, context)",
+    ): "where Spark looks for the extreme, as tests/spark does",
+    ("transaction.proposals.entry.x_proposes", "return function(asked, snapshot, circumstances)"): _AT_IMPORT,
+    ("transaction.proposals.entry.x_proposes", "return ProposalEntry(intent, propose)"): _AT_IMPORT,
+    (
+        "transaction.proposals.move_column.x_move_column",
+        'undo=f"Move it back: {position_text(before, names).lower() if not before else position_text(before, names)}.",',  # noqa: E501
+        'undo=f"Move it back: {position_text(None, names).lower() if not before else position_text(before, names)}.",',
+    ): "where this is said, the place is the first, whatever the names",
+    (
+        "transaction.proposals.move_column.x_move_column",
+        'undo=f"Move it back: {position_text(before, names).lower() if not before else position_text(before, names)}.",',  # noqa: E501
+        'undo=f"Move it back: {position_text(before, None).lower() if not before else position_text(before, names)}.",',
+    ): "where this is said, the place is the first, whatever the names",
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

@@ -217,7 +217,11 @@ PARTS: Final[dict[str, Part]] = _IN_FULL | {
 
 _ARGUMENTS: Final = ("-p", "tests.strength.deeper", "-p", "no:randomly", "-p", "no:cacheprovider", "--timeout=300")
 # A function of many callers is reached by hundreds of tests, and those that read every shared table take the longest.
-_OF_OTHERS: Final = ("-m", "not golden and not reference")
+# The tests of odd metadata ask Spark about some of it, and each mutant would start a JVM of its own.
+_OF_OTHERS: Final = (
+    *("-m", "not golden and not reference"),
+    "--ignore=tests/core/transaction/test_odd_metadata.py",
+)
 _CONFIGURATION: Final = """
 [tool.mutmut]
 source_paths = ["explorer"]

@@ -151,12 +151,14 @@ class CommitPlan(JudgedPlan, frozen=True, kw_only=True):
     """What a commit would do. Nothing has been written.
 
     Attributes:
-        actions: The lines of the commit as JSON objects, commitInfo first. txn_id: The commit's own identifier; a
-        commit that holds it is this one, even if its answer was lost. proposal: The actions as records. propose: Makes
-        the proposal again on a later version, for a rebase. checked_rows: The engine checked the rows, so a rebase
-        checks them again. user: Who would commit; None if it is not known. table_id: ``id`` of the metadata read, which
-        distinguishes a table from another one at its place; None if there is no
-            table yet.
+        actions: The lines of the commit as JSON objects, commitInfo first.
+        txn_id: The commit's own identifier; a commit that holds it is this one, even if its answer was lost.
+        proposal: The actions as records.
+        propose: Makes the proposal again on a later version, for a rebase.
+        checked_rows: The engine checked the rows, so a rebase checks them again.
+        user: Who would commit; None if it is not known.
+        table_id: ``id`` of the metadata read, which distinguishes a table from another one at its place; None if there
+            is no table yet.
     """
 
     actions: tuple[JsonObject, ...]

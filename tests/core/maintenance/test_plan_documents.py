@@ -110,6 +110,15 @@ def test_a_feature_that_is_not_known_is_named_with_what_to_do() -> None:
         }
 
 
+def test_a_result_has_the_fields_of_a_commit_s_and_no_version() -> None:
+    table = explorer.Table(small_log(new_store()))
+    result = table.commit(table.plan(CHECKPOINT))
+    document = result.document()
+    ended = {"outcome": "committed", "version": None, "conflict": None, "notes": []}
+    assert document == {**result.plan.document(), **ended}
+    assert len(document["files"]) == 1
+
+
 def test_every_hundredth_checkpoint_of_the_newer_kind_has_the_older_name() -> None:
     store = small_log(new_store(), V2, **{"delta.checkpointPolicy": "v2", "delta.checkpointInterval": "1"})
     write(store, {version: [add(f"n{version}")] for version in range(4, 11)})

@@ -349,6 +349,25 @@ def test_files_are_taken_away_again_where_writing_the_next_one_fails(lost: Fault
         assert [key for key in store.list_tree() if key.endswith(".parquet")] == []
 
 
+@pytest.mark.parametrize(
+    ("lost", "notes"),
+    [
+        ("answer lost", ("The store's answer was lost; the log shows that the commit is there.",)),
+        ("fails", ()),
+        ("done late", ("The store's answer was lost; the log shows that the commit is there.",)),
+    ],
+)
+def test_where_the_answer_to_a_commit_is_lost_the_log_says_whose_it_is(lost: Fault, notes: tuple[str, ...]) -> None:
+    store = new_table()
+    plan = explorer.Table(store).plan(DESCRIBE)
+    faulty = FaultyStore(store)
+    faulty.faults = {_request_of(faulty, plan, f"create {commit_name(2)}"): lost}
+    faulty.requests.clear()
+    result = explorer.Table(faulty).commit(plan)
+    assert (result.outcome, result.version, result.notes) == ("committed", 2, notes)
+    assert [line["commitInfo"]["txnId"] for line in actions(store, 2) if "commitInfo" in line] == [plan.txn_id]
+
+
 def _request_of(faulty: FaultyStore, plan: CommitPlan, request: str) -> int:
     """The number of a request in an undisturbed commit, which is made on a copy."""
     copy = new_store()

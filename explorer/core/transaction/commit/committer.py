@@ -73,9 +73,10 @@ def commit_plan(
     """Commit a plan.
 
     Args:
-        target: The table that it was made for, or the place for a new one. context: Clock, identifiers, waiting and the
-        engine of rows. plan: The plan; if others committed since, it is made again on top of their commits unless they
-        conflict with it.
+        target: The table that it was made for, or the place for a new one.
+        plan: The plan; if others committed since, it is made again on top of their commits unless they conflict with
+            it.
+        context: Clock, identifiers, waiting and the engine of rows.
         reason: Why, in the person's words; kept in the history.
         user: Who commits; None for the person who made the plan.
         watch: Called with the job that checks the rows again, if the plan is made again and depends on them.

@@ -180,10 +180,12 @@ def change_sources(
     """Find the files that hold the changes of a range of versions.
 
     Args:
-        store: The table's store; the commits that recorded change files are read from it. listing: The log. history:
-        The recorded commits. from_version, to_version: The range, both inclusive. inferred: Read the changes of
-        versions in which the feed was off from their adds and removes. Rows that a commit copied from
-            one file to another then appear as deleted and inserted.
+        store: The table's store; the commits that recorded change files are read from it.
+        listing: The log.
+        history: The recorded commits.
+        from_version, to_version: The range, both inclusive.
+        inferred: Read the changes of versions in which the feed was off from their adds and removes. Rows that a commit
+            copied from one file to another then appear as deleted and inserted.
         schema_version: Version whose schema the rows are shown with. None means, as in the reference implementation,
             the last version of the range if the table has column mapping, else the table's newest.
         skip: Leave the versions of holes out and name them in the result, instead of refusing the range.
