@@ -26,11 +26,13 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from explorer.core.protocol.record_counts import counts_of_lines
+from tests.benchmarks.operation import chosen
 
 COLUMNS = {
     "open": ["protocol.minReaderVersion", "metaData.id", "txn.appId"],
     "list": ["add.path", "add.size", "add.modificationTime"],
     "statistics": ["add.path", "add.partitionValues", "add.stats"],
+    "snapshots": ["add.path"],
     "columns": ["add.path", "add.size", "add.modificationTime", "add.partitionValues", "add.stats"],
 }
 # Files that are made columns at once.
@@ -155,8 +157,26 @@ def floor(name: str, path: str) -> Callable[[], int]:
             return read + (_columns(log / first, ["add.path", "add.size", "add.stats"]) if first else 0)
         return read + (_columns(log / newest, COLUMNS[name]) if newest else 0)
 
+    if name == "snapshots":
+        return lambda: _each_by_itself(log, decode)
     # What is kept of a log is good if all files of the log are as they were.
     return listed if name.endswith(" again") else run
+
+
+def _each_by_itself(log: Path, decode: Callable[[bytes], list[Any]]) -> int:
+    """Ten versions, each out of its checkpoint and the commits after it; it returns how many bytes were read."""
+    names, read = os.listdir(log), 0
+    commits = {int(found[:20]): found for found in names if _COMMIT.match(found)}
+    checkpoints = {int(found[:20]): found for found in names if _CHECKPOINT.match(found)}
+    for version in chosen(min(commits), max(commits)):
+        base = max((each for each in checkpoints if each <= version), default=-1)
+        for number in range(base + 1, version + 1):
+            data = _bytes(log / commits[number])
+            decode(data)
+            read += len(data)
+        if base >= 0:
+            read += _columns(log / checkpoints[base], COLUMNS["snapshots"])
+    return read
 
 
 def _columns(path: Path, columns: Sequence[str]) -> int:

@@ -23,6 +23,11 @@ AGAIN = {"history again": "history", "ten again": "ten"}
 """What is measured out of what is kept of a table, and what that is without it."""
 
 
+def chosen(first: int, last: int) -> list[int]:
+    """Ten versions of a range, both ends included; always the same."""
+    return random.Random(7).sample(range(first, last + 1), TEN)
+
+
 def explorer_operation(name: str, path: str) -> Callable[[], int]:
     """The operation through this project."""
     # What a process loads once is loaded before the clock starts, for every reader alike.
@@ -57,10 +62,12 @@ def explorer_operation(name: str, path: str) -> Callable[[], int]:
 
     def ten() -> int:
         table = explorer.open_table(path)
-        first, last = table.version_range()
         life = table.history_record().lifetimes
-        chosen = random.Random(7).sample(range(first, last + 1), TEN)
-        return sum(int(life.live(version).sum()) for version in chosen)
+        return sum(int(life.live(version).sum()) for version in chosen(*table.version_range()))
+
+    def snapshots() -> int:
+        table = explorer.open_table(path)
+        return sum(table.snapshot(version).files(["path"]).num_rows for version in chosen(*table.version_range()))
 
     def changes() -> int:
         # The tables of the bench have no data files, so what is found is named as skipped.
@@ -69,7 +76,7 @@ def explorer_operation(name: str, path: str) -> Callable[[], int]:
         return len(table.change_sources(newest - TEN, newest, inferred=True, skip=True).skipped)
 
     found = {"open": opened, "list": listed, "statistics": statistics, "history": history, "ten": ten}
-    found |= {"provenance": provenance, "columns": columns, "changes": changes}
+    found |= {"provenance": provenance, "columns": columns, "changes": changes, "snapshots": snapshots}
     if name in AGAIN:
         # The first call of such an operation keeps the table, in a process before the measured ones.
         os.environ[CACHE_VARIABLE] = str(KEPT)
@@ -96,12 +103,11 @@ def deltalake_operation(name: str, path: str) -> Callable[[], int]:
 
     def ten() -> int:
         table = DeltaTable(path)
-        first = 1000 if table.version() == 1100 else 0
-        chosen = random.Random(7).sample(range(first, table.version() + 1), TEN)
-        return sum(int(DeltaTable(path, version=version).get_add_actions().num_rows) for version in chosen)
+        versions = chosen(1000 if table.version() == 1100 else 0, table.version())
+        return sum(int(DeltaTable(path, version=version).get_add_actions().num_rows) for version in versions)
 
     found = {"open": opened, "list": listed, "statistics": statistics, "history": history, "ten": ten}
-    return {**found, "provenance": history, "columns": listed}[AGAIN.get(name, name)]
+    return {**found, "provenance": history, "columns": listed, "snapshots": ten}[AGAIN.get(name, name)]
 
 
 def kernel_operation(name: str, path: str) -> Callable[[], int]:

@@ -1,11 +1,13 @@
 """Which changes of the core the tests notice: mutmut changes one thing at a time and runs the tests that reach it.
 
 A part is some modules of the core and the tests that are to notice; it takes less than an hour. Of the modules that
-are in no part of their own, each package has a part of some functions that chance chose; tests that read every shared
-table are left out of these. A part runs on a copy in ``build/mutants``, without Spark, with as many tests at a time as
-``MUTANTS_CHILDREN`` says. The record counts by function, so that only what changed has to run again. A mutant that
-survives is judged by a person, in ``tests.strength.judged``: by its function and the line that it changed, as its
-number changes whenever the function does.
+are in no part of their own, each package has two parts of some functions that chance chose; tests that read every
+shared table are left out of these. Tests were written for what survived in the first, so only the second, by its
+figures of the first run, says something of the functions that were not chosen. A part runs on a copy in
+``build/mutants``, without Spark, with as many tests at a time as ``MUTANTS_CHILDREN`` says. The record counts by
+function, so that only what changed has to run again. A mutant that survives is judged by a person, in
+``tests.strength.judged``: by its function and the line that it changed, as its number changes whenever the function
+does.
 """
 
 from __future__ import annotations
@@ -45,18 +47,20 @@ class Part:
     """Modules of ``explorer/core``, without ``.py``, and the tests that are to notice what changes in them.
 
     A part is of so many functions of its modules as ``sample`` says, or of all: those whose names have the lowest
-    digests. Which those are does not depend on what they do, and stays while the others change.
+    digests, after the first ``passed``. Which those are does not depend on what they do, and stays while the others
+    change.
     """
 
     modules: tuple[str, ...]
     tests: tuple[str, ...]
     sample: int | None = None
+    passed: int = 0
 
     def functions(self) -> dict[str, str]:
         """Function -> digest of its code."""
         found = digests(self.modules)
-        chosen = sorted(found, key=lambda name: sha256(name.encode()).digest())[: self.sample]
-        return {name: found[name] for name in sorted(chosen)}
+        chosen = sorted(found, key=lambda name: sha256(name.encode()).digest())[self.passed :]
+        return {name: found[name] for name in sorted(chosen[: self.sample])}
 
 
 _IN_FULL: Final[dict[str, Part]] = {
@@ -189,6 +193,7 @@ def _others_of(package: str) -> tuple[str, ...]:
 
 
 _SAMPLE: Final = 18
+_SECOND: Final = 8
 _CONFORMANCE: Final = (
     *("tests/conformance/test_checkpoint_content.py", "tests/conformance/test_collations.py"),
     *("tests/conformance/test_commits.py", "tests/conformance/test_deletion_vector_files.py"),
@@ -211,8 +216,16 @@ _TESTS_OF_OTHERS: Final = {
     "transaction": ("tests/core/transaction", "tests/core/maintenance/test_plan_documents.py"),
     "versions": ("tests/core/versions", *_CONFORMANCE),
 }
-PARTS: Final[dict[str, Part]] = _IN_FULL | {
-    f"others-of-{package}": Part(_others_of(package), tests, _SAMPLE) for package, tests in _TESTS_OF_OTHERS.items()
+PARTS: Final[dict[str, Part]] = {
+    **_IN_FULL,
+    **{
+        f"others-of-{package}": Part(_others_of(package), tests, _SAMPLE) for package, tests in _TESTS_OF_OTHERS.items()
+    },
+    **{
+        f"second-of-{package}": Part(_others_of(package), tests, _SECOND, passed=_SAMPLE)
+        for package, tests in _TESTS_OF_OTHERS.items()
+        if package != "errors"
+    },
 }
 
 _ARGUMENTS: Final = ("-p", "tests.strength.deeper", "-p", "no:randomly", "-p", "no:cacheprovider", "--timeout=300")
@@ -257,10 +270,14 @@ def measure(name: str, recorded: dict[str, Any], functions: Iterable[str]) -> di
         counts[_function(mutant)]["mutants"] += 1
         counts[_function(mutant)]["killed"] += state in KILLED
     kept = [each for each in recorded.get("survivors", ()) if each["function"] in known.keys() - running]
+    figures = {function: counts[function] for function in sorted(known) if function in counts}
+    # What a second sample says of the functions that were not chosen, no test may be written for.
+    first = {function: [each["mutants"], each["killed"]] for function, each in figures.items()}
     return {
+        **({"first": recorded.get("first", first)} if PARTS[name].passed else {}),
         "of": len(digests(PARTS[name].modules)),
         "seconds": took if known.keys() == running else recorded["seconds"],
-        "functions": {function: counts[function] for function in sorted(known) if function in counts},
+        "functions": figures,
         "survivors": sorted([*kept, *survivors], key=lambda each: each["function"]),
     }
 
