@@ -750,6 +750,31 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         'undo=f"Move it back: {position_text(before, names).lower() if not before else position_text(before, names)}.",',  # noqa: E501
         'undo=f"Move it back: {position_text(before, None).lower() if not before else position_text(before, names)}.",',
     ): "where this is said, the place is the first, whatever the names",
+    (
+        "transaction.commit.committer.xǁ_Attemptǁ_put",
+        "owner = self._whose(path, version, plan.txn_id)",
+        "owner = self._whose(path, None, plan.txn_id)",
+    ): "the version is for the error of a commit that cannot be read",
+    (
+        "transaction.preparation.x__prepared",
+        'raise InvalidIntent(f"There is already a table at {log.location}.", field="kind", table=log.location)',
+        'raise InvalidIntent(f"There is already a table at {log.location}.", field="kind", table=None)',
+    ): "an error that leaves a table is given its location where it has none",
+    (
+        "transaction.preparation.x__prepared",
+        'raise InvalidIntent(f"There is already a table at {log.location}.", field="kind", table=log.location)',
+        'raise InvalidIntent(f"There is already a table at {log.location}.", field="kind", )',
+    ): "an error that leaves a table is given its location where it has none",
+    (
+        "protocol.statistics.file_statistics.xǁFileStatisticsǁ_load",
+        "def _load(self, leaves: Sequence[StatisticsLeaf], *, at_least_tight: bool = False) -> None:",
+        "def _load(self, leaves: Sequence[StatisticsLeaf], *, at_least_tight: bool = True) -> None:",
+    ): "what is known is read again, and is the same",
+    (
+        "protocol.statistics.file_statistics.xǁFileStatisticsǁ_load",
+        "self._bounds |= found.bounds",
+        "self._bounds = found.bounds",
+    ): "what is let go of is read again, and is the same",
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

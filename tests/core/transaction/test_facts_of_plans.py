@@ -97,6 +97,17 @@ def test_what_a_restored_file_holds_besides_what_is_known_comes_back_with_it() -
     assert (written["path"], written["house"]) == ("a", 7)
 
 
+def test_what_a_file_holds_besides_what_is_known_stays_where_it_gets_row_ids() -> None:
+    file = {"path": "a", "partitionValues": {}, "size": 1, "modificationTime": 1, "dataChange": True}
+    added = {"add": {**file, "stats": '{"numRecords":3}', "house": 7}}
+    rules = protocol(1, 7, w="appendOnly invariants")
+    table = small_logs.table({0: [rules, small_logs.METADATA, added]})
+    plan = table.plan({"kind": "set-properties", "properties": {"delta.enableRowTracking": "true"}})
+    [written] = [line["add"] for line in plan.actions if "add" in line]
+    assert isinstance(written, dict)
+    assert (written["path"], written["house"], written["baseRowId"]) == ("a", 7, 0)
+
+
 def test_a_column_inside_an_array_that_refuses_nulls_is_refused_by_its_field() -> None:
     inner = StructType((StructField("x", "long", nullable=False),))
     with pytest.raises(InvalidIntent) as refused:
