@@ -108,7 +108,7 @@ def literal_of(tokens: list[Token], place: int) -> tuple[str, str, int] | None:
 
 
 def _word_literal(tokens: list[Token], place: int) -> tuple[str, str, int] | None:
-    word, following = tokens[place].text.upper(), tokens[place + 1] if place + 1 < len(tokens) else tokens[place]
+    word, following = tokens[place].text.upper(), tokens[place + 1]
     match word:
         case "NULL":
             return "null", "null", place + 1
