@@ -775,6 +775,40 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "self._bounds |= found.bounds",
         "self._bounds = found.bounds",
     ): "what is let go of is read again, and is the same",
+    (
+        "compatibility.access.x__answers",
+        "said = facts.statement(client, version, PROTOCOL, operation, listed=False)",
+        "said = facts.statement(client, version, PROTOCOL, operation, listed=None)",
+    ): "None is as false",
+    (
+        "compatibility.access.x__answers",
+        'yield _Answer("unknown", name, origin.source, origin.as_of, stated=False)',
+        'yield _Answer("unknown", name, origin.source, origin.as_of, stated=None)',
+    ): "None is as false",
+    (
+        "compatibility.access.x__version_answer",
+        'return _Answer("unknown", name, said.source, said.as_of, stated=False)',
+        'return _Answer("unknown", name, said.source, said.as_of, stated=None)',
+    ): "None is as false",
+    (
+        "compatibility.access.x__version_answer",
+        'return _Answer("unknown", "", said.source, said.as_of)',
+        'return _Answer("unknown", None, said.source, said.as_of)',
+    ): "no name is no name, which is all that is asked of it",
+    (
+        "compatibility.access.x__version_answer",
+        'return _Answer("yes", "", said.source, said.as_of)',
+    ): "nobody asks for the name of what is met",
+    (
+        "compatibility.client_facts.xǁClientFactsǁstatement",
+        "if feature not in self._named:",
+        "if feature in self._named:",
+    ): "what is not kept is searched for again, and is the same",
+    (
+        "compatibility.releases.x_client_named",
+        'found = folded.get(wanted) or folded.get(_ALIASES.get(wanted, "").casefold())',
+        'found = folded.get(wanted) or folded.get(_ALIASES.get(wanted, "XXXX").casefold())',
+    ): "no client has either name",
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

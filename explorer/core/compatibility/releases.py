@@ -107,7 +107,7 @@ def _by_date(wanted: str, known: list[str]) -> str | None:
     reached = [(date, each) for date, is_start, each in dated if is_start and date <= asked[2] and not asked[1]]
     if reached:
         return max(reached)[1]
-    return next((each for date, is_start, each in dated if not is_start and asked[2] <= date), None)
+    return next((each for date, is_start, each in dated if not is_start and asked[2] < date), None)
 
 
 def _parts(version: str) -> tuple[int, ...]:
