@@ -809,6 +809,19 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         'found = folded.get(wanted) or folded.get(_ALIASES.get(wanted, "").casefold())',
         'found = folded.get(wanted) or folded.get(_ALIASES.get(wanted, "XXXX").casefold())',
     ): "no client has either name",
+    (
+        "maintenance.folder_listing.x__with_owner",
+        "return np.where(until == FOREVER, FOREVER, np.maximum(until, modified))",
+        "return np.where(None, FOREVER, np.maximum(until, modified))",
+    ): "FOREVER is the greatest of numbers, so the greater of two too",
+    (
+        "maintenance.vacuum_effects.x__inferred",
+        'paths = life.take(rows, ["path"]).column(0).to_pylist()',
+    ): "the first column of all is the path too",
+    (
+        "maintenance.vacuum_effects.x__removals",
+        'paths = life.take(rows, ["path"]).column(0).to_pylist()',
+    ): "the first column of all is the path too",
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""
