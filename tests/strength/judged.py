@@ -822,6 +822,11 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "maintenance.vacuum_effects.x__removals",
         'paths = life.take(rows, ["path"]).column(0).to_pylist()',
     ): "the first column of all is the path too",
+    (
+        "maintenance.folder_listing.x__files",
+        '"needed_until": known_int64s(np.where(known, until, 0), known),',
+        '"needed_until": known_int64s(np.where(known, until, 1), known),',
+    ): "what stands under a null is not looked at",
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

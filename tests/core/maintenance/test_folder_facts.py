@@ -7,10 +7,12 @@ from pathlib import Path
 
 import msgspec
 import pyarrow as pa
+import pytest
 
 import explorer
 from explorer.core.log.log_path import commit_name, compaction_name
 from explorer.core.maintenance.temporary_files import leftovers
+from explorer.core.maintenance.vacuum_effects import vacuum_effects, versions_in_words
 from explorer.core.protocol.actions import AddCDCFile
 from explorer.storage import open_store
 from tests.core.maintenance.test_maintenance import CHECKPOINT, small_log
@@ -89,3 +91,46 @@ def test_what_a_person_accepted_stays_accepted_when_it_is_done() -> None:
     table = explorer.Table(store)
     plan = table.plan(CHECKPOINT, accept=["something-to-do"])
     assert table.commit(plan).plan.accepted == plan.accepted == ("something-to-do",)
+
+
+def test_changes_count_as_old_once_the_commit_and_one_of_its_files_are(tmp_path: Path) -> None:
+    root = tmp_path / "table"
+    store = open_store(root)
+    changes = {name: AddCDCFile(path=f"_change_data/{name}", partition_values={}, size=1) for name in "abcd"}
+    actions = {1: [changes["a"], changes["b"]], 2: [changes["c"]], 3: [changes["d"]]}
+    write(store, {0: [PROTOCOL, msgspec.structs.replace(METADATA, configuration=FEED)], **actions})
+    for name, time in {"a": 70, "b": 60, "c": 50}.items():
+        store.put(f"_change_data/{name}", b"x")
+        os.utime(root / "_change_data" / name, (time, time))
+    for version, time in {1: 10, 2: 80, 3: 90}.items():
+        os.utime(root / commit_name(version), (time, time))
+    look = explorer.open_table(root).folder()
+    assert look.changes == {1: 60_000, 2: 80_000}
+
+
+def test_a_table_that_begins_later_loses_its_versions_by_their_numbers() -> None:
+    store = new_store()
+    first = [PROTOCOL, METADATA, add("a")]
+    write(store, {5: first})
+    write_checkpoint(store, 5, first, "classic")
+    write(store, {6: [remove("a"), add("b")], 7: [add("c")]})
+    table = explorer.Table(store)
+    for root in (table.location, f"{table.location}/"):
+        found = vacuum_effects(root, table.history_record(), (), ["a", "b", "c"], ["a"])
+        assert (found.lost, found.reasons) == ((5,), ("not needed since version 6",))
+    gone_before = vacuum_effects(table.location, table.history_record(), (), ["b", "c"], ["b"])
+    assert gone_before.lost == (6, 7)
+
+
+@pytest.mark.parametrize(
+    ("versions", "said"),
+    [
+        ([3], "Version 3"),
+        ([3, 4], "Versions 3 to 4"),
+        ([0, 1, 2, 5], "Versions 0 to 2 and 5"),
+        ([0, 2, 3, 4, 7], "Versions 0, 2 to 4 and 7"),
+        ([1, 3, 5, 7, 8], "Versions 1, 3, 5 and 7 to 8"),
+    ],
+)
+def test_versions_are_said_by_their_ranges(versions: list[int], said: str) -> None:
+    assert versions_in_words(versions) == said
