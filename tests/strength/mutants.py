@@ -1,11 +1,11 @@
 """Which changes of the core the tests notice: mutmut changes one thing at a time and runs the tests that reach it.
 
 A part is some modules of the core and the tests that are to notice; it takes less than an hour. Of the modules that
-are in no part of their own, each package has two parts of some functions that chance chose; tests that read every
-shared table are left out of these. Tests were written for what survived in the first, so only the second, by its
-figures of the first run, says something of the functions that were not chosen. A part runs on a copy in
-``build/mutants``, without Spark, with as many tests at a time as ``MUTANTS_CHILDREN`` says. The record counts by
-function, so that only what changed has to run again. A mutant that survives is judged by a person, in
+are in no part of their own, each package has two parts of some functions that chance chose; tests that read shared
+tables run only for what survives the others in the second. Tests were written for what survived in the first, so only
+the second, by its figures of the first run, says something of the functions that were not chosen. A part runs on a
+copy in ``build/mutants``, without Spark, with as many tests at a time as ``MUTANTS_CHILDREN`` says. The record counts
+by function, so that only what changed has to run again. A mutant that survives is judged by a person, in
 ``tests.strength.judged``: by its function and the line that it changed, as its number changes whenever the function
 does.
 """
@@ -231,10 +231,10 @@ PARTS: Final[dict[str, Part]] = {
 _ARGUMENTS: Final = ("-p", "tests.strength.deeper", "-p", "no:randomly", "-p", "no:cacheprovider", "--timeout=300")
 # A function of many callers is reached by hundreds of tests, and those that read every shared table take the longest.
 # The tests of odd metadata ask Spark about some of it, and each mutant would start a JVM of its own.
-_OF_OTHERS: Final = (
-    *("-m", "not golden and not reference"),
-    "--ignore=tests/core/transaction/test_odd_metadata.py",
-)
+_WITHOUT_SPARK: Final = "--ignore=tests/core/transaction/test_odd_metadata.py"
+_OF_OTHERS: Final = ("-m", "not golden and not reference", _WITHOUT_SPARK)
+_OF_SHARED: Final = ("-m", "(golden or reference) and not spark", _WITHOUT_SPARK)
+_SHARED: Final = ("tests/golden", "tests/conformance")
 _CONFIGURATION: Final = """
 [tool.mutmut]
 source_paths = ["explorer"]
@@ -261,7 +261,12 @@ def measure(name: str, recorded: dict[str, Any], functions: Iterable[str]) -> di
     known = PARTS[name].functions()
     running = known.keys() & functions
     started = time.monotonic()
-    states, survivors = _ran(name, sorted(running)) if running else ({}, [])
+    patterns = [f"{PREFIX}{function}__mutmut_*" for function in running]
+    states, survived = _ran(name, patterns, shared=False) if running else ({}, {})
+    if survived and PARTS[name].passed:
+        again, survived = _ran(name, list(survived), shared=True)
+        states |= again
+    survivors = list(survived.values())
     took = round(time.monotonic() - started)
     counts: dict[str, dict[str, Any]] = recorded.get("functions", {}) | {
         function: {"digest": known[function], "mutants": 0, "killed": 0} for function in running
@@ -332,9 +337,16 @@ def _without(before: str, part: str, others: Iterable[str]) -> list[str]:
     return [before.replace(part, other) for other in others] if part in before else []
 
 
-def _ran(name: str, functions: list[str]) -> tuple[dict[str, str], list[dict[str, str]]]:
-    """Run the mutants of some functions of a part, in a copy of the repository: the states, and those that survived."""
+def _ran(name: str, patterns: list[str], *, shared: bool) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """Run some mutants of a part, in a copy of the repository: the states, and those that survived.
+
+    Args:
+        name: Of the part.
+        patterns: Of the names of mutants, each of which ends with its number or a star.
+        shared: Run the tests that read shared tables, instead of the others.
+    """
     part = PARTS[name]
+    functions = {_function(pattern) for pattern in patterns}
     FOLDER.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f"{name}-", dir=FOLDER) as made:
         folder = Path(made)
@@ -344,21 +356,26 @@ def _ran(name: str, functions: list[str]) -> tuple[dict[str, str], list[dict[str
             copy(source, folder / each)
         touched = {function.rpartition(".")[0] for function in functions}
         modules = [each for each in part.modules if each.replace("/", ".") in touched]
+        chosen = (_OF_SHARED if shared else _OF_OTHERS) if part.sample else ()
         with (folder / "pyproject.toml").open("a", encoding="utf-8") as file:
             file.write(
                 _CONFIGURATION.format(
                     modules=json.dumps([f"explorer/core/{module}.py" for module in modules]),
                     copied=json.dumps([each for each in COPIED if each not in ("explorer", "tests", "pyproject.toml")]),
-                    tests=json.dumps(part.tests),
-                    arguments=json.dumps([*_ARGUMENTS, *(_OF_OTHERS if part.sample else ())]),
+                    tests=json.dumps(list(dict.fromkeys([*part.tests, *(_SHARED if shared else ())]))),
+                    arguments=json.dumps([*_ARGUMENTS, *chosen]),
                 )
             )
         children = os.environ.get("MUTANTS_CHILDREN") or str(os.cpu_count() or 1)
-        patterns = [f"{PREFIX}{function}__mutmut_*" for function in functions]
         _mutmut(folder, "run", "--max-children", children, *patterns, unless="nothing matches")
-        states = {mutant: state for mutant, state in sorted(_states(folder)) if _function(mutant) in functions}
+        ran = dict(sorted(_states(folder)))
+        states = {mutant: state for mutant, state in ran.items() if _asked(mutant, patterns)}
         survived = {mutant: state for mutant, state in states.items() if state not in KILLED}
         return states, _survivors(folder, survived)
+
+
+def _asked(mutant: str, patterns: Iterable[str]) -> bool:
+    return mutant in patterns or f"{mutant.rpartition('_')[0]}_*" in patterns
 
 
 def _mutmut(folder: Path, *arguments: str, unless: str | None = None) -> str:
@@ -397,7 +414,7 @@ print(json.dumps({name: get_diff_for_mutant(name, path=find_mutant(name).path) f
 """What `mutmut show` prints, of all in one process: it takes seconds to start."""
 
 
-def _survivors(folder: Path, states: dict[str, str]) -> list[dict[str, str]]:
+def _survivors(folder: Path, states: dict[str, str]) -> dict[str, dict[str, str]]:
     """Mutants, by their states, with the lines that they changed."""
     command = [sys.executable, "-c", _SHOW]
     shown = subprocess.run(
@@ -406,7 +423,7 @@ def _survivors(folder: Path, states: dict[str, str]) -> list[dict[str, str]]:
     if shown.returncode:
         raise RuntimeError(f"mutmut could not show what it changed:\n{shown.stderr[-5_000:]}")
     found: dict[str, str] = json.loads(shown.stdout)
-    return [_survivor(mutant, found[mutant], state) for mutant, state in states.items()]
+    return {mutant: _survivor(mutant, found[mutant], state) for mutant, state in states.items()}
 
 
 def _survivor(mutant: str, shown: str, state: str) -> dict[str, str]:
