@@ -139,3 +139,24 @@ def test_only_what_a_change_makes_illegal_stands_against_it() -> None:
 
 def _upgrade(after: Protocol) -> Proposal:
     return Proposal(operation="UPGRADE PROTOCOL", parameters={}, protocol=after)
+
+
+def test_a_plan_shows_the_commit_as_it_would_be_with_who_and_what_writes_it() -> None:
+    table = made_twice()
+    plan = table.plan({"kind": "set-description", "description": "x"}, user="Ada", accept=["access"])
+    assert (plan.read_version, plan.user, plan.accepted, plan.checked_rows) == (1, "Ada", ("access",), True)
+    assert not table.plan({"kind": "set-description", "description": "x"}, check_rows=False).checked_rows
+    assert plan.table_id == small_logs.METADATA.id
+    info = plan.actions[0]["commitInfo"]
+    assert isinstance(info, dict)
+    committed = explorer.Table(table.store)
+    assert committed.commit(plan).outcome == "committed"
+    written = committed.history_record().commits[-1].info
+    assert written is not None
+    assert (info["txnId"], info["userName"], info["readVersion"]) == (plan.txn_id, "Ada", 1)
+    assert (written.txn_id, written.user_name, written.read_version) == (plan.txn_id, "Ada", 1)
+    assert info["engineInfo"] == written.engine_info
+    assert info["isolationLevel"] == written.isolation_level
+    assert isinstance(info["timestamp"], int)
+    assert written.timestamp is not None
+    assert 0 <= written.timestamp - info["timestamp"] < 600_000
