@@ -27,19 +27,15 @@ WHOLE: Final = (
 """What runs after them for the second measure: rows and faults; no other program and no browser."""
 
 WHY: Final[dict[str, str]] = {
-    "compatibility/writers_seen": "an engine or a release of which nothing is known: a test newer than the measure",
-    "log/catalog_commits": "requests that a catalog's store hands on",
+    "log/writing/parsed_columns": "partition columns that the schema does not have, and parts without structs",
+    "transaction/row_preparation/optimize": "this measure left out the statements that rewrite files",
     "log/checkpoint/file_columns": "columns of checkpoints that few writers make, and vectors that lack a part",
     "log/checkpoint/reader": "sidecars as a list: tests/spark/log; files that vanish while they are read",
-    "log/writing/checkpoint_layout": "protocols under which no checkpoint is written",
     "log/writing/unknown_columns": "numbers with a point in fields that are not known",
-    "maintenance/temporary_files": "a file that vanishes while it is looked at",
     "protocol/arrow/row_groups": "row groups that hold fewer rows than their footer says, and very large ones",
-    "protocol/arrow/typed_arrays": "decimals that do not fit",
     "protocol/schema/column_ids": "nested ids of Iceberg that a change of columns drops",
     "protocol/schema/identity_marks": "a schema that cannot be read",
     "protocol/sql/functions": "functions that are refused: tests/spark/scan/test_predicate.py",
-    "protocol/sql/vetting": "expressions that are refused before Spark sees them: tests/spark/scan/test_predicate.py",
     "protocol/statistics/collect": "values that have no bounds, and times beyond the year 9999",
     "protocol/statistics/skipping_constants": "constants that are not compared, so that no file is dropped for them",
     "transaction/commit/batch_writer": "a batch that loses more than once: tests/prove",
@@ -58,7 +54,6 @@ WHY: Final[dict[str, str]] = {
     "transaction/row_preparation/sources": "a source that may not be read: tests/web",
     "versions/delta_log": "the newest part of a log, which tests/web shows; commits that are gone",
     "versions/reads": "conditions and bounds that cannot be read, which may mean any file",
-    "versions/settings_history": "schemas and metadata that cannot be read",
     "versions/snapshot": "what a mistaken caller is told: tests/cli and tests/spark",
     "versions/updated_rows": "a history without a commit",
 }

@@ -83,11 +83,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if small is not None:
             item.add_marker(pytest.mark.skip(reason=f"part of the whole dose: make prove; the small one: {small}"))
     for test, most in SOME_OF_THE_CASES.items():
-        cases = [item for item in items if tests[item] == test]
+        # In the order of the parameters, whatever the order of the run: the same cases always.
+        cases = sorted((item for item in items if tests[item] == test), key=_place)
         chosen = {names[item] for item in some_of(cases, most)}
         for item in cases:
             if names[item] not in chosen:
                 item.add_marker(pytest.mark.skip(reason=f"part of the whole dose: make prove; {most} cases run always"))
+
+
+def _place(item: pytest.Item) -> list[int]:
+    """The places of a case's parameters among those of its test."""
+    assert isinstance(item, pytest.Function)
+    return list(item.callspec.indices.values())
 
 
 def _name(item: pytest.Item) -> str:
