@@ -23,13 +23,12 @@ actions, a checkpoint every 100, 50,000 live files. **DV** 100,000 files and 300
 1,000. Every measurement is a process of its own, readers take turns,
 and a number is the median of at least five. Files are in the system's cache; except in the cold process, libraries are
 loaded before the clock starts. *Limit* is what no reader can do without: the bytes that the operation has to read, and
-the time to read and decode them with the libraries used here and to do nothing else; for totals and for ten versions
-that is one process that makes columns of paths, sizes, rows and masked rows, finds the add that each removal ends, sums
-up and checks nothing (its sums are those of the history); else members stay undecoded. Ten versions come each out of
-its checkpoint and the commits after it, or all out of the history: where checkpoints are near each other the former is
-faster. Where the limit is above the
-goal, no program on these libraries meets it. A number in bold misses its goal; the second section shows where the time
-goes.
+the time to read and decode them with the libraries used here and to do nothing else; for totals and for versions out
+of the history that is one process that makes columns of paths, sizes, rows and masked rows, finds the add that each
+removal ends, sums up and checks nothing (its sums are those of the history); else members stay undecoded. Ten versions
+come each out of its checkpoint and the commits after it, or all out of the history: where checkpoints are near each
+other the former is faster. Where the limit is above the goal, no program on these libraries meets it. A number in bold
+misses its goal; the second section shows where the time goes.
 """
 _PAST = """## Past one process
 

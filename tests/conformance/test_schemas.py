@@ -303,7 +303,7 @@ def test_a_record_of_a_type_change_that_cannot_be_read_is_refused() -> None:
         table({0: (WIDENING, _changed({"toType": "long"}))}).snapshot()
 
 
-@pytest.mark.conformance("TYPEWIDEN-002")
+@pytest.mark.conformance("TYPEWIDEN-002", "TYPEWIDEN-003")
 @pytest.mark.parametrize(
     ("before", "after", "legal"),
     [
@@ -321,6 +321,20 @@ def test_a_record_of_a_type_change_that_cannot_be_read_is_refused() -> None:
         ("decimal(6,2)", "decimal(10,4)", True),
         ("decimal(6,2)", "decimal(7,4)", False),
         ("decimal(6,2)", "decimal(6,1)", False),
+        ("decimal(5,2)", "decimal(5,2)", True),
+        ("decimal(5,2)", "decimal(6,2)", True),
+        ("decimal(5,2)", "decimal(6,3)", True),
+        ("decimal(5,2)", "decimal(5,3)", False),
+        ("decimal(5,2)", "decimal(6,1)", False),
+        ("decimal(5,2)", "decimal(4,2)", False),
+        ("integer", "decimal(10,0)", True),
+        ("integer", "decimal(12,2)", True),
+        ("integer", "decimal(11,2)", False),
+        ("integer", "decimal(9,0)", False),
+        ("long", "decimal(38,18)", True),
+        ("double", "decimal(38,0)", False),
+        ("decimal(5,0)", "long", False),
+        ("decimal(5,0)", "double", False),
     ],
 )
 def test_which_type_changes_lose_nothing(before: str, after: str, legal: bool) -> None:

@@ -30,32 +30,6 @@ def test_a_type_widens_to_those_that_the_protocol_lists_and_to_itself(before: st
     assert widens(parse_type(before), parse_type(after)) is listed
 
 
-@pytest.mark.conformance("TYPEWIDEN-003")
-@pytest.mark.parametrize(
-    ("before", "after", "listed"),
-    [
-        ("decimal(5,2)", "decimal(5,2)", True),
-        ("decimal(5,2)", "decimal(6,2)", True),
-        ("decimal(5,2)", "decimal(6,3)", True),
-        ("decimal(5,2)", "decimal(5,3)", False),
-        ("decimal(5,2)", "decimal(6,1)", False),
-        ("decimal(5,2)", "decimal(4,2)", False),
-        ("integer", "decimal(10,0)", True),
-        ("integer", "decimal(12,2)", True),
-        ("integer", "decimal(11,2)", False),
-        ("integer", "decimal(9,0)", False),
-        ("long", "decimal(20,0)", True),
-        ("long", "decimal(38,18)", True),
-        ("long", "decimal(19,0)", False),
-        ("double", "decimal(38,0)", False),
-        ("decimal(5,0)", "long", False),
-        ("decimal(5,0)", "double", False),
-    ],
-)
-def test_a_decimal_widens_where_it_takes_every_value(before: str, after: str, listed: bool) -> None:
-    assert widens(parse_type(before), parse_type(after)) is listed
-
-
 def test_what_is_not_primitive_does_not_widen() -> None:
     number: DataType = PrimitiveType("integer")
     assert not widens(ArrayType(number), number)
