@@ -10,7 +10,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import InvalidIntent
-from explorer.core.protocol.actions import DomainMetadata
+from explorer.core.protocol.actions import Action, DomainMetadata
 from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import parse_schema
@@ -32,6 +32,7 @@ from explorer.storage.roots import AllowedRoots
 from tests.support import small_logs
 from tests.support.faulty_store import FaultyStore
 from tests.support.small_proposals import protocol, snapshot
+from tests.support.small_schemas import mapped_table
 from tests.support.spark_tables import column, struct
 
 Paths = list[tuple[str, ...]]
@@ -67,6 +68,9 @@ def test_names_in_files_that_change_stand_against_a_rename() -> None:
     remedy = "Switch column mapping to name first (set-column-mapping); clients must then be able to read it."
     evidence = {"delta.columnMapping.mode": "none", "detail": detail}
     assert found == GuardResult("column-mapping", "fail", evidence, remedy)
+    detail = "Files know the columns by names that do not change."
+    evidence = {"delta.columnMapping.mode": "name", "detail": detail}
+    assert mapping_guard(mapped_table()) == GuardResult("column-mapping", "pass", evidence)
 
 
 @pytest.mark.parametrize(
@@ -206,6 +210,16 @@ def test_clustering_columns_that_cannot_be_read_leave_the_guard_unknown() -> Non
         "clustering-columns", "unknown", "Cluster the table again first."
     )  # fmt: skip
     assert found.evidence == {"detail": f"{detail} have."}
+
+
+def test_clustering_columns_are_known_by_their_names_in_the_files() -> None:
+    rules = protocol(2, 7, w="clustering domainMetadata columnMapping")
+    domain = DomainMetadata(domain="delta.clustering", configuration='{"clusteringColumns": [["col-1"]]}')
+    before = mapped_table(struct(column("shown", "long")), rules=rules)
+    assert clustering_guard(before, [("shown",)]).status == "pass"
+    made: list[Action] = [rules, before.metadata, domain]
+    found = clustering_guard(small_logs.table({0: made}).snapshot(), [("shown",)])
+    assert (found.status, found.evidence["columns"]) == ("fail", ["shown"])
 
 
 @pytest.mark.parametrize(
