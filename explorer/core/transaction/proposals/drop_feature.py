@@ -126,7 +126,7 @@ def _guards(name: str, snapshot: Snapshot, log: LogMarks, *, protected: bool) ->
     yield _guard(
         "feature-dependents",
         {"feature": name, "neededBy": list(others)},
-        [f"{other} needs it" for other in others],
+        [f"the feature {other} needs it" for other in others],
         "No other feature needs it.",
         f"Drop {', '.join(others)} first.",
     )
@@ -148,7 +148,7 @@ def _switched_off(name: str, snapshot: Snapshot) -> GuardResult:
     return _guard(
         "feature-switched-off",
         {"feature": name, "property": key, "value": value},
-        [f"{key} is {value!r}"] if on else [],
+        [f"the property {key} is {value!r}"] if on else [],
         f"{key} does not switch it on.",
         "Run set-column-mapping with mode none first."
         if name == "columnMapping"

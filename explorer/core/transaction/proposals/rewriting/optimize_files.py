@@ -18,7 +18,8 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Add
 from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.protocol.json_values import JsonObject
-from explorer.core.protocol.schema.data_types import format_column, parse_column
+from explorer.core.protocol.schema.data_types import format_column
+from explorer.core.protocol.schema.edit import column_path
 from explorer.core.transaction.intents.records import Optimize
 from explorer.core.transaction.new_files.arrangement import Arrangement
 from explorer.core.transaction.new_files.file_actions import adds, num_records, remove_of
@@ -181,20 +182,21 @@ def _bins(places: list[int], sizes: np.ndarray[tuple[int], np.dtype[np.int64]], 
 def _order(intent: Optimize, snapshot: Snapshot) -> tuple[str, ...]:
     """The columns to order by, as the schema spells them."""
     named = intent.z_order_by or intent.order_by
+    field = "zOrderBy" if intent.z_order_by else "orderBy"
     if named and snapshot.clustering_columns:
         raise InvalidIntent(
             f"The table is clustered by {', '.join(snapshot.clustering_columns)}: leave zOrderBy and orderBy out.",
-            field="zOrderBy" if intent.z_order_by else "orderBy",
+            field=field,
         )
     if not named:
         return tuple(snapshot.clustering_columns)
     known = {tuple(part.lower() for part in column.path): column.path for column in snapshot.statistics_columns}
     found = []
     for name in named:
-        path = known.get(tuple(part.lower() for part in parse_column(name)))
+        path = known.get(tuple(part.lower() for part in column_path(name, field)))
         if path is None or path[0] in snapshot.partition_columns:
             why = "is a partition column" if path else "is no column with an order"
-            raise InvalidIntent(f"{name} {why}, so files cannot be ordered by it.", field="zOrderBy", column=name)
+            raise InvalidIntent(f"{name} {why}, so files cannot be ordered by it.", field=field, column=name)
         found.append(format_column(path))
     return tuple(found)
 

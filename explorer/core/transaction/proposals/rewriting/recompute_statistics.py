@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Add
-from explorer.core.protocol.schema.data_types import VOID, StructField, StructType, format_column, parse_column
+from explorer.core.protocol.schema.data_types import VOID, StructField, StructType, format_column
+from explorer.core.protocol.schema.edit import column_path
 from explorer.core.protocol.schema.nested_types import Path, walk_structs
 from explorer.core.protocol.statistics.collect import known_statistics, statistics_text, written_statistics
 from explorer.core.transaction.intents.records import RecomputeStatistics
@@ -63,7 +64,7 @@ def described_leaves(
         return tuple(leaf for leaf in leaves if leaf.physical in wanted)
     chosen: dict[Path, Described] = {}
     for name in intent.columns:
-        path = _folded(parse_column(name))
+        path = _folded(column_path(name, "columns"))
         found = [leaf for leaf in leaves if _folded(leaf.path[: len(path)]) == path]
         if not found:
             raise InvalidIntent(
