@@ -97,7 +97,11 @@ def test_added_columns_are_said_whole() -> None:
         (document("s.y", "array"), "AFTER z"),
     ]
     inner = struct(field("z", "date"), field("y", array("long")), field("x"))
-    schema = [field("a", "string", comment="c", **{SPELT: "char(3)"}), field("b", "long"), field("id", "long")]
+    schema = [
+        field("a", "string", metadata={"comment": "c", SPELT: "char(3)"}),
+        field("b", "long"),
+        field("id", "long"),
+    ]
     assert made == Proposal(
         operation="ADD COLUMNS",
         parameters={"columns": text([{"column": column, "position": place} for column, place in places])},
@@ -111,12 +115,11 @@ def test_added_columns_are_said_whole() -> None:
 def test_only_a_place_that_was_asked_for_is_said(at: Any, said: str | None) -> None:
     before = plain_table(struct(field("id", "long")))
     made = proposal(before, "add-columns", fields=[field("a", "varchar(4)")], at=at)
-    [found] = json.loads(made.parameters["columns"])
+    [found] = json.loads(str(made.parameters["columns"]))
     assert found == {"column": document("a", "varchar(4)")} | ({} if said is None else {"position": said})
     assert shape(made) == "struct<id:long,a:string>"
 
 
-@pytest.mark.conformance("CM-009")
 @pytest.mark.parametrize("more", [0, 1])
 def test_ids_end_with_the_highest_of_32_bits(more: int) -> None:
     before = mapped_table(struct(field("id", "long")), {HIGHEST: str(2**31 - 2)})
@@ -148,7 +151,7 @@ def test_columns_that_refuse_nulls_are_said_with_the_files_that_have_no_value(fi
     assert made.guards == (names_are_free("a", "a.b", "a.c", "a.c.d", "e"), expected)
     assert made.protocol == protocol(3, 7, r="timestampNtz", w="appendOnly timestampNtz invariants")
     assert (made.reads_files, made.is_blind_append) == (True, True)
-    written = json.loads(made.parameters["columns"])
+    written = json.loads(str(made.parameters["columns"]))
     assert [each["column"]["nullable"] for each in written] == [True, False]
 
 
@@ -277,5 +280,5 @@ def test_what_a_drop_would_leave_is_said(columns: list[str], detail: str, remedy
     before = mapped_table(kind)
     metadata = msgspec.structs.replace(before.metadata, partition_columns=("P",))
     made = proposal(small_logs.table({0: [MAPPED, metadata]}).snapshot(), "drop-columns", columns=columns)
-    status = "pass" if remedy is None else "fail"
-    assert made.guards[1] == GuardResult("columns-left", status, {"columns": columns, "detail": detail}, remedy)
+    evidence = {"columns": columns, "detail": detail}
+    assert made.guards[1] == GuardResult("columns-left", "pass" if remedy is None else "fail", evidence, remedy)

@@ -19,11 +19,8 @@ from tests.support.small_logs import add, remove
 from tests.support.small_proposals import protocol, snapshot
 from tests.support.small_schemas import field, mapped_table, plain_table, struct
 
-MODE, HIGHEST = "delta.columnMapping.mode", "delta.columnMapping.maxColumnId"
-USED = "delta.columnMapping.hasDroppedOrRenamed"
-TRACKING = "delta.enableRowTracking"
+MODE = "delta.columnMapping.mode"
 ROW_IDS = "delta.rowTracking.materializedRowIdColumnName"
-ROW_VERSIONS = "delta.rowTracking.materializedRowCommitVersionColumnName"
 PROTECTED = "delta.requireCheckpointProtectionBeforeVersion"
 CLASSIC = LogFileKind.CLASSIC_CHECKPOINT
 
@@ -74,7 +71,6 @@ def test_a_feature_of_writers_that_goes_is_said_whole() -> None:
     )
 
 
-@pytest.mark.conformance("CKPTPROT-001")
 @pytest.mark.parametrize("vectors", [(), (remove("v.bin"),)])
 def test_a_feature_of_readers_that_goes_is_said_whole(vectors: tuple[Any, ...]) -> None:
     rules = protocol(3, 7, r="deletionVectors", w="deletionVectors appendOnly")
@@ -206,7 +202,7 @@ def test_features_that_need_another_one_are_told() -> None:
 def test_history_begins_at_a_checkpoint_for_clients_without_the_feature(
     feature: str, log: LogMarks, detail: str | None
 ) -> None:
-    first = [protocol(3, 7, r=feature, w=feature), small_logs.METADATA]
+    first: list[Any] = [protocol(3, 7, r=feature, w=feature), small_logs.METADATA]
     before = small_logs.table({0: first, **{number: [add(f"{number}")] for number in range(1, 6)}}).snapshot()
     found = dropped(before, feature, log).guards[-1]
     if detail is None:
@@ -217,7 +213,6 @@ def test_history_begins_at_a_checkpoint_for_clients_without_the_feature(
     assert found == GuardResult("history-barrier", "fail", evidence, remedy)
 
 
-@pytest.mark.conformance("CKPTPROT-001")
 @pytest.mark.parametrize(
     ("named", "log", "before"),
     [

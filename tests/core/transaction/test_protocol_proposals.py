@@ -23,7 +23,6 @@ TRACKING = "delta.enableRowTracking"
 ROW_IDS = "delta.rowTracking.materializedRowIdColumnName"
 ROW_VERSIONS = "delta.rowTracking.materializedRowCommitVersionColumnName"
 TRACKED = protocol(1, 7, w="domainMetadata rowTracking")
-PROTECTED = "delta.requireCheckpointProtectionBeforeVersion"
 
 
 def text(value: object) -> str:
@@ -165,7 +164,6 @@ def test_a_mapping_is_taken_away_alone(kind: str, asked: dict[str, Any]) -> None
     assert proposal(unmapped, kind, **asked).operation.endswith("SET TBLPROPERTIES")
 
 
-@pytest.mark.conformance("CDF-016")
 @pytest.mark.parametrize(
     ("before", "after", "looked"), [(None, "true", True), ("true", "true", False), (None, "false", False)]
 )
@@ -184,7 +182,6 @@ def test_names_are_looked_at_when_the_change_feed_is_switched_on(before: str | N
 # --- row tracking -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.conformance("ROWTRACK-005")
 def test_row_tracking_that_is_enabled_is_said_whole() -> None:
     before = snapshot(add("a", 3), add("b", 5))
     made = proposal(before, "set-properties", properties={TRACKING: "true"})
@@ -278,7 +275,6 @@ def test_a_domain_of_the_system_is_refused_by_its_name(domain: str, kind: str) -
     )
 
 
-@pytest.mark.conformance("TXN-003")
 @pytest.mark.parametrize(("before", "version"), [(None, -5), (7, 8), (7, 7), (7, 6)])
 def test_the_version_of_an_application_is_said_whole(before: int | None, version: int) -> None:
     there = () if before is None else (SetTransaction(app_id="a", version=before),)

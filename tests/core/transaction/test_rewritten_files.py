@@ -121,7 +121,7 @@ def test_rows_that_are_ordered_take_every_file_of_a_partition(
 
 def test_a_condition_chooses_partitions_and_fields_that_are_not_known_are_kept() -> None:
     before = version(*(small(f"{name}-{day}", 10, day) for name in "ab" for day in ("one", "two")))
-    unknown = {("a-two", None): {"house": 7}}
+    unknown: dict[tuple[str, str | None], Any] = {("a-two", None): {"house": 7}}
     found = compaction(Optimize(where="p = '2026-01-02'"), before, unknown)
     assert [(each.path, each.unknown, each.data_change) for each in found.gone] == [
         ("a-two", {"house": 7}, False),
@@ -133,7 +133,6 @@ def test_a_condition_chooses_partitions_and_fields_that_are_not_known_are_kept()
     assert refused.value.field == "where"
 
 
-@pytest.mark.conformance("CLUSTER-003")
 def test_files_of_a_clustered_table_are_rewritten_until_they_say_that_they_are_clustered_so() -> None:
     cube = {"ZCUBE_ID": "x", "ZCUBE_ZORDER_BY": '["Id"]'}
     other = {"ZCUBE_ID": "x", "ZCUBE_ZORDER_BY": '["v"]'}
@@ -193,7 +192,7 @@ ONE_FILE = {f"{name}FileSize": "25" for name in ("min", "p25", "p50", "p75", "ma
 
 
 def test_an_optimized_table_is_said_whole() -> None:
-    own = {"base_row_id": 0, "default_row_commit_version": 0}
+    own: dict[str, Any] = {"base_row_id": 0, "default_row_commit_version": 0}
     files = small("a", 10, vector=vector("v", 4), tags={"t": "1"}, **own), small("b", 20, **own)
     before = version(*files, rules=TRACKS)
     found = Compaction(files, 196, Arrangement({"a": 0, "b": 0}, files=1_000))

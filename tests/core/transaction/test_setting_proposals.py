@@ -30,11 +30,6 @@ from tests.support.small_schemas import (
 
 MODE, HIGHEST = "delta.columnMapping.mode", "delta.columnMapping.maxColumnId"
 USED = "delta.columnMapping.hasDroppedOrRenamed"
-TRACKING = "delta.enableRowTracking"
-ROW_IDS = "delta.rowTracking.materializedRowIdColumnName"
-ROW_VERSIONS = "delta.rowTracking.materializedRowCommitVersionColumnName"
-KEPT = {ROW_IDS: "_ids", ROW_VERSIONS: "_versions"}
-NEW_NAME = "-0000-4000-8000-000000000000"
 
 
 def text(value: object) -> str:
@@ -196,7 +191,6 @@ def test_a_mapping_that_is_switched_on_is_said_whole() -> None:
     assert proposal(snapshot(rules=protocol(2, 5)), "set-column-mapping", mode="name").protocol is None
 
 
-@pytest.mark.conformance("CM-012")
 @pytest.mark.parametrize(
     ("before", "after", "detail", "remedy"),
     [
@@ -275,7 +269,6 @@ def test_a_mapping_that_is_taken_away_is_said_whole(files: int, name: str) -> No
     assert proposal(unclustered, "set-column-mapping", mode="none").domains == ()
 
 
-@pytest.mark.conformance("CMUSAGE-001")
 @pytest.mark.parametrize(
     ("old", "new", "mode", "given", "said"),
     [

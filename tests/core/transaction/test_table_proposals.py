@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from explorer.core.errors import InvalidIntent
-from explorer.core.log.log_path import LogFileKind
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.transaction.intents.records import CreateTable
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
@@ -21,8 +20,6 @@ USED = "delta.columnMapping.hasDroppedOrRenamed"
 TRACKING = "delta.enableRowTracking"
 ROW_IDS = "delta.rowTracking.materializedRowIdColumnName"
 ROW_VERSIONS = "delta.rowTracking.materializedRowCommitVersionColumnName"
-PROTECTED = "delta.requireCheckpointProtectionBeforeVersion"
-CLASSIC = LogFileKind.CLASSIC_CHECKPOINT
 
 
 def text(value: object) -> str:
