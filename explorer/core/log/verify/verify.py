@@ -214,7 +214,7 @@ class _Walk:
         if time is None:
             yield Problem("no-in-commit-timestamp", commit.version, commit.path, "commitInfo has no inCommitTimestamp")
         elif self._clock is not None and time <= self._clock:
-            detail = f"inCommitTimestamp {time} is not after {self._clock}, that of the version before"
+            detail = f"inCommitTimestamp {time} is not after {self._clock}, that of an earlier version"
             yield Problem("clock-went-back", commit.version, commit.path, detail)
         self._clock = time if self._clock is None or time is None else max(time, self._clock)
 
