@@ -116,9 +116,10 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         """Make the record of a decoded JSON object; nulls count as absent, as they do in checkpoints."""
         if not isinstance(value, dict):
             raise msgspec.ValidationError(f"Expected `object`, got `{type(value).__name__}`")
-        known = {name: item for name, item in value.items() if item is not None}
+        names = set(cls.__struct_encode_fields__) - {"unknown"}
+        known = {name: item for name, item in value.items() if name in names and item is not None}
         record = msgspec.convert(known, cls)
-        extra = {name: item for name, item in value.items() if name not in cls.__struct_encode_fields__}
+        extra = {name: item for name, item in value.items() if name not in names}
         return msgspec.structs.replace(record, unknown=extra) if extra else record
 
     def to_wire(self) -> JsonObject:

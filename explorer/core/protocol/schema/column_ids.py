@@ -76,7 +76,5 @@ def _mapped(field: StructField, ids: _Ids, naming: Naming) -> StructField:
 
 
 def _without_nested_ids(field: StructField) -> StructField:
-    if NESTED_IDS not in field.metadata:
-        return field
     kept = {key: value for key, value in field.metadata.items() if key != NESTED_IDS}
-    return StructField(field.name, field.type, field.nullable, kept)
+    return StructField(field.name, with_fields(field.type, _without_nested_ids), field.nullable, kept)

@@ -82,18 +82,18 @@ def mentions(text: str, path: tuple[str, ...]) -> bool:
 
 
 def unknown_columns(text: str, schema: StructType) -> tuple[str, ...]:
-    """Names in an expression that are neither columns of the schema nor words of SQL, as written.
+    """Names in an expression that are neither columns of the schema nor words of SQL, as written, each once.
 
     Raises:
         InvalidIntent: A quote or a comment is not closed.
     """
-    names = []
+    names: dict[str, None] = {}
     for path in expression_columns(text):
         field = schema.field(path[0])
         if field is None and not (len(path) == 1 and path[0].lower() in _WORDS):
-            names.append(path[0])
+            names[path[0]] = None
         elif field is not None and not _has(field.type, path[1:]):
-            names.append(".".join(path))
+            names[".".join(path)] = None
     return tuple(names)
 
 
