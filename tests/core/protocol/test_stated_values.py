@@ -149,6 +149,7 @@ def test_moments_and_days_are_counted_exactly_and_towards_the_past() -> None:
     before = datetime(1969, 12, 31, 23, 59, 59, 999_999, UTC)
     assert [times.milliseconds(each) for each in (MOMENT, before)] == [1772460311999, -1]
     assert [times.microseconds(each) for each in (MOMENT, before)] == [1772460311999999, -1]
+    assert {type(count(MOMENT)) for count in (times.milliseconds, times.microseconds, times.days)} == {int}
     assert (
         times.microseconds(datetime(1970, 1, 1, 1, tzinfo=BERLIN))
         == times.milliseconds(datetime(1970, 1, 1, tzinfo=UTC))
