@@ -32,7 +32,7 @@ def decode_statistics(text: str) -> dict[str, object] | str:
     """
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_float=_number, parse_constant=_nothing)
-    except (ValueError, ArithmeticError) as error:
+    except ValueError as error:
         return str(error)
     except RecursionError:
         return "nested too deeply"
@@ -132,7 +132,10 @@ def _text(value: object) -> str:
 
 
 def _number(text: str) -> Decimal:
-    return Decimal(text)
+    try:
+        return Decimal(text)
+    except ArithmeticError as error:
+        raise ValueError(f"the number {text[:40]} is out of range") from error
 
 
 def _nothing(_: str) -> None:

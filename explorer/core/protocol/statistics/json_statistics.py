@@ -355,20 +355,18 @@ def _counts(first: pa.Array | None, second: pa.Array | None, length: int) -> pa.
     known = [_count(column) for column in (first, second) if column is not None and column.null_count < length]
     if not known:
         return pa.nulls(length, pa.int64())
-    counts = known[0] if len(known) == 1 else pc.coalesce(*known)
-    values = np.frombuffer(counts.buffers()[1], np.int64)[counts.offset : counts.offset + length]
-    if (values < 0).any():
-        return int64s([value if value is None or value >= 0 else None for value in counts.to_pylist()])
-    return counts
+    return known[0] if len(known) == 1 else pc.coalesce(*known)
 
 
 def _count(column: pa.Array) -> pa.Int64Array:
-    if column.type.equals(pa.int64()):
-        return column
     try:
-        return column.cast(pa.int64())
+        counts = column if column.type.equals(pa.int64()) else column.cast(pa.int64())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return pa.nulls(len(column), pa.int64())
+    values = np.frombuffer(counts.buffers()[1], np.int64)[counts.offset : counts.offset + len(counts)]
+    if (values < 0).any():
+        return int64s([value if value is None or value >= 0 else None for value in counts.to_pylist()])
+    return counts
 
 
 def _chunk(column: pa.ChunkedArray) -> pa.Array:
