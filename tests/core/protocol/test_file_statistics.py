@@ -16,7 +16,13 @@ from explorer.core.protocol import limits
 from explorer.core.protocol.logical_files import LineSource, LogicalFiles
 from explorer.core.protocol.partition_values import ZoneDoubt
 from explorer.core.protocol.raw_actions import AddLine
-from explorer.core.protocol.record_counts import count_of_line, count_of_text, counts_of_column, counts_of_lines
+from explorer.core.protocol.record_counts import (
+    _leading_counts,
+    count_of_line,
+    count_of_text,
+    counts_of_column,
+    counts_of_lines,
+)
 from explorer.core.protocol.schema.data_types import ArrayType, PrimitiveType, StructField, StructType
 from explorer.core.protocol.statistics.file_statistics import (
     FileStatistics,
@@ -289,3 +295,37 @@ def test_no_statistics_have_no_counts() -> None:
     assert counts_of_column(pa.array([], pa.string())).equals(pa.array([], pa.int64()))
     assert counts_of_column(pa.nulls(3, pa.string())).equals(pa.nulls(3, pa.int64()))
     assert count_of_text('{"numRecords":5,"a":"\ud800"}') is None
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ('{"numRecords":0}', 0),
+        ('{"numRecords":19}', 19),
+        ('{"numRecords":999999999999999999,', 10**18 - 1),
+        ('{"numRecords":102938475610293847}', 102938475610293847),
+        ('{"numRecords":1000000000000000000}', None),
+        ('{"numRecords":5]', None),
+        ('{"numRecords":}', None),
+        ('{"numRecords":7', None),
+        ('{"numRecordz":7}', None),
+    ],
+)
+def test_counts_that_come_first_are_read_of_all_texts_at_once(text: str, count: int | None) -> None:
+    """What follows an open text here would close it; the digits are told from those of the text before."""
+    head = b'{"numRecords":'
+    parts = [b'{"numRecords":8}', text.encode(), b"}", b'{"numRecords":4,', b" " * 40]
+    offsets = np.cumsum([0, *map(len, parts)])
+    values, found = _leading_counts(np.frombuffer(b"".join(parts), np.uint8), offsets, head)
+    assert values.tolist() == [8, count or 0, 0, 4, 0]
+    assert found.tolist() == [True, count is not None, False, True, False]
+    short = np.frombuffer(b"".join(parts[:2]), np.uint8)
+    assert _leading_counts(short[: offsets[1]], offsets[:2], head)[1].tolist() == [False]
+    assert [each.tolist() for each in _leading_counts(short, offsets[:1], head)] == [[], []]
+
+
+@pytest.mark.parametrize("room", [0, 1])
+def test_a_text_is_read_at_once_if_the_most_digits_fit_behind_it(room: int) -> None:
+    data = b'{"numRecords":6}'.ljust(14 + 18 + room)
+    values, found = _leading_counts(np.frombuffer(data, np.uint8), np.array([0, 16]), b'{"numRecords":')
+    assert (values.tolist(), found.tolist()) == ([6 * room], [room == 1])
