@@ -253,16 +253,13 @@ def test_structs_and_texts_are_read_beside_each_other() -> None:
     assert whole.problems == ()
 
 
-def test_bounds_of_a_struct_that_do_not_fit_their_type_are_told() -> None:
-    parsed = struct(
-        {"minValues": {"c": "5"}, "maxValues": {"c": "x"}}, {"minValues": {"c": "y"}}, None, kind=pa.string()
-    )
+def test_bounds_of_a_struct_that_do_not_fit_their_type_are_told_and_the_others_kept() -> None:
+    first, second = ({"c": text} for text in ("2024-02-29", "2024-13-01"))
+    told = {"minValues": first, "maxValues": second}, {"minValues": second, "maxValues": first}, None
     one = leaf("date")
-    found = parse_either(parsed, None, [one])
-    assert rows(found, [one]) == [(True, *[None] * 4)] * 2 + [(None,) * 5]
-    assert found.problems == tuple(
-        (row, f"'{odd}' is not a valid date, the type of c") for row, odd in ((0, "5"), (1, "y"), (0, "x"))
-    )
+    found = parse_either(struct(*told, kind=pa.string()), None, [one])
+    assert rows(found, [one]) == [(True, None, DAY, None, None), (True, None, None, DAY, None), (None,) * 5]
+    assert found.problems == tuple((row, "'2024-13-01' is not a valid date, the type of c") for row in (1, 0))
 
 
 def test_members_of_statistics_that_are_not_there_are_unknown() -> None:

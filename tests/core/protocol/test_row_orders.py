@@ -225,5 +225,5 @@ def test_why_nothing_is_estimated_is_said(records: int | None, bounded: int, why
     files = [add(f"{place}", 10, bounds={"id": (0, 9)} if place < bounded else None) for place in range(1_200)]
     last = add("last", records, bounds={"id": (0, 9)})
     [found] = snapshot(*files, last).clustering("id = 3")
-    files, size = (None, None) if why else (121, 12_100)
-    assert found == ClusteringEstimate("id", files, size, False, why)
+    read, size = (None, None) if why else (121, 12_100)
+    assert found == ClusteringEstimate("id", read, size, False, why)
