@@ -285,11 +285,10 @@ def _check_range(history: History, from_version: int, to_version: int) -> None:
     known = _recorded(history)
     for version in (from_version, to_version):
         if version not in known:
-            nearest = known.start if version < known.start else history.latest
-            span = f"{known.start} to {known.stop - 1}" if known else "no version"
+            nearest = None if not known else known.start if version < known.start else history.latest
+            span = f"{known.start} to {known.stop - 1}. The nearest is {nearest}" if known else "no version"
             raise VersionNotFound(
-                f"The changes of version {version} are not in the log; it has those of {span}. "
-                f"The nearest is {nearest}.",
+                f"The changes of version {version} are not in the log; it has those of {span}.",
                 version=version,
                 earliest=known.start if known else None,
                 latest=history.latest,
