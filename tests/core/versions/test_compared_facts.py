@@ -145,6 +145,20 @@ def test_types_inside_types_are_compared_part_by_part() -> None:
     assert back.schema == found.schema
 
 
+def test_fields_inside_maps_and_arrays_keep_the_names_of_their_files() -> None:
+    inner = struct(field("x", "long"))
+    first = version(field("m", mapping(inner, array(inner))))
+    renamed = mapping(struct(stored("y", 2, "x")), array(struct(stored("z", 3, "x"))))
+    found = compared(first, version(stored("m", 1, "m", renamed), mode="name"))
+
+    def whole(y: int | None, z: int | None) -> MapType:
+        key, item = StructType((read_as("y", LONG, "x", y),)), StructType((read_as("z", LONG, "x", z),))
+        return MapType(key, ArrayType(item))
+
+    assert found.before == side(0, read_as("m", whole(None, None), "m"))
+    assert found.after == side(1, read_as("m", whole(2, 3), "m", 1))
+
+
 def test_a_field_that_only_one_version_has_is_read_where_it_is() -> None:
     first = version(stored("s", 1, "s", struct(stored("a", 2, "in"), stored("gone", 3, "new"))), mode="name")
     second = version(field("s", struct(field("new.er", "date", comment="c"), field("a", "long"))))
