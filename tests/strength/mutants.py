@@ -1,10 +1,9 @@
 """Which changes of the core the tests notice: mutmut changes one thing at a time and runs the tests that reach it.
 
 A part is some modules of the core and the tests that are to notice; it takes less than an hour. Of the modules that
-are in no part of their own, each package has two parts of some functions that chance chose; tests that read shared
-tables run only for what survives the others in the second. Tests were written for what survived in the first, so only
-the second, by its figures of the first run, says something of the functions that were not chosen. A part runs on a
-copy in ``build/mutants``, without Spark, with as many tests at a time as ``MUTANTS_CHILDREN`` says. The record counts
+are in no part of their own, each package has parts of some functions that chance chose; tests that read shared tables
+run only for what survives the others in the second. Tests were written for what survived in all but the last, so only
+the last, by its figures of the first run, says something of the functions that were not chosen. A part runs on a copy in ``build/mutants``, without Spark, with as many tests at a time as ``MUTANTS_CHILDREN`` says. The record counts
 by function, so that only what changed has to run again. A mutant that survives is judged by a person, in
 ``tests.strength.judged``: by its function and the line that it changed, as its number changes whenever the function
 does.
@@ -48,13 +47,14 @@ class Part:
 
     A part is of so many functions of its modules as ``sample`` says, or of all: those whose names have the lowest
     digests, after the first ``passed``. Which those are does not depend on what they do, and stays while the others
-    change.
+    change. What survives runs with the tests of shared tables too where ``shared``.
     """
 
     modules: tuple[str, ...]
     tests: tuple[str, ...]
     sample: int | None = None
     passed: int = 0
+    shared: bool = False
 
     def functions(self) -> dict[str, str]:
         """Function -> digest of its code."""
@@ -194,6 +194,7 @@ def _others_of(package: str) -> tuple[str, ...]:
 
 _SAMPLE: Final = 18
 _SECOND: Final = 8
+_THIRD: Final = 12
 _CONFORMANCE: Final = (
     *("tests/conformance/test_checkpoint_content.py", "tests/conformance/test_collations.py"),
     *("tests/conformance/test_commits.py", "tests/conformance/test_deletion_vector_files.py"),
@@ -222,9 +223,13 @@ PARTS: Final[dict[str, Part]] = {
         f"others-of-{package}": Part(_others_of(package), tests, _SAMPLE) for package, tests in _TESTS_OF_OTHERS.items()
     },
     **{
-        f"second-of-{package}": Part(_others_of(package), tests, _SECOND, passed=_SAMPLE)
+        f"second-of-{package}": Part(_others_of(package), tests, _SECOND, passed=_SAMPLE, shared=True)
         for package, tests in _TESTS_OF_OTHERS.items()
         if package != "errors"
+    },
+    **{
+        f"third-of-{package}": Part(_others_of(package), _TESTS_OF_OTHERS[package], _THIRD, passed=_SAMPLE + _SECOND)
+        for package in ("log", "protocol", "transaction", "versions")
     },
 }
 
@@ -263,7 +268,7 @@ def measure(name: str, recorded: dict[str, Any], functions: Iterable[str]) -> di
     started = time.monotonic()
     patterns = [f"{PREFIX}{function}__mutmut_*" for function in running]
     states, survived = _ran(name, patterns, shared=False) if running else ({}, {})
-    if survived and PARTS[name].passed:
+    if survived and PARTS[name].shared:
         again, survived = _ran(name, list(survived), shared=True)
         states |= again
     survivors = list(survived.values())
@@ -276,7 +281,7 @@ def measure(name: str, recorded: dict[str, Any], functions: Iterable[str]) -> di
         counts[_function(mutant)]["killed"] += state in KILLED
     kept = [each for each in recorded.get("survivors", ()) if each["function"] in known.keys() - running]
     figures = {function: counts[function] for function in sorted(known) if function in counts}
-    # What a second sample says of the functions that were not chosen, no test may be written for.
+    # What a later sample says of the functions that were not chosen, no test may be written for.
     first = {function: [each["mutants"], each["killed"]] for function, each in figures.items()}
     return {
         **({"first": {**first, **recorded.get("first", {})}} if PARTS[name].passed else {}),

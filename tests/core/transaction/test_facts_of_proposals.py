@@ -46,20 +46,52 @@ def test_lengths_of_texts_are_checked_where_they_are_spelt_out() -> None:
     )
     assert [(rule.name, rule.expression) for rule in found] == [
         ("a", "coalesce(length(`a`) <= 10, true)"),
-        ("b", "coalesce(forall(`b`, item -> coalesce(length(item) <= 3, true)), true)"),
-        ("c", "coalesce(forall(`c`, item -> coalesce(length(item) <= 4, true)), true)"),
+        ("b", "coalesce(forall(`b`, item0 -> coalesce(length(item0) <= 3, true)), true)"),
+        ("c", "coalesce(forall(`c`, item0 -> coalesce(length(item0) <= 4, true)), true)"),
         ("s.`in``side`", "coalesce(length(`s`.`in``side`) <= 2, true)"),
         ("e", "coalesce(length(`e`) <= 1, true)"),
     ]
 
 
-@pytest.mark.parametrize("text", ["map<string,varchar(3)>", "array<array<char(2)>>", "char(x)"])
-def test_a_length_that_cannot_be_checked_is_refused(text: str) -> None:
+def test_lengths_inside_structs_maps_and_arrays_are_checked() -> None:
+    words = {"type": "map", "keyType": "string", "valueType": TEXTS, "valueContainsNull": True}
+    many = {"type": "array", "elementType": struct(column("x", "string")), "containsNull": True}
+    found = rules(
+        spelt("s", struct(column("c`d", "string"), column("e", TEXTS)), "struct<`c``d`:char(2),e:array<varchar(3)>>"),
+        spelt("m", words, "map<char(1),array<varchar(4)>>"),
+        spelt("r", many, "array<struct<x:varchar(5)>>"),
+        spelt("t", struct(spelt("u", struct(spelt("v", "string", "char(6)")), "struct<v:char(7)>")), "struct<u:x>"),
+    )
+    each = "coalesce(forall(item0, item1 -> coalesce(length(item1) <= 4, true)), true)"
+    assert [(rule.name, rule.expression) for rule in found] == [
+        ("s", "coalesce(length(`s`.`c``d`) <= 2, true)"),
+        ("s", "coalesce(forall(`s`.`e`, item0 -> coalesce(length(item0) <= 3, true)), true)"),
+        ("m", "coalesce(forall(map_keys(`m`), item0 -> coalesce(length(item0) <= 1, true)), true)"),
+        ("m", f"coalesce(forall(map_values(`m`), item0 -> {each}), true)"),
+        ("r", "coalesce(forall(`r`, item0 -> coalesce(length(item0.`x`) <= 5, true)), true)"),
+        ("t.u.v", "coalesce(length(`t`.`u`.`v`) <= 6, true)"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("map<string,varchar(3)>", "'map<string,varchar(3)>' is another type in the schema"),
+        ("array<array<char(2)>>", "'array<char(2)>>' is another type in the schema"),
+        ("char(x)", "'char(x)' has no length"),
+        ("char(3)", "'char(3)' is another type in the schema"),
+        ("array<char>", "'char' has no length"),
+        ("array<char(2)", "'' does not go on as a type"),
+        ("array<char(2)> of", "'of' follows the type"),
+        ("array< >", "'>' is no type"),
+    ],
+)
+def test_a_length_that_cannot_be_checked_is_refused(text: str, why: str) -> None:
     with pytest.raises(CorruptTable) as refused:
         rules(spelt("a", TEXTS, text))
     assert refused.value.column == "a"
     assert str(refused.value) == (
-        f"The column a limits lengths by {text!r}, which this program does not check. "
+        f"The column a limits lengths by {text!r}, which this program does not check: {why}. "
         "Write to the table with its own engine."
     )
 

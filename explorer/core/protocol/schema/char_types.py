@@ -1,20 +1,34 @@
 """CHAR and VARCHAR: strings with a length, which the metadata of the field records beside the type.
 
 Protocol section: Schema Serialization Format (field metadata ``__CHAR_VARCHAR_TYPE_STRING``, SCHEMA-021). Invariants:
-in the schema the type is ``string``; a length only grows, or is removed.
+in the schema the type is ``string``; a length only grows, or is removed. The text is that of the whole type of a
+column, so it also speaks of what is inside arrays, maps and structs.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias
 
 from explorer.core.protocol.json_values import JsonValue
-from explorer.core.protocol.schema.data_types import parse_type, type_name
+from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, StructType, parse_type, type_name
 
-__all__ = ["char_type_text", "is_char_type", "lengthens"]
+__all__ = ["Step", "TextLength", "char_type_text", "is_char_type", "lengthens", "text_lengths"]
+
+Step: TypeAlias = tuple[str, str]
+"""A step into a value: ``("field", name)``, ``("element", "")``, ``("key", "")`` or ``("value", "")``."""
+TextLength: TypeAlias = tuple[tuple[Step, ...], int]
+"""The steps to a text inside a value, and how many characters it may have."""
 
 _CHAR: Final = re.compile(r"(char|varchar)\((\d+)\)\Z")
+_OPENS: Final = re.compile(r"\s*(array|map|struct)\s*<", re.IGNORECASE)
+_CLOSES: Final = re.compile(r"\s*>")
+_COMMA: Final = re.compile(r"\s*,")
+_FIELD: Final = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^`:<>,]+?))\s*:")
+_MARKS: Final = re.compile(r"`(?:[^`]|``)*`|[<>(),]")
+_ANY_CHAR: Final = re.compile(r"\bchar\s*\(|\bvarchar\s*\(", re.IGNORECASE)
+_PLAIN: Final = re.compile(r"\s*([^\s<>,()]+(?:\s+[^\s<>,()]+)*)\s*(?:\(([^()]*)\))?")
 _SQL_NAMES: Final = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
 
 
@@ -40,6 +54,103 @@ def lengthens(before: str, after: str) -> bool:
     if new is None:
         return after == "string"
     return int(new[2]) >= int(old[2]) and new[1] == "varchar"
+
+
+def text_lengths(text: str, kind: DataType) -> tuple[TextLength, ...]:
+    """How long the texts of a value may be, by the text in a field's metadata for its type.
+
+    Args:
+        text: The whole type as SQL, in any case: ``struct<code:char(2),names:array<varchar(10)>>``.
+        kind: The type in the schema, where each of these is a string. A field of a struct is the one of its name;
+            where one was renamed since and none added or dropped, the one at its place.
+
+    Raises:
+        ValueError: The text cannot be read, or is of another type than the schema's.
+    """
+    found, end = _Lengths(text).read(kind, 0)
+    if text[end:].strip():
+        raise ValueError(f"{text[end:].strip()!r} follows the type")
+    return tuple(found)
+
+
+class _Lengths:
+    """Reads the text of a type beside the type, from a place on: the lengths inside, and the place after it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def read(self, kind: DataType, place: int) -> tuple[list[TextLength], int]:
+        """The lengths of the type at a place, and where it ends."""
+        opened = _OPENS.match(self._text, place)
+        match kind, "" if opened is None else opened[1].lower():
+            case _, "":
+                return self._plain(kind, place)
+            case ArrayType(), "array":
+                return self._parts([("element", kind.element_type)], self._after(_OPENS, place))
+            case MapType(), "map":
+                return self._parts([("key", kind.key_type), ("value", kind.value_type)], self._after(_OPENS, place))
+            case StructType(), "struct":
+                return self._struct(kind, self._after(_OPENS, place))
+        raise ValueError(f"{self._text[place:].strip()!r} is another type in the schema")
+
+    def _plain(self, kind: DataType, place: int) -> tuple[list[TextLength], int]:
+        if (word := _PLAIN.match(self._text, place)) is None:
+            raise ValueError(f"{self._text[place:].strip()!r} is no type")
+        if word[1].lower() not in ("char", "varchar"):
+            return [], word.end()
+        if word[2] is None or not word[2].strip().isdecimal():
+            raise ValueError(f"{word[0].strip()!r} has no length")
+        if type_name(kind) != "string":
+            raise ValueError(f"{word[0].strip()!r} is another type in the schema")
+        return [((), int(word[2]))], word.end()
+
+    def _parts(self, parts: Sequence[tuple[str, DataType]], place: int) -> tuple[list[TextLength], int]:
+        found = list[TextLength]()
+        for number, (step, kind) in enumerate(parts):
+            inside, place = self.read(kind, self._after(_COMMA, place) if number else place)
+            found += _stepped((step, ""), inside)
+        return found, self._after(_CLOSES, place)
+
+    def _struct(self, kind: StructType, place: int) -> tuple[list[TextLength], int]:
+        found, end, spelt = list[TextLength](), place, list(self._fields(place))
+        by_name = {field.name.lower(): field for field in kind.fields}
+        known = [by_name.get(name.lower()) for name, _ in spelt]
+        if None in known and len(spelt) == len(kind.fields):
+            known = list(kind.fields)
+        for field, (name, start) in zip(known, spelt, strict=True):
+            if field is not None:
+                inside, end = self.read(field.type, start)
+                found += _stepped(("field", field.name), inside)
+            elif _ANY_CHAR.search(self._text, start, end := self._end(start)):
+                raise ValueError(f"the schema has no field {name!r}")
+        return found, self._after(_CLOSES, end)
+
+    def _fields(self, place: int) -> Iterator[tuple[str, int]]:
+        """The name of each field of a struct, and where its type begins."""
+        while _CLOSES.match(self._text, place) is None:
+            if (named := _FIELD.match(self._text, place)) is None:
+                raise ValueError(f"{self._text[place:].strip()!r} is no field")
+            yield (named[2] if named[1] is None else named[1].replace("``", "`")), named.end()
+            place = self._end(named.end())
+            place = place if self._text[place] == ">" else place + 1
+
+    def _end(self, place: int) -> int:
+        """Where the type at a place ends, whatever it is: at the comma or the bracket after it."""
+        depth = 0
+        for found in _MARKS.finditer(self._text, place):
+            if not depth and found[0] in ",>":
+                return found.start()
+            depth += (found[0] in "<(") - (found[0] in ">)")
+        raise ValueError("a struct is not closed")
+
+    def _after(self, expected: re.Pattern[str], place: int) -> int:
+        if (found := expected.match(self._text, place)) is None:
+            raise ValueError(f"{self._text[place:].strip()!r} does not go on as a type")
+        return found.end()
+
+
+def _stepped(step: Step, lengths: list[TextLength]) -> Iterator[TextLength]:
+    return (((step, *steps), length) for steps, length in lengths)
 
 
 def _has_char(value: JsonValue) -> bool:

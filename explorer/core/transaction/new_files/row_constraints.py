@@ -7,13 +7,13 @@ that cannot be read refuses the write (CONSTR-004, CONSTR-013).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 import msgspec
 
 from explorer.core.errors import CorruptTable
+from explorer.core.protocol.schema.char_types import Step, text_lengths
 from explorer.core.protocol.schema.data_types import (
     ArrayType,
     DataType,
@@ -28,8 +28,6 @@ from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["RowRule", "quoted_column", "row_rules"]
-
-_LENGTH: Final = re.compile(r"(?:var)?char\((\d+)\)")
 
 Path = tuple[str, ...]
 
@@ -108,22 +106,43 @@ def _for_all(values: str, item: str, kind: DataType, may_be_null: bool, depth: i
 
 
 def _lengths(schema: StructType) -> Iterator[RowRule]:
-    for here, _, field in walk_structs(schema):
+    spelt = {path for path, _, field in walk_structs(schema) if CHAR_VARCHAR in field.metadata}
+    for path, _, field in walk_structs(schema):
         text = field.metadata.get(CHAR_VARCHAR)
         if text is None:
             continue
-        column = quoted_column(here)
-        if (found := _LENGTH.fullmatch(str(text).strip().lower())) is not None:
-            yield RowRule("length", format_column(here), f"coalesce(length({column}) <= {found[1]}, true)")
-        elif isinstance(field.type, ArrayType) and (found := re.fullmatch(r"array<(?:var)?char\((\d+)\)>", str(text))):
-            rule = f"coalesce(forall({column}, item -> coalesce(length(item) <= {found[1]}, true)), true)"
-            yield RowRule("length", format_column(here), rule)
-        elif "char(" in str(text) and not isinstance(field.type, StructType):
+        column = format_column(path)
+        try:
+            found = text_lengths(str(text), field.type)
+        except ValueError as error:
             raise CorruptTable(
-                f"The column {format_column(here)} limits lengths by {text!r}, which this program does not check. "
+                f"The column {column} limits lengths by {text!r}, which this program does not check: {error}. "
                 "Write to the table with its own engine.",
-                column=format_column(here),
-            )
+                column=column,
+            ) from error
+        for steps, length in found:
+            inside = [name for _, name in takewhile(_into_field, steps)]
+            if any((*path, *inside[:depth]) in spelt for depth in range(1, len(inside) + 1)):
+                continue
+            yield RowRule("length", column, _no_longer(quoted_column(path), steps, length, 0))
+
+
+def _into_field(step: Step) -> bool:
+    return step[0] == "field"
+
+
+def _no_longer(value: str, steps: Sequence[Step], length: int, depth: int) -> str:
+    """A predicate that forbids longer texts at the end of steps into a value; nulls are allowed."""
+    match steps:
+        case []:
+            return f"coalesce(length({value}) <= {length}, true)"
+        case [("field", name), *rest]:
+            return _no_longer(f"{value}.{quoted_column((name,))}", rest, length, depth)
+        case [(kind, _), *rest]:
+            values = {"key": f"map_keys({value})", "value": f"map_values({value})"}.get(kind, value)
+            item = f"item{depth}"
+            return f"coalesce(forall({values}, {item} -> {_no_longer(item, rest, length, depth + 1)}), true)"
+    raise AssertionError(steps)
 
 
 def _invariants(schema: StructType) -> Iterator[RowRule]:
