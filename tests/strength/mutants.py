@@ -3,7 +3,8 @@
 A part is some modules of the core and the tests that are to notice; it takes less than an hour. Of the modules that
 are in no part of their own, each package has parts of some functions that chance chose; tests that read shared tables
 run only for what survives the others in the second. Tests were written for what survived in all but the last, so only
-the last, by its figures of the first run, says something of the functions that were not chosen. A part runs on a copy in ``build/mutants``, without Spark, with as many tests at a time as ``MUTANTS_CHILDREN`` says. The record counts
+the last, by its figures of the first run, says something of the functions that were not chosen. A part runs on a
+copy in ``build/mutants``, without Spark, with as many tests at a time as ``MUTANTS_CHILDREN`` says. The record counts
 by function, so that only what changed has to run again. A mutant that survives is judged by a person, in
 ``tests.strength.judged``: by its function and the line that it changed, as its number changes whenever the function
 does.

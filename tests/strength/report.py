@@ -97,7 +97,7 @@ def _packages(parts: dict[str, Any]) -> Iterator[str]:
     yield "package some functions run that chance chose (those whose names have the lowest digests), without the"
     yield "tests that read every golden and reference table, which notice more than is counted here. Tests were written"
     yield "for what survived in these. So a second sample was drawn after them, of which what survives runs with those"
-    yield "tests too, and where it showed less than 85 %, tests were written for the whole package and a third was drawn."
+    yield "tests too. Where it showed less than 85 %, tests were written for the whole package and a third drawn."
     yield "By the figures of the first run of the last sample each of its functions stands for as many as were not"
     yield "chosen; the range holds in 95 of 100 draws of its functions from themselves. Not in these figures are the"
     yield "modules that nothing but a change of rows through Spark calls, which `tests/spark` tries:"

@@ -34,7 +34,7 @@ LEFT_OUT: Final = {
         "the case name"
     ),
     "tests/interop/test_rows_side_by_side.py::test_tables_of_the_demo_read_alike": (
-        "test_a_mapped_table_with_masks_and_renames_reads_alike"
+        "test_every_type_reads_alike_its_extremes_included"
     ),
     "tests/spark/writes/test_random_operations.py::test_rows_feed_and_ids_are_those_of_a_plain_model[1]": "the case 0",
     "tests/spark/writes/test_rows_past_the_driver.py::test_only_what_is_said_of_files_comes_here[false]": (
@@ -59,6 +59,22 @@ LEFT_OUT: Final = {
     "tests/notebooks/test_stories.py::test_erasure_finds_every_copy_that_a_raw_search_finds": (
         "tests/auditing/erasure, and the other notebooks"
     ),
+    "tests/interop/test_rows_side_by_side.py::test_a_mapped_table_with_masks_and_renames_reads_alike[name]": (
+        "tests/spark/scan/test_reference_rows.py, and test_every_type_reads_alike_its_extremes_included"
+    ),
+    "tests/notebooks/test_stories.py::test_deletion_vectors_add_up_to_the_hidden_rows_of_the_log": (
+        "tests/core/protocol/test_deletion_vectors.py, and the other notebooks"
+    ),
+    "tests/notebooks/test_stories.py::test_time_travel_tells_what_changed": (
+        "tests/spark/changes/test_row_diff.py, and the other notebooks"
+    ),
+    "tests/e2e/test_accessibility.py::test_axe_finds_nothing[dark]": "the case light",
+    "tests/e2e/test_crawler.py::test_every_tab_of_an_odd_table_can_be_looked_at[hostile]": (
+        "tests/web/test_pages.py, where hostile strings become no element and no handler"
+    ),
+    "tests/e2e/test_strip.py::test_by_time_the_same_ways_lead_to_the_same_versions": (
+        "the tests of the same ways by version"
+    ),
     "tests/demo/test_warehouse.py::test_build_of_another_week_differs_in_times_alone": (
         "test_second_build_of_a_week_is_the_same_byte_for_byte"
     ),
@@ -66,7 +82,21 @@ LEFT_OUT: Final = {
 """A test, or a case of one -> what every run tries of the same."""
 
 SOME_OF_THE_CASES: Final = {
-    "tests/spark/writes/test_data_commands.py::test_a_statement_of_the_reference_leaves_the_same": 24,
+    "tests/faults/test_damaged_logs.py::test_damaged_built_tables": 3,
+    "tests/faults/test_damaged_logs.py::test_damaged_golden_tables": 3,
+    "tests/faults/test_faulty_row_writes.py::test_whatever_request_is_struck_no_row_is_lost_or_there_twice": 2,
+    "tests/faults/test_refusing_disks.py::test_a_full_disk_leaves_a_whole_commit_or_none": 3,
+    "tests/jupyter/test_golden_tables.py::test_golden_table_is_drawn_or_refused_in_words": 20,
+    "tests/spark/changes/test_row_diff.py::test_the_difference_of_versions_is_that_of_their_rows": 3,
+    "tests/spark/checks/test_constraint_steps.py::test_a_constraint_is_added_only_if_every_row_satisfies_it": 9,
+    "tests/spark/rows/test_preview.py::test_a_preview_reads_the_first_files_that_suffice_and_says_so": 5,
+    "tests/spark/scan/test_damaged_rows.py::test_damage_is_named_with_its_file_and_version": 15,
+    "tests/spark/scan/test_golden_rows.py::test_rows_equal_the_expectation_or_are_refused_for_a_known_reason": 74,
+    "tests/spark/scan/test_reference_rows.py::test_rows_equal_what_the_reference_reads": 21,
+    "tests/spark/writes/test_batches.py::test_a_batch_that_comes_again_is_found": 2,
+    "tests/spark/writes/test_batches.py::test_a_plan_that_is_committed_again_is_found": 2,
+    "tests/spark/writes/test_data_commands.py::test_a_statement_of_the_reference_leaves_the_same": 14,
+    "tests/spark/writes/test_row_intents.py::test_a_deletion_of_the_reference_leaves_the_same_rows": 9,
 }
 """A test of many cases -> how many of them every run tries, at even distances."""
 
