@@ -23,7 +23,6 @@ from explorer.core.versions.settings_history import SettingChange, setting_chang
 
 __all__ = ["blame", "blamed"]
 
-_COLUMN_KINDS: Final = ("column", "name", "type", "nullability", "comment", "default", "generation")
 _MOST_NAMED: Final = 5
 
 _Subject = tuple[str, str]

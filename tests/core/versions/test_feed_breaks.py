@@ -187,12 +187,12 @@ def test_files_that_are_gone_are_counted_with_the_first_of_them_named() -> None:
     error = refused.value
     assert str(error) == (
         "The changes of version 2 are gone: their file _change_data/c is no longer in the table's folder, most likely "
-        "deleted by VACUUM. 4 files are missing, of 3 versions. The changes of versions 5 to 5 can still be read."
+        "deleted by VACUUM. 4 files are missing, of 3 versions. The changes of version 5 can still be read."
     )
     assert (error.version, error.versions, error.path, error.missing) == (2, [2, 3, 4], "_change_data/c", 4)
     with pytest.raises(ChangeFeedGap) as ending:
         check_sources(found.store, sources(found, 2, 2))
-    assert str(ending.value).endswith("deleted by VACUUM. 2 files are missing, of 1 versions.")
+    assert str(ending.value).endswith("deleted by VACUUM. 2 files are missing, of 1 version.")
     check_sources(found.store, sources(found, 5, 5))
     assert kinds(found.change_sources(5, 5)) == [(5, "insert", "d")]
 

@@ -94,7 +94,7 @@ def test_where_nothing_is_in_force_no_changes_are_recorded() -> None:
     ("last", "rest"),
     [
         (2, ""),
-        (3, " The changes of versions 3 to 3 can still be read."),
+        (3, " The changes of version 3 can still be read."),
         (4, " The changes of versions 3 to 4 can still be read."),
     ],
 )

@@ -234,14 +234,15 @@ def check_sources(store: LogStore, sources: ChangeSources) -> None:
     version, path = next((version, path) for version, path in needed if path in gone)
     affected = sorted({version for version, path in needed if path in gone})
     after = affected[-1] + 1
-    rest = (
-        f" The changes of versions {after} to {sources.to_version} can still be read."
-        if after <= sources.to_version
-        else ""
-    )
+    files = "1 file is" if len(gone) == 1 else f"{len(gone)} files are"
+    versions = "1 version" if len(affected) == 1 else f"{len(affected)} versions"
+    rest = ""
+    if after <= sources.to_version:
+        left = f"version {after}" if after == sources.to_version else f"versions {after} to {sources.to_version}"
+        rest = f" The changes of {left} can still be read."
     raise ChangeFeedGap(
         f"The changes of version {version} are gone: their file {path} is no longer in the table's folder, most "
-        f"likely deleted by VACUUM. {len(gone)} files are missing, of {len(affected)} versions.{rest}",
+        f"likely deleted by VACUUM. {files} missing, of {versions}.{rest}",
         version=version,
         versions=affected,
         path=path,
