@@ -133,6 +133,14 @@ def test_a_condition_chooses_partitions_and_fields_that_are_not_known_are_kept()
     assert refused.value.field == "where"
 
 
+def test_a_condition_over_another_column_is_refused() -> None:
+    with pytest.raises(InvalidIntent) as refused:
+        chosen(version(small("a", 10)), where="P = '2026-01-02' AND ID > 5")
+    error = refused.value
+    assert str(error) == "The condition names Id, and may name partition columns alone: p."
+    assert (error.field, error.column, error.allowed) == ("where", "Id", ["p"])
+
+
 def test_files_of_a_clustered_table_are_rewritten_until_they_say_that_they_are_clustered_so() -> None:
     cube = {"ZCUBE_ID": "x", "ZCUBE_ZORDER_BY": '["Id"]'}
     other = {"ZCUBE_ID": "x", "ZCUBE_ZORDER_BY": '["v"]'}

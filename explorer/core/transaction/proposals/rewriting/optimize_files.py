@@ -26,6 +26,7 @@ from explorer.core.transaction.new_files.file_actions import adds, num_records, 
 from explorer.core.transaction.new_files.row_ids import number_rows
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Written
 from explorer.core.transaction.proposals.rewriting.file_sizes import size_metrics
+from explorer.core.transaction.proposals.rewriting.partition_files import partition_files
 from explorer.core.transaction.proposals.rows.delete_rows import kept_tags
 from explorer.core.versions.snapshot import Snapshot
 
@@ -65,16 +66,11 @@ def compaction(
         unknown: Fields of the live files that this program does not know.
 
     Raises:
-        InvalidIntent: A column to order by cannot be used, or the condition cannot be answered from partitions.
+        InvalidIntent: A column to order by cannot be used, or the condition is not over partition columns.
     """
     order = _order(intent, snapshot)
     target = intent.target_size or _TARGET
-    files = snapshot.logical_files
-    if intent.where is not None:
-        found = snapshot.skipping(intent.where)
-        if found.unsplittable:
-            raise InvalidIntent("The condition cannot be answered from partition values alone.", field="where")
-        files = files.filter(found.files.column("kept"))
+    files = partition_files(intent.where, snapshot)
     if snapshot.clustering_columns:
         told = files.column("tags").to_pylist(maps_as_pydicts="strict")
         cube = _text(snapshot.clustering_columns)

@@ -23,6 +23,7 @@ from explorer.core.protocol.statistics.collect import known_statistics, statisti
 from explorer.core.transaction.intents.records import RecomputeStatistics
 from explorer.core.transaction.new_files.file_facts import LiveFacts
 from explorer.core.transaction.proposal import GuardResult, Proposal
+from explorer.core.transaction.proposals.rewriting.partition_files import partition_files
 from explorer.core.transaction.proposals.rows.delete_rows import kept_tags
 from explorer.core.versions.reads import exactly
 from explorer.core.versions.snapshot import Snapshot
@@ -81,15 +82,9 @@ def files_to_describe(intent: RecomputeStatistics, snapshot: Snapshot) -> pa.Tab
     """The live files whose statistics are recomputed, columns of `explorer.core.protocol.logical_files.SCHEMA`.
 
     Raises:
-        InvalidIntent: The condition cannot be answered from partition values.
+        InvalidIntent: The condition is not over partition columns.
     """
-    files = snapshot.logical_files
-    if intent.where is None:
-        return files
-    found = snapshot.skipping(intent.where)
-    if found.unsplittable:
-        raise InvalidIntent("The condition cannot be answered from partition values alone.", field="where")
-    return files.filter(found.files.column("kept"))
+    return partition_files(intent.where, snapshot)
 
 
 def recompute_statistics(
