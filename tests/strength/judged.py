@@ -827,6 +827,50 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         '"needed_until": known_int64s(np.where(known, until, 0), known),',
         '"needed_until": known_int64s(np.where(known, until, 1), known),',
     ): "what stands under a null is not looked at",
+    (
+        "versions.change_feed.schema_breaks.x__breaks",
+        "continue",
+    ): "the first of what it says is shown",
+    (
+        "versions.settings_history.x__moves",
+        "if fields != old.get(parent, fields):",
+    ): "both versions have the columns that stayed, so their parents too",
+    (
+        "versions.settings_history.x__moves",
+        "path = after.columns[fields[0]].path[:-1]",
+    ): "siblings have one parent, and those in another order are at least two",
+    (
+        "versions.settings_history.x__moves",
+        "if [each for each in before.columns if each in stayed] == [each for each in after.columns if each in stayed]:",
+    ): "it saves a closer look, which finds the same",
+    (
+        "versions.settings_history.x__partitioning",
+        "by_name = {column.path: identity for identity, column in columns.items()} if names else {}",
+    ): "without names nothing is looked up",
+    (
+        "log.writing.file_action_columns.xǁFileColumnsǁremoves",
+        "return rows if (times > after).all() else rows.filter(mask(times > after))",
+        "return rows if ((times > after).all()) and False else rows.filter(mask(times > after))",
+    ): "a filter that keeps all rows changes nothing",
+    (
+        "log.writing.small_action_columns.x__lists",
+        "known = mask(np.fromiter((value is not None for value in values), bool, len(values)))",
+    ): "the length saves memory alone",
+    (
+        "log.writing.small_action_columns.x__lists",
+        "offsets = np.fromiter(accumulate(map(len, filled), initial=0), np.int32, len(filled) + 1)",
+        "offsets = np.fromiter(accumulate(map(len, filled), initial=0), np.int32, )",
+    ): "the length saves memory alone",
+    (
+        "log.writing.writer_state.x__greatest_rows",
+        "return [value if is_valid else None for value, is_valid in zip(found, valid, strict=True)]",
+        "return [value if (is_valid) or True else None for value, is_valid in zip(found, valid, strict=True)]",
+    ): "a field under a null is null in what a Parquet file gives",
+    (
+        "transaction.proposals.rewriting.recompute_statistics.x__same",
+        'return {"tightBounds": True, **new} == {"tightBounds": True, **known}',
+        'return {"tightBounds": False, **new} == {"tightBounds": True, **known}',
+    ): "new statistics always say whether their bounds are tight",
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

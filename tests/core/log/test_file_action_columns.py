@@ -16,7 +16,7 @@ from explorer.core.log.log_segment import list_log
 from explorer.core.log.table_state import TableState
 from explorer.core.log.writing.file_action_columns import FileColumns
 from explorer.core.log.writing.parsed_columns import typed_columns
-from explorer.core.log.writing.writer_state import CarriedActions, carry_actions
+from explorer.core.log.writing.writer_state import CarriedActions, _greatest_rows, carry_actions
 from explorer.core.protocol.actions import (
     Add,
     DeletionVectorDescriptor,
@@ -284,3 +284,12 @@ def test_a_partition_column_that_is_none_is_refused(name: str) -> None:
         typed_columns(state(*FIELDS, partition_columns=("p", name)))
     assert refused.value.column == name
     assert str(refused.value) == f"The partition column {name!r} is not a column of a simple type in the schema."
+
+
+def test_the_greatest_hidden_rows_are_read_wherever_their_field_stands() -> None:
+    rows, kinds = pa.array([4, None], pa.int64()), pa.array(["u", "u"])
+    for names in (("maxRowIndex", "storageType"), ("storageType", "maxRowIndex")):
+        columns = [rows if name == "maxRowIndex" else kinds for name in names]
+        assert _greatest_rows(pa.StructArray.from_arrays(columns, names), 2) == [4, None]
+    assert _greatest_rows(pa.StructArray.from_arrays([kinds], ["storageType"]), 2) == [None, None]
+    assert _greatest_rows(None, 2) == [None, None]

@@ -136,6 +136,10 @@ def columns(*names: str, **more: Any) -> Metadata:
         ),
         (columns("p", "q"), columns("p", "q", partition_columns=("p",)), [(*["partitioning"] * 2, None, "p")]),
         (
+            *(columns("p", partition_columns=("gone",)), columns("p", partition_columns=("lost",))),
+            [("partitioning", "partitioning", "gone", "lost")],
+        ),
+        (
             *(columns("p", "q", partition_columns=("p", "q")), columns("p", "q", partition_columns=("q", "p"))),
             [("partitioning", "partitioning", "p, q", "q, p")],
         ),
