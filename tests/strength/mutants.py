@@ -373,7 +373,8 @@ def _ran(name: str, patterns: list[str], *, shared: bool) -> tuple[dict[str, str
                 )
             )
         children = os.environ.get("MUTANTS_CHILDREN") or str(os.cpu_count() or 1)
-        _mutmut(folder, "run", "--max-children", children, *patterns, unless=("nothing matches", "could not find any test case"))
+        unless = ("nothing matches", "could not find any test case")
+        _mutmut(folder, "run", "--max-children", children, *patterns, unless=unless)
         ran = dict(sorted(_states(folder)))
         states = {mutant: state for mutant, state in ran.items() if _asked(mutant, patterns)}
         survived = {mutant: state for mutant, state in states.items() if state not in KILLED}
