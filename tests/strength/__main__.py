@@ -24,7 +24,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of mutants: {', '.join(mutants.PARTS)}; else all")
     parser.add_argument("--open", action="store_true", help="also functions with survivors that are not judged")
     parser.add_argument("--all", action="store_true", help="every function")
-    chosen = parser.parse_args()
+    chosen = parser.parse_intermixed_args()
     unknown = [name for name in chosen.parts if name not in mutants.PARTS]
     if unknown:
         parser.error(f"there is no part {unknown[0]!r}: {', '.join(mutants.PARTS)}")
