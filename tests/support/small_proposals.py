@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+import pytest
 
 import explorer
+from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Action, Metadata, Protocol
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.proposal import Circumstances, Proposal
@@ -48,3 +51,25 @@ def snapshot(
 def proposal(before: explorer.Snapshot, kind: str, **fields: Any) -> Proposal:
     """What an intent makes of a version."""
     return propose(parse_intent({"kind": kind, **fields}), before, circumstances())
+
+
+def refused(before: explorer.Snapshot, kind: str, **fields: Any) -> InvalidIntent:
+    """Why an intent makes nothing of a version."""
+    with pytest.raises(InvalidIntent) as caught:
+        proposal(before, kind, **fields)
+    return caught.value
+
+
+def change(**more: Any) -> Proposal:
+    """A proposal that says nothing but what is given."""
+    return Proposal(**{"operation": "CHANGE", "parameters": {}, **more})
+
+
+def setting(properties: dict[str, str]) -> Proposal:
+    """A proposal of metadata with these properties."""
+    return change(metadata=msgspec.structs.replace(small_logs.METADATA, configuration=properties))
+
+
+def compact(value: object) -> str:
+    """JSON without spaces, as parameters of operations have it."""
+    return json.dumps(value, separators=(",", ":"))

@@ -34,7 +34,7 @@ from explorer.core.protocol.schema.nested_types import (
     with_fields,
     with_parts,
 )
-from explorer.core.protocol.schema.type_widening import check_type_changes, recorded_changes, widens
+from explorer.core.protocol.schema.type_widening import check_type_changes, recorded_changes
 from tests.support.small_proposals import protocol
 from tests.support.small_schemas import array, field, mapping, struct
 
@@ -388,32 +388,6 @@ def test_recorded_changes_are_those_of_a_list() -> None:
     assert recorded_changes(StructField("a", LONG, metadata={CHANGES: [1, {}]})) == [1, {}]
     assert recorded_changes(StructField("a", LONG)) == []
     assert recorded_changes(StructField("a", LONG, metadata={CHANGES: {"a": 1}})) == []
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "legal"),
-    [
-        *(("byte", after, True) for after in ("byte", "short", "integer", "long", "double", "decimal(3,0)")),
-        *(("byte", after, False) for after in ("float", "decimal(2,0)", "decimal(4,2)", "date")),
-        *(("short", after, True) for after in ("integer", "long", "double", "decimal(5,0)", "decimal(7,2)")),
-        *(("short", after, False) for after in ("byte", "decimal(4,0)", "decimal(6,2)")),
-        *(("integer", after, True) for after in ("long", "double", "decimal(10,0)")),
-        *(("integer", after, False) for after in ("short", "float", "decimal(9,0)")),
-        *(("long", after, True) for after in ("long", "decimal(20,0)", "decimal(22,2)")),
-        *(("long", after, False) for after in ("integer", "double", "decimal(19,0)", "decimal(21,2)")),
-        *(("float", after, after == "double") for after in ("double", "long", "decimal(38,0)")),
-        *(("date", after, after == "timestamp_ntz") for after in ("timestamp_ntz", "timestamp", "long")),
-        *(("decimal(6,2)", after, True) for after in ("decimal(6,2)", "decimal(7,2)", "decimal(7,3)")),
-        *(("decimal(6,2)", after, False) for after in ("decimal(6,3)", "decimal(7,1)", "decimal(5,1)", "long")),
-        *((kind, "double", False) for kind in ("string", "boolean", "timestamp", "decimal(3,0)")),
-        ("timestamp_ntz", "date", False),
-        ("double", "float", False),
-    ],
-)
-def test_a_type_widens_to_those_that_take_all_its_values(before: str, after: str, legal: bool) -> None:
-    assert widens(parse_type(before), parse_type(after)) is legal
-    assert not widens(ArrayType(parse_type(before)), parse_type(after))
-    assert not widens(parse_type(before), ArrayType(parse_type(after)))
 
 
 def test_a_schema_without_marks_says_all_else() -> None:

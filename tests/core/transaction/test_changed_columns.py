@@ -14,7 +14,7 @@ from explorer.core.protocol.actions import Metadata
 from explorer.core.transaction.proposal import GuardResult, Proposal, RowCheck
 from tests.support import small_logs
 from tests.support.small_logs import add
-from tests.support.small_proposals import proposal, protocol, snapshot
+from tests.support.small_proposals import compact, proposal, protocol, snapshot
 from tests.support.small_schemas import IDENTITY, array, column, field, mapping, plain_table, struct
 
 SPELT = "__CHAR_VARCHAR_TYPE_STRING"
@@ -24,15 +24,7 @@ WIDENS = protocol(3, 7, r="typeWidening", w="typeWidening appendOnly invariants"
 
 
 def with_fields(before: explorer.Snapshot, *fields: dict[str, Any]) -> Metadata:
-    return msgspec.structs.replace(before.metadata, schema_string=text(struct(*fields)))
-
-
-def document(name: str, kind: str, *, nullable: bool = True, **metadata: Any) -> dict[str, Any]:
-    return {"name": name, "type": kind, "nullable": nullable, "metadata": metadata}
-
-
-def text(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
+    return msgspec.structs.replace(before.metadata, schema_string=compact(struct(*fields)))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +43,7 @@ def test_a_comment_of_a_column_is_said_whole(before: str | None, after: str | No
     made = proposal(table, "set-column-comment", column="X", comment=after)
     assert made == Proposal(
         operation="CHANGE COLUMN",
-        parameters={"column": text(document("x", "integer", **own(after)))},
+        parameters={"column": compact(field("x", "integer", **own(after)))},
         metadata=with_fields(table, field("id", "long"), field("x", metadata=own(after))),
         undo=undo,
     )
@@ -78,7 +70,7 @@ def test_a_description_is_said_whole(before: str | None, after: str | None, undo
     table = small_logs.table({0: [small_logs.PROTOCOL, metadata]}).snapshot()
     assert proposal(table, "set-description", description=after) == Proposal(
         operation="SET TBLPROPERTIES",
-        parameters={"properties": text({"comment": after or ""})},
+        parameters={"properties": compact({"comment": after or ""})},
         metadata=msgspec.structs.replace(metadata, description=after),
         undo=undo,
     )
@@ -98,7 +90,7 @@ def test_a_column_that_refuses_nulls_is_said_whole(files: int) -> None:
     empty = GuardResult("existing-rows", "pass", {"files": 0, "detail": "The table has no rows."})
     assert made == Proposal(
         operation="CHANGE COLUMN",
-        parameters={"column": text(document("s.x`y", "long", nullable=False, kept=1))},
+        parameters={"column": compact(field("s.x`y", "long", nullable=False, kept=1))},
         metadata=with_fields(before, field("s", struct(field("x`y", "long", nullable=False, kept=1)))),
         protocol=protocol(1, 7, w="appendOnly invariants"),
         is_blind_append=False,
@@ -114,7 +106,7 @@ def test_a_column_that_allows_nulls_again_is_said_whole() -> None:
     before = plain_table(struct(field("id", "long", nullable=False), field("x")))
     assert proposal(before, "drop-not-null", column="ID") == Proposal(
         operation="CHANGE COLUMN",
-        parameters={"column": text(document("id", "long"))},
+        parameters={"column": compact(field("id", "long"))},
         metadata=with_fields(before, field("id", "long"), field("x")),
         undo="Refuse nulls in id again (set-not-null), while no row holds one.",
     )
@@ -171,7 +163,7 @@ def test_a_wider_type_is_said_whole_and_recorded_after_those_before() -> None:
     changes = [earlier, {"toType": "integer", "fromType": "short"}]
     assert made == Proposal(
         operation="CHANGE COLUMN",
-        parameters={"column": text(document("n", "integer", **own([earlier])))},
+        parameters={"column": compact(field("n", "integer", **own([earlier])))},
         metadata=with_fields(before, field("id", "long"), field("n", "integer", metadata=own(changes))),
         guards=(
             GuardResult(
@@ -193,7 +185,7 @@ def test_what_is_widened_inside_a_column_is_recorded_with_its_path() -> None:
     made = proposal(before, "widen-type", column="S.m.VALUE.element", type="long")
     change = {"toType": "long", "fromType": "integer", "fieldPath": "value.element"}
     assert column(made, "s.m").metadata == {CHANGES: [change]}
-    assert made.parameters == {"column": text(document("s.m.value.element", "long"))}
+    assert made.parameters == {"column": compact(field("s.m.value.element", "long"))}
     assert made.guards[0].evidence["column"] == "s.m.value.element"
 
 
@@ -362,7 +354,7 @@ def test_a_length_grows_or_goes_and_is_said_whole(before: str | None, after: str
         expected = GuardResult("type-change", "pass", {**evidence, "detail": "Every value stays valid."})
     assert made == Proposal(
         operation="CHANGE COLUMN",
-        parameters={"column": text(document("c", "string", nullable=False, **own(after)["metadata"]))},
+        parameters={"column": compact(field("c", "string", nullable=False, **own(after)["metadata"]))},
         metadata=with_fields(table, field("id", "long"), own(after)),
         guards=(expected,),
         undo="A length cannot be shortened again; restoring an earlier version gives the column its old length back.",

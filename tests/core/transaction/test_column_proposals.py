@@ -17,7 +17,7 @@ from explorer.core.transaction.proposals.add_columns import needs_values
 from explorer.core.transaction.proposals.operation_parameters import attribute_name, column_document, parameter_text
 from tests.support import small_logs
 from tests.support.small_logs import add
-from tests.support.small_proposals import proposal, protocol, snapshot
+from tests.support.small_proposals import compact, proposal, protocol, snapshot
 from tests.support.small_schemas import (
     IDENTITY,
     MAPPED,
@@ -45,14 +45,6 @@ def names_are_free(*names: str) -> GuardResult:
 def with_fields(before: explorer.Snapshot, *fields: dict[str, Any]) -> Metadata:
     text = json.dumps(struct(*fields), separators=(",", ":"))
     return msgspec.structs.replace(before.metadata, schema_string=text)
-
-
-def document(name: str, kind: str, *, nullable: bool = True, **metadata: Any) -> dict[str, Any]:
-    return {"name": name, "type": kind, "nullable": nullable, "metadata": metadata}
-
-
-def text(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
 
 
 # --- what the log says of columns -------------------------------------------------------------------------------------
@@ -91,10 +83,10 @@ def test_added_columns_are_said_whole() -> None:
     ]
     made = proposal(before, "add-columns", fields=fields, at="first")
     places = [
-        (document("a", "char(3)", comment="c"), "FIRST"),
-        (document("s.z", "date"), "FIRST"),
-        (document("b", "long"), "AFTER a"),
-        (document("s.y", "array"), "AFTER z"),
+        (field("a", "char(3)", comment="c"), "FIRST"),
+        (field("s.z", "date"), "FIRST"),
+        (field("b", "long"), "AFTER a"),
+        (field("s.y", "array"), "AFTER z"),
     ]
     inner = struct(field("z", "date"), field("y", array("long")), field("x"))
     schema = [
@@ -104,7 +96,7 @@ def test_added_columns_are_said_whole() -> None:
     ]
     assert made == Proposal(
         operation="ADD COLUMNS",
-        parameters={"columns": text([{"column": column, "position": place} for column, place in places])},
+        parameters={"columns": compact([{"column": column, "position": place} for column, place in places])},
         metadata=with_fields(before, *schema, field("s", inner)),
         guards=(names_are_free("a", "s.z", "b", "s.y"),),
         undo="Drop a, s.z, b, s.y again, which needs column mapping.",
@@ -116,7 +108,7 @@ def test_only_a_place_that_was_asked_for_is_said(at: Any, said: str | None) -> N
     before = plain_table(struct(field("id", "long")))
     made = proposal(before, "add-columns", fields=[field("a", "varchar(4)")], at=at)
     [found] = json.loads(str(made.parameters["columns"]))
-    assert found == {"column": document("a", "varchar(4)")} | ({} if said is None else {"position": said})
+    assert found == {"column": field("a", "varchar(4)")} | ({} if said is None else {"position": said})
     assert shape(made) == "struct<id:long,a:string>"
 
 
@@ -201,7 +193,7 @@ def test_a_renamed_column_is_said_whole(tracked: bool) -> None:
     }
     properties = {**before.metadata.configuration, STATS: "s.`z w`,sx", **({USED: "true"} if tracked else {})}
     assert made.metadata == msgspec.structs.replace(
-        before.metadata, schema_string=text(after), configuration=properties
+        before.metadata, schema_string=compact(after), configuration=properties
     )
     nothing = {"looked at": 0, "detail": "No such expression mentions the columns."}
     mode = {"delta.columnMapping.mode": "name", "detail": "Files know the columns by names that do not change."}
@@ -243,7 +235,7 @@ def test_dropped_columns_are_said_whole() -> None:
         own["metadata"] = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
     properties = {**before.metadata.configuration, STATS: "s.y,id,s"}
     assert made.metadata == msgspec.structs.replace(
-        before.metadata, schema_string=text(after), configuration=properties
+        before.metadata, schema_string=compact(after), configuration=properties
     )
     assert made.guards[1] == GuardResult(
         "columns-left", "pass", {"columns": ["i", "s.x"], "detail": "2 columns are left."}

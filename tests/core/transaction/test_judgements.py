@@ -16,19 +16,11 @@ from explorer.core.transaction.guards.protocol import row_tracking_guard
 from explorer.core.transaction.guards.restore import UndoneCommit, restore_guard
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from tests.support import small_logs
-from tests.support.small_proposals import protocol, snapshot
+from tests.support.small_proposals import change, protocol, setting, snapshot
 from tests.support.spark_tables import column, struct
 
 LOG = "delta.logRetentionDuration"
 TRACKED = protocol(1, 7, w="rowTracking domainMetadata")
-
-
-def change(**more: Any) -> Proposal:
-    return Proposal(**{"operation": "CHANGE", "parameters": {}, **more})
-
-
-def setting(properties: dict[str, str]) -> Proposal:
-    return change(metadata=msgspec.structs.replace(small_logs.METADATA, configuration=properties))
 
 
 def names(before: explorer.Snapshot | None, made: Proposal, user: str | None = "ana") -> dict[str, GuardResult]:

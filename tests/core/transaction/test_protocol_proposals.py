@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import msgspec
 import pytest
 
-import explorer
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import DomainMetadata, Protocol, SetTransaction
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals import propose
 from tests.support.small_logs import add
-from tests.support.small_proposals import circumstances, proposal, protocol, snapshot
+from tests.support.small_proposals import circumstances, compact, proposal, protocol, refused, snapshot
 from tests.support.small_schemas import configuration, field, mapped_table, plain_table, struct
 
 MODE, HIGHEST = "delta.columnMapping.mode", "delta.columnMapping.maxColumnId"
@@ -23,16 +21,6 @@ TRACKING = "delta.enableRowTracking"
 ROW_IDS = "delta.rowTracking.materializedRowIdColumnName"
 ROW_VERSIONS = "delta.rowTracking.materializedRowCommitVersionColumnName"
 TRACKED = protocol(1, 7, w="domainMetadata rowTracking")
-
-
-def text(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
-
-
-def refused(before: explorer.Snapshot, kind: str, **fields: Any) -> InvalidIntent:
-    with pytest.raises(InvalidIntent) as caught:
-        proposal(before, kind, **fields)
-    return caught.value
 
 
 # --- versions, features and properties --------------------------------------------------------------------------------
@@ -49,7 +37,7 @@ def test_raised_versions_are_said_whole() -> None:
     evidence = {"before": [1, 2], "after": [2, 5], "detail": "The versions go from (1, 2) to (2, 5)."}
     assert proposal(before, "upgrade-protocol", minReaderVersion=2, minWriterVersion=5) == Proposal(
         operation="SET TBLPROPERTIES",
-        parameters={"properties": text({"delta.minReaderVersion": "2", "delta.minWriterVersion": "5"})},
+        parameters={"properties": compact({"delta.minReaderVersion": "2", "delta.minWriterVersion": "5"})},
         metadata=before.metadata,
         protocol=protocol(2, 5),
         guards=(GuardResult("protocol-upgrade", "pass", evidence),),
@@ -116,7 +104,7 @@ def test_a_feature_that_no_person_adds_says_why(feature: str, said: str) -> None
 def test_a_feature_comes_with_the_property_that_switches_it_on() -> None:
     made = proposal(snapshot(), "enable-feature", feature="V2CHECKPOINT")
     wanted = {"delta.feature.v2Checkpoint": "supported", "delta.checkpointPolicy": "v2"}
-    assert made.parameters == {"properties": text(wanted)}
+    assert made.parameters == {"properties": compact(wanted)}
     assert configuration(made) == {"delta.checkpointPolicy": "v2"}
     assert made.protocol == protocol(3, 7, r="v2Checkpoint", w="appendOnly invariants v2Checkpoint")
 
@@ -139,7 +127,7 @@ def test_a_mapping_mode_may_be_set_as_a_property_beside_others() -> None:
     before = plain_table(struct(field("id", "long")))
     made = proposal(before, "set-properties", properties={MODE: "NAME", "own": "1"})
     assert made.operation == "SET TBLPROPERTIES"
-    assert made.parameters == {"properties": text({MODE: "NAME", "own": "1"})}
+    assert made.parameters == {"properties": compact({MODE: "NAME", "own": "1"})}
     assert configuration(made) == {MODE: "NAME", HIGHEST: "1", "own": "1"}
     assert made.protocol == protocol(2, 7, w="appendOnly invariants columnMapping")
     assert [(each.name, each.status) for each in made.guards] == [("mapping-mode", "pass")]
@@ -194,7 +182,7 @@ def test_row_tracking_that_is_enabled_is_said_whole() -> None:
     numbered = [(add("a", 3), 0), (add("b", 5), 3)]
     assert made == Proposal(
         operation="SET TBLPROPERTIES",
-        parameters={"properties": text({TRACKING: "true"})},
+        parameters={"properties": compact({TRACKING: "true"})},
         metadata=msgspec.structs.replace(before.metadata, configuration=found),
         protocol=protocol(1, 7, w="appendOnly invariants domainMetadata rowTracking"),
         adds=tuple(

@@ -15,10 +15,10 @@ from explorer.core.protocol.actions import Add, Protocol
 from explorer.core.transaction.intents.records import RecomputeStatistics
 from explorer.core.transaction.new_files.file_facts import LiveFacts
 from explorer.core.transaction.proposal import GuardResult, Proposal
+from explorer.core.transaction.proposals.rewriting.partition_files import partition_files
 from explorer.core.transaction.proposals.rewriting.recompute_statistics import (
     Described,
     described_leaves,
-    files_to_describe,
     recompute_statistics,
 )
 from explorer.core.versions.reads import exactly
@@ -87,10 +87,10 @@ def test_files_to_describe_are_those_of_the_partitions_asked_for() -> None:
     days = {"a": "2026-01-01", "b": "2026-01-02"}
     before = table(DESCRIBED, *(add(name, partition_values={"p": day}) for name, day in days.items()), by=("p",))
     for where, names in ((None, ["a", "b"]), ("p > '2026-01-01'", ["b"])):
-        found = files_to_describe(RecomputeStatistics(where=where), before)
+        found = partition_files(where, before)
         assert found.column("path").to_pylist() == names
     with pytest.raises(InvalidIntent) as refused:
-        files_to_describe(RecomputeStatistics(where="length(p) > 1"), before)
+        partition_files("length(p) > 1", before)
     assert str(refused.value) == "The condition cannot be answered from partition values alone."
     assert refused.value.field == "where"
 

@@ -11,21 +11,13 @@ import pytest
 from explorer.core.protocol.actions import AddCDCFile, DomainMetadata, Metadata, SetTransaction
 from explorer.core.transaction.guards.properties import change_guard, properties_guard, retention_guard
 from explorer.core.transaction.guards.protocol import needs_guard
-from explorer.core.transaction.proposal import GuardResult, Proposal, RecordedBatch, Writing, Written
+from explorer.core.transaction.proposal import GuardResult, RecordedBatch, Writing, Written
 from tests.support import small_logs
-from tests.support.small_proposals import protocol, snapshot
+from tests.support.small_proposals import change, protocol, setting, snapshot
 from tests.support.spark_tables import column, struct
 
 INTEND = "Commit only if you intend this."
 LOG, FILES = "delta.logRetentionDuration", "delta.deletedFileRetentionDuration"
-
-
-def change(**more: Any) -> Proposal:
-    return Proposal(**{"operation": "CHANGE", "parameters": {}, **more})
-
-
-def setting(properties: dict[str, str]) -> Proposal:
-    return change(metadata=msgspec.structs.replace(small_logs.METADATA, configuration=properties))
 
 
 @pytest.mark.parametrize(

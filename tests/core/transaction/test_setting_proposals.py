@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import msgspec
 import pytest
 
-import explorer
-from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import DomainMetadata
 from explorer.core.transaction.proposal import GuardResult, Proposal, RowCheck
 from explorer.core.transaction.proposals.column_mapping import map_existing, with_usage_mark
 from explorer.core.transaction.proposals.table_properties import changed_properties
 from tests.support import small_logs
 from tests.support.small_logs import add
-from tests.support.small_proposals import proposal, protocol, snapshot
+from tests.support.small_proposals import compact, proposal, protocol, refused, snapshot
 from tests.support.small_schemas import (
     MAPPED,
     NAME,
@@ -30,16 +27,6 @@ from tests.support.small_schemas import (
 
 MODE, HIGHEST = "delta.columnMapping.mode", "delta.columnMapping.maxColumnId"
 USED = "delta.columnMapping.hasDroppedOrRenamed"
-
-
-def text(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
-
-
-def refused(before: explorer.Snapshot, kind: str, **fields: Any) -> InvalidIntent:
-    with pytest.raises(InvalidIntent) as caught:
-        proposal(before, kind, **fields)
-    return caught.value
 
 
 # --- constraints ------------------------------------------------------------------------------------------------------
@@ -170,9 +157,9 @@ def test_a_mapping_that_is_switched_on_is_said_whole() -> None:
     )
     assert made == Proposal(
         operation="SET TBLPROPERTIES",
-        parameters={"properties": text({MODE: "name"})},
+        parameters={"properties": compact({MODE: "name"})},
         metadata=msgspec.structs.replace(
-            before.metadata, schema_string=text(after), configuration={"own": "1", HIGHEST: "7", MODE: "name"}
+            before.metadata, schema_string=compact(after), configuration={"own": "1", HIGHEST: "7", MODE: "name"}
         ),
         protocol=protocol(2, 7, w="appendOnly columnMapping"),
         guards=(
@@ -252,12 +239,12 @@ def test_a_mapping_that_is_taken_away_is_said_whole(files: int, name: str) -> No
         evidence = {**columns, "names": ["`a b`"], "detail": bad}
         names = GuardResult("column-names", "fail", evidence, "Rename these columns first.")
     mode = {"from": "name", "to": "none", "files": files, "detail": detail}
-    logical = text({"clusteringColumns": [["s", "x"]], "domainName": "delta.clustering"})
+    logical = compact({"clusteringColumns": [["s", "x"]], "domainName": "delta.clustering"})
     assert proposal(before, "set-column-mapping", mode="none") == Proposal(
         operation="REMOVE COLUMN MAPPING",
         parameters={},
         metadata=msgspec.structs.replace(
-            before.metadata, schema_string=text(kind), configuration={"own": "1", MODE: "none"}
+            before.metadata, schema_string=compact(kind), configuration={"own": "1", MODE: "none"}
         ),
         domains=(DomainMetadata(domain="delta.clustering", configuration=logical),),
         is_blind_append=False,
@@ -306,7 +293,7 @@ def test_properties_are_said_whole() -> None:
     wanted = {"b": "3", "delta.appendOnly": "true", "c": "4"}
     assert made == Proposal(
         operation="SET TBLPROPERTIES",
-        parameters={"properties": text(wanted)},
+        parameters={"properties": compact(wanted)},
         metadata=msgspec.structs.replace(before.metadata, configuration={"a": "1", **wanted}),
         undo="Set b to '2'; unset delta.appendOnly, c. A raised protocol stays.",
     )
@@ -328,7 +315,7 @@ def test_removed_properties_are_said_whole(key: str) -> None:
     undo = "; ".join(f"set {name} to {value!r}" for name, value in own.items() if name not in left)
     assert proposal(before, "unset-properties", keys=[key, "DELTA.appendonly", key]) == Proposal(
         operation="UNSET TBLPROPERTIES",
-        parameters={"properties": text([key, "delta.appendOnly"]), "ifExists": True},
+        parameters={"properties": compact([key, "delta.appendOnly"]), "ifExists": True},
         metadata=msgspec.structs.replace(metadata, configuration=left, description=description),
         undo=f"S{undo[1:]}. A raised protocol stays.",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.transaction.intents.records import CreateTable
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals.create_table import create_table
-from tests.support.small_proposals import protocol
+from tests.support.small_proposals import compact, protocol
 from tests.support.small_schemas import array, field, struct
 
 MODE, HIGHEST = "delta.columnMapping.mode", "delta.columnMapping.maxColumnId"
@@ -20,10 +19,6 @@ USED = "delta.columnMapping.hasDroppedOrRenamed"
 TRACKING = "delta.enableRowTracking"
 ROW_IDS = "delta.rowTracking.materializedRowIdColumnName"
 ROW_VERSIONS = "delta.rowTracking.materializedRowCommitVersionColumnName"
-
-
-def text(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
 
 
 def made(*fields: dict[str, Any], **asked: Any) -> Proposal:
@@ -69,13 +64,13 @@ def test_a_new_table_is_said_whole(given: str | None, description: str) -> None:
             "clusterBy": "[]",
             "description": description,
             "isManaged": "false",
-            "properties": text(configuration),
+            "properties": compact(configuration),
         },
         metadata=Metadata(
             id="f",
             name="n",
             description=description,
-            schema_string=text(schema),
+            schema_string=compact(schema),
             partition_columns=("Day",),
             configuration=configuration,
             created_time=5,
@@ -91,10 +86,10 @@ def test_names_in_files_are_plain_where_usage_is_tracked_and_there_are_none_with
     found = made(field("a"), properties=tracked).metadata
     assert found is not None
     assert found.configuration == {MODE: "name", USED: "false", HIGHEST: "1"}
-    assert found.schema_string == text(struct(numbered("a", "integer", 1, "a")))
+    assert found.schema_string == compact(struct(numbered("a", "integer", 1, "a")))
     plain = made(field("a"), properties={MODE: "none"})
     assert plain.metadata is not None
-    assert (plain.metadata.configuration, plain.metadata.schema_string) == ({MODE: "none"}, text(struct(field("a"))))
+    assert (plain.metadata.configuration, plain.metadata.schema_string) == ({MODE: "none"}, compact(struct(field("a"))))
     assert plain.parameters["description"] is None
 
 

@@ -13,6 +13,7 @@ from explorer.core.log.log_path import commit_name, compaction_name
 from explorer.core.protocol.actions import Action, SetTransaction
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.storage import open_store
+from tests.core.versions.test_log_facts import names
 from tests.support.checkpoint_shapes import write_checkpoint
 from tests.support.faulty_store import FaultyStore
 from tests.support.small_logs import METADATA, PROTOCOL, add, lines, new_store, paths, write, write_log
@@ -38,10 +39,6 @@ def log(commits: int = 6, checkpoint: int | None = None, *, odd: bool = False, h
 
 def batch(version: int) -> SetTransaction:
     return SetTransaction(app_id="app", version=version)
-
-
-def names(found: DeltaLog, version: int | None = None) -> list[str]:
-    return sorted(path for path, _ in paths(found.snapshot(version)))
 
 
 def numbered(last: int) -> list[str]:

@@ -81,16 +81,15 @@ class _Lengths:
 
     def read(self, kind: DataType, place: int) -> tuple[list[TextLength], int]:
         """The lengths of the type at a place, and where it ends."""
-        opened = _OPENS.match(self._text, place)
-        match kind, "" if opened is None else opened[1].lower():
-            case _, "":
-                return self._plain(kind, place)
+        if (opened := _OPENS.match(self._text, place)) is None:
+            return self._plain(kind, place)
+        match kind, opened[1].lower():
             case ArrayType(), "array":
-                return self._parts([("element", kind.element_type)], self._after(_OPENS, place))
+                return self._parts([("element", kind.element_type)], opened.end())
             case MapType(), "map":
-                return self._parts([("key", kind.key_type), ("value", kind.value_type)], self._after(_OPENS, place))
+                return self._parts([("key", kind.key_type), ("value", kind.value_type)], opened.end())
             case StructType(), "struct":
-                return self._struct(kind, self._after(_OPENS, place))
+                return self._struct(kind, opened.end())
         raise ValueError(f"{self._text[place:].strip()!r} is another type in the schema")
 
     def _plain(self, kind: DataType, place: int) -> tuple[list[TextLength], int]:

@@ -11,9 +11,9 @@ from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.new_files.file_actions import adds
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.proposal import Proposal
+from explorer.core.transaction.proposals.rewriting.partition_files import partition_files
 from explorer.core.transaction.proposals.rewriting.recompute_statistics import (
     described_leaves,
-    files_to_describe,
     recompute_statistics,
 )
 from explorer.core.transaction.row_preparation.found_files import OnVersion, vet_partitions
@@ -30,7 +30,7 @@ def describing(log: DeltaLog, intent: intents.RecomputeStatistics, context: Cont
     def describe(snapshot: Snapshot) -> Proposal:
         vet_partitions(engine, snapshot, intent.where)
         leaves = described_leaves(intent, snapshot, FileLayout.of(snapshot).described)
-        files = files_to_describe(intent, snapshot)
+        files = partition_files(intent.where, snapshot)
         facts = engine.live_facts(log, snapshot, files, [(leaf.path, leaf.field) for leaf in leaves])
         named = adds(files, data_change=False, unknown=unknown_fields(log, snapshot))
         chosen = dict(zip(files.column("path").to_pylist(), named, strict=True))

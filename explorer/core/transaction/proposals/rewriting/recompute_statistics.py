@@ -23,12 +23,11 @@ from explorer.core.protocol.statistics.collect import known_statistics, statisti
 from explorer.core.transaction.intents.records import RecomputeStatistics
 from explorer.core.transaction.new_files.file_facts import LiveFacts
 from explorer.core.transaction.proposal import GuardResult, Proposal
-from explorer.core.transaction.proposals.rewriting.partition_files import partition_files
 from explorer.core.transaction.proposals.rows.delete_rows import kept_tags
 from explorer.core.versions.reads import exactly
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Described", "described_leaves", "files_to_describe", "recompute_statistics"]
+__all__ = ["Described", "described_leaves", "recompute_statistics"]
 
 _TREES: Final = ("minValues", "maxValues", "nullCount")
 _Tree: TypeAlias = dict[str, Any]
@@ -78,15 +77,6 @@ def described_leaves(
     return tuple(chosen.values())
 
 
-def files_to_describe(intent: RecomputeStatistics, snapshot: Snapshot) -> pa.Table:
-    """The live files whose statistics are recomputed, columns of `explorer.core.protocol.logical_files.SCHEMA`.
-
-    Raises:
-        InvalidIntent: The condition is not over partition columns.
-    """
-    return partition_files(intent.where, snapshot)
-
-
 def recompute_statistics(
     intent: RecomputeStatistics,
     snapshot: Snapshot,
@@ -99,7 +89,7 @@ def recompute_statistics(
     Args:
         intent: What was asked for.
         snapshot: The newest version.
-        files: The files by decoded path, as adds that change no data; see `files_to_describe`.
+        files: The files by decoded path, as adds that change no data; see `partition_files`.
         leaves: The leaves to describe.
         facts: What is known of the live rows of each file, by decoded path; a file without live rows has none.
     """
