@@ -28,9 +28,9 @@ def describing(log: DeltaLog, intent: intents.RecomputeStatistics, context: Cont
     engine = context.row_engine("recompute-statistics")
 
     def describe(snapshot: Snapshot) -> Proposal:
+        files = partition_files(intent.where, snapshot)
         vet_partitions(engine, snapshot, intent.where)
         leaves = described_leaves(intent, snapshot, FileLayout.of(snapshot).described)
-        files = partition_files(intent.where, snapshot)
         facts = engine.live_facts(log, snapshot, files, [(leaf.path, leaf.field) for leaf in leaves])
         named = adds(files, data_change=False, unknown=unknown_fields(log, snapshot))
         chosen = dict(zip(files.column("path").to_pylist(), named, strict=True))

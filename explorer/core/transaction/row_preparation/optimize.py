@@ -28,8 +28,8 @@ def optimizing(log: DeltaLog, intent: intents.Optimize, context: Context, circum
     engine = context.row_engine("optimize")
 
     def find(snapshot: Snapshot) -> tuple[Compaction, Callable[[], Written]]:
-        vet_partitions(engine, snapshot, intent.where)
         found = compaction(intent, snapshot, unknown_fields(log, snapshot))
+        vet_partitions(engine, snapshot, intent.where)
         layout = FileLayout.of(snapshot)
         return found, lambda: engine.compact(log, snapshot, found.arrangement, layout)
 

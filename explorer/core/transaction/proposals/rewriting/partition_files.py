@@ -1,7 +1,7 @@
 """The live files of some partitions, for changes whose condition may name partition columns alone.
 
 Protocol section: Add File and Remove File (partition values). Invariants: a condition over other columns is refused, as
-statistics would only say which files may hold such a row.
+statistics would only say which files may hold such a row. What is left is vetted by the engine.
 """
 
 from __future__ import annotations
