@@ -136,7 +136,7 @@ class _Kept:
     Attributes:
         facts: What is known of it; their log stays as it was read, as a session may still show it.
         tail: Another object of the same table, which follows the end of its log.
-        looked: When that was done last.
+        looked: When that began last.
     """
 
     facts: TableFacts
@@ -165,6 +165,8 @@ class Catalog:
         self._opening: dict[str, threading.Lock] = {}
         self._readings: dict[str, TableReading] = {}
         self._stopped: dict[str, float] = {}
+        self._changed: dict[str, float] = {}
+        self._emptied: dict[str, float] = {}
 
     def refs(self) -> list[TableRef]:
         """Return the tables under the roots, by name."""
@@ -185,17 +187,18 @@ class Catalog:
         with self._opener(ref.location):
             if self._stopped.get(ref.location, asked) > asked:
                 raise Cancelled("The reading of the log was ended.", operation="read the log")
-            kept = self._kept.get(ref.location)
+            # What is learned of a change meanwhile is newer than what is read from here on.
+            began = time.monotonic()
+            kept = self._still_kept(ref.location)
             if kept is not None:
-                if time.monotonic() - kept.looked < _FRESH:
+                if kept.looked > max(began - _FRESH, self._changed.get(ref.location, 0.0)):
                     return kept.facts
                 kept.tail.refresh()
                 if kept.tail.newest_commit() == kept.facts.log.newest_commit():
-                    self._keep(ref.location, replace(kept, looked=time.monotonic()))
+                    self._kept[ref.location] = replace(kept, looked=began)
                     return kept.facts
             tail = self._opened(ref) if kept is None else kept.tail
-            found = _Kept(self._read(ref, self._log(ref, kept)), tail, time.monotonic())
-            self._keep(ref.location, found)
+            found = self._kept[ref.location] = _Kept(self._read(ref, self._log(ref, kept)), tail, began)
             return found.facts
 
     def reading(self, name: str) -> TableReading | None:
@@ -246,11 +249,8 @@ class Catalog:
             reopen: Open it again even if its version is the same: files of earlier versions may be gone.
         """
         location = self.roots.locate(name).location
-        with self._lock:
-            if reopen:
-                self._kept.pop(location, None)
-            elif location in self._kept:
-                self._kept[location] = replace(self._kept[location], looked=-_FRESH)
+        changed = self._emptied if reopen else self._changed
+        changed[location] = time.monotonic()
 
     def summary(self, ref: TableRef) -> TableSummary:
         """Return a table's row in the list; any failure becomes the row's problem."""
@@ -281,9 +281,10 @@ class Catalog:
     def _opened(self, ref: TableRef) -> explorer.Table:
         return explorer.open_table(ref.location, roots=(ref.root,), read_only=True)
 
-    def _keep(self, location: str, found: _Kept) -> None:
-        with self._lock:
-            self._kept[location] = found
+    def _still_kept(self, location: str) -> _Kept | None:
+        """What was read, unless files of its versions may have gone since that began."""
+        kept = self._kept.get(location)
+        return kept if kept is not None and kept.looked > self._emptied.get(location, 0.0) else None
 
     def _opener(self, location: str) -> threading.Lock:
         with self._lock:

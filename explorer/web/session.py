@@ -415,6 +415,8 @@ class Session:
 
     def _follow(self, done: Future[TableFacts]) -> None:
         """Draw what follows from a look: a newer version, another table in its place, none, or one that is back."""
+        if self._awaited is not None:
+            return  # what is on show is not the page of the address; that one is on its way, and the next look sees it
         view, error = self.view, done.exception()
         if isinstance(error, Exception):
             self._say_lost(error)
@@ -437,7 +439,8 @@ class Session:
             self._news = replaced_problem(before.last, facts.last)
         elif facts.last > before.last:
             # The shown version stays in the address; its offer and stale plans follow from the newer one.
-            query = Address.parse(self.query).to(version=view.version)
+            address = Address.parse(self.query)
+            query = address.to(version=address.version or view.version)
             self._patch({}, self._newest, query, say=f"v{facts.last} landed")
             self._show(query, self._newest)
         else:
