@@ -1,4 +1,4 @@
-"""What a window shows while its table changes: never a version that was not asked for, never an old one as the newest."""
+"""What a window shows while its table changes: never a version that was not asked for, nor an old one as the newest."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
