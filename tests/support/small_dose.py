@@ -1,7 +1,7 @@
-"""Tests that only the whole dose runs, each with the one that tries the same in every run.
+"""Tests that only the whole dose runs, with those that try the same in every run.
 
 A test that has its dose in itself says so in its own file (`tests.support.dose`). These do not change with the dose:
-they take long, and others like them run always.
+they take long, and others like them run always. All of them are parts of proofs (`tests.prove.proofs`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Final
 import pytest
 
 from tests.support.dose import WHOLE_DOSE, some_of
+from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["LEFT_OUT", "SOME_OF_THE_CASES"]
+__all__ = ["LEFT_OUT", "SOME_OF_THE_CASES", "SOME_OF_THE_TESTS"]
 
 LEFT_OUT: Final = {
     "tests/interop/test_commits_side_by_side.py::test_both_commits_say_the_same[odd-values-of-properties]": (
@@ -78,6 +79,31 @@ LEFT_OUT: Final = {
     "tests/demo/test_warehouse.py::test_build_of_another_week_differs_in_times_alone": (
         "test_second_build_of_a_week_is_the_same_byte_for_byte"
     ),
+    "tests/notebooks/test_stories.py::test_guarded_change_refuses_then_commits": (
+        "tests/e2e/test_changes.py, and the other notebooks"
+    ),
+    "tests/notebooks/test_stories.py::test_slow_query_counts_files_as_their_statistics_do": (
+        "tests/spark/scan/test_pruning.py, and the other notebooks"
+    ),
+    "tests/notebooks/test_make_notebook.py::test_lab_starts_on_the_port_asked_for_and_lists_the_notebooks": (
+        "test_widget_in_lab.py, which starts JupyterLab"
+    ),
+    "tests/interop/test_log_maintenance.py::test_the_reference_goes_on_with_our_checksums_compactions_and_clean_up": (
+        "test_the_reference_reads_and_writes_a_table_that_rests_on_our_checkpoint"
+    ),
+    "tests/core/versions/test_kept_columns.py::test_every_version_answers_as_if_nothing_was_kept": (
+        "test_of_every_shape_every_version_answers_as_if_nothing_was_kept"
+    ),
+    "tests/e2e/test_states.py::test_a_new_visit_counts_what_came_since_the_last_one_until_it_is_marked_as_seen": (
+        "tests/web/test_home.py and test_morning.py"
+    ),
+    "tests/e2e/test_states.py::test_a_table_that_is_deleted_under_an_open_page_is_said_with_a_way_on": (
+        "tests/web/test_open_pages.py"
+    ),
+    "tests/spark/engine/test_start.py::"
+    "test_without_java_the_tab_of_rows_says_at_once_what_to_install_and_other_tabs_say_nothing": (
+        "tests/cli/test_rows.py, where rows without Java say what to install"
+    ),
 }
 """A test, or a case of one -> what every run tries of the same."""
 
@@ -100,6 +126,52 @@ SOME_OF_THE_CASES: Final = {
 }
 """A test of many cases -> how many of them every run tries, at even distances."""
 
+SOME_OF_THE_TESTS: Final = {
+    "tests/auditing/erasure/test_erasure_proof.py": 5,
+    "tests/auditing/erasure/test_statements.py": 3,
+    "tests/auditing/test_footers.py": 8,
+    "tests/core/transaction/test_odd_metadata.py": 6,
+    "tests/core/versions/test_kept_columns.py": 6,
+    "tests/core/versions/test_kept_history.py": 9,
+    "tests/e2e/test_answers.py": 3,
+    "tests/e2e/test_changes.py": 4,
+    "tests/e2e/test_report.py": 2,
+    "tests/e2e/test_rows.py": 3,
+    "tests/e2e/test_states.py": 6,
+    "tests/e2e/test_strip.py": 6,
+    "tests/e2e/test_table_page.py": 5,
+    "tests/e2e/test_tabs.py": 6,
+    "tests/notebooks/test_stories.py": 10,
+    "tests/spark/changes/test_change_preview.py": 3,
+    "tests/spark/changes/test_row_diff.py": 4,
+    "tests/spark/checks/test_column_profile.py": 2,
+    "tests/spark/checks/test_constraint_check.py": 3,
+    "tests/spark/checks/test_row_guards.py": 4,
+    "tests/spark/engine/test_cancelled_work.py": 3,
+    "tests/spark/engine/test_start.py": 6,
+    "tests/spark/log/test_files_frame.py": 3,
+    "tests/spark/log/test_replay_tasks.py": 8,
+    "tests/spark/rows/test_key_history.py": 6,
+    "tests/spark/rows/test_preview.py": 6,
+    "tests/spark/rows/test_row_pages.py": 3,
+    "tests/spark/scan/test_damaged_rows.py": 6,
+    "tests/spark/scan/test_golden_rows.py": 40,
+    "tests/spark/scan/test_object_stores.py": 5,
+    "tests/spark/scan/test_predicate.py": 30,
+    "tests/spark/scan/test_pruning.py": 5,
+    "tests/spark/scan/test_reference_rows.py": 12,
+    "tests/spark/scan/test_row_ids.py": 6,
+    "tests/spark/scan/test_scan.py": 6,
+    "tests/spark/writes/test_batches.py": 4,
+    "tests/spark/writes/test_changing_sources.py": 3,
+    "tests/spark/writes/test_column_values.py": 3,
+    "tests/spark/writes/test_data_commands.py": 7,
+    "tests/spark/writes/test_desk.py": 2,
+    "tests/spark/writes/test_new_columns.py": 2,
+    "tests/spark/writes/test_row_widths.py": 2,
+}
+"""A file -> how many of its tests and cases every run tries beside those that prove rows of the protocol."""
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip what is left to the whole dose, and say where its small dose is."""
@@ -114,20 +186,36 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         small = LEFT_OUT.get(names[item], LEFT_OUT.get(tests[item]))
         if small is not None:
-            item.add_marker(pytest.mark.skip(reason=f"part of the whole dose: make prove; the small one: {small}"))
+            _leave(item, f"the small one: {small}")
     for test, most in SOME_OF_THE_CASES.items():
         # In the order of the parameters, whatever the order of the run: the same cases always.
         cases = sorted((item for item in items if tests[item] == test), key=_place)
         tried = {names[item] for item in some_of(cases, most)}
         for item in cases:
             if names[item] not in tried:
-                item.add_marker(pytest.mark.skip(reason=f"part of the whole dose: make prove; {most} cases run always"))
+                _leave(item, f"{most} cases run always")
+    for file, most in SOME_OF_THE_TESTS.items():
+        of_file = (item for item in items if names[item].startswith(f"{file}::") and not _is_settled(item))
+        free = sorted(of_file, key=lambda item: (item.location[1] or 0, _place(item)))
+        tried = {names[item] for item in some_of(free, most)}
+        for item in free:
+            if names[item] not in tried:
+                _leave(item, f"{most} tests of this file run always")
+
+
+def _leave(item: pytest.Item, small: str) -> None:
+    item.add_marker(pytest.mark.skip(reason=f"part of the whole dose: make prove; {small}"))
+
+
+def _is_settled(item: pytest.Item) -> bool:
+    """Whether a test runs always, as it proves rows of the protocol, or is left to the whole dose already."""
+    return item.get_closest_marker("conformance") is not None or item.get_closest_marker("skip") is not None
 
 
 def _place(item: pytest.Item) -> list[int]:
-    """The places of a case's parameters among those of its test."""
+    """The places of a case's parameters among those of its test; none of a test without parameters."""
     assert isinstance(item, pytest.Function)
-    return list(item.callspec.indices.values())
+    return list(item.callspec.indices.values()) if hasattr(item, "callspec") else []
 
 
 def _name(item: pytest.Item) -> str:
@@ -140,5 +228,6 @@ def _check(known: set[str]) -> None:
     files = {name.partition("::")[0] for name in known}
     named = (*LEFT_OUT, *SOME_OF_THE_CASES)
     gone = [name for name in named if name.partition("::")[0] in files and name not in known]
+    gone += [file for file in SOME_OF_THE_TESTS if not (REPOSITORY / file).is_file()]
     if gone:
         raise pytest.UsageError("tests/support/small_dose.py names tests that are gone:", *gone)
