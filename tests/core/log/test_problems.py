@@ -180,7 +180,7 @@ def back(time: int, before: int) -> tuple[str, str]:
     [
         ([5, 6, 6], {2: back(6, 6)}),
         ([5, 9, 3, 9, 10], {2: back(3, 9), 3: back(9, 9)}),
-        ([5, None, 5, 6, 6], {1: LACKING, 4: back(6, 6)}),
+        ([5, None, 5, 6, 6], {1: LACKING, 2: back(5, 5), 4: back(6, 6)}),
         ([None, 5, 6], {0: LACKING}),
         ([5, METADATA, TIMED, 3], {2: LACKING}),
         ([5, METADATA, 4, 4], {}),

@@ -280,6 +280,10 @@ def test_the_highest_id_is_that_of_the_fields_or_of_the_properties() -> None:
     schema = parse_schema(json.dumps(mapped(NESTED)))
     assert [highest_id(schema), highest_id(schema, 8), highest_id(schema, 10)] == [9, 9, 10]
     assert [highest_id(TABLE), highest_id(TABLE, 5)] == [0, 5]
+    given: list[object] = [{"p.element": 12, "p.element.key": 11}, {"p.element": "12"}, {"p.element": True}, {}, "12"]
+    nested = [schema_of(field("l", array("long"), metadata={ID: 3, NAME: "p", NESTED_IDS: ids})) for ids in given]
+    assert [highest_id(each) for each in nested] == [12, 3, 3, 3, 3]
+    assert highest_id(nested[0], 20) == 20
 
 
 def test_what_column_mapping_gave_is_taken_away_at_every_depth() -> None:

@@ -44,13 +44,11 @@ def test_the_guards_of_an_intent_come_after_those_of_every_commit() -> None:
 
 
 def test_a_situation_knows_what_is_in_force_and_what_will_be() -> None:
-    before, later, other = snapshot(), protocol(1, 3), small_logs.metadata({"a": "long"})
-    changed = change(metadata=other, protocol=later)
+    before, later = snapshot(), protocol(1, 3)
+    changed = change(protocol=later)
     assert Situation(before, change(), None).protocols == (small_logs.PROTOCOL,)
     assert Situation(before, changed, None).protocols == (small_logs.PROTOCOL, later)
     assert Situation(None, changed, None).protocols == (later,)
-    assert Situation(before, change(), None).metadata == before.metadata
-    assert [Situation(state, changed, None).metadata for state in (before, None)] == [other, other]
 
 
 def test_clients_that_are_shut_out_are_named_and_their_owners_are_asked() -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import explorer
-from explorer.core.errors import CorruptTable, RequestError
+from explorer.core.errors import RequestError
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
@@ -218,5 +218,10 @@ def test_what_has_no_time_is_refused() -> None:
     history = small_logs.table({0: [PROTOCOL, METADATA]}).history_record()
     with pytest.raises(RequestError, match=r"^The present has no zone\. Give a time in UTC\.$"):
         version_retention(history, LogListing({}, ()), datetime(2026, 1, 1))  # noqa: DTZ001
-    with pytest.raises(CorruptTable, match="is not a valid date"):
-        judged(LEFT, {FILES: "interval 3000000 days"})
+
+
+def test_a_retention_past_the_calendar_is_no_date() -> None:
+    first, last = judged(LEFT, {FILES: "interval 3000000 days"}).to_pylist()
+    assert (first["status"], first["at_risk_from"], first["by"]) == ("readable", None, FILES)
+    assert first["reason"] == ("file a was removed in version 1; VACUUM keeps it for 3000000 days, past the year 9999")
+    assert last["reason"] == "the newest version"

@@ -216,7 +216,8 @@ class _Walk:
         elif self._clock is not None and time <= self._clock:
             detail = f"inCommitTimestamp {time} is not after {self._clock}, that of an earlier version"
             yield Problem("clock-went-back", commit.version, commit.path, detail)
-        self._clock = time if self._clock is None or time is None else max(time, self._clock)
+        if time is not None:
+            self._clock = time if self._clock is None else max(time, self._clock)
 
     def _checkpoint(self, checkpoint: Checkpoint) -> Iterator[Problem]:
         version, file = checkpoint.version, checkpoint.parts[0].path

@@ -7,6 +7,7 @@ Protocol section: Column Mapping (Writer Requirements). Invariants: every struct
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Final
 
 from explorer.core.protocol.json_values import JsonObject
@@ -27,8 +28,10 @@ Naming = Callable[[StructField], str]
 
 
 def highest_id(schema: StructType, configured: int = 0) -> int:
-    """The highest id ever given: that of the fields, or that of the table's properties if it is higher."""
-    return max([configured, *(field.field_id for _, field in walk(schema) if field.field_id is not None)])
+    """The highest id ever given: that of the fields and of what is nested in them, or of the table's properties."""
+    fields = [field for _, field in walk(schema)]
+    own = (field.field_id for field in fields if field.field_id is not None)
+    return max([configured, *own, *chain.from_iterable(map(_nested_ids, fields))])
 
 
 def map_columns(schema: StructType, last_id: int, naming: Naming) -> tuple[StructType, int]:
@@ -73,6 +76,12 @@ def _mapped(field: StructField, ids: _Ids, naming: Naming) -> StructField:
     kind = with_fields(field.type, lambda inner: _mapped(inner, ids, naming))
     metadata: JsonObject = {**field.metadata, FIELD_ID: own, PHYSICAL_NAME: naming(field)}
     return StructField(field.name, kind, field.nullable, metadata)
+
+
+def _nested_ids(field: StructField) -> list[int]:
+    """The ids of its elements, keys and values, which a table for Iceberg has."""
+    found = field.metadata.get(NESTED_IDS)
+    return [given for given in found.values() if type(given) is int] if isinstance(found, dict) else []
 
 
 def _without_nested_ids(field: StructField) -> StructField:

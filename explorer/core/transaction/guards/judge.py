@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from explorer.core.errors import ExplorerError
-from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.table_features import (
     CATALOG_FEATURES,
     supported_features,
@@ -52,13 +52,6 @@ class Situation(msgspec.Struct, frozen=True):
         before = () if self.snapshot is None else (self.snapshot.protocol,)
         after = () if self.proposal.protocol is None else (self.proposal.protocol,)
         return (*before, *after)
-
-    @property
-    def metadata(self) -> Metadata:
-        """The metadata after the commit."""
-        found = self.proposal.metadata or (self.snapshot.metadata if self.snapshot else None)
-        assert found is not None
-        return found
 
 
 def judge(situation: Situation) -> tuple[GuardResult, ...]:

@@ -23,8 +23,7 @@ from explorer.core.protocol.table_properties.registry import (
     FILE_RETENTION,
     LOG_RETENTION,
 )
-from explorer.core.protocol.times import milliseconds
-from explorer.core.versions.commit_times import moment
+from explorer.core.protocol.times import from_milliseconds, milliseconds
 from explorer.core.versions.history import History
 from explorer.core.versions.retention.expiry import FOREVER
 from explorer.core.versions.retention.missing_files import MissingFiles
@@ -100,7 +99,8 @@ class _Words:
         if since == FOREVER:
             return _Row(None, None, self._safe(place))
         reason = self._by_data(place) if by_data else self._by_log(place)
-        return _Row(since, FILE_RETENTION.key if by_data else LOG_RETENTION.key, reason)
+        key = FILE_RETENTION.key if by_data else LOG_RETENTION.key
+        return _Row(since, key, reason) if _is_date(since) else _Row(None, key, f"{reason}, past the year 9999")
 
     def _safe(self, place: int) -> str:
         version = place + self._life.readable_from
@@ -129,7 +129,6 @@ def _before(lacking: int) -> _Row:
 
 
 def _table(states: VersionStates, rows: Sequence[_Row]) -> pa.Table:
-    times = [None if row.since is None else _shown(row.since) for row in rows]
     offsets = np.cumsum([0, *(len(row.missing) for row in rows)], dtype=np.int32)
     names = strings([name for row in rows for name in row.missing])
     buffers = [None, pa.py_buffer(offsets)]
@@ -137,7 +136,7 @@ def _table(states: VersionStates, rows: Sequence[_Row]) -> pa.Table:
         {
             "version": int64s(list(range(states.first, states.first + len(rows)))),
             "status": strings([STATES[code] for code in states.codes.tolist()]),
-            "at_risk_from": int64s(times).view(pa.timestamp("ms", "UTC")),
+            "at_risk_from": int64s([row.since for row in rows]).view(pa.timestamp("ms", "UTC")),
             "by": strings([row.by for row in rows]),
             "reason": strings([row.reason for row in rows]),
             "missing_files": pa.Array.from_buffers(pa.list_(pa.string()), len(rows), buffers, children=[names]),
@@ -146,10 +145,13 @@ def _table(states: VersionStates, rows: Sequence[_Row]) -> pa.Table:
     )
 
 
-def _shown(milliseconds: int) -> int:
-    """The time, if it is a valid date; an absurd retention must not break what shows the table."""
-    moment(milliseconds)
-    return milliseconds
+def _is_date(time: int) -> bool:
+    """Whether a time is one of the calendar: that after an absurd retention is not."""
+    try:
+        from_milliseconds(time)
+    except OverflowError:
+        return False
+    return True
 
 
 def _files(count: int) -> str:
