@@ -19,6 +19,7 @@ __all__ = [
     "days",
     "duration",
     "from_milliseconds",
+    "in_calendar",
     "microseconds",
     "milliseconds",
     "moment_text",
@@ -31,6 +32,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY: Final = _EPOCH.toordinal()
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _MICROSECOND: Final = timedelta(microseconds=1)
+_FIRST: Final = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
+_LAST: Final = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
 
 
 def milliseconds(moment: datetime) -> int:
@@ -45,6 +48,11 @@ def from_milliseconds(count: int) -> datetime:
         OverflowError: It lies outside the years 1 to 9999.
     """
     return _EPOCH + timedelta(milliseconds=count)
+
+
+def in_calendar(count: int) -> bool:
+    """Whether a moment, in ms since the epoch, lies in the years 1 to 9999."""
+    return _FIRST <= count <= _LAST
 
 
 def microseconds(moment: datetime) -> int:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Int64s, Mask
+from explorer.core.protocol.times import in_calendar
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.retention.expiry import FOREVER
 from explorer.core.versions.retention.version_states import STATES, VersionStates
@@ -90,9 +91,15 @@ def _spans(versions: Int64s, codes: npt.NDArray[np.int64], since: Int64s, words:
     found = []
     for first, last, code in spans_of(versions, codes):
         soonest = int(since[first - start : last - start + 1].min())
-        safe = f"readable at least until {_date(soonest)}" if soonest != FOREVER else ""
-        found.append(Span(first, last, _STATES[code], words.get(_STATES[code], safe)))
+        found.append(Span(first, last, _STATES[code], words.get(_STATES[code], _safe(soonest))))
     return tuple(found)
+
+
+def _safe(soonest: int) -> str:
+    """Until when versions are safe; an absurd retention leads past the calendar."""
+    if soonest == FOREVER:
+        return ""
+    return f"readable at least until {_date(soonest)}" if in_calendar(soonest) else "readable past the year 9999"
 
 
 def _date(milliseconds: int) -> str:

@@ -161,6 +161,8 @@ def test_moments_and_days_are_counted_exactly_and_towards_the_past() -> None:
     assert times.from_milliseconds(1772460311999) == MOMENT.replace(microsecond=999_000)
     assert times.from_milliseconds(-1).tzinfo is UTC
     assert times.moment_text(1772460311999) == "2026-03-02T14:05:11+00:00"
+    ends = times.milliseconds(datetime.min.replace(tzinfo=UTC)), times.milliseconds(datetime.max.replace(tzinfo=UTC))
+    assert [times.in_calendar(each) for each in (ends[0] - 1, *ends, ends[1] + 1)] == [False, True, True, False]
     far = 10**15
     assert [times.moment_text(far), times.moment_text(-far)] == ["after all times", "before all times"]
 

@@ -54,6 +54,11 @@ def test_each_lane_shows_what_its_own_clean_up_does() -> None:
     assert data.spans[2].label == "the next vacuum may take it"
 
 
+def test_versions_that_are_kept_past_the_calendar_say_so() -> None:
+    log, data = retention_lanes(_states([("readable", False, 10**15), ("readable", False, 10**15 + 1)]))
+    assert [span.label for span in (*log.spans, *data.spans)] == ["readable past the year 9999", ""]
+
+
 @pytest.mark.reference
 def test_the_lanes_of_a_table_are_its_states() -> None:
     facts = TableFacts(explorer.open_table(str(reference_root() / "tables" / "optimize")))

@@ -23,7 +23,7 @@ from explorer.core.protocol.table_properties.registry import (
     FILE_RETENTION,
     LOG_RETENTION,
 )
-from explorer.core.protocol.times import from_milliseconds, milliseconds
+from explorer.core.protocol.times import in_calendar, milliseconds
 from explorer.core.versions.history import History
 from explorer.core.versions.retention.expiry import FOREVER
 from explorer.core.versions.retention.missing_files import MissingFiles
@@ -100,7 +100,7 @@ class _Words:
             return _Row(None, None, self._safe(place))
         reason = self._by_data(place) if by_data else self._by_log(place)
         key = FILE_RETENTION.key if by_data else LOG_RETENTION.key
-        return _Row(since, key, reason) if _is_date(since) else _Row(None, key, f"{reason}, past the year 9999")
+        return _Row(since, key, reason) if in_calendar(since) else _Row(None, key, f"{reason}, past the year 9999")
 
     def _safe(self, place: int) -> str:
         version = place + self._life.readable_from
@@ -143,15 +143,6 @@ def _table(states: VersionStates, rows: Sequence[_Row]) -> pa.Table:
             "num_missing_files": int64s([row.num_missing for row in rows]),
         }
     )
-
-
-def _is_date(time: int) -> bool:
-    """Whether a time is one of the calendar: that after an absurd retention is not."""
-    try:
-        from_milliseconds(time)
-    except OverflowError:
-        return False
-    return True
 
 
 def _files(count: int) -> str:
