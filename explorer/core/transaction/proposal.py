@@ -86,12 +86,14 @@ class RowCheck(msgspec.Struct, frozen=True):
         name: Name of the predicate in the report.
         expression: SQL over logical column names of the version read.
         remedy: What to do when rows break it.
+        unseen: What to say too where no engine looked at it.
     """
 
     guard: str
     name: str
     expression: str
     remedy: str
+    unseen: str = ""
 
 
 class StagedFile(msgspec.Struct, frozen=True):

@@ -305,6 +305,7 @@ class Page {
     else if (name === "retry") this.retry();
     else if (name === "reload") location.reload();
     else if (name === "seen") this.seen();
+    else if (name === "mistake") this.mistake();
     else if (name === "dismiss") element.closest(".notice").remove();
     else this.ask(name, { ...element.dataset });
   }
@@ -322,6 +323,13 @@ class Page {
     if (menu) menu.open = false;
     const query = queryOf(values);
     this.copy(`${location.origin}${location.pathname}${query === "?" ? "" : query}`, "link copied");
+  }
+
+  // The first answer that is refused, which may be far from what says that one is.
+  mistake() {
+    const note = document.querySelector(".note-error");
+    note?.scrollIntoView({ block: "center" });
+    document.querySelector(`[aria-describedby~="${note?.parentElement.id}"]`)?.focus({ preventScroll: true });
   }
 
   seen() {

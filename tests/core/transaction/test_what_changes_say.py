@@ -137,7 +137,7 @@ def test_a_constraint_says_what_it_reads() -> None:
     assert guard.evidence == {
         "expression": "a > 0 AND b <> 'x'",
         "columns": ["a", "b"],
-        "detail": "One condition over columns of the table.",
+        "detail": "All that it names are columns of the table.",
     }
 
 

@@ -185,6 +185,9 @@ def test_rows_are_checked_where_an_engine_is_and_a_person_wants_it() -> None:
     assert rows_guard(make_plan(table, request(CHECKED, check_rows=False), context(engine))) == unseen
     assert rows_guard(make_plan(table, request(CHECKED), context())) == unseen
     assert len(engine.asked) == 2
+    risky = msgspec.structs.replace(CHECKED.row_checks[0], unseen="Nor was it.")
+    told = make_plan(table, request(msgspec.structs.replace(CHECKED, row_checks=(risky,))), context())
+    assert rows_guard(told) == ("unknown", "The rows were not checked. Nor was it.")
     missing = msgspec.structs.replace(CHECKED, required_paths=("gone",))
     names = [guard.name for guard in make_plan(table, request(missing), context(engine)).guards]
     assert names[-2:] == ["files-exist", "rows-fit"]

@@ -49,7 +49,7 @@ def row_guards(
     if not checks:
         return ()
     if engine is None:
-        return tuple(_unseen(check) for check in checks)
+        return tuple(_unchecked(check) for check in checks)
     try:
         if snapshot.num_files == 0:
             return tuple(_vetted(engine, snapshot, check) for check in checks)
@@ -57,19 +57,19 @@ def row_guards(
     except (InvalidIntent, Cancelled):
         raise
     except EngineUnavailable as error:
-        return tuple(_unknown(check, f"The rows could not be checked: {error}") for check in checks)
+        return tuple(_not_looked_at(check, f"The rows could not be checked: {error}") for check in checks)
     except ExplorerError as error:
         return tuple(_unknown(check, f"The rows could not all be read: {error}") for check in checks)
     return tuple(_judged(check, result) for check, result in zip(checks, report.predicates, strict=True))
 
 
-def _unseen(check: RowCheck) -> GuardResult:
+def _unchecked(check: RowCheck) -> GuardResult:
     """The guard without a check of rows; a text that no engine may get is refused even so."""
     try:
         check_text(check.expression)
     except ExpressionRefused as error:
         raise _refused(error) from error
-    return _unknown(check, "The rows were not checked.")
+    return _not_looked_at(check, "The rows were not checked.")
 
 
 def _report(
@@ -152,6 +152,10 @@ def _refused(error: ExpressionRefused) -> InvalidIntent:
         expected=error.expected,
         nearest=error.nearest,
     )
+
+
+def _not_looked_at(check: RowCheck, detail: str) -> GuardResult:
+    return _unknown(check, f"{detail} {check.unseen}".rstrip())
 
 
 def _unknown(check: RowCheck, detail: str) -> GuardResult:

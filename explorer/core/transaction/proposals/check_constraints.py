@@ -30,6 +30,9 @@ from explorer.core.versions.snapshot import Snapshot
 __all__ = ["PROPOSALS", "add_constraint", "drop_constraint"]
 
 _LONGEST: Final = 255
+_UNSEEN: Final = (
+    "Nor was the expression: if it is not valid SQL, no writer can add rows until the constraint is dropped."
+)
 
 
 def add_constraint(intent: AddConstraint, snapshot: Snapshot) -> Proposal:
@@ -61,6 +64,7 @@ def add_constraint(intent: AddConstraint, snapshot: Snapshot) -> Proposal:
                 name,
                 text,
                 "Correct or delete the rows that do not satisfy it, or add OR ... IS NULL if nulls should pass.",
+                _UNSEEN,
             ),
         ),
         guards=(_expression_guard(text, columns, clock),),
@@ -134,7 +138,7 @@ def _no_column(name: str, expression: str, snapshot: Snapshot) -> InvalidIntent:
 def _expression_guard(text: str, columns: list[str], clock: tuple[str, ...]) -> GuardResult:
     evidence: dict[str, object] = {"expression": text, "columns": columns}
     if not clock:
-        return GuardResult("expression", "pass", evidence | {"detail": "One condition over columns of the table."})
+        return GuardResult("expression", "pass", evidence | {"detail": "All that it names are columns of the table."})
     detail = f"It calls {', '.join(clock)}: a row that passes today may not pass tomorrow."
     remedy = "Compare with a fixed value, or with another column, unless you intend this."
     return GuardResult("expression", "warn", evidence | {"detail": detail}, remedy)
