@@ -51,7 +51,8 @@ def test_a_new_constraint_is_said_whole() -> None:
                 "of s",
                 expression,
                 "Correct or delete the rows that do not satisfy it, or add OR ... IS NULL if nulls should pass.",
-                "Nor was the expression: if it is not valid SQL, no writer can add rows until the constraint is dropped.",
+                "Nor was the expression: if it is not valid SQL, no writer can add rows until the constraint is "
+                "dropped.",
             ),
         ),
         guards=(
