@@ -871,6 +871,35 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         'return {"tightBounds": True, **new} == {"tightBounds": True, **known}',
         'return {"tightBounds": False, **new} == {"tightBounds": True, **known}',
     ): "new statistics always say whether their bounds are tight",
+    (
+        "protocol.arrow.arrays.x_floats",
+        "whole = one_array(counted.cast(pa.float64(), safe=False).chunks, pa.float64())",
+    ): "the type matters where there is no chunk, of which nothing is taken",
+    (
+        "protocol.schema.type_widening.x_widens",
+        'case (("byte" | "short" | "integer" | "long"), ("short" | "integer" | "long")):',
+        'case (("byte" | "short" | "integer" | "XXlongXX"), ("short" | "integer" | "long")):',
+    ): "no whole number is wider than a long",
+    (
+        "protocol.schema.type_widening.x_widens",
+        'case (("byte" | "short" | "integer" | "long"), ("short" | "integer" | "long")):',
+        'case (("byte" | "short" | "integer" | "LONG"), ("short" | "integer" | "long")):',
+    ): "no whole number is wider than a long",
+    (
+        "protocol.schema.type_widening.x_widens",
+        "return _WIDTHS[before.name] < _WIDTHS[after.name]",
+    ): "types of one width are one type, which was answered before",
+    ("protocol.sql.stored_expressions.x_unknown_columns", "names[path[0]] = None"): "nobody reads the value",
+    ("protocol.sql.stored_expressions.x_unknown_columns", 'names[".".join(path)] = None'): "nobody reads the value",
+    (
+        "protocol.sql.vetting.x_check_text",
+        'before = Token("end", "", 0)',
+    ): "of what stands before the first word only that it is no word counts",
+    (
+        "protocol.statistics.json_statistics.x__cast_each",
+        "found = [bound_value(value, leaf.type, upper=upper) for value in values]",
+        "found = [bound_value(value, leaf.type, upper=None) for value in values]",
+    ): "texts of days and times come here, which no cut raises",
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

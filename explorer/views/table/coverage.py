@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from explorer.core.protocol.statistics.collect import indexed_fields
+from explorer.core.protocol.statistics.file_statistics import StatisticsColumn
 from explorer.core.protocol.table_properties.registry import NUM_INDEXED_COLS, STATS_COLUMNS
+from explorer.core.transaction.intents.property_settings import statistics_column
+from explorer.core.transaction.proposals.table_properties import SKIPPING_TYPES
 from explorer.views.table.facts import TableFacts
 
 __all__ = ["Covered", "coverage_of"]
@@ -51,17 +54,22 @@ def _covered(facts: TableFacts, version: int) -> tuple[Covered, ...]:
         column = columns[row["column"]]
         why, setting = "", None
         if column.physical not in indexed and not column.partition and column.name not in snapshot.clustering_columns:
-            why, setting = _left_out(snapshot.properties, column.name, places.get(column.physical, 0))
+            why, setting = _left_out(snapshot.properties, column, places.get(column.physical, 0))
         elif not row["files"] and row["files_total"]:
             why = _NONE
         found.append(Covered(row["column"], row["type"], row["files"], row["files_total"], row["tight"], why, setting))
     return tuple(found)
 
 
-def _left_out(properties: dict[str, str], name: str, place: int) -> tuple[str, tuple[str, str] | None]:
+def _left_out(
+    properties: dict[str, str], column: StatisticsColumn, place: int
+) -> tuple[str, tuple[str, str] | None]:
     listed = properties.get(STATS_COLUMNS.key)
     if listed is not None:
-        return f"{STATS_COLUMNS.key} does not list it", (STATS_COLUMNS.key, f"{listed},{name}" if listed else name)
+        name = statistics_column(column.path)
+        value = f"{listed},{name}" if listed else name
+        allowed = column.type.name in SKIPPING_TYPES
+        return f"{STATS_COLUMNS.key} does not list it", (STATS_COLUMNS.key, value) if allowed else None
     limit = NUM_INDEXED_COLS.of(properties)
     default = "" if NUM_INDEXED_COLS.is_set(properties) else ", the default"
     why = f"{NUM_INDEXED_COLS.key} is {limit}{default}: only the first {limit} columns have statistics"

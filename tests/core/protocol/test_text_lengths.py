@@ -61,6 +61,7 @@ def test_each_text_has_the_length_that_is_spelt_out_at_its_place(kind: Any, text
         (["b"], "struct<a:array<int>,b:char(2)>", {"b": 2}),
         (["b"], "struct<b:char(2),a:map<int,decimal(3,1)>>", {"b": 2}),
         (["x:y", "`"], "struct<`x:y`:char(1),````:char(2)>", {"x:y": 1, "`": 2}),
+        (["`", "x"], "struct<x:char(1),````:char(2)>", {"x": 1, "`": 2}),
         (["two words"], "struct<two words:char(1)>", {"two words": 1}),
         (["a<b,c>"], "struct<`a<b,c>`:char(1)>", {"a<b,c>": 1}),
     ],

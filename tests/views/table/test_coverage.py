@@ -46,3 +46,14 @@ def test_a_column_that_the_list_leaves_out_is_added_to_the_list() -> None:
 @pytest.mark.parametrize("limit", ["-1", "32"])
 def test_no_property_leaves_a_column_out(limit: str) -> None:
     assert all(row.setting is None for row in at_least_one(_covered(dataSkippingNumIndexedCols=limit).values()))
+
+
+def test_what_is_added_to_the_list_is_what_may_be_set() -> None:
+    columns = {"a": "long", "größe": "long", "flag": "boolean"}
+    described = small_logs.metadata(columns, (), {"delta.dataSkippingStatsColumns": "a"})
+    table = small_logs.table({0: [small_logs.PROTOCOL, described], 1: [small_logs.add("x.parquet", 3)]})
+    rows = {row.column: row for row in coverage_of(TableFacts(table), 1)}
+    assert rows["größe"].setting == ("delta.dataSkippingStatsColumns", "a,`größe`")
+    assert (rows["flag"].setting, rows["flag"].why) == (None, "delta.dataSkippingStatsColumns does not list it")
+    key, value = rows["größe"].setting
+    assert table.plan({"kind": "set-properties", "properties": {key: value}}).committable

@@ -23,6 +23,9 @@ def _split(words: str) -> frozenset[str]:
 
 
 _NUMBER: Final = re.compile(r"\d+\w*\.?\w*")
+_LITERAL: Final = re.compile(r"\d+(e\d+)?(bd|[lsyfd])?", re.IGNORECASE | re.ASCII)
+"""A number; any other word that begins with a digit is a name."""
+_NO_COLUMNS: Final = frozenset(["and", "or", "not", "null", "true", "false"])
 _COMPOUND: Final = frozenset(["||", "->", "=>", "::", "<<", ">>", ">>>"])
 _WORDS: Final = _split(
     """
@@ -49,19 +52,21 @@ def expression_columns(text: str) -> tuple[tuple[str, ...], ...]:
     """Every name that may be a column in an expression, as written, without the names of called functions.
 
     A path may end in the fields of a struct; a word of SQL that could be a column (``date``) is among them. Names
-    that the expression binds itself (``x -> x > 0``) are not.
+    that the expression binds itself are not, inside of what they are bound in (``x -> x > 0``).
 
     Raises:
         InvalidIntent: A quote or a comment is not closed.
     """
     tokens = _tokens(text)
-    bound = _bound_names(tokens)
+    lambdas = _lambdas(tokens)
     found: dict[tuple[str, ...], None] = {}
     place = 0
     while place < len(tokens):
         path, after = _path(tokens, place)
-        if path and not _is_called(tokens, path, after) and path[0] not in bound:
-            found[path] = None
+        if path and not _is_no_column(tokens, place, path, after):
+            bound = any(place in body and path[0].lower() in names for names, body in lambdas)
+            if not bound:
+                found[path] = None
         place = max(after, place + 1)
     return tuple(found)
 
@@ -163,7 +168,7 @@ def _tokens(text: str) -> list[Token]:
 
 def _path(tokens: list[Token], place: int) -> tuple[tuple[str, ...], int]:
     """The dotted name that begins at a token, and the place after it; empty if none does."""
-    if tokens[place].kind not in ("word", "name") or tokens[place].text[0].isdigit():
+    if tokens[place].kind not in ("word", "name") or _LITERAL.fullmatch(tokens[place].text):
         return (), place + 1
     parts = [tokens[place].value]
     place += 1
@@ -173,31 +178,42 @@ def _path(tokens: list[Token], place: int) -> tuple[tuple[str, ...], int]:
     return tuple(parts), place
 
 
-def _is_called(tokens: list[Token], path: tuple[str, ...], after: int) -> bool:
-    """A function, the name of a type before its text (``DATE '2020-01-01'``), or a word that cannot be a column."""
+def _is_no_column(tokens: list[Token], place: int, path: tuple[str, ...], after: int) -> bool:
+    """A function, the name of a type before its text (``DATE '2020-01-01'``), or a word that cannot be a column.
+
+    In backticks every word can be one.
+    """
     following = tokens[after]
     if following.text == "(":
         return True
     first = path[0].lower()
     typed = following.kind == "string" and first in _WORDS
-    return len(path) == 1 and (typed or first in ("and", "or", "not", "null", "true", "false", "select", "from"))
+    return len(path) == 1 and tokens[place].kind == "word" and (typed or first in _NO_COLUMNS)
 
 
-def _bound_names(tokens: list[Token]) -> frozenset[str]:
-    """The parameters of lambdas: ``x -> ...`` and ``(x, y) -> ...``."""
-    names: set[str] = set()
+def _lambdas(tokens: list[Token]) -> list[tuple[frozenset[str], range]]:
+    """The parameters of each lambda, ``x -> ...`` or ``(x, y) -> ...``, and the places of its tokens."""
+    found = []
     for place, token in enumerate(tokens[:-2]):
         if not (token.text == "-" and tokens[place + 1].text == ">" and tokens[place + 1].start == token.end):
             continue
-        back = place - 1
-        if back >= 0 and tokens[back].text == ")":
-            back -= 1
-            while back >= 0 and tokens[back].text != "(":
-                names.add(tokens[back].value)
-                back -= 1
-        elif back >= 0:
-            names.add(tokens[back].value)
-    return frozenset(names - {","})
+        begin = place - 1
+        if begin >= 0 and tokens[begin].text == ")":
+            while begin > 0 and tokens[begin].text != "(":
+                begin -= 1
+        names = frozenset(each.value.lower() for each in tokens[max(begin, 0) : place])
+        found.append((names - {"(", ")", ","}, range(max(begin, 0), _end(tokens, place))))
+    return found
+
+
+def _end(tokens: list[Token], place: int) -> int:
+    """Where the argument ends that a token is a part of: at a comma, or at the parenthesis that closes the call."""
+    depth = 0
+    for later in range(place, len(tokens)):
+        depth += {"(": 1, ")": -1}.get(tokens[later].text, 0)
+        if depth < 0 or (not depth and tokens[later].text == ","):
+            return later
+    return len(tokens)
 
 
 def _check_marks(text: str, tokens: list[Token], field: str) -> None:

@@ -161,13 +161,14 @@ MIN_WRITER_VERSION: Final = Integer(
 COMPRESSION_CODEC: Final = Choice(
     "delta.parquet.compression.codec",
     "How new data files are compressed.",
-    allowed=("uncompressed", "none", "snappy", "gzip", "lzo", "brotli", "lz4", "lz4_raw", "zstd"),
+    allowed=("uncompressed", "none", "snappy", "gzip", "brotli", "lz4", "lz4_raw", "zstd"),
 )
+"""A table may have ``lzo`` too; it cannot be set, as this program could then write nothing more to the table."""
 PARQUET_FORMAT_VERSION: Final = Text(
     "delta.parquet.format.version",
     "Which version of Parquet new data files have.",
-    allowed=("2.12.0",),
-    form=r"[0-9]+\.[0-9]+\.[0-9]+",
+    allowed=("1.0.0", "2.12.0"),
+    form=r"1\.0\.0|2\.[0-9]+\.[0-9]+",
 )
 RANDOM_PREFIX_LENGTH: Final = Integer("delta.randomPrefixLength", "Length of random folder names.", "2", minimum=1)
 RANDOMIZE_FILE_PREFIXES: Final = _flag("delta.randomizeFilePrefixes", "Data files are in folders of random names.")

@@ -20,6 +20,10 @@ __all__ = ["Choice", "Choices", "Columns", "Flag", "Integer", "Interval", "Table
 
 _LARGEST: Final = 2**31 - 1
 _MOST_DIGITS: Final = 20
+_WRITTEN: Final = re.compile(
+    r"(?:interval\s+)?(?:[+-]?(?:\d+\s+[a-z]+|\d+\.\d{1,9}\s+seconds?)(?:\s+|\Z))+", re.ASCII | re.IGNORECASE
+)
+"""An interval as every client reads it: a blank before each unit, and a fraction of seconds alone."""
 
 
 class TableProperty(msgspec.Struct, frozen=True):
@@ -118,7 +122,7 @@ class Interval(TableProperty, frozen=True):
 
     def refusal(self, value: str) -> tuple[str, ...]:
         try:
-            possible = self.of({self.key: value}) >= timedelta()
+            possible = self.of({self.key: value}) >= timedelta() and _WRITTEN.fullmatch(value.strip()) is not None
         except CorruptTable:
             possible = False
         return () if possible else ("an interval such as 'interval 7 days', without months and years",)

@@ -8,6 +8,7 @@ is allowed only where files can do without it (SCHEMA-015).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from decimal import Decimal
 from typing import Final
 
 import msgspec
@@ -111,7 +112,7 @@ def _check_nested(kind: JsonValue, place: str) -> None:
 
 
 def _check_keys(metadata: JsonObject, name: str, place: str, allowed: Collection[str]) -> None:
-    for key in metadata:
+    for key, value in metadata.items():
         if key in allowed:
             continue
         if key in _DEFAULTS:
@@ -127,6 +128,26 @@ def _check_keys(metadata: JsonObject, name: str, place: str, allowed: Collection
                 field=place,
                 found=key,
             )
+        if not _is_read(value) or (key == "comment" and not isinstance(value, str | None)):
+            kinds = "a text, a number, true, false, an object, or a list of one of these"
+            what = "a text" if key == "comment" else kinds
+            raise InvalidIntent(
+                f"The metadata {key!r} of {name!r} must be {what}: engines cannot open a table with anything else.",
+                field=place,
+                found=key,
+            )
+
+
+def _is_read(value: JsonValue) -> bool:
+    """Whether engines read a value of field metadata: Spark types a list by its first item, and has none of lists."""
+    match value:
+        case dict():
+            return all(map(_is_read, value.values()))
+        case list():
+            kinds = {float if isinstance(item, Decimal) else type(item) for item in value}
+            return len(kinds) < 2 and not kinds & {list, type(None)} and all(map(_is_read, value))
+        case _:
+            return True
 
 
 def _check_void(kind: DataType, name: str, place: str) -> None:

@@ -7,6 +7,7 @@ one, a key without that prefix is free; values are kept as they were given; ``co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final
@@ -31,6 +32,7 @@ from explorer.core.protocol.table_properties.registry import (
     PREFIX,
     PROPERTIES,
     STATS_COLUMNS,
+    SYMLINK_FORMAT_MANIFEST,
 )
 from explorer.core.protocol.table_properties.table_property import Columns, Flag
 from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX
@@ -41,6 +43,7 @@ __all__ = [
     "check_properties",
     "feature_name",
     "read_wishes",
+    "statistics_column",
     "statistics_columns_of",
     "true_key",
 ]
@@ -54,6 +57,9 @@ _RESERVED: Final = {
     "table_type": "it belongs to the catalog",
 }
 _ICEBERG_LAYOUTS: Final = (ICEBERG_COMPAT_V1, ICEBERG_COMPAT_V2, ICEBERG_COMPAT_V3)
+_BARE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PART: Final = rf"(?:{_BARE_NAME.pattern}|`(?:[^`]|``)+`)"
+_SQL_COLUMN: Final = re.compile(rf"{_PART}(?:\.{_PART})*")
 _KNOWN_FEATURES: Final = {name.lower(): name for name in FEATURES}
 
 
@@ -185,13 +191,20 @@ def check_formats(configuration: Mapping[str, str]) -> None:
     """Check that other formats can show what the table holds.
 
     Raises:
-        InvalidIntent: The properties ask for Iceberg without a layout for it, or for Hudi with deletion vectors.
+        InvalidIntent: The properties ask for Iceberg without a layout for it, or for Hudi or manifests with deletion
+            vectors.
     """
     formats, key = ENABLED_FORMATS.words(configuration), ENABLED_FORMATS.key
     if "iceberg" in formats and not any(_is_on(layout, configuration) for layout in _ICEBERG_LAYOUTS):
         raise InvalidIntent(f"{key} names iceberg, which needs {ICEBERG_COMPAT_V2.key}.", field=key)
     if "hudi" in formats and _is_on(DELETION_VECTORS, configuration):
         raise InvalidIntent(f"{key} names hudi, which does not support deletion vectors.", field=key)
+    if _is_on(SYMLINK_FORMAT_MANIFEST, configuration) and _is_on(DELETION_VECTORS, configuration):
+        raise InvalidIntent(
+            f"{SYMLINK_FORMAT_MANIFEST} and {DELETION_VECTORS} cannot both be true: a manifest lists whole files and "
+            "cannot leave out the rows that a vector removes. Set one of them to false.",
+            field=SYMLINK_FORMAT_MANIFEST.key,
+        )
 
 
 def _is_on(switch: Flag, configuration: Mapping[str, str]) -> bool:
@@ -222,10 +235,43 @@ def _check_feature(name: str, value: str) -> None:
 
 
 def _check_columns(known: Columns, value: str) -> None:
-    lowered = [tuple(part.lower() for part in column) for column in statistics_columns_of(value)]
-    twice = [column for place, column in enumerate(lowered) if column in lowered[:place]]
-    if twice:
-        raise InvalidIntent(f"{known.key} names {'.'.join(twice[0])} twice.", field=known.key)
+    """Check that Spark reads the same columns in the list, each once; the table's schema is not needed for that."""
+    columns = statistics_columns_of(value)
+    lowered = [tuple(part.lower() for part in column) for column in columns]
+    for place, column in enumerate(lowered):
+        if column in lowered[:place]:
+            raise InvalidIntent(f"{known.key} names {'.'.join(column)} twice.", field=known.key, found=value)
+        outer = next((other for other in lowered if other != column and column[: len(other)] == other), None)
+        if outer is not None:
+            inner, around = statistics_column(column), statistics_column(outer)
+            raise InvalidIntent(
+                f"{known.key} names {inner} twice: by itself and with {around}. Leave one out.",
+                field=known.key,
+                found=value,
+            )
+    _check_spelling(known, value, columns)
+
+
+def _check_spelling(known: Columns, value: str, columns: Sequence[tuple[str, ...]]) -> None:
+    """Check that names which are no SQL identifiers have backticks.
+
+    Spark reads the list as SQL. Of what it cannot parse it takes the part before, or nothing, and then fails in every
+    write instead of when the property is set.
+    """
+    odd = [name for name in split_columns(value) if not _SQL_COLUMN.fullmatch(name)]
+    if columns and odd:
+        better = ",".join(map(statistics_column, columns))
+        raise InvalidIntent(
+            f"{known.key} names {odd[0]}, which needs backticks there. Write {better}.",
+            field=known.key,
+            found=value,
+            nearest=better,
+        )
+
+
+def statistics_column(column: Sequence[str]) -> str:
+    """The column as Spark parses it: only ASCII names go without backticks, unlike in `format_column`."""
+    return ".".join(part if _BARE_NAME.fullmatch(part) else f"`{part.replace('`', '``')}`" for part in column)
 
 
 def _bad(key: str, value: str, allowed: Sequence[str]) -> InvalidIntent:

@@ -14,8 +14,8 @@ from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import LEGAL_VERSIONS, with_features, with_versions
 from explorer.core.protocol.schema.column_ids import map_columns
-from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, parse_column
-from explorer.core.protocol.schema.field_metadata import GENERATION_EXPRESSION
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, format_column, parse_column
+from explorer.core.protocol.schema.field_metadata import CURRENT_DEFAULT, GENERATION_EXPRESSION
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_features import active_features, features_switched_on
 from explorer.core.protocol.table_properties.registry import (
@@ -64,7 +64,7 @@ def create_table(intent: CreateTable, circumstances: Circumstances) -> Proposal:
     wishes = read_wishes(check_properties(intent.properties))
     partition = _partition_columns(intent.partition_columns, schema)
     check_special_columns(schema, partition, wishes.features)
-    check_statistics_columns(wishes.configuration, schema)
+    check_statistics_columns(wishes.configuration, schema, partition)
     check_formats(wishes.configuration)
     protocol = _protocol(schema, wishes)
     schema, configuration = _assigned(schema, wishes.configuration, protocol, circumstances)
@@ -82,6 +82,7 @@ def create_table(intent: CreateTable, circumstances: Circumstances) -> Proposal:
     guards = (
         names_guard([path for path, _ in walk(schema)], mapped=mapped, configuration=configuration),
         _generated_guard(schema),
+        _defaults_guard(schema),
     )
     return Proposal(
         operation="CREATE TABLE",
@@ -198,6 +199,21 @@ def _assigned(
         configuration.setdefault(ROW_ID_COLUMN.key, f"_row-id-col-{circumstances.new_id()}")
         configuration.setdefault(ROW_COMMIT_VERSION_COLUMN.key, f"_row-commit-version-col-{circumstances.new_id()}")
     return schema, configuration
+
+
+def _defaults_guard(schema: StructType) -> GuardResult | None:
+    defaults = {
+        format_column(path): field.metadata[CURRENT_DEFAULT]
+        for path, field in walk(schema)
+        if CURRENT_DEFAULT in field.metadata
+    }
+    if not defaults:
+        return None
+    detail = (
+        "Nothing has checked that the defaults are values of their columns: if one is not, inserts without it fail."
+    )
+    remedy = "Insert a row with an engine that uses defaults before others do."
+    return GuardResult("default-values", "warn", {"defaults": defaults, "detail": detail}, remedy)
 
 
 def _generated_guard(schema: StructType) -> GuardResult | None:

@@ -15,7 +15,7 @@ import msgspec
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.json_values import JsonObject
-from explorer.core.protocol.schema.data_types import StructField, StructType, format_column
+from explorer.core.protocol.schema.data_types import VOID, StructField, StructType, format_column
 from explorer.core.protocol.schema.edit import children, edit_fields, replace_field, struct_field
 from explorer.core.protocol.schema.field_metadata import IDENTITY_PREFIX
 from explorer.core.protocol.table_features import active_features
@@ -29,7 +29,7 @@ from explorer.core.transaction.guards.column_dependents import (
     partition_guard,
 )
 from explorer.core.transaction.guards.column_names import check_free, names_guard
-from explorer.core.transaction.intents.property_settings import statistics_columns_of
+from explorer.core.transaction.intents.property_settings import statistics_column, statistics_columns_of
 from explorer.core.transaction.intents.records import DropColumns, RenameColumn
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.column_mapping import USAGE_TRACKING
@@ -137,7 +137,7 @@ def _changed(
     named = configuration.get(STATS_COLUMNS.key)
     if named is not None and named.strip():
         columns = [path for path in map(follow, statistics_columns_of(named)) if path is not None]
-        configuration[STATS_COLUMNS.key] = ",".join(format_column(path) for path in columns)
+        configuration[STATS_COLUMNS.key] = ",".join(map(statistics_column, columns))
         if not columns:
             del configuration[STATS_COLUMNS.key]
     if USAGE_TRACKING in active_features(snapshot.protocol):
@@ -148,16 +148,22 @@ def _changed(
 
 
 def _left_guard(schema: StructType, snapshot: Snapshot, gone: Sequence[Path]) -> GuardResult:
-    """Every struct, and the table besides its partition columns, must keep a column (META-007)."""
-    emptied = [path[:-1] for path in gone if not children(schema, path[:-1])]
+    """Every struct, and the table besides its partition columns, must keep a column that holds values.
+
+    A column of type void holds none (META-007, SCHEMA-015).
+    """
+    parents = dict.fromkeys(path[:-1] for path in gone if path[:-1])
+    emptied = [path for path in parents if all(field.type == VOID for field in children(schema, path))]
     partition = {name.lower() for name in snapshot.partition_columns}
     evidence = {"columns": [format_column(path) for path in gone]}
-    if any(emptied):
+    if emptied:
         names = ", ".join(format_column(path) for path in emptied)
-        detail = f"Nothing would be left inside {names}."
+        detail = f"Nothing that holds a value would be left inside {names}."
         return GuardResult("columns-left", "fail", evidence | {"detail": detail}, "Drop the whole column instead.")
-    if all(field.name.lower() in partition for field in schema.fields):
-        detail = "Only the partition columns would be left."
+    left = [field for field in schema.fields if field.name.lower() not in partition]
+    if all(field.type == VOID for field in left):
+        what = "columns of type void, which hold no value," if left else "the partition columns"
+        detail = f"Only {what} would be left."
         return GuardResult("columns-left", "fail", evidence | {"detail": detail}, "Keep at least one more column.")
     return GuardResult("columns-left", "pass", evidence | {"detail": f"{len(schema.fields)} columns are left."})
 

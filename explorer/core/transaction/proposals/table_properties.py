@@ -7,7 +7,7 @@ row ids (ROWTRACK-005); the names of its columns are chosen once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import msgspec
@@ -16,12 +16,13 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.protocol_evolution import LEGAL_VERSIONS, is_legal_upgrade, with_features, with_versions
 from explorer.core.protocol.row_tracking import row_tracking
-from explorer.core.protocol.schema.data_types import StructType, format_column
-from explorer.core.protocol.schema.nested_types import walk
+from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, StructType, format_column, type_name
+from explorer.core.protocol.schema.nested_types import walk, walk_structs
 from explorer.core.protocol.table_features import active_features, features_switched_on, missing_features
 from explorer.core.protocol.table_properties.registry import (
     CHANGE_DATA_FEED,
     COLUMN_MAPPING_MODE,
+    DELETION_VECTORS,
     ENABLED_FORMATS,
     FEATURE_PREFIX,
     MIN_READER_VERSION,
@@ -31,6 +32,7 @@ from explorer.core.protocol.table_properties.registry import (
     ROW_ID_COLUMN,
     ROW_TRACKING,
     STATS_COLUMNS,
+    SYMLINK_FORMAT_MANIFEST,
 )
 from explorer.core.transaction.guards.column_names import names_guard
 from explorer.core.transaction.intents.property_settings import (
@@ -49,7 +51,20 @@ from explorer.core.transaction.proposals.column_mapping import set_column_mappin
 from explorer.core.transaction.proposals.entry import proposes, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["PROPOSALS", "changed_properties", "check_statistics_columns", "set_properties", "unset_properties"]
+__all__ = [
+    "PROPOSALS",
+    "SKIPPING_TYPES",
+    "changed_properties",
+    "check_statistics_columns",
+    "set_properties",
+    "unset_properties",
+]
+
+SKIPPING_TYPES: Final = frozenset(
+    ["byte", "short", "integer", "long", "float", "double", "decimal", "date", "timestamp", "timestamp_ntz", "string"]
+)
+"""The types whose bounds let every version of Spark skip files."""
+_SHOWN_TO_OTHERS: Final = (ENABLED_FORMATS, SYMLINK_FORMAT_MANIFEST, DELETION_VECTORS)
 
 
 def set_properties(
@@ -72,7 +87,7 @@ def set_properties(
     """
     checked = check_properties(intent.properties)
     wishes = read_wishes(checked)
-    check_statistics_columns(wishes.configuration, snapshot.schema)
+    check_statistics_columns(wishes.configuration, snapshot.schema, snapshot.partition_columns)
     parameters = {"properties": msgspec.json.encode(named or checked).decode()}
     mode = wishes.configuration.get(COLUMN_MAPPING_MODE.key)
     if mode is not None and mode.lower() == "none" and snapshot.column_mapping_mode != "none":
@@ -80,8 +95,9 @@ def set_properties(
     base = _mapped(wishes, snapshot)
     before = base.metadata or snapshot.metadata
     metadata = msgspec.structs.replace(before, configuration={**before.configuration, **wishes.configuration})
-    if ENABLED_FORMATS.is_set(wishes.configuration):
+    if any(row.is_set(wishes.configuration) for row in _SHOWN_TO_OTHERS):
         check_formats(metadata.configuration)
+    _check_manifests(wishes.configuration, snapshot)
     if wishes.comments:
         metadata = msgspec.structs.replace(metadata, description=wishes.description)
     protocol, guards = _raised(base.protocol or snapshot.protocol, wishes)
@@ -140,16 +156,27 @@ def _removable(key: str, snapshot: Snapshot) -> str:
     return name
 
 
-def check_statistics_columns(configuration: Mapping[str, str], schema: StructType) -> None:
-    """Check that the columns which statistics are asked for exist.
+def check_statistics_columns(
+    configuration: Mapping[str, str], schema: StructType, partition_columns: Collection[str]
+) -> None:
+    """Check that the columns which statistics are asked for exist and can have them.
+
+    Spark checks the list in every change of the metadata: with a wrong one the table could not be changed any more.
+
+    Args:
+        configuration: The properties that are set.
+        schema: The table's schema.
+        partition_columns: Its partition columns, which no data file has statistics of.
 
     Raises:
-        InvalidIntent: One does not.
+        InvalidIntent: A column does not exist, is a partition column, or has a type that files are not skipped by.
     """
     key = STATS_COLUMNS.key
     value = configuration.get(key)
+    folders = {name.lower() for name in partition_columns}
     for path in () if value is None else statistics_columns_of(value):
-        kind: object = schema
+        kind: DataType = schema
+        names: tuple[str, ...] = ()
         for part in path:
             field = kind.field(part) if isinstance(kind, StructType) else None
             if field is None:
@@ -158,7 +185,34 @@ def check_statistics_columns(configuration: Mapping[str, str], schema: StructTyp
                     field=key,
                     column=format_column(path),
                 )
-            kind = field.type
+            kind, names = field.type, (*names, field.name)
+        column = format_column(names)
+        if names[0].lower() in folders:
+            said = f"{column}, a partition column. Files have no statistics of those. Leave it out."
+        elif not _skips(kind):
+            said = f"{column} of the type {type_name(kind)}, for which files cannot be skipped. Leave it out."
+        else:
+            continue
+        raise InvalidIntent(f"{key} names {said}", field=key, column=column, found=value)
+
+
+def _skips(kind: DataType) -> bool:
+    """True if files can be skipped by bounds of the type, or by those of a field of it."""
+    if isinstance(kind, StructType):
+        return any(_skips(field.type) for _, _, field in walk_structs(kind) if not isinstance(field.type, StructType))
+    return isinstance(kind, PrimitiveType) and kind.name in SKIPPING_TYPES
+
+
+def _check_manifests(wanted: Mapping[str, str], snapshot: Snapshot) -> None:
+    """Check that manifests, which list whole files, are not switched on while some rows of files are removed."""
+    if not SYMLINK_FORMAT_MANIFEST.of(wanted) or "deletionVectors" not in active_features(snapshot.protocol):
+        return
+    if masked := snapshot.num_deleted_records:
+        raise InvalidIntent(
+            f"{SYMLINK_FORMAT_MANIFEST} cannot be true while deletion vectors mask rows of the table ({masked} now): "
+            "a manifest lists whole files. Purge the deletion vectors first.",
+            field=SYMLINK_FORMAT_MANIFEST.key,
+        )
 
 
 def _mapped(wishes: PropertyWishes, snapshot: Snapshot) -> Proposal:
