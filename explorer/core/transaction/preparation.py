@@ -94,6 +94,7 @@ def prepared_creation(
 
 def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | None) -> _OnVersion:
     circumstances = context.circumstances()
+    whole = msgspec.structs.replace(circumstances, unknown=lambda snapshot: unknown_fields(log, snapshot))
     if isinstance(intent, RowIntent):
         return row_proposer(log, intent, context, rows)
     match intent:
@@ -101,7 +102,7 @@ def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | No
             target = _target(log, intent)
             unknown = unknown_fields(log, target)
             return lambda snapshot: restore(
-                intent, snapshot, target, unknown, circumstances, undone=_undone(log, target, snapshot)
+                intent, snapshot, target, unknown, whole, undone=_undone(log, target, snapshot)
             )
         case intents.CreateTable():
             raise InvalidIntent(f"There is already a table at {log.location}.", field="kind", table=log.location)
@@ -110,7 +111,6 @@ def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | No
         case intents.DropFeature():
             return lambda snapshot: drop_feature(intent, snapshot, _log_marks(log, intent, snapshot, circumstances))
         case _:
-            whole = msgspec.structs.replace(circumstances, unknown=lambda snapshot: unknown_fields(log, snapshot))
             return lambda snapshot: propose(intent, snapshot, whole)
 
 

@@ -282,17 +282,19 @@ def test_row_ids_are_given_to_every_file_or_to_none(  # noqa: PLR0917  # each is
     faults: list[str],
 ) -> None:
     evidence: dict[str, object] = {"enabled": enabled, "suspended": suspended, "highWaterMark": mark}
-    evidence["detail"] = f"{'; '.join(faults)}." if faults else "Every file has row ids."
-    expected = (
-        GuardResult("row-tracking", "fail", evidence, "Set or unset the other property first.")
-        if faults
-        else GuardResult("row-tracking", "pass", evidence)
-    )
+    free = "Row tracking is suspended: files that enter need no row ids."
+
+    def judged(passed: str) -> GuardResult:
+        if faults:
+            told = {**evidence, "detail": f"{'; '.join(faults)}."}
+            return GuardResult("row-tracking", "fail", told, "Set or unset the other property first.")
+        return GuardResult("row-tracking", "pass", {**evidence, "detail": free if suspended else passed})
+
     before = snapshot(MARK, rules=TRACKED, properties=properties)
-    assert row_tracking_guard(before, change(**more)) == expected
+    assert row_tracking_guard(before, change(**more)) == judged("Every file that enters has row ids.")
     as_new = change(metadata=before.metadata, protocol=TRACKED, **{**more, "domains": (MARK,)})
     if mark == 5:
-        assert row_tracking_guard(None, as_new) == expected
+        assert row_tracking_guard(None, as_new) == judged("Every file has row ids.")
 
 
 def test_row_ids_whose_mark_is_unreadable_are_unknown_and_without_the_feature_there_is_none() -> None:

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import pyarrow.compute as pc
+
 from explorer.core.errors import ExplorerError
-from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.actions import Add, Metadata, Protocol, Remove
+from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.protocol_evolution import evolution_problems, protocol_problems
 from explorer.core.protocol.row_tracking import RowTracking, row_tracking
 from explorer.core.protocol.schema.data_types import (
@@ -103,7 +106,10 @@ def needs_guard(snapshot: Snapshot | None, proposal: Proposal) -> GuardResult | 
 
 
 def row_tracking_guard(snapshot: Snapshot | None, proposal: Proposal) -> GuardResult | None:
-    """Ids for every file, or for none (ROWTRACK-001, ROWTRACK-004, ROWTRACK-005); None where nothing is tracked."""
+    """Ids for every file, or for none (ROWTRACK-001, ROWTRACK-004, ROWTRACK-005); None where nothing is tracked.
+
+    Files that are live already are looked at where the proposal enables row tracking: before, they may have no ids.
+    """
     protocol = proposal.protocol or (snapshot.protocol if snapshot else None)
     metadata = proposal.metadata or (snapshot.metadata if snapshot else None)
     assert protocol is not None
@@ -114,7 +120,10 @@ def row_tracking_guard(snapshot: Snapshot | None, proposal: Proposal) -> GuardRe
     domains |= {item.domain: item.configuration for item in proposal.domains if not item.removed}
     try:
         tracking = row_tracking(protocol, metadata, domains)
+        enables = tracking.enabled and not (snapshot and snapshot.row_tracking.enabled)
         faults = list(_row_faults(tracking, metadata, proposal))
+        if snapshot and enables:
+            faults += _files_without_ids(snapshot, proposal)
     except ExplorerError as error:
         return GuardResult("row-tracking", "unknown", {"detail": error.message}, "Set the property again.")
     evidence: dict[str, object] = {
@@ -127,7 +136,13 @@ def row_tracking_guard(snapshot: Snapshot | None, proposal: Proposal) -> GuardRe
         return GuardResult(
             "row-tracking", "fail", evidence | {"detail": detail}, "Set or unset the other property first."
         )
-    return GuardResult("row-tracking", "pass", evidence | {"detail": "Every file has row ids."})
+    if tracking.suspended:
+        detail = "Row tracking is suspended: files that enter need no row ids."
+    elif snapshot is None or enables:
+        detail = "Every file has row ids."
+    else:
+        detail = "Every file that enters has row ids."
+    return GuardResult("row-tracking", "pass", evidence | {"detail": detail})
 
 
 def _row_faults(tracking: RowTracking, metadata: Metadata, proposal: Proposal) -> Iterator[str]:
@@ -142,6 +157,19 @@ def _row_faults(tracking: RowTracking, metadata: Metadata, proposal: Proposal) -
             yield f"{name!r} is a column of the table and the name under which moved rows keep their ids"
     if not tracking.suspended and any(add.base_row_id is None for add in proposal.adds):
         yield "a file would enter the table without row ids (ROWTRACK-001)"
+
+
+def _files_without_ids(snapshot: Snapshot, proposal: Proposal) -> Iterator[str]:
+    files = snapshot.logical_files
+    bare = files.filter(pc.is_null(files.column("base_row_id"))).select(["path", "dv_unique_id"]).to_pylist()
+    actions: tuple[Add | Remove, ...] = (*proposal.adds, *proposal.removes)
+    named = {
+        (canonical_key(action.path), None if action.deletion_vector is None else action.deletion_vector.unique_id)
+        for action in actions
+    }
+    count = sum((file["path"], file["dv_unique_id"]) not in named for file in bare)
+    if count:
+        yield f"{count:,} {'file' if count == 1 else 'files'} would stay without row ids (ROWTRACK-005)"
 
 
 def _lacking(needs: dict[str, str], protocol: Protocol) -> dict[str, str]:

@@ -1,10 +1,11 @@
 """Restoring: the files and the metadata of an earlier version become the table again.
 
 Protocol sections: Add File and Remove File, Protocol Evolution. Invariants: the protocol is never lowered (PROTO-006);
-files that come back keep their row ids (ROWTRACK-003); a table with row tracking keeps names for the columns that hold
-them (ROWTRACK-001); the highest column id only grows (CM-009); that a column was dropped or renamed stays recorded
-(CMUSAGE-001); the files of the restored version must exist; from when commits have in-commit timestamps is never
-recorded as earlier than it was (ICT-003).
+files that come back keep their row ids (ROWTRACK-003), no other row has these (ROWTRACK-001), and the mark is not below
+them (ROWTRACK-002); a table with row tracking keeps names for the columns that hold them, and where it is enabled every
+file has ids (ROWTRACK-005); the highest column id only grows (CM-009); that a column was dropped or renamed stays
+recorded (CMUSAGE-001); checkpoints that were protected stay so (CKPTPROT-001); the files of the restored version must
+exist; from when commits have in-commit timestamps is never recorded as earlier than it was (ICT-003).
 """
 
 from __future__ import annotations
@@ -17,18 +18,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.core.errors import CorruptTable
-from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
+from explorer.core.protocol.actions import Add, DomainMetadata, Metadata, Protocol
 from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import with_features
-from explorer.core.protocol.row_tracking import row_tracking
+from explorer.core.protocol.row_tracking import RowTracking, row_tracking
 from explorer.core.protocol.schema.column_mapping import mapping_mode, physical_paths
 from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK, IDENTITY_STEP
 from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties.registry import (
     CHANGE_DATA_FEED,
+    CHECKPOINT_PROTECTION,
     HAS_DROPPED_OR_RENAMED,
     ICT_ENABLEMENT_TIMESTAMP,
     ICT_ENABLEMENT_VERSION,
@@ -40,9 +42,10 @@ from explorer.core.protocol.table_properties.registry import (
 from explorer.core.transaction.guards.restore import UndoneCommit, restore_guard
 from explorer.core.transaction.intents.records import Restore
 from explorer.core.transaction.new_files.file_actions import adds, removes
-from explorer.core.transaction.new_files.row_ids import number_rows
-from explorer.core.transaction.proposal import Circumstances, Proposal
+from explorer.core.transaction.new_files.row_ids import high_water_mark, number_rows
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals.column_mapping import USAGE_TRACKING
+from explorer.core.versions.change_feed.schema_breaks import why_rows_do_not_fit
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["restore"]
@@ -50,6 +53,10 @@ __all__ = ["restore"]
 _KEY: Final = "\x00"
 _SINCE: Final = (ICT_ENABLEMENT_VERSION.key, ICT_ENABLEMENT_TIMESTAMP.key)
 _ROW_COLUMNS: Final = (ROW_ID_COLUMN.key, ROW_COMMIT_VERSION_COLUMN.key)
+_COUNT: Final = (
+    "Let recompute-statistics count the rows of the file, if it is in the newest version; or restore a version whose "
+    "files all say how many rows they have."
+)
 
 
 def restore(
@@ -69,19 +76,24 @@ def restore(
         target: The version to bring back.
         unknown: Fields of its files that this program does not know; see
             `explorer.core.transaction.new_files.file_actions.adds`.
-        circumstances: The present.
+        circumstances: The present, and such fields of files that stay; where it gives none, they keep the target's.
         undone: The newest of the commits after the target, the newest first.
     """
     now_files, then_files = snapshot.logical_files, target.logical_files
     back = then_files.filter(pc.invert(_among(then_files, now_files)))
-    gone = now_files.filter(pc.invert(_among(now_files, then_files)))
+    lasts = _among(now_files, then_files)
+    gone, stays = now_files.filter(pc.invert(lasts)), now_files.filter(lasts)
     protocol = with_features(snapshot.protocol, supported_features(target.protocol))
     metadata = _metadata(snapshot, target, protocol)
     mode = mapping_mode(metadata.configuration, protocol)
     tracking = row_tracking(protocol, metadata, snapshot.domain_metadata)
-    added, mark, faults = number_rows(adds(back, data_change=True, unknown=unknown), tracking, snapshot.version + 1)
-    vectors = (location(add.deletion_vector.id) for add in added if add.deletion_vector is not None)
+    come = adds(back, data_change=True, unknown=unknown)
+    vectors = (location(add.deletion_vector.id) for add in come if add.deletion_vector is not None)
     vector_files = sorted({file for file in vectors if file is not None})
+    bare = _without_row_ids(stays, target, tracking)
+    if bare.num_rows:
+        come += adds(bare, data_change=False, unknown={**unknown, **circumstances.unknown(snapshot)})
+    added, mark, faults = _numbered(come, stays, target, tracking, snapshot.version + 1)
     return Proposal(
         operation="RESTORE",
         parameters={"version": intent.version, "timestamp": intent.timestamp},
@@ -95,7 +107,7 @@ def restore(
         reads_files=True,
         required_paths=(*back.column("path").to_pylist(), *vector_files),
         guards=(*faults, restore_guard(snapshot, target, (metadata, mode), (back, gone), undone)),
-        change_feed=_change_feed(snapshot, metadata),
+        change_feed=_change_feed(snapshot, protocol, metadata),
         undo=f"Restore version {snapshot.version}.",
     )
 
@@ -111,6 +123,9 @@ def _metadata(snapshot: Snapshot, target: Snapshot, protocol: Protocol) -> Metad
         # They may have been off in between: the newest version says from when commits have them.
         configuration = {key: text for key, text in configuration.items() if key not in _SINCE}
         configuration |= {key: text for key, text in now.configuration.items() if key in _SINCE}
+    protections = [item.configuration for item in (now, then) if CHECKPOINT_PROTECTION.is_set(item.configuration)]
+    if "checkpointProtection" in supported_features(protocol) and protections:
+        configuration[CHECKPOINT_PROTECTION.key] = str(max(map(CHECKPOINT_PROTECTION.of, protections)))
     if MAX_COLUMN_ID.is_set(configuration):
         highest = max(MAX_COLUMN_ID.of(item.configuration) for item in (now, then))
         configuration[MAX_COLUMN_ID.key] = str(highest)
@@ -120,6 +135,65 @@ def _metadata(snapshot: Snapshot, target: Snapshot, protocol: Protocol) -> Metad
     schema = StructType(tuple(_furthest(field, snapshot.schema) for field in target.schema.fields))
     text = then.schema_string if schema == target.schema else schema.to_json()
     return msgspec.structs.replace(then, configuration=configuration, schema_string=text)
+
+
+def _without_row_ids(stays: pa.Table, target: Snapshot, tracking: RowTracking) -> pa.Table:
+    """The files that stay and cannot keep what they have for row ids, without these.
+
+    Dropping row tracking takes the ids and the mark away, and ids given afterwards begin at 0 again. So a file that
+    stays may have no ids, which it needs where row tracking is enabled, or ids of rows that come back. It keeps those
+    that the target gave it too, and those above all that the target knew.
+    """
+    if not tracking.supported:
+        return stays.slice(0, 0)
+    then, has = target.logical_files, stays.column("base_row_id")
+    had = then.column("base_row_id").take(pc.index_in(_keys(stays), value_set=_keys(then)))
+    kept = pc.or_kleene(pc.equal(has, had), pc.greater(has, _highest_id(then, target.row_tracking)))
+    needed = pc.or_(pc.is_valid(has), tracking.enabled)
+    bare = stays.filter(pc.and_(needed, pc.invert(pc.fill_null(kept, False))))
+    for name in ("base_row_id", "default_row_commit_version"):
+        bare = bare.set_column(bare.schema.get_field_index(name), name, pa.nulls(bare.num_rows, pa.int64()))
+    return bare
+
+
+def _numbered(
+    come: tuple[Add, ...], stays: pa.Table, target: Snapshot, tracking: RowTracking, version: int
+) -> tuple[tuple[Add, ...], tuple[DomainMetadata, ...], tuple[GuardResult, ...]]:
+    """Give ids above those of both versions, and write a mark that is not below them.
+
+    A failed guard comes instead where a file does not record how many rows it has, and thus how many ids.
+    """
+    if not tracking.supported:
+        return come, (), ()
+    known = (stays, tracking), (target.logical_files, target.row_tracking)
+    endless = [path for each in known for path in _endless(*each)]
+    if endless:
+        detail = "The log does not say how many rows this file has, so it is not known which row ids are free."
+        return come, (), (GuardResult("row-ids", "fail", {"path": endless[0], "detail": detail}, _COUNT),)
+    highest = max(_highest_id(*each) for each in known)
+    from_here = msgspec.structs.replace(tracking, high_water_mark=highest)
+    added, mark, faults = number_rows(come, from_here, version)
+    if faults:
+        return added, (), tuple(msgspec.structs.replace(fault, remedy=_COUNT) for fault in faults)
+    return added, mark or ((high_water_mark(highest),) if highest > _mark(tracking) else ()), ()
+
+
+def _mark(tracking: RowTracking) -> int:
+    return -1 if tracking.high_water_mark is None else tracking.high_water_mark
+
+
+def _highest_id(files: pa.Table, tracking: RowTracking) -> int:
+    """The highest row id of a version, -1 if it has none: files may have ids above a mark that is gone or too low."""
+    ends = pc.add(files.column("base_row_id"), pc.subtract(files.column("num_records"), 1))
+    last = pc.max(ends).as_py()
+    return max(_mark(tracking), -1 if last is None else last)
+
+
+def _endless(files: pa.Table, tracking: RowTracking) -> list[str]:
+    """The files with row ids of which neither a count nor the mark says where they end."""
+    above = pc.greater(files.column("base_row_id"), _mark(tracking))
+    endless = files.filter(pc.and_(above, pc.is_null(files.column("num_records"))))
+    return [str(path) for path in endless.column("raw_path").to_pylist()]
 
 
 def _drops_or_renames(snapshot: Snapshot, target: Snapshot) -> bool:
@@ -172,7 +246,7 @@ def _metrics(back: pa.Table, gone: pa.Table, then: pa.Table) -> dict[str, str]:
     }
 
 
-def _change_feed(snapshot: Snapshot, after: Metadata) -> str:
+def _change_feed(snapshot: Snapshot, protocol: Protocol, after: Metadata) -> str:
     try:
         was, will_be = (CHANGE_DATA_FEED.of(metadata.configuration) for metadata in (snapshot.metadata, after))
     except CorruptTable as error:
@@ -184,8 +258,10 @@ def _change_feed(snapshot: Snapshot, after: Metadata) -> str:
             return f"The change data feed ends with version {snapshot.version}: it is off after the restore."
         case False, True:
             return f"The change data feed is on again from version {snapshot.version + 1} on."
-        case _:
-            return "Rows of files that come back appear as inserted, rows of files that go as deleted."
+    reason = why_rows_do_not_fit((snapshot.protocol, snapshot.metadata), (protocol, after))
+    if reason is not None:
+        return f"Ranges of the change data feed that cross version {snapshot.version + 1} are refused: {reason}."
+    return "Rows of files that come back appear as inserted, rows of files that go as deleted."
 
 
 def _sum(column: pa.ChunkedArray) -> int:
