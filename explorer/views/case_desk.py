@@ -1,11 +1,14 @@
 """The case of one window: what a person pinned as evidence, and what the log of a table says of it now.
 
 Invariants: a pin is taken only if it holds; one that holds no longer stays, and is marked; the case is a `CaseFile` and
-nothing else, so that a file of it is the whole of it.
+nothing else, so that a file of it is the whole of it; a pin has the same name as long as it is in the case, and no
+other pin gets it meanwhile.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -23,6 +26,7 @@ __all__ = ["CaseDesk", "CaseView", "PinLine"]
 
 _UNTITLED: Final = "Case"
 _MOST_PINS: Final = 500
+_NAME_DIGITS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +34,14 @@ class PinLine:
     """A pin as a page shows it.
 
     Attributes:
-        place: Its place in the case, from 0.
+        name: Its name in the case, of letters, digits and hyphens.
         table: The last part of its table's location; empty where it names none.
         said: What the log of the table on show says of it; None of a pin of another table.
         label: What it is, where the log says nothing here.
         note: What the person wrote.
     """
 
-    place: int
+    name: str
     table: str
     said: Pin | None
     label: str
@@ -63,12 +67,19 @@ class CaseDesk:
     """
 
     def __init__(self, person: str = "") -> None:
-        self.file = CaseFile(title=_UNTITLED, author=person)
+        self._about = CaseFile(title=_UNTITLED, author=person)
+        # Never changed in place: a page may be drawn from it on another thread.
+        self._pins: Mapping[str, AnyPin] = {}
+
+    @property
+    def file(self) -> CaseFile:
+        """The case."""
+        return msgspec.structs.replace(self._about, pins=tuple(self._pins.values()))
 
     @property
     def text(self) -> str:
         """The case as a line of JSON, to be kept; empty while there is nothing in it."""
-        blank = not self.file.pins and not self.file.notes and self.file.title == _UNTITLED
+        blank = not self._pins and not self._about.notes and self._about.title == _UNTITLED
         return "" if blank else msgspec.json.encode(self.file).decode()
 
     def stop_reading(self) -> None:
@@ -80,7 +91,8 @@ class CaseDesk:
         Raises:
             RequestError: It is no case file.
         """
-        self.file = read_case(text.encode(), name)
+        file = read_case(text.encode(), name)
+        self._about, self._pins = msgspec.structs.replace(file, pins=()), _named(file.pins)
 
     def checked(self, pin: AnyPin, facts: TableFacts) -> AnyPin:
         """Return a pin as it goes into the case: with its table, the time, and the digest of a commit.
@@ -98,55 +110,68 @@ class CaseDesk:
         Raises:
             RequestError: The case is full.
         """
-        if any(_same(pin, each) for each in self.file.pins):
+        if any(_same(pin, each) for each in self._pins.values()):
             return False
-        if len(self.file.pins) >= _MOST_PINS:
+        if len(self._pins) >= _MOST_PINS:
             raise RequestError(f"A case holds {_MOST_PINS} pins. Download it and begin another one.", field="pin")
-        self._change(pins=(*self.file.pins, pin))
+        self._pins = {**self._pins, _free_name(pin, self._pins): pin}
         return True
 
-    def remove(self, place: int) -> None:
+    def remove(self, name: str) -> None:
         """Take a pin out.
 
         Raises:
-            RequestError: There is none at this place.
+            RequestError: There is none of this name.
         """
-        self._pin_at(place)
-        self._change(pins=tuple(pin for at, pin in enumerate(self.file.pins) if at != place))
+        self._required(name)
+        self._pins = {each: pin for each, pin in self._pins.items() if each != name}
 
-    def note(self, place: int, text: str) -> None:
+    def note(self, name: str, text: str) -> None:
         """Say why a pin matters.
 
         Raises:
-            RequestError: There is none at this place.
+            RequestError: There is none of this name.
         """
-        noted = msgspec.structs.replace(self._pin_at(place), note=text)
-        self._change(pins=tuple(noted if at == place else pin for at, pin in enumerate(self.file.pins)))
+        self._pins = {**self._pins, name: msgspec.structs.replace(self._required(name), note=text)}
 
     def describe(self, title: str, author: str, notes: str) -> None:
         """Say what the case is about and who makes it."""
-        self._change(title=title or _UNTITLED, author=author, notes=notes)
+        self._about = CaseFile(title=title or _UNTITLED, author=author, notes=notes)
 
     def view(self, facts: TableFacts) -> CaseView:
         """Return the case as a page of a table shows it."""
         findings, subject = found_findings(facts.audit()), facts.subject()
-        lines = []
-        for place, pin in enumerate(self.file.pins):
-            whole = msgspec.structs.replace(self.file, pins=(pin,))
+        about, lines = self._about, []
+        for name, pin in self._pins.items():
+            whole = msgspec.structs.replace(about, pins=(pin,))
             said = case(whole, subject, findings).pins
             table = "" if pin.table is None else pin.table.rstrip("/").rpartition("/")[2]
             label = type(pin).__name__.removesuffix("Pin").lower()
-            lines.append(PinLine(place, fmt.plain(table, 200), said[0] if said else None, label, pin.note))
+            lines.append(PinLine(name, fmt.plain(table, 200), said[0] if said else None, label, pin.note))
         elsewhere = sum(line.said is None for line in lines)
-        return CaseView(self.file.title, self.file.author, self.file.notes, tuple(lines), elsewhere)
+        return CaseView(about.title, about.author, about.notes, tuple(lines), elsewhere)
 
-    def _pin_at(self, place: int) -> AnyPin:
-        if not 0 <= place < len(self.file.pins):
-            raise RequestError("This pin is no longer in the case.", field="pin")
-        return self.file.pins[place]
+    def _required(self, name: str) -> AnyPin:
+        if name not in self._pins:
+            message = "This pin is no longer in the case: it was taken out already, or another case was opened."
+            raise RequestError(message, field="pin")
+        return self._pins[name]
 
-    def _change(self, **fields: object) -> None:
-        self.file = msgspec.structs.replace(self.file, **fields)
+
+def _named(pins: Iterable[AnyPin]) -> dict[str, AnyPin]:
+    """The pins by name, in their order."""
+    named: dict[str, AnyPin] = {}
+    for pin in pins:
+        named[_free_name(pin, named)] = pin
+    return named
+
+
+def _free_name(pin: AnyPin, taken: Mapping[str, AnyPin]) -> str:
+    """A name from what is pinned, whatever is noted to it; a number behind it tells equal pins of a file apart."""
+    bare = msgspec.json.encode(msgspec.structs.replace(pin, note=""))
+    name = hashlib.sha256(bare).hexdigest()[:_NAME_DIGITS]
+    # One of these is free: there are more of them than names are taken.
+    return next(each for each in (name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))) if each not in taken)
 
 
 def _same(one: AnyPin, other: AnyPin) -> bool:

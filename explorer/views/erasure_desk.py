@@ -1,11 +1,12 @@
 """The erasure desk: a search of every stored copy of some rows.
 
-Invariants: at most one search runs for a window; a proof is given only for the table and the conditions searched.
+Invariants: at most one search runs for a window; a proof is given, and a search shown, only for the table and the
+conditions searched: another table at the same place is another one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -42,16 +43,15 @@ class ErasureDesk:
         """
         if not requests:
             raise RequestError("Say which rows: a condition such as customer_id = 'C-1'.", field="where")
-        self._work.begin((facts.location, tuple(requests)), lambda: self._begin(facts, requests))
+        self._work.begin(_key(facts, requests), lambda: self._begin(facts, requests))
 
     def stop_reading(self) -> None:
         """Stop a running search."""
         self._work.cancel()
 
-    @property
-    def state(self) -> WorkState:
-        """How far it is."""
-        return self._work.state
+    def state(self, facts: TableFacts, requests: Sequence[str]) -> WorkState:
+        """Return how far the search for the rows of some conditions on a table is; idle if it is another one."""
+        return self._work.state if self._work.key == _key(facts, requests) else WorkState()
 
     def _begin(self, facts: TableFacts, requests: Sequence[str]) -> Job[dict[str, Erasure]]:
         from explorer.auditing.erasure.job import erasure_job
@@ -62,4 +62,8 @@ class ErasureDesk:
 
     def proofs(self, facts: TableFacts, requests: Sequence[str]) -> Mapping[str, Erasure] | None:
         """Return the proof of each of some conditions on a table, if these are what was searched."""
-        return self._work.about((facts.location, tuple(requests)))
+        return self._work.about(_key(facts, requests))
+
+
+def _key(facts: TableFacts, requests: Sequence[str]) -> Hashable:
+    return facts.location, facts.snapshot(facts.last).metadata.id, tuple(requests)

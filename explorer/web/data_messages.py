@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from threading import Event
+from weakref import WeakKeyDictionary
 
 from explorer.views import TableView
 from explorer.web.address import Address
 from explorer.web.window import Message, Window
+from explorer.web.window_work import WindowWork
 
 __all__ = ["LONGEST_QUESTION", "begin_reading"]
 
 LONGEST_QUESTION = 16_000
+# Set when the question that a window asked last has begun; only the server's loop looks here.
+_begun: WeakKeyDictionary[WindowWork, Event] = WeakKeyDictionary()
 
 
 def begin_reading(
     window: Window, message: Message, start: Callable[[TableView, Address], None], asked: Mapping[str, str]
 ) -> None:
-    """Put the question into the address, and begin to read the answer.
+    """Put the question into the address, and begin to read the answer; the message is answered when that is begun.
+
+    It begins on a thread, as it may wait for what another thread reads of the table; what one window asks begins in the
+    order in which it was asked.
 
     Args:
         window: Where the message comes from.
@@ -30,5 +38,15 @@ def begin_reading(
         return
     query = Address.parse(window.query).to(**asked, find=None, sort=None, page=None)
     window.query = query
-    start(view, Address.parse(query))
-    window.answer(message, query=query)
+    before, begun = _begun.get(window.work), Event()
+    _begun[window.work] = begun
+
+    def begin() -> None:
+        try:
+            if before is not None:
+                before.wait()
+            start(view, Address.parse(query))
+        finally:
+            begun.set()
+
+    window.compute(message, begin, lambda _: window.answer(message, query=query))

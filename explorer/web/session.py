@@ -10,7 +10,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
 from dataclasses import replace
@@ -47,7 +47,10 @@ from explorer.web.window_work import NewWindow, WindowWork
 __all__ = ["Session", "show_failure"]
 
 _log = logging.getLogger(__name__)
-_WORKERS = ThreadPoolExecutor(max_workers=8, thread_name_prefix="explorer-page")
+# Threads of their own for each kind of work: pages that wait for a table, or a long export, keep nothing else waiting.
+_DRAWING = ThreadPoolExecutor(max_workers=16, thread_name_prefix="explorer-page")
+_LOOKING = ThreadPoolExecutor(max_workers=4, thread_name_prefix="explorer-look")
+_WORKING = ThreadPoolExecutor(max_workers=16, thread_name_prefix="explorer-work")
 _PAGES = RightOfWay()
 _PATIENCE = 0.6
 # So many times as long for what comes with the page itself, before a part of it is shown instead.
@@ -100,8 +103,10 @@ class Session:
         self.page: Page = page or Page(width=0, height=0)  # type: ignore[no-untyped-call]  # param
         self.page.on_msg(self._receive)
         self._catalog = catalog
-        self._work = begin_work(NewWindow(catalog, person, signed_in, self.redraw))
+        # Work that is begun below, for the first page too, may ask for another drawing at once, from its thread.
+        self._document: Document | None = pn.state.curdoc
         self._newest = 0
+        self._work = begin_work(NewWindow(catalog, person, signed_in, self.redraw))
         self._turns = count(1)
         self._drawn = 0
         self._visible = True
@@ -141,7 +146,6 @@ class Session:
         self._made = self.shown
         self._sent = dict(self.shown.regions)
         self.chart = FigurePane(self.shown.chart, _CHART_HEIGHT)
-        self._document: Document | None = pn.state.curdoc
         if self._document is not None:
             self._live_in(self._document)
 
@@ -185,11 +189,11 @@ class Session:
             if done.exception() is not None:
                 self._later(done.result, self._newest)
 
-        _WORKERS.submit(work).add_done_callback(ended)
+        _WORKING.submit(work).add_done_callback(ended)
 
     def compute(self, message: Message, work: Callable[[], Result], then: Callable[[Result], None]) -> None:
         """Compute something on a thread, and continue with it on the server's loop; the answer may be an error."""
-        self._compute(message.number, work, then)
+        self._compute(_WORKING, message.number, work, then)
 
     def tell(self, error: Exception, number: int = 0) -> None:
         """Show an error above the page's content; an unexpected one is logged with the request."""
@@ -247,7 +251,7 @@ class Session:
             return
         arrived = partial(self._arrived, number, next(self._turns))
         self._awaited = query, time.monotonic()
-        self._compute(number, partial(self._render, query, self.theme, self.screen), arrived)
+        self._compute(_DRAWING, number, partial(self._render, query, self.theme, self.screen), arrived)
 
     def _draw_again(self) -> None:
         self._show(self.query, self._newest)
@@ -323,7 +327,8 @@ class Session:
             return
         if reading is not self._table_reading:
             self._table_reading = reading
-            self._compute(self._newest, partial(self._early, query, reading), partial(self._show_early, reading))
+            early = partial(self._early, query, reading)
+            self._compute(_DRAWING, self._newest, early, partial(self._show_early, reading))
         elif self.shown.is_early and (facts := reading.newest()) is not None:
             self._sent.pop("lead", None)
             self._patch({PROGRESS: reading_line(facts, reading)}, 0)
@@ -375,7 +380,7 @@ class Session:
         def judged(done: Future[object]) -> None:
             self._later(partial(self._judged, done), self._newest)
 
-        _WORKERS.submit(work).add_done_callback(judged)
+        _LOOKING.submit(work).add_done_callback(judged)
 
     def _judged(self, done: Future[object]) -> None:
         self._judging = False
@@ -406,7 +411,7 @@ class Session:
             return  # the page says what is wrong with its address, and no look changes that
         self._looking = True
         facts = partial(self._catalog.facts, address.table)
-        _WORKERS.submit(facts).add_done_callback(partial(self._looked, self.query))
+        _LOOKING.submit(facts).add_done_callback(partial(self._looked, self.query))
 
     def _looked(self, query: str, done: Future[TableFacts]) -> None:
         self._looking = False
@@ -492,11 +497,15 @@ class Session:
 
     # --- threads
 
-    def _compute(self, number: int, work: Callable[[], Result], then: Callable[[Result], None]) -> None:
+    def _compute(
+        self, threads: Executor, number: int, work: Callable[[], Result], then: Callable[[Result], None]
+    ) -> None:
         def computed(done: Future[Result]) -> None:
+            if self._document is None:
+                self._work.stop_reading()  # the window was closed before this could begin
             self._later(lambda: then(done.result()), number)
 
-        _WORKERS.submit(work).add_done_callback(computed)
+        threads.submit(work).add_done_callback(computed)
 
     def _later(self, then: Callable[[], object], number: int) -> None:
         """Do something on the server's loop, if the window is still there; from any thread."""
@@ -513,7 +522,7 @@ class Session:
 
     def _first(self) -> tuple[Rendered, bool]:
         """The page to answer the request with: all of it if it is there soon, else what is known soon."""
-        future = _WORKERS.submit(self._render, self.query, self.theme, self.screen)
+        future = _DRAWING.submit(self._render, self.query, self.theme, self.screen)
         is_table = self.kind == "table"
         try:
             return self._whole(future.result(timeout=_PATIENCE * (_AT_FIRST if is_table else 1)))
@@ -522,7 +531,7 @@ class Session:
         if not is_table:
             return self._home(address, patience=0), False
         # What comes with the page is seen before the scripts are loaded, and what comes later is not.
-        early = _WORKERS.submit(self._first_part, address)
+        early = _DRAWING.submit(self._first_part, address)
         either: tuple[Future[Any], ...] = future, early
         wait(either, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
         if not early.done() or early.result() is None:

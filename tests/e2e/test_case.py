@@ -32,7 +32,7 @@ def test_a_case_outlives_a_reload_and_is_a_file_that_another_window_opens(opened
     page.get_by_role("link", name="Case").click()
     settle(page)
     assert page.locator("article.pin").count() == 2
-    page.locator("#pin-note-0").fill("the first loss")
+    page.locator('[id^="pin-note-"]').first.fill("the first loss")
     page.get_by_role("button", name="Keep the note").first.click()
     settle(page)
     with page.expect_download() as download:
@@ -45,4 +45,4 @@ def test_a_case_outlives_a_reload_and_is_a_file_that_another_window_opens(opened
     assert other.locator("article.pin").count() == 0
     other.locator("input[data-upload]").set_input_files(tmp_path / "case.json")
     _wait_for_pins(other, 2)
-    assert other.locator("#pin-note-0").input_value() == "the first loss"
+    assert other.locator('[id^="pin-note-"]').first.input_value() == "the first loss"

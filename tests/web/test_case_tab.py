@@ -124,13 +124,14 @@ def test_the_same_is_pinned_once_and_taken_out_again(window: _Window) -> None:
     for _ in range(2):
         window.send("pin", pin="commit")
     assert len(window.work.of(CaseDesk).file.pins) == 1
-    window.send("case-note", place="0", note="the loss")
+    (name,) = re.findall(r'data-do="unpin" data-pin="([^"]*)"', _case(window))
+    window.send("case-note", pin=name, note="the loss")
     window.send("pin", pin="commit")
     assert [pin.note for pin in window.work.of(CaseDesk).file.pins] == ["the loss"]
-    window.send("unpin", place="0")
+    window.send("unpin", pin=name)
     assert (window.work.of(CaseDesk).file.pins, _kept(window)) == ((), "")
     with pytest.raises(RequestError, match="no longer in the case"):
-        window.send("unpin", place="0")
+        window.send("unpin", pin=name)
 
 
 def test_what_is_downloaded_is_signed_with_the_key_of_the_server_and_verifies(catalog: Catalog) -> None:

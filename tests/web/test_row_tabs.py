@@ -172,7 +172,7 @@ def test_there_is_no_page_of_rows_before_the_first(catalog: Catalog) -> None:
     assert shown.view is not None
     for back in (True, False):
         with pytest.raises(RequestError, match="no such page"):
-            work.of(RowsWork).turn(shown.view, back=back)
+            work.of(RowsWork).turn(shown.view, Address.parse("?t=w/feed&tab=data"), back=back)
     for reading in (work.of(RowsWork), work.of(FeedWork)):
         with pytest.raises(RequestError, match="have been read yet"):
             reading.listing_required()

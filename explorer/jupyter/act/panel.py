@@ -20,7 +20,7 @@ from explorer.core.errors import ExplorerError
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.versions.snapshot import Snapshot
 from explorer.jupyter.act.form import AnswerForm
-from explorer.jupyter.act.plan_markup import look_line, plan_panel, receipt_panel, refusal_panel
+from explorer.jupyter.act.plan_markup import headline_of, look_line, plan_panel, receipt_panel, refusal_panel
 from explorer.jupyter.act.tables import OneTable
 from explorer.jupyter.explored import Explored
 from explorer.jupyter.markup import joined, tag
@@ -30,7 +30,7 @@ from explorer.jupyter.tab_panel import TabPanel
 from explorer.views.act.answer_check import Check, check_answers, plans_at_once
 from explorer.views.act.desk.desk import Desk
 from explorer.views.act.desk.draft import ChangeableTable, Draft, Question
-from explorer.views.act.desk.state import Committing, Ended, Looking, Planning
+from explorer.views.act.desk.state import Committing, Ended, Looking, Planning, Ready
 from explorer.views.act.guard_views import guard_views
 from explorer.views.act.intent_form import IntentForm, offers
 from explorer.views.act.intents.registry import headline
@@ -60,6 +60,7 @@ class ActPanel(TabPanel):
         accepted, accept: The name of a guard that may stay unknown, and the button that accepts it.
         reason, name, commit: What approves the plan: why, the table's name, and the button that carries it out.
         again, try_again, show_version: The buttons after a commit.
+        show_outcome, go_on: The buttons where a commit ended while another change was on show.
     """
 
     def __init__(self, explored: Explored) -> None:
@@ -89,6 +90,7 @@ class ActPanel(TabPanel):
             row(self.kind, self.person), self._text, self.form, self._check, row(self.back, self.show_plan),
             self._body, self._ways, row(self.accepted, self.accept), row(self.look, self.stop), self._progress,
             row(self.reason, self.name, self.commit), row(self.show_version, self.try_again, self.again),
+            row(self.show_outcome, self.go_on),
         ]  # fmt: skip
         super().__init__(explored, [self._top, *rows])
         self.kind.observe(self._chosen, "value")
@@ -104,6 +106,8 @@ class ActPanel(TabPanel):
         self.again = _button("Plan again", self._plan_again)
         self.try_again = _button("Try again", self._try_again, primary=True)
         self.show_version = _button("Show it", self._show_version, primary=True)
+        self.show_outcome = _button("Show its plan", self._show_outcome, primary=True)
+        self.go_on = _button("Go on", self._go_on)
         self.accepted = _field("name of an unknown guard", "260px")
         self.reason, self.name = _field("why: the reason is kept in the history", "320px"), _field("", "220px")
 
@@ -157,6 +161,11 @@ class ActPanel(TabPanel):
         self._show_only()
         self._body.value = self._progress.value = self._check.value = ""
         self._ways.children = ()
+        untold = self.desk.sheet.untold
+        if untold is not None and not (self._planned and isinstance(self.desk.sheet.draft_of(self.question), Draft)):
+            self._draw_outcome(untold)
+            return
+        self.desk.show_outcome()
         if not self.kind.value:
             self.form.forget()
             self._text.value = tag("p", _FIRST, class_="dte-muted")
@@ -194,7 +203,8 @@ class ActPanel(TabPanel):
     def _draw_plan(self, draft: Draft) -> None:
         facts, plan, state = self._explored.view.facts, draft.plan, self.desk.state
         shown = plan_view(plan, draft.table.snapshot(plan.read_version))
-        stale = plan.read_version < facts.last
+        # A commit in doubt may be the newer version: it is looked for in the log before anything else is planned.
+        stale = plan.read_version < facts.last and not (draft.in_doubt and isinstance(plan, CommitPlan))
         self._text.value = ""
         self._body.value = joined((plan_panel(shown), refusal_panel(draft)))
         if isinstance(state, Committing):
@@ -259,11 +269,23 @@ class ActPanel(TabPanel):
             buttons.append(self.again)
         self._show_only(*buttons)
 
+    def _draw_outcome(self, untold: Ready | Ended) -> None:
+        """Show what came of a commit before anything else, where another change was on show when it ended."""
+        draft = untold.draft
+        asked = headline(draft.plan.intent)
+        self._text.value = ""
+        if isinstance(untold, Ended):
+            self._body.value = receipt_panel(untold.receipt, asked, guard_views(draft.plan))
+            self._show_only(*([self.try_again] if untold.receipt.outcome == "unknown" else []), self.go_on)
+        else:
+            self._body.value = joined((headline_of(asked), refusal_panel(draft)))
+            self._show_only(self.show_outcome, self.go_on)
+
     def _show_only(self, *buttons: Any) -> None:
         self.form.layout.display = "none"
         for control in (
             self.show_plan, self.back, self.look, self.stop, self.accepted, self.accept, self.reason, self.name,
-            self.commit, self.again, self.try_again, self.show_version,
+            self.commit, self.again, self.try_again, self.show_version, self.show_outcome, self.go_on,
         ):  # fmt: skip
             control.layout.display = None if control in buttons else "none"
 
@@ -340,14 +362,13 @@ class ActPanel(TabPanel):
         if not self.desk.sheet.may_commit or not isinstance(state, Draft):
             return
         digest = state.plan.digest
-        self._did(lambda: self.desk.approve(self.name.value, self.reason.value, digest))
-        if isinstance(self.desk.state, Committing):
+        if self._did(lambda: self.desk.approve(self.name.value, self.reason.value, digest)):
             self._begin(self.desk.commit)
             self.name.value = ""
 
     def _try_again(self) -> None:
-        self.desk.try_again()
-        self._begin(self.desk.commit)
+        if self.desk.try_again():
+            self._begin(self.desk.commit)
         self.draw()
 
     def _plan_again(self) -> None:
@@ -361,6 +382,20 @@ class ActPanel(TabPanel):
             self.reason.value = ""
             self.kind.value = ""
         self.draw()
+
+    def _show_outcome(self) -> None:
+        """Open the plan whose commit broke off."""
+        untold = self.desk.sheet.untold
+        if untold is not None:
+            question = untold.draft.question
+            self.propose(question.kind, dict(question.answers))
+            self._planned = True
+            self.draw()
+
+    def _go_on(self) -> None:
+        """Leave the outcome, and go on with the change that is on show."""
+        self.desk.show_outcome()
+        self._answered()
 
     def _show_version(self) -> None:
         state = self.desk.state

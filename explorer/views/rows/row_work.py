@@ -57,9 +57,13 @@ _NAME: Final = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]+?))\s*(?:,|\Z)")
 
 @dataclass(frozen=True, slots=True)
 class RowsAsked:
-    """Whose rows, of which version, under which condition, masked ones too."""
+    """Whose rows, of which version, under which condition, masked ones too.
+
+    ``table_id`` tells tables apart that were at one location, one after the other.
+    """
 
     location: str
+    table_id: str
     version: int
     where: str
     masked: bool
@@ -79,7 +83,7 @@ class PagedRows:
     def start(self, view: ChosenVersions, where: str = "", *, masked: bool = False) -> None:
         """Begin to read the first rows of the chosen version; a running read is stopped."""
         self._begins = [None]
-        self._read(view, RowsAsked(view.facts.location, view.version, where, masked))
+        self._read(view, _rows_asked(view, where, masked=masked), None)
 
     def turn(self, view: ChosenVersions, *, back: bool) -> None:
         """Read the page after or before the one that is shown, of the same question.
@@ -89,10 +93,11 @@ class PagedRows:
         """
         asked, page = self.asked, self._work.result
         following = page.following if page is not None else None
-        if asked is None or page is None or (len(self._begins) < 2 if back else not following):
+        elsewhere = asked is None or asked.location != view.facts.location
+        if asked is None or elsewhere or page is None or (len(self._begins) < 2 if back else not following):
             raise RequestError("There is no such page of rows.", field="page")
         self._begins = self._begins[:-1] if back else [*self._begins, following]
-        self._read(view, asked)
+        self._read(view, asked, self._begins[-1])
 
     def cancel(self) -> None:
         """Stop a running read."""
@@ -103,10 +108,19 @@ class PagedRows:
         """What is being read, or was read last."""
         return self._work.key if isinstance(self._work.key, RowsAsked) else None
 
+    def is_of(self, view: ChosenVersions) -> bool:
+        """Whether what is being read, or was read last, is of the table of a view."""
+        asked = self.asked
+        return asked is not None and (asked.location, asked.table_id) == (view.facts.location, _table_id(view))
+
     @property
     def state(self) -> WorkState:
         """How far the read is."""
         return self._work.state
+
+    def state_of(self, view: ChosenVersions, where: str = "", *, masked: bool = False) -> WorkState:
+        """Return how far the read is; idle if it is of another table, version or condition."""
+        return self.state if self.asked == _rows_asked(view, where, masked=masked) else WorkState()
 
     @property
     def page(self) -> RowPage | None:
@@ -130,9 +144,7 @@ class PagedRows:
             return None
         return rows_listing(f"rows-v{asked.version}", page.table, page.places)
 
-    def _read(self, view: ChosenVersions, asked: RowsAsked) -> None:
-        begin = self._begins[-1]
-
+    def _read(self, view: ChosenVersions, asked: RowsAsked, begin: RowPosition | None) -> None:
         def make() -> Job[RowPage]:
             from explorer.spark.rows.pages import row_page
 
@@ -320,6 +332,14 @@ def key_choices(view: ChosenVersions, version: int) -> tuple[str, ...]:
 
 def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`" if "," in name or "`" in name else name
+
+
+def _rows_asked(view: ChosenVersions, where: str, *, masked: bool) -> RowsAsked:
+    return RowsAsked(view.facts.location, _table_id(view), view.version, where, masked)
+
+
+def _table_id(view: ChosenVersions) -> str:
+    return view.facts.snapshot(view.version).metadata.id
 
 
 def _changes_key(view: ChosenVersions, keys: str, *, inferred: bool) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from explorer.core.errors import Cancelled, ExplorerError
 from explorer.core.transaction.row_engine import RowJob
@@ -50,6 +50,14 @@ class WorkState:
     problem: Problem | None = None
 
 
+@dataclass(slots=True)
+class _Beginning:
+    """A job that is being made, since when, and whether it is to be stopped as soon as it is there."""
+
+    since: float
+    stopped: bool = False
+
+
 class SparkWork(Generic[Result]):
     """At most one job.
 
@@ -65,38 +73,34 @@ class SparkWork(Generic[Result]):
         self._changed = changed
         self._lock = threading.Lock()
         self._job: Job[Result] | None = None
+        self._beginning: _Beginning | None = None
         self._told = 0.0
         self._problem: Problem | None = None
         self.key: Hashable = None
         self.result: Result | None = None
 
     def begin(self, key: Hashable, make: Callable[[], Job[Result]]) -> None:
-        """Begin a job; one that runs is stopped.
+        """Begin a job; one that runs is stopped. This does not wait for what the job is made from.
 
         Args:
             key: What it is about.
-            make: Makes the job.
+            make: Makes the job; called on a thread, as it may have to wait for what others read.
         """
-        self.cancel()
+        beginning = _Beginning(time.monotonic())
         with self._lock:
-            self.key, self.result, self._problem, self._job = key, None, None, None
-        try:
-            job = make()
-        except ImportError as error:
-            self._problem = _missing(error)
-        except ExplorerError as error:
-            self._problem = problem_of(error)
-        else:
-            self._job = job
-            job.subscribe(self._report)
-            each_second(job, self._report)
+            before, self._job, self._beginning = self._job, None, beginning
+            self.key, self.result, self._problem = key, None, None
+        _stop(before)
+        threading.Thread(target=self._make, args=(beginning, make), name="job-begin", daemon=True).start()
         self._changed()
 
     def cancel(self) -> None:
         """Stop a job that runs."""
-        job = self._job
-        if job is not None and job.state == "running":
-            job.cancel()
+        with self._lock:
+            job = self._job
+            if self._beginning is not None:
+                self._beginning.stopped = True
+        _stop(job)
 
     def about(self, key: Hashable) -> Result | None:
         """Return the result, if it is about this."""
@@ -105,12 +109,39 @@ class SparkWork(Generic[Result]):
     @property
     def state(self) -> WorkState:
         """How far the job is."""
-        job = self._job
+        with self._lock:
+            job, beginning, result, problem = self._job, self._beginning, self.result, self._problem
+        if beginning is not None:
+            phase = "Cancelling" if beginning.stopped else "Reading the log"
+            return WorkState("running", phase, elapsed=time.monotonic() - beginning.since)
         if job is None:
-            return WorkState("failed" if self._problem else "idle", problem=self._problem)
+            return WorkState("failed" if problem else "idle", problem=problem)
         # It runs until its answer, or why there is none, is here to be shown.
-        state = "running" if self.result is None and self._problem is None else job.state
-        return WorkState(state, job.phase, job.done, job.total, job.elapsed, self._problem)
+        state = "running" if result is None and problem is None else job.state
+        return WorkState(state, job.phase, job.done, job.total, job.elapsed, problem)
+
+    def _make(self, beginning: _Beginning, make: Callable[[], Job[Result]]) -> None:
+        job: Job[Result] | None = None
+        problem: Problem | None = None
+        try:
+            job = make()
+        except ImportError as error:
+            problem = _missing(error)
+        except Exception as error:  # noqa: BLE001  # shown and logged, as nothing waits for this thread
+            if not isinstance(error, ExplorerError):
+                _log.error("a job could not begin", exc_info=error)
+            problem = problem_of(error)
+        with self._lock:
+            wanted = beginning is self._beginning
+            if wanted:
+                self._job, self._problem, self._beginning = job, problem, None
+        if job is not None and wanted:
+            job.subscribe(self._report)
+            each_second(job, self._report)
+        if not wanted or beginning.stopped:
+            _stop(job)
+        if wanted:
+            self._changed()
 
     def _report(self, job: Job[Result]) -> None:
         with self._lock:
@@ -125,6 +156,11 @@ class SparkWork(Generic[Result]):
                 if not isinstance(job.error, Cancelled):
                     _log.warning("%s failed: %s", job.name, job.error, exc_info=job.error.__cause__)
         self._changed()
+
+
+def _stop(job: RowJob[Any] | None) -> None:
+    if job is not None and job.state == "running":
+        job.cancel()
 
 
 def each_second(job: _AnyJob, then: Callable[[_AnyJob], None]) -> None:

@@ -24,8 +24,13 @@ def form_of(facts: TableFacts, address: Address) -> IntentForm:
 
 
 def ask_desk(desk: ActDesk, facts: TableFacts, address: Address) -> None:
-    """Let the desk plan what an address asks for, if it is complete; this may take long."""
+    """Let the desk plan what an address asks for, if it is complete; this may take long.
+
+    The outcome of a commit that was not shown yet stays, and is shown now if the address is its own.
+    """
     if address.step == "receipt":
+        if address.version.isdecimal() and desk.sheet.ended(address.table, int(address.version)) is not None:
+            desk.show_outcome()
         return
     if not address.act:
         desk.forget()

@@ -30,6 +30,7 @@ def messages(window: Window) -> Mapping[str, Handler]:
         "cancel-look": heard.cancel_look,
         "accept": heard.accept,
         "commit": heard.commit,
+        "outcome-read": heard.outcome_read,
         "cancel-commit": heard.cancel_commit,
         "cancel-plan": heard.cancel_plan,
         "plan-again": heard.plan_again,
@@ -98,8 +99,8 @@ class ActMessages:
 
     def commit(self, message: Message) -> None:
         """Commit the plan that was shown."""
-        self._desk.approve(message.text("name"), message.text("reason", _LONGEST_REASON), message.text("digest"))
-        self._commit(message)
+        name, reason, digest = message.text("name"), message.text("reason", _LONGEST_REASON), message.text("digest")
+        self._commit(message, approved=self._desk.approve(name, reason, digest))
 
     def cancel_commit(self, message: Message) -> None:
         """Stop a commit that checks the rows again."""
@@ -120,11 +121,17 @@ class ActMessages:
 
     def try_again(self, message: Message) -> None:
         """Commit the same plan again, as its outcome is not known."""
-        self._desk.try_again()
-        self._commit(message)
+        self._commit(message, approved=self._desk.try_again())
 
-    def _commit(self, message: Message) -> None:
-        self._window.compute(message, self._desk.commit, lambda _: self._committed(message))
+    def outcome_read(self, message: Message) -> None:
+        """Leave the outcome of a commit of another change, and go on with this one."""
+        self._desk.show_outcome()
+        self._show(message)
+
+    def _commit(self, message: Message, *, approved: bool) -> None:
+        """Commit what this message approved; a second press approves nothing."""
+        if approved:
+            self._window.compute(message, self._desk.commit, lambda _: self._committed(message))
         self._show(message)
 
     def _committed(self, message: Message) -> None:

@@ -27,6 +27,7 @@ from explorer.views.act.intents.registry import entry_of, headline
 from explorer.views.act.logged_receipt import logged_receipt, seal_facts
 from explorer.views.act.plan_view import plan_view
 from explorer.views.act.ways import Way
+from explorer.views.problems import Problem
 from explorer.views.rows.row_work import live_rows
 from explorer.views.rows.spark_work import start_notice
 from explorer.views.table.overview import fields_of
@@ -72,6 +73,7 @@ def act_page(view: TableView, address: Address, sheet: DeskSheet) -> tuple[str, 
         "elsewhere": view.version != view.facts.last,
         "back": _back(address),
         "way_to": partial(_way_to, address),
+        "outcome": _outcome_elsewhere(view, address, sheet),
     }
     if address.step == "receipt":
         return "act-receipt", shared | _logged(view, address, sheet)
@@ -149,7 +151,8 @@ def _plan(view: TableView, address: Address, sheet: DeskSheet, draft: Draft) -> 
     known = plan.read_version <= view.facts.last
     snapshot = view.facts.snapshot(plan.read_version) if known else draft.table.snapshot(plan.read_version)
     shown = plan_view(plan, snapshot)
-    committing = isinstance(state, Committing)
+    # A commit in doubt may be the newer version: it is looked for in the log before anything else is planned.
+    committing, writes_commit = isinstance(state, Committing), isinstance(plan, CommitPlan)
     step = _LOOK if isinstance(state, Looking) else _COMMIT if committing else _PLAN
     return {
         "plan": shown,
@@ -158,10 +161,51 @@ def _plan(view: TableView, address: Address, sheet: DeskSheet, draft: Draft) -> 
         "look_again": state.look if isinstance(state, Committing) else None,
         "amount": _amount(snapshot),
         "estimate": _estimate(snapshot),
-        "stale": plan.read_version < view.facts.last and not committing,
+        "stale": plan.read_version < view.facts.last and not committing and not (draft.in_doubt and writes_commit),
         "command": commit_command(view.facts.location, plan),
         "steps": _steps(address, step, rows=shown.needs_rows),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a commit that the person was not shown yet, on the page of another change: its own page has all."""
+
+    said: str
+    headline: Headline
+    detail: str
+    tone: str
+    way: str
+
+
+def _outcome_elsewhere(view: TableView, address: Address, sheet: DeskSheet) -> Outcome | None:
+    untold = sheet.untold
+    if untold is None:
+        return None
+    draft = untold.draft
+    own = address.step == "plan" and sheet.draft_of(question_of(address, sheet.person)) is not None
+    if own or (address.step == "receipt" and sheet.ended(address.table, view.version) is not None):
+        return None
+    asked = draft.question
+    there = Address(table=asked.table, tab="act", act=asked.kind, step="plan", answers=asked.answers)
+    if isinstance(untold, Ended):
+        receipt, way = untold.receipt, there.to()
+        if receipt.outcome == "committed" and receipt.version is not None:
+            way = there.receipt_of(receipt.version)
+        version = "" if receipt.version is None or receipt.outcome != "committed" else f" v{receipt.version}"
+        tone = {"ok": "info"}.get(receipt.tone, receipt.tone)
+        return Outcome(f"{receipt.title}{version}.", headline(draft.plan.intent), receipt.text, tone, way)
+    refusal = draft.refusal
+    assert refusal is not None
+    return Outcome(_broke_off(draft, refusal), headline(draft.plan.intent), refusal.message, "warning", there.to())
+
+
+def _broke_off(draft: Draft, refusal: Problem) -> str:
+    if not isinstance(draft.plan, CommitPlan) and refusal.kind != "NotAllowed":
+        return f"{refusal.title}: the work broke off. What was written or deleted until then stays so."
+    if draft.in_doubt:
+        return "The commit broke off: whether it was written is not known."
+    return f"{refusal.title}: nothing was committed."
 
 
 @dataclass(frozen=True, slots=True)

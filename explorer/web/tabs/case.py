@@ -102,11 +102,11 @@ def _change(window: Window, message: Message, change: Callable[[CaseDesk], None]
 
 
 def _unpin(window: Window, message: Message) -> None:
-    _change(window, message, lambda desk: desk.remove(_place(message)))
+    _change(window, message, lambda desk: desk.remove(message.text("pin")))
 
 
 def _note(window: Window, message: Message) -> None:
-    _change(window, message, lambda desk: desk.note(_place(message), message.text("note", _LONGEST_TEXT)))
+    _change(window, message, lambda desk: desk.note(message.text("pin"), message.text("note", _LONGEST_TEXT)))
 
 
 def _describe(window: Window, message: Message) -> None:
@@ -117,11 +117,6 @@ def _describe(window: Window, message: Message) -> None:
 def _load(window: Window, message: Message) -> None:
     name = message.text("name") or "The file"
     _change(window, message, lambda desk: desk.load(message.text("text", _LONGEST), name))
-
-
-def _place(message: Message) -> int:
-    text = message.text("place")
-    return int(text) if text.isdecimal() and len(text) < 6 else -1
 
 
 _HANDLERS: Final = {

@@ -11,7 +11,7 @@ from explorer.core.errors import RequestError
 from explorer.views import TableView
 from explorer.views.listing import Listing
 from explorer.views.rows.row_work import PagedRows, RowsAsked, live_rows, rows_estimate
-from explorer.views.rows.spark_work import engine_state
+from explorer.views.rows.spark_work import WorkState, engine_state
 from explorer.views.table.overview import fields_of
 from explorer.web.address import Address
 from explorer.web.data_messages import LONGEST_QUESTION, begin_reading
@@ -31,18 +31,23 @@ class RowsWork:
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._rows = PagedRows(changed)
+        self._turned_at: object = None
 
     def start(self, view: TableView, address: Address) -> None:
         """Begin to read the first rows that an address asks for; a running read is stopped."""
+        self._turned_at = None
         self._rows.start(view, address.where, masked=address.masked == "1")
 
-    def turn(self, view: TableView, *, back: bool) -> None:
+    def turn(self, view: TableView, address: Address, *, back: bool) -> None:
         """Read the page after or before the one that is shown, of the same question.
+
+        The address may ask another question: rows that were read stay on show, and say what they are.
 
         Raises:
             RequestError: There is none.
         """
         self._rows.turn(view, back=back)
+        self._turned_at = _asked_at(view, address)
 
     def stop_reading(self) -> None:
         """Stop a running read."""
@@ -72,8 +77,7 @@ class RowsWork:
     def values(self, view: TableView, address: Address) -> dict[str, Any]:
         """Return the values of the Data tab's template."""
         snapshot = view.facts.snapshot(view.version)
-        asked = self._rows.asked
-        mine = asked is not None and asked.location == view.facts.location
+        asked, mine = self._rows.asked, self._rows.is_of(view)
         kept = self._rows.listing() if mine else None
         listing = arranged(kept, address) if kept is not None else None
         return {
@@ -83,7 +87,7 @@ class RowsWork:
             "available": snapshot.num_files > 0,
             "has_masked": snapshot.num_deleted_records > 0,
             "engine": engine_state(),
-            "job": self._rows.state,
+            "job": self._state(view, address),
             "asked": asked if mine else None,
             "note": self._rows.page.note if self._rows.page is not None else "",
             "earlier": self._rows.has_earlier,
@@ -92,6 +96,15 @@ class RowsWork:
             "page": listing.paged() if listing is not None else None,
             "pin": pinned(listing, address, 1 if listing is not None and listing.columns[0].kind == "sign" else 0),
         }
+
+    def _state(self, view: TableView, address: Address) -> WorkState:
+        if self._rows.is_of(view) and self._turned_at == _asked_at(view, address):
+            return self._rows.state
+        return self._rows.state_of(view, address.where, masked=address.masked == "1")
+
+
+def _asked_at(view: TableView, address: Address) -> tuple[object, ...]:
+    return view.facts.location, view.version, address.where, address.masked
 
 
 def _data(view: TableView, address: Address, work: WindowWork) -> Tab:
@@ -117,7 +130,8 @@ def _read(window: Window, message: Message) -> None:
 
 def _turn(window: Window, message: Message) -> None:
     if window.view is not None:
-        window.work.of(RowsWork).turn(window.view, back=message.text("way") == "back")
+        address = Address.parse(window.query)
+        window.work.of(RowsWork).turn(window.view, address, back=message.text("way") == "back")
     window.answer(message)
 
 

@@ -40,12 +40,13 @@ def _erasure(view: TableView, address: Address, work: WindowWork) -> Tab:
     values: dict[str, Any] = {
         "engine": engine_state(),
         "starts": start_notice(),
-        "job": desk.state,
+        "job": desk.state(view.facts, requests),
         "signer": work.signer,
         "requests": requests,
         "proofs": tuple(_Request(proof.where, erasure_view(proof)) for proof in proofs.values()),
         "example": snapshot.schema.fields[0].name if snapshot.schema.fields else "id",
         "found": None if found is None else erasure_view(found, _due(address)),
+        "newest": view.facts.last,
     }
     return Tab(values if found is None else values | listed(place_listing(found.places), address), needs_spark=True)
 

@@ -49,7 +49,7 @@ def examples(draft: Draft) -> tuple[dict[type, Any], dict[type, Any]]:
     job: Any = object()
     states = [
         at.Idle(), at.Planning(draft.question, 1), at.Unplannable(draft.question, RequestError("no")), at.Ready(draft),
-        at.Looking(draft, 1), at.Committing(draft, "why"), at.Ended(draft, "why", receipt, {}),
+        at.Looking(draft, 1), at.Committing(draft, "why", 1), at.Ended(draft, "why", receipt, {}),
     ]  # fmt: skip
     events = [
         happened.Asked(draft.question, 2),
@@ -62,12 +62,13 @@ def examples(draft: Draft) -> tuple[dict[type, Any], dict[type, Any]]:
         happened.LookBegun(1),
         happened.LookMoved(1, job, RowLook("running")),
         happened.LookEnded(1, RowLook("done"), plan),
-        happened.ApprovalRefused("no"),
-        happened.Approved("why"),
-        happened.CommitMoved(job, None),
-        happened.CommitEnded(plan, receipt, {}),
-        happened.CommitBrokeOff(problem, in_doubt=True),
-        happened.TriedAgain(),
+        happened.ApprovalRefused(1, "no"),
+        happened.Approved(1, "why"),
+        happened.CommitBegun(1),
+        happened.CommitMoved(1, job, None),
+        happened.CommitEnded(1, plan, receipt, {}),
+        happened.CommitBrokeOff(1, problem, in_doubt=True),
+        happened.TriedAgain(2),
     ]
     return {type(state): state for state in states}, {type(event): event for event in events}
 
@@ -99,7 +100,7 @@ def test_work_that_ends_late_changes_nothing(draft: Draft) -> None:
 def test_only_an_outcome_that_is_not_known_is_tried_again(draft: Draft) -> None:
     receipt = Receipt("committed", "", "", "ok", 1, None, None, (), ())
     ended = at.Ended(draft, "why", receipt, {})
-    assert at.after(ended, happened.TriedAgain()) is ended
+    assert at.after(ended, happened.TriedAgain(1)) is ended
 
 
 def test_a_guard_that_is_accepted_during_a_look_stays_accepted_when_the_look_is_cancelled(draft: Draft) -> None:
@@ -110,9 +111,10 @@ def test_a_guard_that_is_accepted_during_a_look_stays_accepted_when_the_look_is_
 
 
 def test_what_was_refused_is_gone_with_the_next_approval(draft: Draft) -> None:
-    refused = at.after(at.Committing(draft, "why"), happened.CommitBrokeOff(problem_of(ValueError("x")), in_doubt=True))
+    broken = happened.CommitBrokeOff(1, problem_of(ValueError("x")), in_doubt=True)
+    refused = at.after(at.Committing(draft, "why", 1), broken)
     assert isinstance(refused, at.Ready)
     assert refused.draft.in_doubt
-    committing = at.after(refused, happened.Approved("why"))
+    committing = at.after(refused, happened.Approved(2, "why"))
     assert isinstance(committing, at.Committing)
     assert (committing.draft.refusal, committing.draft.in_doubt) == (None, False)

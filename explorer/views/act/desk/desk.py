@@ -62,10 +62,15 @@ class DeskSheet:
                 return None
             case at.Unplannable():
                 return self.state.error if self.state.question == question else None
-            case at.Committing() if self.state.draft.question != question:
+            case at.Committing() if not _answers(self.state, question):
                 return RequestError("A commit is under way in this window. Wait for its outcome.")
             case _:
-                return self.state.draft if self.state.draft.question == question else None
+                return self.state.draft if _answers(self.state, question) else None
+
+    @property
+    def untold(self) -> at.Ready | at.Ended | None:
+        """What came of the last commit, as long as the person was not shown it."""
+        return self.state if isinstance(self.state, at.Ready | at.Ended) and self.state.draft.untold else None
 
     def ended(self, table: str, version: int) -> at.Ended | None:
         """Return how the commit of a version ended, if it was made at this desk and is the last one."""
@@ -132,12 +137,15 @@ class Desk:
     # --- planning
 
     def ask_for(self, question: Question, *, newest: int, show: bool = False, wait: bool = True) -> at.State:
-        """Plan what is asked for, unless that is done; while a commit is under way nothing else is planned.
+        """Plan what is asked for, unless that is done.
+
+        While a commit is under way, and until its outcome was shown, nothing else is planned.
 
         Args:
             question: The table, the kind of change and the answers.
             newest: The newest version; a plan that was not shown yet is made again if it is based on an older one.
-            show: The plan is about to be shown to the person: from now on it stays until a new plan is asked for.
+            show: The plan, or the outcome of its commit, is about to be shown to the person: from now on it stays until
+                a new plan is asked for.
             wait: Wait for a plan that Spark reads rows for, too; otherwise it is made on a thread of its own.
         """
         with self._planning:
@@ -146,19 +154,31 @@ class Desk:
                     self._plan(question)
                 else:
                     self._begin_plan(question)
-            if show and self._is_about(question):
-                self._take(happened.Shown())
+            if show:
+                with self._lock:
+                    if isinstance(self.sheet.draft_of(question), Draft):
+                        self._take(happened.Shown())
             return self._state
 
     def forget(self) -> None:
-        """Forget the plan, so that the next question makes it again; not while it is being committed."""
+        """Forget the plan, so that the next question makes it again.
+
+        Not while it is being committed, and not before its outcome was shown.
+        """
         self._leave(happened.Forgotten())
 
     def name_person(self, name: str) -> None:
-        """Take the person's name; does nothing where the server knows the person."""
+        """Take the person's name; does nothing where the server knows the person.
+
+        A plan whose commit was refused is made again for another person, unless that commit may exist.
+        """
         with self._lock:
-            if not self._signed_in and not isinstance(self._state, at.Committing):
-                self._person = name.strip()[:_LONGEST_NAME]
+            if self._signed_in or isinstance(self._state, at.Committing):
+                return
+            self._person = name.strip()[:_LONGEST_NAME]
+            draft = self._state.draft if isinstance(self._state, at.Ready) else None
+            if draft is not None and draft.question.person != self._person and draft.refusal and not draft.in_doubt:
+                self._take(happened.Forgotten())
 
     def accept(self, name: str) -> None:
         """Let a guard stay unknown.
@@ -225,63 +245,89 @@ class Desk:
 
     # --- committing
 
-    def approve(self, name: str, reason: str, digest: str) -> None:
-        """Take the person's approval of the plan that was shown; `commit` must follow.
+    def approve(self, name: str, reason: str, digest: str) -> bool:
+        """Take the person's approval of the plan that was shown; `commit` must follow if it is True.
 
         Raises:
-            RequestError: There is no plan, or another one was shown.
+            RequestError: There is no plan, another one was shown, or it was made for a person of another name.
         """
         with self._lock:
             if isinstance(self._state, at.Committing):
-                return
+                return False
             plan = self._plan_at_hand()
             if isinstance(self._state, at.Looking):
                 raise RequestError("The rows are being checked. Wait for the end, or cancel.", field="plan")
             if digest != plan.digest:
                 raise RequestError("The plan has changed since it was shown. Read it again.", field="digest")
             assert isinstance(self._state, at.Ready)
-            why = _unapproved(self._state.draft, name, reason)
-            self._take(happened.ApprovalRefused(why) if why else happened.Approved(reason.strip()[:_LONGEST_REASON]))
+            draft, number = self._state.draft, next(self._numbers)
+            if draft.question.person != self._person and not draft.in_doubt:
+                self._take(happened.Forgotten())
+                raise RequestError("The name of who commits has changed. Read the plan again.", field="person")
+            if why := _unapproved(draft, name, reason):
+                self._take(happened.ApprovalRefused(number, why))
+                return False
+            return self._take(happened.Approved(number, reason.strip()[:_LONGEST_REASON]))
 
     def commit(self) -> None:
-        """Commit what was approved; for a thread of its own. The outcome is kept to be shown."""
-        state = self._state
-        if not isinstance(state, at.Committing):
-            return
-        draft, person = state.draft, self._person
+        """Commit what was approved, once; for a thread of its own. The outcome is kept until it was shown."""
+        with self._lock:
+            state = self._state
+            if not isinstance(state, at.Committing) or not self._take(happened.CommitBegun(state.number)):
+                return
+        # The same commit is tried again as the person of its plan, whoever is named now.
+        draft, number, person = state.draft, state.number, state.draft.question.person
         event: happened.Event
         try:
-            result = self._committed(draft, state.reason, person)
+            result = self._committed(draft, state.reason, number)
             event = happened.CommitEnded(
-                result.plan, receipt(result, draft.plan, state.reason, person), result.document()
+                number, result.plan, receipt(result, draft.plan, state.reason, person), result.document()
             )
         except Exception as error:  # noqa: BLE001  # shown and logged: the outcome of a commit must be said
             in_doubt = not isinstance(error, ExplorerError)
             if in_doubt:
                 _log.error("a commit failed", exc_info=error)
-            event = happened.CommitBrokeOff(problem_of(error), in_doubt)
+            event = happened.CommitBrokeOff(number, problem_of(error), in_doubt)
         self._take(event)
-        self._tables.look_again(draft.question.table, reopen=not isinstance(draft.plan, CommitPlan))
-        self._changed()
+        try:
+            self._tables.look_again(draft.question.table, reopen=not isinstance(draft.plan, CommitPlan))
+        finally:
+            self._changed()
 
-    def _committed(self, draft: Draft, reason: str, person: str) -> PlanResult:
-        """Commit; where rows are written, what Spark does is shown, and stops if the person wants that."""
+    def _committed(self, draft: Draft, reason: str, number: int) -> PlanResult:
+        """Commit; where rows are written, what Spark does is shown, and stops if the person wants that.
+
+        A job makes a typed error of each fault. One that does not come from Spark is raised as it is: it may have
+        happened after the commit was written, which Spark has no part in.
+        """
+        user, watch = draft.question.person or None, partial(self._watch_commit, number)
 
         def commit() -> PlanResult:
-            return draft.table.commit(draft.plan, reason=reason, user=person or None, watch=self._watch_commit)
+            return draft.table.commit(draft.plan, reason=reason, user=user, watch=watch)
 
         if not entry_of(draft.question.kind).reads_rows:
             return commit()
         from explorer.spark.engine.job import Job
 
         job: Job[PlanResult] = Job(f"Commit of {draft.question.kind}")
-        self._watch_commit(job)
+        watch(job)
+        faults: list[Exception] = []
 
         def work(job: Job[PlanResult]) -> PlanResult:
             job.report("Writing files")
-            return commit()
+            try:
+                return commit()
+            except Exception as error:
+                if not isinstance(error, ExplorerError) and not _is_of_spark(error):
+                    faults.append(error)
+                raise
 
-        return job.run(work)
+        try:
+            return job.run(work)
+        except ExplorerError:
+            if faults:
+                raise faults[0] from None
+            raise
 
     def cancel_commit(self) -> None:
         """Stop a commit while rows are written or checked again: nothing is committed then.
@@ -292,9 +338,15 @@ class Desk:
         if isinstance(state, at.Committing) and state.job is not None:
             state.job.cancel()
 
-    def try_again(self) -> None:
-        """Approve the same plan once more, where its outcome is not known."""
-        self._take(happened.TriedAgain())
+    def try_again(self) -> bool:
+        """Approve the same plan once more, where its outcome is not known; `commit` must follow if it is True."""
+        return self._take(happened.TriedAgain(next(self._numbers)))
+
+    def show_outcome(self) -> None:
+        """Take notice that the person is shown what came of the last commit."""
+        with self._lock:
+            if self.sheet.untold is not None:
+                self._take(happened.Shown())
 
     # --- inside
 
@@ -316,10 +368,6 @@ class Desk:
         if job is not None:
             job.cancel()
 
-    def _is_about(self, question: Question) -> bool:
-        state = self._state
-        return isinstance(state, at.Ready | at.Looking) and state.draft.question == question
-
     def _calls_for_plan(self, question: Question, newest: int) -> bool:
         match self._state:
             case at.Committing():
@@ -330,10 +378,12 @@ class Desk:
                 return state.question != question
             case at.Unplannable() as state:
                 return state.question != question
-            case at.Ready() as state if state.draft.question == question:
+            case at.Ready() | at.Ended() as state if state.draft.untold:
+                return False
+            case at.Ready() as state if _answers(state, question):
                 return not state.draft.shown and state.draft.plan.read_version < newest
             case state:
-                return state.draft.question != question
+                return not _answers(state, question)
 
     def _plan(self, question: Question) -> None:
         number = next(self._numbers)
@@ -342,6 +392,9 @@ class Desk:
             self._take(happened.PlanMade(number, self._planned(question)))
         except ExplorerError as error:
             self._take(happened.PlanRefused(number, error))
+        except Exception:
+            self._take(happened.Forgotten())
+            raise
 
     def _begin_plan(self, question: Question) -> None:
         """Plan on a thread of its own, as Spark must find rows first; its end is taken as an event."""
@@ -354,7 +407,11 @@ class Desk:
             job.report("Reading rows")
             return self._planned(question)
 
-        job = submit(f"Plan of {question.kind}", plan)
+        try:
+            job = submit(f"Plan of {question.kind}", plan)
+        except Exception:
+            self._take(happened.Forgotten())
+            raise
         self._take(happened.PlanMoved(number, job, _progress(job)))
         self._follow(job, lambda look: happened.PlanMoved(number, job, look or _progress(job)))
         job.subscribe(partial(self._end_plan, number))
@@ -403,10 +460,10 @@ class Desk:
             return
         self._follow(job, lambda look: happened.LookMoved(number, job, look or _progress(job)))
 
-    def _watch_commit(self, job: RowJob[Any]) -> None:
-        if self._take(happened.CommitMoved(job, _progress(job))):
+    def _watch_commit(self, number: int, job: RowJob[Any]) -> None:
+        if self._take(happened.CommitMoved(number, job, _progress(job))):
             self._changed()
-        self._follow(job, partial(happened.CommitMoved, job))
+        self._follow(job, partial(happened.CommitMoved, number, job))
 
     def _follow(self, job: RowJob[Any], moved: Callable[[RowLook | None], happened.Event]) -> None:
         """Keep the state at what a job says, as often as it is worth drawing."""
@@ -425,6 +482,18 @@ class Desk:
 
 def _progress(job: RowJob[Any], outcome: str = "running") -> RowLook:
     return RowLook(outcome, job.phase, job.done, job.total, job.elapsed)
+
+
+def _answers(state: at.Ready | at.Looking | at.Committing | at.Ended, question: Question) -> bool:
+    """Whether a state is about a question; that of a commit is, whoever asks."""
+    if isinstance(state, at.Committing | at.Ended):
+        return state.draft.question.same_change(question)
+    return state.draft.answers(question)
+
+
+def _is_of_spark(error: Exception) -> bool:
+    """Whether Spark raised an exception: it writes rows, and has ended before the commit is written."""
+    return any(kind.__module__.partition(".")[0] in ("py4j", "pyspark") for kind in type(error).__mro__)
 
 
 def _unapproved(draft: Draft, name: str, reason: str) -> str | None:

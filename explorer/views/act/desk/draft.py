@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from explorer.core.transaction.commit_plan import Plan, PlanResult
@@ -56,6 +56,10 @@ class Question:
     answers: tuple[tuple[str, str], ...]
     person: str
 
+    def same_change(self, other: Question) -> bool:
+        """Whether another one asks for the same change, whoever asks."""
+        return replace(self, person=other.person) == other
+
 
 @dataclass(frozen=True, slots=True)
 class RowLook:
@@ -91,6 +95,8 @@ class Draft:
         approval_problem: What is wrong with the name or the reason that were typed.
         refusal: Why a commit could not be tried, or broke off.
         in_doubt: It broke off by a fault of the program: whether the commit exists is not known.
+        untold: Its commit has an outcome, or broke off, and the person was not shown that yet.
+        tries: The number of the plan, and later of the last approval that led to no commit: another one each time.
     """
 
     question: Question
@@ -102,3 +108,9 @@ class Draft:
     approval_problem: str | None = None
     refusal: Problem | None = None
     in_doubt: bool = False
+    untold: bool = False
+    tries: int = 0
+
+    def answers(self, question: Question) -> bool:
+        """Whether it is what a question asks for; why a commit broke off is told whoever asks."""
+        return self.question.same_change(question) if self.refusal is not None else self.question == question

@@ -17,6 +17,7 @@ __all__ = [
     "ApprovalRefused",
     "Approved",
     "Asked",
+    "CommitBegun",
     "CommitBrokeOff",
     "CommitEnded",
     "CommitMoved",
@@ -73,7 +74,7 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The plan is about to be shown to the person."""
+    """The plan, or the outcome of its commit, is about to be shown to the person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +113,30 @@ class LookEnded:
 class ApprovalRefused:
     """The name or the reason is not what a commit takes."""
 
+    number: int
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """The person's approval of the plan that was shown."""
+    """The person's approval of the plan that was shown; the number is that of the attempt that follows."""
 
+    number: int
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommitBegun:
+    """A thread has taken up the attempt."""
+
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
 class CommitMoved:
     """Spark writes rows, or checks them again as other commits came first; ``look`` is None when that is over."""
 
+    number: int
     job: RowJob[Any]
     look: RowLook | None
 
@@ -134,6 +145,7 @@ class CommitMoved:
 class CommitEnded:
     """The commit has an outcome; ``plan`` is the one committed or given up."""
 
+    number: int
     plan: Plan
     receipt: Receipt
     document: dict[str, Any]
@@ -143,6 +155,7 @@ class CommitEnded:
 class CommitBrokeOff:
     """The commit could not be tried, or broke off."""
 
+    number: int
     problem: Problem
     in_doubt: bool
 
@@ -150,6 +163,8 @@ class CommitBrokeOff:
 @dataclass(frozen=True, slots=True)
 class TriedAgain:
     """The same plan is committed once more, as its outcome is not known."""
+
+    number: int
 
 
 Event: TypeAlias = (
@@ -165,6 +180,7 @@ Event: TypeAlias = (
     | LookEnded
     | ApprovalRefused
     | Approved
+    | CommitBegun
     | CommitMoved
     | CommitEnded
     | CommitBrokeOff

@@ -11,13 +11,14 @@ record that holds all that is known; an event makes the next one. `TRANSITIONS` 
     PlanMade          .         Ready        .            .           .           .           .
     PlanRefused       .         Unplannable  .            .           .           .           .
     Forgotten         Idle      Idle         Idle         Idle        Idle        .           Idle
-    Shown             .         .            .            Ready       Looking     .           .
+    Shown             .         .            .            Ready       Looking     .           Ended
     Accepted          .         .            .            Ready       Looking     .           .
     LookBegun         .         .            .            Looking     .           .           .
     LookMoved         .         .            .            .           Looking     .           .
     LookEnded         .         .            .            .           Ready       .           .
     ApprovalRefused   .         .            .            Ready       .           .           .
     Approved          .         .            .            Committing  .           .           .
+    CommitBegun       .         .            .            .           .           Committing  .
     CommitMoved       .         .            .            .           .           Committing  .
     CommitEnded       .         .            .            .           .           Ended       .
     CommitBrokeOff    .         .            .            .           .           Ready       .
@@ -25,8 +26,10 @@ record that holds all that is known; an event makes the next one. `TRANSITIONS` 
 
 Rules: (1) a dot is an event that does not apply: the state stays, and the desk says so where a person asked. (2) A
 commit under way is never forgotten: it ends in its outcome, or breaks off. (3) Work that ends late changes nothing: the
-events of planning and of a look carry the number of the state they belong to, and apply to that one alone. (4) A
-person approves what was shown: approval names the digest of the plan, which the desk compares before `Approved`.
+events of planning, of a look and of a commit carry the number of the state they belong to, and apply to that one alone;
+an attempt to commit is begun once. (4) A person approves what was shown: approval names the digest of the plan, which
+the desk compares before `Approved`. (5) An outcome that the person was not shown yet stays: `Asked` and `Forgotten` do
+not apply to it.
 """
 
 from __future__ import annotations
@@ -45,6 +48,7 @@ from explorer.views.act.desk.events import (
     ApprovalRefused,
     Approved,
     Asked,
+    CommitBegun,
     CommitBrokeOff,
     CommitEnded,
     CommitMoved,
@@ -118,11 +122,14 @@ class Looking:
 class Committing:
     """A commit is under way; ``look`` and ``job`` are what Spark does for it.
 
-    It writes rows, or checks them again if other commits came first.
+    It writes rows, or checks them again if other commits came first. The number is that of the attempt; ``begun`` if a
+    thread has taken it up.
     """
 
     draft: Draft
     reason: str
+    number: int
+    begun: bool = False
     job: RowJob[Any] | None = None
     look: RowLook | None = None
 
@@ -145,13 +152,14 @@ TRANSITIONS: Final[Mapping[type[Event], Mapping[type[State], type[State]]]] = {
     PlanMade: {Planning: Ready},
     PlanRefused: {Planning: Unplannable},
     Forgotten: dict.fromkeys((Idle, Planning, Unplannable, Ready, Looking, Ended), Idle),
-    Shown: {Ready: Ready, Looking: Looking},
+    Shown: {Ready: Ready, Looking: Looking, Ended: Ended},
     Accepted: {Ready: Ready, Looking: Looking},
     LookBegun: {Ready: Looking},
     LookMoved: {Looking: Looking},
     LookEnded: {Looking: Ready},
     ApprovalRefused: {Ready: Ready},
     Approved: {Ready: Committing},
+    CommitBegun: {Committing: Committing},
     CommitMoved: {Committing: Committing},
     CommitEnded: {Committing: Ended},
     CommitBrokeOff: {Committing: Ready},
@@ -166,11 +174,15 @@ def after(state: State, event: Event) -> State:
 
 
 def _is_about(state: State, event: Event) -> bool:
-    """Whether an event is about this very state: its own work, or an outcome that can be tried again."""
+    """Whether an event is about this very state: its own work, or an outcome that can be left or tried again."""
     if isinstance(state, Planning) and isinstance(event, PlanMoved | PlanMade | PlanRefused):
         return state.number == event.number
     if isinstance(state, Looking) and isinstance(event, LookMoved | LookEnded):
         return state.number == event.number
+    if isinstance(state, Committing) and isinstance(event, CommitBegun | CommitMoved | CommitEnded | CommitBrokeOff):
+        return state.number == event.number and not (state.begun and isinstance(event, CommitBegun))
+    if isinstance(state, Ready | Ended) and isinstance(event, Asked | Forgotten):
+        return not state.draft.untold
     if isinstance(state, Ended) and isinstance(event, TriedAgain):
         return state.receipt.outcome == "unknown"
     return True
@@ -184,7 +196,7 @@ def _next(state: State, event: Event) -> State:
             assert isinstance(state, Planning)
             return replace(state, job=event.job, look=event.look)
         case PlanMade():
-            return Ready(event.draft)
+            return Ready(replace(event.draft, tries=event.number))
         case Forgotten():
             return Idle()
         case PlanRefused():
@@ -197,13 +209,13 @@ def _next(state: State, event: Event) -> State:
 
 def _with_plan(
     state: Ready | Looking | Committing | Ended,
-    event: Shown | Accepted | LookBegun | LookMoved | LookEnded | ApprovalRefused | Approved | CommitMoved | CommitEnded
-    | CommitBrokeOff | TriedAgain,
+    event: Shown | Accepted | LookBegun | LookMoved | LookEnded | ApprovalRefused | Approved | CommitBegun | CommitMoved
+    | CommitEnded | CommitBrokeOff | TriedAgain,
 ) -> State:  # fmt: skip
     draft = state.draft
     match event:
         case Shown():
-            return replace(state, draft=replace(draft, shown=True))
+            return replace(state, draft=replace(draft, shown=True, untold=False))
         case Accepted():
             accepted = msgspec.structs.replace(draft.plan, accepted=(*draft.plan.accepted, event.guard))
             return replace(state, draft=replace(draft, plan=accepted))
@@ -214,29 +226,33 @@ def _with_plan(
         case LookEnded():
             return Ready(replace(draft, look=event.look, plan=event.plan or draft.plan))
         case ApprovalRefused():
-            return Ready(replace(_unrefused(draft), approval_problem=event.why))
+            return Ready(replace(draft, approval_problem=event.why, tries=event.number))
         case Approved():
-            return Committing(_unrefused(draft), event.reason)
+            return Committing(_unrefused(draft), event.reason, event.number)
         case CommitBrokeOff():
-            return Ready(replace(draft, refusal=event.problem, in_doubt=event.in_doubt))
-        case CommitMoved() | CommitEnded() | TriedAgain():
+            broken = replace(draft, refusal=event.problem, in_doubt=event.in_doubt, untold=True, tries=event.number)
+            return Ready(broken)
+        case CommitBegun() | CommitMoved() | CommitEnded() | TriedAgain():
             assert isinstance(state, Committing | Ended)
             return _committed(state, event)
         case _:
             assert_never(event)
 
 
-def _committed(state: Committing | Ended, event: CommitMoved | CommitEnded | TriedAgain) -> State:
+def _committed(state: Committing | Ended, event: CommitBegun | CommitMoved | CommitEnded | TriedAgain) -> State:
     match event:
+        case CommitBegun():
+            return Committing(state.draft, state.reason, event.number, begun=True)
         case CommitMoved():
-            return Committing(state.draft, state.reason, event.job, event.look)
+            return Committing(state.draft, state.reason, event.number, begun=True, job=event.job, look=event.look)
         case CommitEnded():
-            return Ended(replace(state.draft, plan=event.plan), state.reason, event.receipt, event.document)
+            draft = replace(state.draft, plan=event.plan, untold=True)
+            return Ended(draft, state.reason, event.receipt, event.document)
         case TriedAgain():
-            return Committing(state.draft, state.reason)
+            return Committing(replace(state.draft, untold=False), state.reason, event.number)
         case _:
             assert_never(event)
 
 
 def _unrefused(draft: Draft) -> Draft:
-    return replace(draft, approval_problem=None, refusal=None, in_doubt=False)
+    return replace(draft, approval_problem=None, refusal=None, in_doubt=False, untold=False)
