@@ -61,9 +61,7 @@ def _covered(facts: TableFacts, version: int) -> tuple[Covered, ...]:
     return tuple(found)
 
 
-def _left_out(
-    properties: dict[str, str], column: StatisticsColumn, place: int
-) -> tuple[str, tuple[str, str] | None]:
+def _left_out(properties: dict[str, str], column: StatisticsColumn, place: int) -> tuple[str, tuple[str, str] | None]:
     listed = properties.get(STATS_COLUMNS.key)
     if listed is not None:
         name = statistics_column(column.path)
