@@ -730,14 +730,6 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "self._in_doubt = False",
         "self._in_doubt = None",
     ): "None is as false",
-    (
-        "transaction.preparation.x__prepared",
-        "return row_proposer(log, intent, context, rows)",
-    ): "changes of rows, which tests/spark makes",
-    (
-        "transaction.preparation.x__prepared",
-        "return _identity(log, intent, context)",
-    ): "where Spark looks for the extreme, as tests/spark does",
     ("transaction.proposals.entry.x_proposes", "return function(asked, snapshot, circumstances)"): _AT_IMPORT,
     ("transaction.proposals.entry.x_proposes", "return ProposalEntry(intent, propose)"): _AT_IMPORT,
     (
@@ -765,16 +757,6 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         'raise InvalidIntent(f"There is already a table at {log.location}.", field="kind", table=log.location)',
         'raise InvalidIntent(f"There is already a table at {log.location}.", field="kind", )',
     ): "an error that leaves a table is given its location where it has none",
-    (
-        "protocol.statistics.file_statistics.xǁFileStatisticsǁ_load",
-        "def _load(self, leaves: Sequence[StatisticsLeaf], *, at_least_tight: bool = False) -> None:",
-        "def _load(self, leaves: Sequence[StatisticsLeaf], *, at_least_tight: bool = True) -> None:",
-    ): "what is known is read again, and is the same",
-    (
-        "protocol.statistics.file_statistics.xǁFileStatisticsǁ_load",
-        "self._bounds |= found.bounds",
-        "self._bounds = found.bounds",
-    ): "what is let go of is read again, and is the same",
     (
         "compatibility.access.x__answers",
         "said = facts.statement(client, version, PROTOCOL, operation, listed=False)",
