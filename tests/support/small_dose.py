@@ -113,15 +113,9 @@ SOME_OF_THE_CASES: Final = {
     "tests/faults/test_faulty_row_writes.py::test_whatever_request_is_struck_no_row_is_lost_or_there_twice": 2,
     "tests/faults/test_refusing_disks.py::test_a_full_disk_leaves_a_whole_commit_or_none": 3,
     "tests/jupyter/test_golden_tables.py::test_golden_table_is_drawn_or_refused_in_words": 20,
-    "tests/spark/changes/test_row_diff.py::test_the_difference_of_versions_is_that_of_their_rows": 3,
     "tests/spark/checks/test_constraint_steps.py::test_a_constraint_is_added_only_if_every_row_satisfies_it": 9,
-    "tests/spark/rows/test_preview.py::test_a_preview_reads_the_first_files_that_suffice_and_says_so": 5,
-    "tests/spark/scan/test_damaged_rows.py::test_damage_is_named_with_its_file_and_version": 15,
-    "tests/spark/scan/test_golden_rows.py::test_rows_equal_the_expectation_or_are_refused_for_a_known_reason": 74,
-    "tests/spark/scan/test_reference_rows.py::test_rows_equal_what_the_reference_reads": 21,
     "tests/spark/writes/test_batches.py::test_a_batch_that_comes_again_is_found": 2,
     "tests/spark/writes/test_batches.py::test_a_plan_that_is_committed_again_is_found": 2,
-    "tests/spark/writes/test_data_commands.py::test_a_statement_of_the_reference_leaves_the_same": 14,
     "tests/spark/writes/test_row_intents.py::test_a_deletion_of_the_reference_leaves_the_same_rows": 9,
 }
 """A test of many cases -> how many of them every run tries, at even distances."""

@@ -46,6 +46,11 @@ class RowTracking(msgspec.Struct, frozen=True):
     row_commit_version_column: str | None
     high_water_mark: int | None
 
+    @property
+    def last_id(self) -> int:
+        """The highest row id given so far by the mark, -1 before the first."""
+        return -1 if self.high_water_mark is None else self.high_water_mark
+
 
 class _Mark(msgspec.Struct):
     row_id_high_water_mark: int = msgspec.field(name="rowIdHighWaterMark")

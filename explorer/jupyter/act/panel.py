@@ -203,8 +203,7 @@ class ActPanel(TabPanel):
     def _draw_plan(self, draft: Draft) -> None:
         facts, plan, state = self._explored.view.facts, draft.plan, self.desk.state
         shown = plan_view(plan, draft.table.snapshot(plan.read_version))
-        # A commit in doubt may be the newer version: it is looked for in the log before anything else is planned.
-        stale = plan.read_version < facts.last and not (draft.in_doubt and isinstance(plan, CommitPlan))
+        stale = draft.is_stale(facts.last)
         self._text.value = ""
         self._body.value = joined((plan_panel(shown), refusal_panel(draft)))
         if isinstance(state, Committing):

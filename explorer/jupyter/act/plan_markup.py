@@ -86,15 +86,14 @@ def refusal_panel(draft: Draft) -> Markup | str:
     problem = draft.refusal
     if problem is None:
         return ""
-    if draft.in_doubt:
-        said = (
-            "The commit broke off: whether it was written is not known. Committing again is safe: the commit has its "
-            "own identifier, so it is found if it exists and written once if not."
+    if draft.may_be_written:
+        then = (
+            "Committing again is safe: the commit has its own identifier, so it is found if it exists and written once "
+            "if not."
         )
-    elif problem.kind == "Cancelled":
-        said = "Cancelled: nothing was committed."
     else:
-        said = f"{problem.title}: nothing was committed. {problem.next_step}"
+        then = "" if problem.kind == "Cancelled" else problem.next_step
+    said = f"{draft.broke_off} {then}".rstrip()
     return tag("div", tag("h4", said), tag("p", problem.message), class_=f"dte-problem dte-{problem.severity}",
                role="alert")  # fmt: skip
 

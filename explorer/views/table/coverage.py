@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from explorer.core.protocol.statistics.bounds import SKIPPING_TYPES
 from explorer.core.protocol.statistics.collect import indexed_fields
 from explorer.core.protocol.statistics.file_statistics import StatisticsColumn
 from explorer.core.protocol.table_properties.registry import NUM_INDEXED_COLS, STATS_COLUMNS
 from explorer.core.transaction.intents.property_settings import statistics_column
-from explorer.core.transaction.proposals.table_properties import SKIPPING_TYPES
 from explorer.views.table.facts import TableFacts
 
 __all__ = ["Covered", "coverage_of"]

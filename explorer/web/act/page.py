@@ -27,7 +27,6 @@ from explorer.views.act.intents.registry import entry_of, headline
 from explorer.views.act.logged_receipt import logged_receipt, seal_facts
 from explorer.views.act.plan_view import plan_view
 from explorer.views.act.ways import Way
-from explorer.views.problems import Problem
 from explorer.views.rows.row_work import live_rows
 from explorer.views.rows.spark_work import start_notice
 from explorer.views.table.overview import fields_of
@@ -151,8 +150,7 @@ def _plan(view: TableView, address: Address, sheet: DeskSheet, draft: Draft) -> 
     known = plan.read_version <= view.facts.last
     snapshot = view.facts.snapshot(plan.read_version) if known else draft.table.snapshot(plan.read_version)
     shown = plan_view(plan, snapshot)
-    # A commit in doubt may be the newer version: it is looked for in the log before anything else is planned.
-    committing, writes_commit = isinstance(state, Committing), isinstance(plan, CommitPlan)
+    committing = isinstance(state, Committing)
     step = _LOOK if isinstance(state, Looking) else _COMMIT if committing else _PLAN
     return {
         "plan": shown,
@@ -161,7 +159,7 @@ def _plan(view: TableView, address: Address, sheet: DeskSheet, draft: Draft) -> 
         "look_again": state.look if isinstance(state, Committing) else None,
         "amount": _amount(snapshot),
         "estimate": _estimate(snapshot),
-        "stale": plan.read_version < view.facts.last and not committing and not (draft.in_doubt and writes_commit),
+        "stale": draft.is_stale(view.facts.last) and not committing,
         "command": commit_command(view.facts.location, plan),
         "steps": _steps(address, step, rows=shown.needs_rows),
     }
@@ -195,17 +193,8 @@ def _outcome_elsewhere(view: TableView, address: Address, sheet: DeskSheet) -> O
         version = "" if receipt.version is None or receipt.outcome != "committed" else f" v{receipt.version}"
         tone = {"ok": "info"}.get(receipt.tone, receipt.tone)
         return Outcome(f"{receipt.title}{version}.", headline(draft.plan.intent), receipt.text, tone, way)
-    refusal = draft.refusal
-    assert refusal is not None
-    return Outcome(_broke_off(draft, refusal), headline(draft.plan.intent), refusal.message, "warning", there.to())
-
-
-def _broke_off(draft: Draft, refusal: Problem) -> str:
-    if not isinstance(draft.plan, CommitPlan) and refusal.kind != "NotAllowed":
-        return f"{refusal.title}: the work broke off. What was written or deleted until then stays so."
-    if draft.in_doubt:
-        return "The commit broke off: whether it was written is not known."
-    return f"{refusal.title}: nothing was committed."
+    assert draft.refusal is not None
+    return Outcome(draft.broke_off, headline(draft.plan.intent), draft.refusal.message, "warning", there.to())
 
 
 @dataclass(frozen=True, slots=True)

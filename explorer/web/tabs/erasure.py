@@ -47,6 +47,7 @@ def _erasure(view: TableView, address: Address, work: WindowWork) -> Tab:
         "example": snapshot.schema.fields[0].name if snapshot.schema.fields else "id",
         "found": None if found is None else erasure_view(found, _due(address)),
         "newest": view.facts.last,
+        "outdated": found is not None and found.version < view.facts.last,
     }
     return Tab(values if found is None else values | listed(place_listing(found.places), address), needs_spark=True)
 

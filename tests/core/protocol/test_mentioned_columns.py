@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from explorer.core.protocol.schema.data_types import StructType, parse_schema
-from explorer.core.protocol.sql.stored_expressions import expression_columns, mentions, unknown_columns
+from explorer.core.protocol.sql.stored_expressions import mentions, unknown_columns
 from tests.support import small_logs
 from tests.support.small_schemas import MAPPED, array, field, mapped, struct
 
@@ -18,31 +18,6 @@ TAGS = array("string")
 
 def schema_of(*fields: dict[str, Any]) -> StructType:
     return parse_schema(json.dumps(struct(*fields)))
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("`from` < `to`", [("from",), ("to",)]),
-        ("from < to", [("from",), ("to",)]),
-        ("`select` > 0 AND `null` > 1 OR NOT `true`", [("select",), ("null",), ("true",)]),
-        ("null = true or not false", []),
-        ("`and`.x > 0", [("and", "x")]),
-        ("`from`(a)", [("a",)]),
-        ("2020_sales > 2020", [("2020_sales",)]),
-        ("1e5 < a AND 5L < b AND 1.5d < c AND 3BD < d AND 12 < e", [("a",), ("b",), ("c",), ("d",), ("e",)]),
-        ("7days > 0 AND s.2x > 1", [("7days",), ("s", "2x")]),
-        ("x > 0 AND forall(tags, x -> x <> '')", [("x",), ("tags",)]),
-        ("forall(tags, X -> x <> '') AND y > 0", [("tags",), ("y",)]),
-        ("forall(tags, x -> x <> y) AND x.y > 0", [("tags",), ("y",), ("x", "y")]),
-        ("aggregate(tags, 0, (acc, t) -> acc + t + n, acc -> acc) > acc", [("tags",), ("n",), ("acc",)]),
-        ("forall(a, x -> exists(b, y -> x.c > y)) AND y", [("a",), ("b",), ("y",)]),
-        ("map_filter(m, (k, v) -> k > v)[k] > v", [("m",), ("k",), ("v",)]),
-        ("a - > b", [("a",), ("b",)]),
-    ],
-)
-def test_a_name_is_a_column_wherever_it_can_be_one(text: str, found: list[tuple[str, ...]]) -> None:
-    assert list(expression_columns(text)) == found
 
 
 @pytest.mark.parametrize(

@@ -197,12 +197,12 @@ def _lambdas(tokens: list[Token]) -> list[tuple[frozenset[str], range]]:
     for place, token in enumerate(tokens[:-2]):
         if not (token.text == "-" and tokens[place + 1].text == ">" and tokens[place + 1].start == token.end):
             continue
-        begin = place - 1
-        if begin >= 0 and tokens[begin].text == ")":
-            while begin > 0 and tokens[begin].text != "(":
+        begin = max(place - 1, 0)
+        if tokens[begin].text == ")":
+            while begin and tokens[begin].text != "(":
                 begin -= 1
-        names = frozenset(each.value.lower() for each in tokens[max(begin, 0) : place])
-        found.append((names - {"(", ")", ","}, range(max(begin, 0), _end(tokens, place))))
+        names = frozenset(each.value.lower() for each in tokens[begin:place])
+        found.append((names - {"(", ")", ","}, range(begin, _end(tokens, place))))
     return found
 
 

@@ -16,7 +16,12 @@ from typing import Final
 from explorer.core.protocol.json_values import plain_number
 from explorer.core.protocol.schema.data_types import PrimitiveType, PrimitiveValue
 
-__all__ = ["bound_value", "count_value", "decode_statistics"]
+__all__ = ["SKIPPING_TYPES", "bound_value", "count_value", "decode_statistics"]
+
+SKIPPING_TYPES: Final = frozenset(
+    ["byte", "short", "integer", "long", "float", "double", "decimal", "date", "timestamp", "timestamp_ntz", "string"]
+)
+"""The types whose bounds let every version of Spark skip files."""
 
 _BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _EXACT: Final = Context(prec=400)

@@ -35,9 +35,8 @@ def number_rows(
     found = tuple(adds)
     if not tracking.supported or tracking.suspended:
         return found, (), ()
-    mark = -1 if tracking.high_water_mark is None else tracking.high_water_mark
+    mark = before = tracking.last_id
     numbered: list[Add] = []
-    before = mark
     for add in found:
         if add.base_row_id is not None:
             numbered.append(add)

@@ -175,23 +175,19 @@ def _numbered(
     added, mark, faults = number_rows(come, from_here, version)
     if faults:
         return added, (), tuple(msgspec.structs.replace(fault, remedy=_COUNT) for fault in faults)
-    return added, mark or ((high_water_mark(highest),) if highest > _mark(tracking) else ()), ()
-
-
-def _mark(tracking: RowTracking) -> int:
-    return -1 if tracking.high_water_mark is None else tracking.high_water_mark
+    return added, mark or ((high_water_mark(highest),) if highest > tracking.last_id else ()), ()
 
 
 def _highest_id(files: pa.Table, tracking: RowTracking) -> int:
     """The highest row id of a version, -1 if it has none: files may have ids above a mark that is gone or too low."""
     ends = pc.add(files.column("base_row_id"), pc.subtract(files.column("num_records"), 1))
     last = pc.max(ends).as_py()
-    return max(_mark(tracking), -1 if last is None else last)
+    return max(tracking.last_id, -1 if last is None else last)
 
 
 def _endless(files: pa.Table, tracking: RowTracking) -> list[str]:
     """The files with row ids of which neither a count nor the mark says where they end."""
-    above = pc.greater(files.column("base_row_id"), _mark(tracking))
+    above = pc.greater(files.column("base_row_id"), tracking.last_id)
     endless = files.filter(pc.and_(above, pc.is_null(files.column("num_records"))))
     return [str(path) for path in endless.column("raw_path").to_pylist()]
 

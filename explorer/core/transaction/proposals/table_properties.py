@@ -18,6 +18,7 @@ from explorer.core.protocol.protocol_evolution import LEGAL_VERSIONS, is_legal_u
 from explorer.core.protocol.row_tracking import row_tracking
 from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, StructType, format_column, type_name
 from explorer.core.protocol.schema.nested_types import walk, walk_structs
+from explorer.core.protocol.statistics.bounds import SKIPPING_TYPES
 from explorer.core.protocol.table_features import active_features, features_switched_on, missing_features
 from explorer.core.protocol.table_properties.registry import (
     CHANGE_DATA_FEED,
@@ -51,19 +52,8 @@ from explorer.core.transaction.proposals.column_mapping import set_column_mappin
 from explorer.core.transaction.proposals.entry import proposes, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = [
-    "PROPOSALS",
-    "SKIPPING_TYPES",
-    "changed_properties",
-    "check_statistics_columns",
-    "set_properties",
-    "unset_properties",
-]
+__all__ = ["PROPOSALS", "changed_properties", "check_statistics_columns", "set_properties", "unset_properties"]
 
-SKIPPING_TYPES: Final = frozenset(
-    ["byte", "short", "integer", "long", "float", "double", "decimal", "date", "timestamp", "timestamp_ntz", "string"]
-)
-"""The types whose bounds let every version of Spark skip files."""
 _SHOWN_TO_OTHERS: Final = (ENABLED_FORMATS, SYMLINK_FORMAT_MANIFEST, DELETION_VECTORS)
 
 

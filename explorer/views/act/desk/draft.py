@@ -114,3 +114,23 @@ class Draft:
     def answers(self, question: Question) -> bool:
         """Whether it is what a question asks for; why a commit broke off is told whoever asks."""
         return self.question.same_change(question) if self.refusal is not None else self.question == question
+
+    @property
+    def may_be_written(self) -> bool:
+        """Whether its commit broke off and may be in the log all the same."""
+        return self.in_doubt and self.plan.commit_version is not None
+
+    def is_stale(self, newest: int) -> bool:
+        """Whether there is a newer version to plan for; its own commit is looked for in the log first."""
+        return self.plan.read_version < newest and not self.may_be_written
+
+    @property
+    def broke_off(self) -> str:
+        """What became of the commit that broke off or could not be tried, in words; empty where none did."""
+        if self.refusal is None:
+            return ""
+        if self.may_be_written:
+            return "The commit broke off: whether it was written is not known."
+        if self.plan.commit_version is None and self.refusal.kind != "NotAllowed":
+            return f"{self.refusal.title}: the work broke off. What was written or deleted until then stays so."
+        return f"{self.refusal.title}: nothing was committed."
