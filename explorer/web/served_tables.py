@@ -27,6 +27,7 @@ from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.storage.served_roots import ServedRoots, TableRef
 from explorer.views import TableFacts
+from explorer.views.act.desk.attempts import Attempts
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import TimeBasis
 from explorer.views.table.timeline import amounts_of
@@ -154,12 +155,14 @@ class Catalog:
 
     Attributes:
         allow_commits, key: As given.
+        attempts: What the windows carry out.
     """
 
     def __init__(self, roots: Sequence[str], *, allow_commits: bool = False, key: SigningKey | None = None) -> None:
         self.roots = ServedRoots(roots)
         self.key = key
         self.allow_commits = allow_commits
+        self.attempts = Attempts()
         self._lock = threading.Lock()
         self._kept: dict[str, _Kept] = {}
         self._opening: dict[str, threading.Lock] = {}
@@ -208,6 +211,14 @@ class Catalog:
             NotAllowed: The name leads outside the served roots.
         """
         return self._readings.get(self.roots.locate(name).location)
+
+    def is_being_read(self, name: str) -> bool:
+        """Return whether who asks for the facts of a table waits for another.
+
+        Raises:
+            NotAllowed: The name leads outside the served roots.
+        """
+        return self._opener(self.roots.locate(name).location).locked()
 
     def stop_reading(self, name: str) -> None:
         """End the first reading of a table's log, for all who wait for it.

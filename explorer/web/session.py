@@ -49,6 +49,7 @@ __all__ = ["Session", "show_failure"]
 _log = logging.getLogger(__name__)
 # Threads of their own for each kind of work: pages that wait for a table, or a long export, keep nothing else waiting.
 _DRAWING = ThreadPoolExecutor(max_workers=16, thread_name_prefix="explorer-page")
+_WAITING = ThreadPoolExecutor(max_workers=64, thread_name_prefix="explorer-wait")
 _LOOKING = ThreadPoolExecutor(max_workers=4, thread_name_prefix="explorer-look")
 _WORKING = ThreadPoolExecutor(max_workers=16, thread_name_prefix="explorer-work")
 _PAGES = RightOfWay()
@@ -251,7 +252,7 @@ class Session:
             return
         arrived = partial(self._arrived, number, next(self._turns))
         self._awaited = query, time.monotonic()
-        self._compute(_DRAWING, number, partial(self._render, query, self.theme, self.screen), arrived)
+        self._compute(self._threads(query), number, partial(self._render, query, self.theme, self.screen), arrived)
 
     def _draw_again(self) -> None:
         self._show(self.query, self._newest)
@@ -332,6 +333,13 @@ class Session:
         elif self.shown.is_early and (facts := reading.newest()) is not None:
             self._sent.pop("lead", None)
             self._patch({PROGRESS: reading_line(facts, reading)}, 0)
+
+    def _threads(self, query: str) -> Executor:
+        """The threads that draw the page of a query; one that waits for a table that others read waits apart."""
+        try:
+            return _WAITING if self._catalog.is_being_read(_address(query).table) else _DRAWING
+        except ExplorerError:
+            return _DRAWING  # the page itself says what is wrong with the address
 
     def _read_of(self, address: Address) -> TableReading | None:
         try:
@@ -522,7 +530,7 @@ class Session:
 
     def _first(self) -> tuple[Rendered, bool]:
         """The page to answer the request with: all of it if it is there soon, else what is known soon."""
-        future = _DRAWING.submit(self._render, self.query, self.theme, self.screen)
+        future = self._threads(self.query).submit(self._render, self.query, self.theme, self.screen)
         is_table = self.kind == "table"
         try:
             return self._whole(future.result(timeout=_PATIENCE * (_AT_FIRST if is_table else 1)))

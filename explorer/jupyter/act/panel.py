@@ -244,6 +244,7 @@ class ActPanel(TabPanel):
                 problem_lines(draft.look.problem) if draft.look.problem is not None else None,
                 tag("p", "The table has a newer version: plan again before this is done.", class_="dte-warn")
                 if stale else None,
+                tag("p", draft.done_before, class_="dte-warn") if draft.done_before and draft.refusal is None else None,
                 tag("p", stopped, role="status") if draft.look.outcome == "cancelled" else None,
                 tag("p", f"A check reads {amount}.{start_notice()}", class_="dte-muted") if asks else None,
                 tag("p", looked, class_="dte-muted") if plan.looked_at_rows and draft.look.elapsed else None,

@@ -9,6 +9,7 @@ from explorer.core.transaction.commit_plan import Plan, PlanResult
 from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.snapshot import Snapshot
+from explorer.views.act.desk.attempts import Attempts
 from explorer.views.act.desk.draft import ChangeableTable
 
 __all__ = ["OneTable", "PlannedTable"]
@@ -21,10 +22,15 @@ class OneTable:
         table: The table.
         allow_commits: It may be changed.
         changed: Called, on any thread, when it was.
+
+    Attributes:
+        allow_commits: As given.
+        attempts: What the desk carries out.
     """
 
     def __init__(self, table: ChangeableTable, *, allow_commits: bool, changed: Callable[[], None]) -> None:
         self.allow_commits = allow_commits
+        self.attempts = Attempts()
         self._table, self._changed = table, changed
 
     def open(self, name: str) -> ChangeableTable:  # noqa: ARG002 - there is one

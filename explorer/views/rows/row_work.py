@@ -343,8 +343,8 @@ def _table_id(view: ChosenVersions) -> str:
 
 
 def _changes_key(view: ChosenVersions, keys: str, *, inferred: bool) -> tuple[object, ...]:
-    return view.facts.location, *change_range(view), inferred, keys
+    return view.facts.location, _table_id(view), *change_range(view), inferred, keys
 
 
 def _ends_key(view: ChosenVersions, keys: str) -> tuple[object, ...]:
-    return view.facts.location, view.other, view.version, keys
+    return view.facts.location, _table_id(view), view.other, view.version, keys

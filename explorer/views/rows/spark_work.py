@@ -52,10 +52,9 @@ class WorkState:
 
 @dataclass(slots=True)
 class _Beginning:
-    """A job that is being made, since when, and whether it is to be stopped as soon as it is there."""
+    """A job that is being made, and since when."""
 
     since: float
-    stopped: bool = False
 
 
 class SparkWork(Generic[Result]):
@@ -95,12 +94,14 @@ class SparkWork(Generic[Result]):
         self._changed()
 
     def cancel(self) -> None:
-        """Stop a job that runs."""
+        """Stop a job that runs; one that is being made is not waited for, and stopped as soon as it is there."""
         with self._lock:
-            job = self._job
-            if self._beginning is not None:
-                self._beginning.stopped = True
+            job, being_made, self._beginning = self._job, self._beginning is not None, None
+            if being_made:
+                self._problem = problem_of(Cancelled("The work was cancelled.", operation="read rows"))
         _stop(job)
+        if being_made:
+            self._changed()
 
     def about(self, key: Hashable) -> Result | None:
         """Return the result, if it is about this."""
@@ -112,10 +113,9 @@ class SparkWork(Generic[Result]):
         with self._lock:
             job, beginning, result, problem = self._job, self._beginning, self.result, self._problem
         if beginning is not None:
-            phase = "Cancelling" if beginning.stopped else "Reading the log"
-            return WorkState("running", phase, elapsed=time.monotonic() - beginning.since)
+            return WorkState("running", "Reading the log", elapsed=time.monotonic() - beginning.since)
         if job is None:
-            return WorkState("failed" if problem else "idle", problem=problem)
+            return WorkState(_ended(problem), problem=problem)
         # It runs until its answer, or why there is none, is here to be shown.
         state = "running" if result is None and problem is None else job.state
         return WorkState(state, job.phase, job.done, job.total, job.elapsed, problem)
@@ -135,13 +135,13 @@ class SparkWork(Generic[Result]):
             wanted = beginning is self._beginning
             if wanted:
                 self._job, self._problem, self._beginning = job, problem, None
-        if job is not None and wanted:
-            job.subscribe(self._report)
-            each_second(job, self._report)
-        if not wanted or beginning.stopped:
-            _stop(job)
         if wanted:
+            if job is not None:
+                job.subscribe(self._report)
+                each_second(job, self._report)
             self._changed()
+        else:
+            _stop(job)
 
     def _report(self, job: Job[Result]) -> None:
         with self._lock:
@@ -156,6 +156,13 @@ class SparkWork(Generic[Result]):
                 if not isinstance(job.error, Cancelled):
                     _log.warning("%s failed: %s", job.name, job.error, exc_info=job.error.__cause__)
         self._changed()
+
+
+def _ended(problem: Problem | None) -> str:
+    """How work without a job stands: nothing was asked, it was cancelled, or it could not begin."""
+    if problem is None:
+        return "idle"
+    return "cancelled" if problem.kind == "Cancelled" else "failed"
 
 
 def _stop(job: RowJob[Any] | None) -> None:

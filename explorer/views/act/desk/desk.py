@@ -24,6 +24,7 @@ from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.desk import events as happened
 from explorer.views.act.desk import state as at
+from explorer.views.act.desk.attempts import Attempts
 from explorer.views.act.desk.draft import ChangeableTable, Draft, Question, RowLook
 from explorer.views.act.intent_form import intent_of
 from explorer.views.act.intents.registry import entry_of
@@ -85,9 +86,11 @@ class DeskTables(Protocol):
 
     Attributes:
         allow_commits: The tables are opened so that they can be changed.
+        attempts: What the desks of the same tables carry out.
     """
 
     allow_commits: bool
+    attempts: Attempts
 
     def open(self, name: str) -> ChangeableTable:
         """Open a table for the desk alone: it follows the log with each plan."""
@@ -249,7 +252,8 @@ class Desk:
         """Take the person's approval of the plan that was shown; `commit` must follow if it is True.
 
         Raises:
-            RequestError: There is no plan, another one was shown, or it was made for a person of another name.
+            RequestError: There is no plan, another one was shown, it was made for a person of another name, or another
+                desk carries out the same change, or did so since the plan was made.
         """
         with self._lock:
             if isinstance(self._state, at.Committing):
@@ -267,6 +271,7 @@ class Desk:
             if why := _unapproved(draft, name, reason):
                 self._take(happened.ApprovalRefused(number, why))
                 return False
+            self._begin_attempt(draft)
             return self._take(happened.Approved(number, reason.strip()[:_LONGEST_REASON]))
 
     def commit(self) -> None:
@@ -283,12 +288,15 @@ class Desk:
             event = happened.CommitEnded(
                 number, result.plan, receipt(result, draft.plan, state.reason, person), result.document()
             )
+            came_of_it, version = result.outcome, event.receipt.version
         except Exception as error:  # noqa: BLE001  # shown and logged: the outcome of a commit must be said
             in_doubt = not isinstance(error, ExplorerError)
             if in_doubt:
                 _log.error("a commit failed", exc_info=error)
             event = happened.CommitBrokeOff(number, problem_of(error), in_doubt)
+            came_of_it, version = "unknown" if in_doubt else "rejected", draft.plan.commit_version
         self._take(event)
+        self._tables.attempts.end(self, draft.question, came_of_it, version)
         try:
             self._tables.look_again(draft.question.table, reopen=not isinstance(draft.plan, CommitPlan))
         finally:
@@ -339,8 +347,17 @@ class Desk:
             state.job.cancel()
 
     def try_again(self) -> bool:
-        """Approve the same plan once more, where its outcome is not known; `commit` must follow if it is True."""
-        return self._take(happened.TriedAgain(next(self._numbers)))
+        """Approve the same plan once more, where its outcome is not known; `commit` must follow if it is True.
+
+        Raises:
+            RequestError: Another desk carries out the same change, or has done so.
+        """
+        with self._lock:
+            state = self._state
+            if not isinstance(state, at.Ended) or state.receipt.outcome != "unknown":
+                return False
+            self._tables.attempts.begin(self, state.draft.question, state.draft.earlier)
+            return self._take(happened.TriedAgain(next(self._numbers)))
 
     def show_outcome(self) -> None:
         """Take notice that the person is shown what came of the last commit."""
@@ -349,6 +366,14 @@ class Desk:
                 self._take(happened.Shown())
 
     # --- inside
+
+    def _begin_attempt(self, draft: Draft) -> None:
+        """Tell the other desks; where one of them was first, the plan is made again, and says so."""
+        try:
+            self._tables.attempts.begin(self, draft.question, draft.earlier)
+        except RequestError:
+            self._take(happened.Forgotten())
+            raise
 
     def _take(self, event: happened.Event) -> bool:
         """Move on; False if the event does not apply to the state."""
@@ -428,13 +453,13 @@ class Desk:
             self._changed()
 
     def _planned(self, question: Question) -> Draft:
-        began = time.monotonic()
+        began, earlier = time.monotonic(), self._tables.attempts.last(question)
         table = self._open(question.table)
         intent = parse_intent(intent_of(question.kind, dict(question.answers)))
         plan = table.plan(intent, check_rows=False, user=question.person or None)
         rules = plan.proposal.row_checks if isinstance(plan, CommitPlan) else ()
         _refuse_rules(table.snapshot(plan.read_version), [rule.expression for rule in rules])
-        return Draft(question, plan, table, time.monotonic() - began)
+        return Draft(question, plan, table, time.monotonic() - began, earlier)
 
     def _open(self, name: str) -> ChangeableTable:
         # The pages' own table objects stay at the version they show; this one follows the log with each plan.

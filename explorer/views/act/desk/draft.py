@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Protocol
 
 from explorer.core.transaction.commit_plan import Plan, PlanResult
 from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.snapshot import Snapshot
+from explorer.formatting import moment
 from explorer.views.problems import Problem
 
-__all__ = ["ChangeableTable", "Draft", "Question", "RowLook"]
+__all__ = ["Attempt", "ChangeableTable", "Draft", "Question", "RowLook"]
 
 
 class ChangeableTable(Protocol):
@@ -82,6 +84,23 @@ class RowLook:
 
 
 @dataclass(frozen=True, slots=True)
+class Attempt:
+    """An attempt to carry out a change: it runs, was carried out, or may have been.
+
+    Attributes:
+        outcome: ``running``, ``committed`` or ``unknown``.
+        began: When.
+        person: Who commits; empty if not known.
+        version: The version that was committed, or that may have been; None without a commit.
+    """
+
+    outcome: str
+    began: datetime
+    person: str = ""
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A plan, and what the person has done with it.
 
@@ -90,6 +109,7 @@ class Draft:
         plan: The plan.
         table: The table object that made it, and that commits it.
         seconds: How long planning took.
+        earlier: The last attempt at the same change, from any page, as it was known when the plan was made.
         shown: The person has seen it: it stays until a new plan is asked for.
         look: The last check of the rows.
         approval_problem: What is wrong with the name or the reason that were typed.
@@ -103,6 +123,7 @@ class Draft:
     plan: Plan
     table: ChangeableTable
     seconds: float = 0.0
+    earlier: Attempt | None = None
     shown: bool = False
     look: RowLook = field(default_factory=RowLook)
     approval_problem: str | None = None
@@ -110,6 +131,23 @@ class Draft:
     in_doubt: bool = False
     untold: bool = False
     tries: int = 0
+
+    @property
+    def done_before(self) -> str:
+        """What is known of an earlier attempt at the same change, and what follows; empty where none is known."""
+        if self.earlier is None:
+            return ""
+        by = f" by {self.earlier.person}" if self.earlier.person else ""
+        began = moment(self.earlier.began)
+        version = "" if self.earlier.version is None else f" as v{self.earlier.version}"
+        match self.earlier.outcome:
+            case "running":
+                return f"The same change was under way{by} when this was planned, since {began}. Wait for its outcome."
+            case "committed":
+                return f"The same change was carried out{by}{version}, begun {began}. This plan does it once more."
+            case _:
+                doubt = f"The same change was begun{by} {began}, and whether it was written{version} is not known."
+                return f"{doubt} Look for it in the history before you do it once more."
 
     def answers(self, question: Question) -> bool:
         """Whether it is what a question asks for; why a commit broke off is told whoever asks."""

@@ -1,0 +1,160 @@
+"""The same change is not carried out a second time because the page was loaded anew, or opened twice."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import explorer
+from explorer.core.transaction.commit_plan import CommitResult
+from explorer.views.act.desk.state import Committing, Ended, Ready
+from explorer.web.act.desk import ActDesk
+from explorer.web.figure_pane import load_figures
+from explorer.web.served_tables import Catalog
+from tests.support import hostile_tables, small_logs
+from tests.web.test_session import Window
+
+DESCRIBE = "?t=w/orders&tab=act&act=set-description&f.description=Orders&step=plan"
+OTHER = "?t=w/orders&tab=act&act=set-properties&f.key.0=team&f.value.0=sales&step=plan"
+REAL = explorer.Table.commit
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    load_figures()
+    created = hostile_tables.created({"id": "long"})
+    small_logs.write_log(tmp_path / "w" / "orders", [created, [small_logs.add("1.parquet", 3)]])
+    return Catalog([str(tmp_path / "w")], allow_commits=True)
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """What every commit waits for."""
+    event = threading.Event()
+
+    def commit(self: explorer.Table, *given: Any, **named: Any) -> Any:
+        assert event.wait(20)
+        return REAL(self, *given, **named)
+
+    monkeypatch.setattr(explorer.Table, "commit", commit)
+    yield event
+    event.set()
+
+
+def newest(catalog: Catalog) -> int:
+    return catalog.open("w/orders").latest_version()
+
+
+def opened(catalog: Catalog, query: str = DESCRIBE) -> Window:
+    window = Window(catalog, query)
+    until(window, lambda: isinstance(desk_of(window).state, Ready))
+    return window
+
+
+def desk_of(window: Window) -> ActDesk:
+    return window.session.work.of(ActDesk)
+
+
+def page_of(window: Window) -> str:
+    return window.session.shown.regions["lead"]
+
+
+def until(window: Window, reached: Callable[[], bool]) -> None:
+    for _ in range(1_000):
+        if reached():
+            for _ in range(40):
+                window.turn()
+            return
+        window.turn()
+    pytest.fail(f"it was not reached: {desk_of(window).state}")
+
+
+def press_commit(window: Window) -> str:
+    """Press Commit, and return the complaint that answers it; empty if it was approved."""
+    state = desk_of(window).state
+    assert isinstance(state, Ready)
+    window.number += 1
+    window.send("commit", number=window.number, name="orders", reason="because", digest=state.draft.plan.digest)
+    window.answer()
+    for _ in range(40):
+        window.turn()
+    return "".join(message["regions"].get("notice", "") for message in window.page.heard[-3:] if "regions" in message)
+
+
+def test_a_page_loaded_anew_does_not_commit_what_is_being_committed(catalog: Catalog, held: threading.Event) -> None:
+    first = opened(catalog)
+    press_commit(first)
+    assert isinstance(desk_of(first).state, Committing)
+    again = opened(catalog)
+    assert "The same change was under way" in page_of(again)
+    assert "is being carried out from another page" in press_commit(again)
+    assert not isinstance(desk_of(again).state, Committing)
+    held.set()
+    until(first, lambda: isinstance(desk_of(first).state, Ended))
+    assert newest(catalog) == 2
+
+
+def test_a_plan_made_before_the_same_commit_is_not_carried_out_unread(catalog: Catalog, held: threading.Event) -> None:
+    first, second = opened(catalog), opened(catalog)
+    held.set()
+    press_commit(first)
+    until(first, lambda: isinstance(desk_of(first).state, Ended))
+    assert newest(catalog) == 2
+    assert "was carried out from another page since this plan was made" in press_commit(second)
+    assert newest(catalog) == 2
+
+
+def test_a_new_plan_of_a_change_that_was_committed_says_so(catalog: Catalog, held: threading.Event) -> None:
+    held.set()
+    first = opened(catalog, DESCRIBE)
+    press_commit(first)
+    until(first, lambda: isinstance(desk_of(first).state, Ended))
+    second = opened(catalog, DESCRIBE)
+    assert "The same change was carried out as v2" in page_of(second)
+    assert "v=2" in page_of(second)
+
+
+def test_another_change_may_begin_meanwhile(catalog: Catalog, held: threading.Event) -> None:
+    first, other = opened(catalog), opened(catalog, OTHER)
+    press_commit(first)
+    assert press_commit(other) == ""
+    assert isinstance(desk_of(other).state, Committing)
+    assert "The same change" not in page_of(other)
+    held.set()
+    until(first, lambda: isinstance(desk_of(first).state, Ended))
+    until(other, lambda: isinstance(desk_of(other).state, Ended))
+    # Both change the metadata: the log lets one of them in.
+    states = [desk_of(window).state for window in (first, other)]
+    assert sorted(state.receipt.outcome for state in states if isinstance(state, Ended)) == ["committed", "conflicted"]
+
+
+def test_a_commit_in_doubt_is_said_to_a_new_page_and_tried_again_by_its_own(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown(_table: explorer.Table, plan: Any, **_named: Any) -> CommitResult:
+        return CommitResult(outcome="unknown", plan=plan, version=plan.commit_version)
+
+    first = opened(catalog)
+    monkeypatch.setattr(explorer.Table, "commit", unknown)
+    press_commit(first)
+    until(first, lambda: isinstance(desk_of(first).state, Ended))
+    assert "whether it was written as v2 is not known" in page_of(opened(catalog))
+    monkeypatch.setattr(explorer.Table, "commit", REAL)
+    first.ask("try-again")
+    until(first, lambda: newest(catalog) == 2)
+    assert "The same change was carried out as v2" not in page_of(first)
+
+
+def test_a_change_that_was_refused_is_no_attempt(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    def rejected(_table: explorer.Table, plan: Any, **_named: Any) -> CommitResult:
+        return CommitResult(outcome="rejected", plan=plan, version=None)
+
+    first, second = opened(catalog), opened(catalog)
+    monkeypatch.setattr(explorer.Table, "commit", rejected)
+    press_commit(first)
+    until(first, lambda: isinstance(desk_of(first).state, Ended))
+    monkeypatch.setattr(explorer.Table, "commit", REAL)
+    assert press_commit(second) == ""
+    until(second, lambda: newest(catalog) == 2)
