@@ -30,6 +30,7 @@ def load_figures() -> None:
     They take a third of a second, for which nobody should wait.
     """
     importlib.import_module("pandas")
+    importlib.import_module("explorer.views.figures.figure_widget")
     as_plotly({"data": [{"type": "bar"}, {"type": "scatter"}], "layout": {"template": "none"}})
 
 

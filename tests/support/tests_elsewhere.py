@@ -14,10 +14,11 @@ __all__ = ["FEW", "FEWEST", "run_tests"]
 FEWEST = (
     "tests/spark/scan/test_scan.py::test_variants_with_nulls_and_inside_arrays_come_out",
     "tests/spark/checks/test_constraint_check.py::test_one_that_fails_on_a_row_does_not_keep_the_others_from_their_answer",
-    "tests/spark/writes/test_rows_past_the_driver.py::test_only_what_is_said_of_files_comes_here[true]",
+    "tests/spark/writes/test_identity_values.py::test_a_merge_keeps_the_values_that_it_gives_and_makes_the_others",
 )
 FEW = (
     *FEWEST,
+    "tests/spark/writes/test_rows_past_the_driver.py::test_only_what_is_said_of_files_comes_here[true]",
     "tests/spark/log/test_files_frame.py::test_totals_and_the_files_that_a_condition_needs_are_those_of_one_process",
     "tests/spark/rows/test_preview.py::test_cancelling_one_job_leaves_another_alone",
     "tests/spark/scan/test_scan.py::test_masks_hold_over_split_files_row_groups_and_filters",

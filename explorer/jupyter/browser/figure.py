@@ -13,11 +13,11 @@ from typing import Any, Final
 import traitlets
 from ipywidgets.widgets.widget import _remove_buffers
 from markupsafe import Markup
-from plotly.graph_objects import FigureWidget
 from plotly.serializers import _py_to_js
 
 from explorer.jupyter.browser.page_kit import part_script
 from explorer.jupyter.markup import tag
+from explorer.views.figures.figure_widget import FigureWidget
 from explorer.views.figures.plotly import Figure
 
 __all__ = ["LeanFigure"]
