@@ -42,8 +42,8 @@ _CONF: Final = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # Otherwise each call of a function of columns asks the JVM four times where it was called from, for messages that
-    # nobody is shown here.
+    # Otherwise functions of columns tell the JVM where they were called from, in two questions of three, for messages
+    # that nobody is shown here.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # The sizes of what goes to Python's workers. `explorer.spark.writes.row_widths` reckons with the rows of a batch.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
