@@ -144,7 +144,7 @@ class Draft:
             case "running":
                 return f"The same change was under way{by} when this was planned, since {began}. Wait for its outcome."
             case "committed":
-                return f"The same change was carried out{by}{version}, begun {began}. This plan does it once more."
+                return f"The same change was carried out{by}{version}, begun {began}. This plan would do it once more."
             case _:
                 doubt = f"The same change was begun{by} {began}, and whether it was written{version} is not known."
                 return f"{doubt} Look for it in the history before you do it once more."
