@@ -1,6 +1,7 @@
 """The same change is not carried out a second time because the page was loaded anew, or opened twice."""
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 import explorer
 from explorer.core.transaction.commit_plan import CommitResult
+from explorer.views.act.desk.draft import Question
 from explorer.views.act.desk.state import Committing, Ended, Ready
 from explorer.web.act.desk import ActDesk
 from explorer.web.figure_pane import load_figures
@@ -158,3 +160,30 @@ def test_a_change_that_was_refused_is_no_attempt(catalog: Catalog, monkeypatch: 
     monkeypatch.setattr(explorer.Table, "commit", REAL)
     assert press_commit(second) == ""
     until(second, lambda: newest(catalog) == 2)
+
+
+class Somebody:
+    """Who tries a change."""
+
+
+def test_what_was_carried_out_keeps_no_window_in_memory(catalog: Catalog) -> None:
+    desk = Somebody()
+    gone, question = weakref.ref(desk), Question("w/orders", "vacuum", (), "")
+    catalog.attempts.begin(desk, question, None)
+    catalog.attempts.end(desk, question, "committed", None)
+    del desk
+    assert gone() is None
+    found = catalog.attempts.last(question)
+    assert found is not None
+    assert found.outcome == "committed"
+
+
+def test_the_oldest_attempts_are_forgotten_and_no_running_one(catalog: Catalog) -> None:
+    attempts, desk = catalog.attempts, Somebody()
+    questions = [Question("w/orders", "vacuum", (("hours", str(hours)),), "") for hours in range(1_100)]
+    for question in questions:
+        attempts.begin(desk, question, None)
+        if question is not questions[0]:
+            attempts.end(desk, question, "committed", None)
+    known = [attempts.last(question) is not None for question in questions]
+    assert known == [True] + [False] * 100 + [True] * 999

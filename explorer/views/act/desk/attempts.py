@@ -10,6 +10,7 @@ import threading
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
+from weakref import ref
 
 from explorer.core.errors import RequestError
 from explorer.views.act.desk.draft import Attempt, Question
@@ -22,7 +23,8 @@ _Key: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    desk: object
+    # Not the desk itself: with it would stay the window that it was of.
+    desk: ref[object]
     attempt: Attempt
 
 
@@ -52,7 +54,7 @@ class Attempts:
         key = _key(question)
         with self._lock:
             entry = self._entries.get(key)
-            if entry is not None and entry.desk is not desk:
+            if entry is not None and entry.desk() is not desk:
                 if entry.attempt.outcome == "running":
                     raise RequestError(
                         "The same change is being carried out from another page. Wait for its outcome and plan again.",
@@ -65,7 +67,7 @@ class Attempts:
                         field="plan",
                     )
             self._entries.pop(key, None)
-            self._entries[key] = _Entry(desk, Attempt("running", datetime.now(UTC), question.person))
+            self._entries[key] = _Entry(ref(desk), Attempt("running", datetime.now(UTC), question.person))
             ended = [each for each, entry in self._entries.items() if entry.attempt.outcome != "running"]
             for each in ended[: max(0, len(self._entries) - _MOST)]:
                 del self._entries[each]
@@ -82,7 +84,7 @@ class Attempts:
         key = _key(question)
         with self._lock:
             entry = self._entries.get(key)
-            if entry is None or entry.desk is not desk:
+            if entry is None or entry.desk() is not desk:
                 return
             if outcome in ("committed", "unknown"):
                 self._entries[key] = replace(entry, attempt=replace(entry.attempt, outcome=outcome, version=version))
