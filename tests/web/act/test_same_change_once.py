@@ -2,7 +2,7 @@
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,13 @@ import explorer
 from explorer.core.transaction.commit_plan import CommitResult
 from explorer.views.act.desk.draft import Question
 from explorer.views.act.desk.state import Committing, Ended, Ready
-from explorer.web.act.desk import ActDesk
 from explorer.web.figure_pane import load_figures
 from explorer.web.served_tables import Catalog
 from tests.support import hostile_tables, small_logs
+from tests.web.act.test_outcomes_kept import DESCRIBE, REAL, commits, desk_of, lead, press_commit, settle, slow, until
 from tests.web.test_session import Window
 
-DESCRIBE = "?t=w/orders&tab=act&act=set-description&f.description=Orders&step=plan"
 OTHER = "?t=w/orders&tab=act&act=set-properties&f.key.0=team&f.value.0=sales&step=plan"
-REAL = explorer.Table.commit
 
 
 @pytest.fixture
@@ -35,12 +33,7 @@ def catalog(tmp_path: Path) -> Catalog:
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """What every commit waits for."""
     event = threading.Event()
-
-    def commit(self: explorer.Table, *given: Any, **named: Any) -> Any:
-        assert event.wait(20)
-        return REAL(self, *given, **named)
-
-    monkeypatch.setattr(explorer.Table, "commit", commit)
+    commits(monkeypatch, slow(event))
     yield event
     event.set()
 
@@ -55,43 +48,21 @@ def opened(catalog: Catalog, query: str = DESCRIBE) -> Window:
     return window
 
 
-def desk_of(window: Window) -> ActDesk:
-    return window.session.work.of(ActDesk)
-
-
-def page_of(window: Window) -> str:
-    return window.session.shown.regions["lead"]
-
-
-def until(window: Window, reached: Callable[[], bool]) -> None:
-    for _ in range(1_000):
-        if reached():
-            for _ in range(40):
-                window.turn()
-            return
-        window.turn()
-    pytest.fail(f"it was not reached: {desk_of(window).state}")
-
-
-def press_commit(window: Window) -> str:
+def pressed(window: Window) -> str:
     """Press Commit, and return the complaint that answers it; empty if it was approved."""
-    state = desk_of(window).state
-    assert isinstance(state, Ready)
-    window.number += 1
-    window.send("commit", number=window.number, name="orders", reason="because", digest=state.draft.plan.digest)
+    press_commit(window)
     window.answer()
-    for _ in range(40):
-        window.turn()
+    settle(window)
     return "".join(message["regions"].get("notice", "") for message in window.page.heard[-3:] if "regions" in message)
 
 
 def test_a_page_loaded_anew_does_not_commit_what_is_being_committed(catalog: Catalog, held: threading.Event) -> None:
     first = opened(catalog)
-    press_commit(first)
+    pressed(first)
     assert isinstance(desk_of(first).state, Committing)
     again = opened(catalog)
-    assert "The same change was under way" in page_of(again)
-    assert "is being carried out from another page" in press_commit(again)
+    assert "The same change was under way" in lead(again)
+    assert "is being carried out from another page" in pressed(again)
     assert not isinstance(desk_of(again).state, Committing)
     held.set()
     until(first, lambda: isinstance(desk_of(first).state, Ended))
@@ -101,29 +72,29 @@ def test_a_page_loaded_anew_does_not_commit_what_is_being_committed(catalog: Cat
 def test_a_plan_made_before_the_same_commit_is_not_carried_out_unread(catalog: Catalog, held: threading.Event) -> None:
     first, second = opened(catalog), opened(catalog)
     held.set()
-    press_commit(first)
+    pressed(first)
     until(first, lambda: isinstance(desk_of(first).state, Ended))
     assert newest(catalog) == 2
-    assert "was carried out from another page since this plan was made" in press_commit(second)
+    assert "was carried out from another page since this plan was made" in pressed(second)
     assert newest(catalog) == 2
 
 
 def test_a_new_plan_of_a_change_that_was_committed_says_so(catalog: Catalog, held: threading.Event) -> None:
     held.set()
     first = opened(catalog, DESCRIBE)
-    press_commit(first)
+    pressed(first)
     until(first, lambda: isinstance(desk_of(first).state, Ended))
     second = opened(catalog, DESCRIBE)
-    assert "The same change was carried out as v2" in page_of(second)
-    assert "v=2" in page_of(second)
+    assert "The same change was carried out as v2" in lead(second)
+    assert "v=2" in lead(second)
 
 
 def test_another_change_may_begin_meanwhile(catalog: Catalog, held: threading.Event) -> None:
     first, other = opened(catalog), opened(catalog, OTHER)
-    press_commit(first)
-    assert press_commit(other) == ""
+    pressed(first)
+    assert pressed(other) == ""
     assert isinstance(desk_of(other).state, Committing)
-    assert "The same change" not in page_of(other)
+    assert "The same change" not in lead(other)
     held.set()
     until(first, lambda: isinstance(desk_of(first).state, Ended))
     until(other, lambda: isinstance(desk_of(other).state, Ended))
@@ -139,14 +110,14 @@ def test_a_commit_in_doubt_is_said_to_a_new_page_and_tried_again_by_its_own(
         return CommitResult(outcome="unknown", plan=plan, version=plan.commit_version)
 
     first = opened(catalog)
-    monkeypatch.setattr(explorer.Table, "commit", unknown)
-    press_commit(first)
+    commits(monkeypatch, unknown)
+    pressed(first)
     until(first, lambda: isinstance(desk_of(first).state, Ended))
-    assert "whether it was written as v2 is not known" in page_of(opened(catalog))
-    monkeypatch.setattr(explorer.Table, "commit", REAL)
+    assert "whether it was written as v2 is not known" in lead(opened(catalog))
+    commits(monkeypatch, REAL)
     first.ask("try-again")
     until(first, lambda: newest(catalog) == 2)
-    assert "The same change was carried out as v2" not in page_of(first)
+    assert "The same change was carried out as v2" not in lead(first)
 
 
 def test_a_change_that_was_refused_is_no_attempt(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,11 +125,11 @@ def test_a_change_that_was_refused_is_no_attempt(catalog: Catalog, monkeypatch: 
         return CommitResult(outcome="rejected", plan=plan, version=None)
 
     first, second = opened(catalog), opened(catalog)
-    monkeypatch.setattr(explorer.Table, "commit", rejected)
-    press_commit(first)
+    commits(monkeypatch, rejected)
+    pressed(first)
     until(first, lambda: isinstance(desk_of(first).state, Ended))
-    monkeypatch.setattr(explorer.Table, "commit", REAL)
-    assert press_commit(second) == ""
+    commits(monkeypatch, REAL)
+    assert pressed(second) == ""
     until(second, lambda: newest(catalog) == 2)
 
 

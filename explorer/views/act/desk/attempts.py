@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Final, TypeAlias
+from typing import Final
 from weakref import ref
 
 from explorer.core.errors import RequestError
@@ -18,7 +18,6 @@ from explorer.views.act.desk.draft import Attempt, Question
 __all__ = ["Attempts"]
 
 _MOST: Final = 1_000
-_Key: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +32,11 @@ class Attempts:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._entries: dict[_Key, _Entry] = {}
+        self._entries: dict[Question, _Entry] = {}
 
     def last(self, question: Question) -> Attempt | None:
         """Return the last attempt at a change, whoever asked for it; None if nothing came of it, or none is known."""
-        entry = self._entries.get(_key(question))
+        entry = self._entries.get(question.change)
         return None if entry is None else entry.attempt
 
     def begin(self, desk: object, question: Question, known: Attempt | None) -> None:
@@ -51,7 +50,7 @@ class Attempts:
         Raises:
             RequestError: Another desk is carrying out the same change, or has done so since the plan was made.
         """
-        key = _key(question)
+        key = question.change
         with self._lock:
             entry = self._entries.get(key)
             if entry is not None and entry.desk() is not desk:
@@ -81,7 +80,7 @@ class Attempts:
             outcome: As a receipt says it; all but ``committed`` and ``unknown`` mean that nothing was done.
             version: The version that was committed, or that may have been.
         """
-        key = _key(question)
+        key = question.change
         with self._lock:
             entry = self._entries.get(key)
             if entry is None or entry.desk() is not desk:
@@ -90,7 +89,3 @@ class Attempts:
                 self._entries[key] = replace(entry, attempt=replace(entry.attempt, outcome=outcome, version=version))
             else:
                 del self._entries[key]
-
-
-def _key(question: Question) -> _Key:
-    return question.table, question.kind, question.answers

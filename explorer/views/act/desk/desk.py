@@ -353,11 +353,12 @@ class Desk:
             RequestError: Another desk carries out the same change, or has done so.
         """
         with self._lock:
-            state = self._state
-            if not isinstance(state, at.Ended) or state.receipt.outcome != "unknown":
+            state, again = self._state, happened.TriedAgain(next(self._numbers))
+            if at.after(state, again) is state:
                 return False
+            assert isinstance(state, at.Ended)
             self._tables.attempts.begin(self, state.draft.question, state.draft.earlier)
-            return self._take(happened.TriedAgain(next(self._numbers)))
+            return self._take(again)
 
     def show_outcome(self) -> None:
         """Take notice that the person is shown what came of the last commit."""

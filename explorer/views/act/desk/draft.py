@@ -58,9 +58,14 @@ class Question:
     answers: tuple[tuple[str, str], ...]
     person: str
 
+    @property
+    def change(self) -> Question:
+        """The change alone, whoever asks for it."""
+        return replace(self, person="")
+
     def same_change(self, other: Question) -> bool:
         """Whether another one asks for the same change, whoever asks."""
-        return replace(self, person=other.person) == other
+        return self.change == other.change
 
 
 @dataclass(frozen=True, slots=True)
