@@ -15,7 +15,9 @@ _UNREADABLE: Final = "the version asked for is not among those that can be read,
 _WITHIN: Final = "no file is added before the version ahead of the record, nor removed before its first"
 _KEPT: Final = "what is not used any more is let go of later"
 _AT_IMPORT: Final = "it runs once, when its module is imported, before a mutant is switched on"
+_BEYOND: Final = "places after that of the last version are not looked at"
 _UNSAID: Final = "parse_partition_value says what is wrong, and drops these words"
+_STEP: Final = "an identity column whose step is 0 was refused before"
 
 JUDGED: Final[dict[tuple[str, ...], str]] = {
     (
@@ -787,6 +789,11 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "if feature in self._named:",
     ): "what is not kept is searched for again, and is the same",
     (
+        "compatibility.client_facts.xǁClientFactsǁstatement",
+        "return self._search(client, version, feature, operation, when=when, listed=listed)",
+        "return self._search(client, version, None, operation, when=when, listed=listed)",
+    ): "no row names the feature that comes here, as none names None",
+    (
         "compatibility.releases.x_client_named",
         'found = folded.get(wanted) or folded.get(_ALIASES.get(wanted, "").casefold())',
         'found = folded.get(wanted) or folded.get(_ALIASES.get(wanted, "XXXX").casefold())',
@@ -804,6 +811,11 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "maintenance.vacuum_effects.x__removals",
         'paths = life.take(rows, ["path"]).column(0).to_pylist()',
     ): "the first column of all is the path too",
+    (
+        "maintenance.folder_listing.x_look_at_folder",
+        "carried = log.on_segment(history.latest, lambda segment: carry_actions(log.store, segment))",
+        "carried = log.on_segment(None, lambda segment: carry_actions(log.store, segment))",
+    ): "the history is of the latest version",
     (
         "maintenance.folder_listing.x__files",
         '"needed_until": known_int64s(np.where(known, until, 0), known),',
@@ -830,10 +842,49 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "by_name = {column.path: identity for identity, column in columns.items()} if names else {}",
     ): "without names nothing is looked up",
     (
+        "versions.retention.lasting.x_feed_lasting",
+        "times, gone = np.full(life.last - first + 1, FOREVER), np.zeros(life.last - first + 1, bool)",
+        "times, gone = np.full(life.last + first + 1, FOREVER), np.zeros(life.last - first + 1, bool)",
+    ): _BEYOND,
+    (
+        "versions.retention.lasting.x_feed_lasting",
+        "times, gone = np.full(life.last - first + 1, FOREVER), np.zeros(life.last - first + 1, bool)",
+        "times, gone = np.full(life.last - first + 2, FOREVER), np.zeros(life.last - first + 1, bool)",
+    ): _BEYOND,
+    (
+        "versions.retention.lasting.x_feed_lasting",
+        "times, gone = np.full(life.last - first + 1, FOREVER), np.zeros(life.last - first + 1, bool)",
+        "times, gone = np.full(life.last - first + 1, FOREVER), np.zeros(life.last + first + 1, bool)",
+    ): _BEYOND,
+    (
+        "versions.retention.lasting.x_feed_lasting",
+        "times, gone = np.full(life.last - first + 1, FOREVER), np.zeros(life.last - first + 1, bool)",
+        "times, gone = np.full(life.last - first + 1, FOREVER), np.zeros(life.last - first + 2, bool)",
+    ): _BEYOND,
+    (
+        "versions.settings_history.x__clustering",
+        'paths = clustering_columns(schema, "none" if mode == "none" else "name", domains)',
+        'paths = clustering_columns(schema, "none" if mode == "none" else "XXnameXX", domains)',
+    ): "every mode but none goes by the physical names",
+    (
+        "versions.settings_history.x__clustering",
+        'paths = clustering_columns(schema, "none" if mode == "none" else "name", domains)',
+        'paths = clustering_columns(schema, "none" if mode == "none" else "NAME", domains)',
+    ): "every mode but none goes by the physical names",
+    (
+        "versions.settings_history.x__clustering",
+        'return ", ".join(map(format_column, paths)) or None, recorded if paths else None',
+        'return ", ".join(map(format_column, paths)) or None, recorded if (paths) or True else None',
+    ): "a text without columns is never a text with some, and between two without columns nothing is told",
+    (
         "log.writing.file_action_columns.xǁFileColumnsǁremoves",
         "return rows if (times > after).all() else rows.filter(mask(times > after))",
         "return rows if ((times > after).all()) and False else rows.filter(mask(times > after))",
     ): "a filter that keeps all rows changes nothing",
+    (
+        "log.writing.file_action_columns.x__descriptors",
+        "return pa.StructArray.from_arrays(arrays, fields=list(_VECTOR), mask=arrays[0].is_null())",
+    ): "all of them pass _vectors, which makes a struct of nulls null",
     (
         "log.writing.small_action_columns.x__lists",
         "known = mask(np.fromiter((value is not None for value in values), bool, len(values)))",
@@ -882,6 +933,22 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "found = [bound_value(value, leaf.type, upper=upper) for value in values]",
         "found = [bound_value(value, leaf.type, upper=None) for value in values]",
     ): "texts of days and times come here, which no cut raises",
+    (
+        "transaction.planner.x__plan",
+        "if isinstance(target, DeltaLog) and snapshot is not None",
+        "if isinstance(target, DeltaLog) or snapshot is not None",
+    ): "a table has a snapshot, and a place for one has none: either both are so or neither is",
+    ("transaction.proposals.create_table.x__partition_columns", "found[field.name] = None"): "nobody reads the value",
+    (
+        "transaction.proposals.identity_columns.x_recorded_extreme",
+        'name = "max" if rule.step > 0 else "min"',
+        'name = "max" if rule.step >= 0 else "min"',
+    ): _STEP,
+    (
+        "transaction.proposals.identity_columns.x_recorded_extreme",
+        "return True, max(values) if rule.step > 0 else min(values)",
+        "return True, max(values) if rule.step >= 0 else min(values)",
+    ): _STEP,
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

@@ -84,15 +84,17 @@ def _decimals(values: Sequence[Decimal | None], kind: PrimitiveType) -> pa.Array
 
 
 def _unscaled(value: Decimal | None, kind: PrimitiveType) -> int:
-    if value is None:
+    if not value:
         return 0
     sign, digits, exponent = value.as_tuple()
     shift = int(exponent) + kind.scale
-    # Only zero, or a value that does not fit, shifts beyond the precision.
-    number = int("".join(map(str, digits)))
-    if number and not -len(digits) < shift <= kind.precision:
+    # Only a value that does not fit shifts beyond the precision.
+    if not -len(digits) < shift <= kind.precision:
         raise ValueError(f"{value} does not fit {kind.precision} digits")
-    whole, rest = (number * 10**shift, 0) if shift >= 0 else divmod(number, 10**-shift) if number else (0, 0)
+    number = int("".join(map(str, digits)))
+    up: int = 10 ** max(shift, 0)
+    down: int = 10 ** max(-shift, 0)
+    whole, rest = divmod(number * up, down)
     if rest or whole >= 10**kind.precision:
         raise ValueError(f"{value} does not fit {kind.precision} digits, {kind.scale} after the point")
     return -whole if sign else whole
