@@ -100,15 +100,13 @@ def _rows(back: pa.Table, gone: pa.Table) -> tuple[int | None, int | None]:
     A file that comes back with other masked rows is in both tables: only the difference counts.
     """
     come, go = _live(back), _live(gone)
-    if come is None or go is None:
-        return come, go
     both = back.filter(pc.is_in(back.column("path"), value_set=gone.column("path").combine_chunks()))
     if not both.num_rows:
         return come, go
     now = dict(zip(gone.column("path").to_pylist(), _live_rows(gone).to_pylist(), strict=True))
     then = zip(both.column("path").to_pylist(), _live_rows(both).to_pylist(), strict=True)
-    same = sum(min(rows, now[path]) for path, rows in then)
-    return come - same, go - same
+    same = sum(min(rows, now[path]) for path, rows in then if rows is not None and now[path] is not None)
+    return None if come is None else come - same, None if go is None else go - same
 
 
 def _live(files: pa.Table) -> int | None:
