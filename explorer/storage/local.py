@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from explorer.core.errors import NotAllowed, StorageError
 from explorer.core.protocol.limits import check_file
-from explorer.core.protocol.log_store import LogStore, ObjectMeta
+from explorer.core.protocol.log_store import ListedObjects, LogStore, ObjectMeta
 from explorer.storage.local_tree import local_files
 from explorer.storage.roots import AllowedRoots, Opener, folder_of
 from explorer.storage.written_aside import flush_folder, written_aside
@@ -71,7 +71,8 @@ class LocalLogStore:
         except OSError as error:
             raise _failed("list", path, error) from error
         try:
-            return _stat_all(handle, folder, sorted(name for name in os.listdir(handle) if name >= start))
+            names = os.listdir(handle)
+            return _stat_all(handle, folder, sorted([name for name in names if name >= start] if start else names))
         except OSError as error:
             raise _failed("list", path, error) from error
         finally:
@@ -219,19 +220,21 @@ class LocalLogStore:
         return False
 
 
-def _stat_all(handle: int, folder: str, names: Sequence[str]) -> list[ObjectMeta]:
+def _stat_all(handle: int, folder: str, names: list[str]) -> ListedObjects:
     """Sizes and times of the files of an open folder; one that vanishes meanwhile is left out."""
-    found = []
+    there, sizes, modified, etags = list[str](), list[int](), list[int](), list[int]()
     for name in names:
         try:
             status = os.stat(name, dir_fd=handle)
         except FileNotFoundError:
             continue
         if stat.S_ISREG(status.st_mode):
-            modified = status.st_mtime_ns // 1_000_000
+            there.append(name)
+            sizes.append(status.st_size)
+            modified.append(status.st_mtime_ns // 1_000_000)
             # The time of the last change of the inode: unlike the modification time, nobody can set it.
-            found.append(ObjectMeta(f"{folder}/{name}", status.st_size, modified, status.st_ctime_ns))
-    return found
+            etags.append(status.st_ctime_ns)
+    return ListedObjects(folder, there, sizes=sizes, modified=modified, etags=etags)
 
 
 def _read_whole(target: str, path: str) -> bytes:

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby, islice
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
+import numpy as np
 
 from explorer.core.errors import CorruptTable, TableNotFound, VersionGap, VersionNotFound
 from explorer.core.log.last_checkpoint import parse_last_checkpoint
 from explorer.core.log.log_path import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath, parse_log_name
-from explorer.core.protocol.log_store import LogStore
+from explorer.core.log.version_files import VersionFiles
+from explorer.core.protocol.log_store import ListedObjects, LogStore
 
 __all__ = ["Checkpoint", "LogListing", "LogSegment", "arrange_log", "list_log", "list_names", "list_newer"]
 
 _LOOKS: Final = 10
-_FOLDER_LETTERS: Final = len(f"{LOG_FOLDER}/")
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -51,10 +52,10 @@ class LogListing(msgspec.Struct, frozen=True):
     ``by_catalog`` says that a catalog ratified the commits, ``is_whole`` that the folder was listed from its beginning.
     """
 
-    commits: dict[int, LogPath]
+    commits: dict[int, LogPath] | VersionFiles
     checkpoints: tuple[Checkpoint, ...]
     compactions: tuple[LogPath, ...] = ()
-    checksums: dict[int, LogPath] = {}
+    checksums: dict[int, LogPath] | VersionFiles = {}
     by_catalog: bool = False
     is_whole: bool = True
 
@@ -211,15 +212,15 @@ def list_newer(store: LogStore, known: LogListing) -> LogListing | None:
     last = known.commits.get(known.latest)
     if last is None:
         return None
-    newer = arrange_log(_recognise(store, f"{last.version:020d}"))
+    newer = _arranged(_listed(store, f"{last.version:020d}"))
     if newer.commits.get(last.version) != last:
         return None
     checkpoints = {checkpoint.version: checkpoint for checkpoint in (*known.checkpoints, *newer.checkpoints)}
     return LogListing(
-        known.commits | newer.commits,
+        VersionFiles.of(known.commits).with_newer(VersionFiles.of(newer.commits)),
         tuple(checkpoints[version] for version in sorted(checkpoints)),
         tuple(dict.fromkeys((*known.compactions, *newer.compactions))),
-        known.checksums | newer.checksums,
+        VersionFiles.of(known.checksums).with_newer(VersionFiles.of(newer.checksums)),
         is_whole=False,
     )
 
@@ -236,9 +237,9 @@ def list_log(store: LogStore, *, use_hint: bool = False) -> LogListing:
         CorruptTable: Two commit files have one version (D-36).
     """
     start = _hinted_start(store) if use_hint else ""
-    listing = arrange_log(_recognise(store, start))
+    listing = _arranged(_listed(store, start))
     if start and (not listing.checkpoints or listing.latest < 0):
-        start, listing = "", arrange_log(_recognise(store, ""))
+        start, listing = "", _arranged(_listed(store, ""))
     if listing.latest < 0:
         raise TableNotFound(
             f"There is no Delta table at {store.root}: its {LOG_FOLDER} folder is missing or holds no commit and no "
@@ -256,39 +257,63 @@ def _hinted_start(store: LogStore) -> str:
     return "" if hint is None else f"{hint.version:020d}"
 
 
-def _recognise(store: LogStore, start: str) -> list[LogPath]:
-    return [path for _, path in list_names(store, start) if path is not None]
+def list_names(store: LogStore) -> list[tuple[str, LogPath | None]]:
+    """List the names in the log's folder, and what the protocol calls them."""
+    found = _listed(store, "").objects
+    return [(name, parse_log_name(name, size, modified, etag)) for name, size, modified, etag in found.rows()]
 
 
-def list_names(store: LogStore, start: str = "") -> list[tuple[str, LogPath | None]]:
-    """List the names in the log's folder, and what the protocol calls them.
+class _Listed(NamedTuple):
+    """Files of the log: commits and checksums of the usual names, and what else the protocol names."""
+
+    objects: ListedObjects
+    commits: VersionFiles
+    checksums: VersionFiles
+    others: list[LogPath]
+
+    @property
+    def seems_to_lack(self) -> bool:
+        """Whether a commit seems to be missing."""
+        odd = {path.version for path in self.others if path.kind is LogFileKind.COMMIT}
+        if not odd:
+            return not self.commits.is_gapless
+        versions = odd.union(self.commits)
+        return len(versions) <= max(versions) - min(versions)
+
+
+def _listed(store: LogStore, start: str) -> _Listed:
+    """List the log's folder from a name on.
 
     A folder that is written to while it is listed may show a commit and not the one before it, on disks as in the pages
     of an object store. Where a commit seems to be missing the folder is listed again: the second listing shows what the
     first missed.
     """
-    found = _names(store, start)
+    found = _recognised(store, start)
     for _ in range(_LOOKS):
-        if not _seems_missing(found):
+        if not found.seems_to_lack:
             break
-        again = _names(store, start)
-        if [name for name, _ in again] == [name for name, _ in found]:
+        again = _recognised(store, start)
+        if again.objects.names == found.objects.names:
             break
         found = again
     return found
 
 
-def _names(store: LogStore, start: str) -> list[tuple[str, LogPath | None]]:
-    found = []
-    for each in store.list_from(LOG_FOLDER, start):
-        name = each.path[_FOLDER_LETTERS:]
-        found.append((name, parse_log_name(name, each.size, each.modified, each.etag)))
-    return found
+def _recognised(store: LogStore, start: str) -> _Listed:
+    objects = ListedObjects.of(LOG_FOLDER, store.list_from(LOG_FOLDER, start))
+    commits, places = VersionFiles.recognised(objects, ".json", LogFileKind.COMMIT)
+    checksums, more = VersionFiles.recognised(objects, ".crc", LogFileKind.CHECKSUM)
+    other = np.ones(len(objects), bool)
+    other[places], other[more] = False, False
+    named = (parse_log_name(*row) for row in objects.take(np.flatnonzero(other).tolist()).rows())
+    return _Listed(objects, commits, checksums, [path for path in named if path is not None])
 
 
-def _seems_missing(found: list[tuple[str, LogPath | None]]) -> bool:
-    versions = {path.version for _, path in found if path is not None and path.kind is LogFileKind.COMMIT}
-    return bool(versions) and len(versions) <= max(versions) - min(versions)
+def _arranged(found: _Listed) -> LogListing:
+    if any(path.kind in {LogFileKind.COMMIT, LogFileKind.CHECKSUM} for path in found.others):
+        every = [*found.commits.paths, *found.checksums.paths, *found.others]
+        return arrange_log(sorted(every, key=lambda path: path.name))
+    return msgspec.structs.replace(arrange_log(found.others), commits=found.commits, checksums=found.checksums)
 
 
 def arrange_log(found: list[LogPath]) -> LogListing:

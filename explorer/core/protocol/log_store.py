@@ -7,13 +7,13 @@ locations that a log names (shallow clones, absolute deletion vectors) go throug
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
 import pyarrow as pa
 
-__all__ = ["LogStore", "ObjectMeta"]
+__all__ = ["ListedObjects", "LogStore", "ObjectMeta"]
 
 
 class ObjectMeta(msgspec.Struct, frozen=True, gc=False):
@@ -26,6 +26,73 @@ class ObjectMeta(msgspec.Struct, frozen=True, gc=False):
     size: int
     modified: int
     etag: int = 0
+
+
+class ListedObjects(Iterable[ObjectMeta]):
+    """Objects of one folder in the order of their names, as columns: an `ObjectMeta` is made when it is asked for.
+
+    Args:
+        folder: Where they are.
+        names: Their names in it.
+        sizes: In bytes.
+        modified: Modification times, ms since the epoch.
+        etags: As of `ObjectMeta`.
+    """
+
+    __slots__ = ("etags", "folder", "modified", "names", "sizes")
+
+    def __init__(
+        self, folder: str, names: list[str], *, sizes: list[int], modified: list[int], etags: list[int]
+    ) -> None:
+        self.folder, self.names = folder, names
+        self.sizes, self.modified, self.etags = sizes, modified, etags
+
+    @classmethod
+    def of(cls, folder: str, objects: Iterable[ObjectMeta]) -> ListedObjects:
+        """The objects of a folder that a store listed."""
+        if isinstance(objects, ListedObjects):
+            return objects
+        found, letters = list(objects), len(folder) + 1
+        return cls(
+            folder,
+            [each.path[letters:] for each in found],
+            sizes=[each.size for each in found],
+            modified=[each.modified for each in found],
+            etags=[each.etag for each in found],
+        )
+
+    def __iter__(self) -> Iterator[ObjectMeta]:
+        for name, size, modified, etag in self.rows():
+            yield ObjectMeta(f"{self.folder}/{name}", size, modified, etag)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def rows(self) -> Iterable[tuple[str, int, int, int]]:
+        """Name, size, modification time and ETag of each."""
+        return zip(self.names, self.sizes, self.modified, self.etags, strict=True)
+
+    def take(self, places: Sequence[int]) -> ListedObjects:
+        """Some of them, in their order."""
+        if len(places) == len(self):
+            return self
+        return ListedObjects(
+            self.folder,
+            list(map(self.names.__getitem__, places)),
+            sizes=list(map(self.sizes.__getitem__, places)),
+            modified=list(map(self.modified.__getitem__, places)),
+            etags=list(map(self.etags.__getitem__, places)),
+        )
+
+    def with_more(self, others: ListedObjects) -> ListedObjects:
+        """These, and others of the same folder after them."""
+        return ListedObjects(
+            self.folder,
+            self.names + others.names,
+            sizes=self.sizes + others.sizes,
+            modified=self.modified + others.modified,
+            etags=self.etags + others.etags,
+        )
 
 
 class LogStore(Protocol):

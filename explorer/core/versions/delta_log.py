@@ -27,6 +27,7 @@ from explorer.core.log.replay import advance_state, read_commits, replay_files, 
 from explorer.core.log.table_state import TableState
 from explorer.core.log.verify.hash_chain import CommitSeal, seal
 from explorer.core.log.verify.verify import IntegrityReport, verify
+from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
@@ -384,7 +385,7 @@ class DeltaLog:
         start = older[-1].version
         if min(self.listing.first_recorded(), self.listing.earliest()) >= start:
             return None
-        commits = {version: path for version, path in listing.commits.items() if version > start}
+        commits = VersionFiles.of(listing.commits).since(start + 1)
         found = copy(self)
         found._snapshots, found._unusable = OrderedDict(self._snapshots), set(self._unusable)
         found._history = found._provenance = found._reader = found._indexes = found._watch = None

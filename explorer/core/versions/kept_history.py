@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import Final
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 
 from explorer.core.log.checkpoint.reader import sidecar_keys
@@ -19,8 +20,9 @@ from explorer.core.log.commit import decode_small_actions
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment
 from explorer.core.log.replay import read_small_actions
+from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
-from explorer.core.protocol.arrow.arrays import int64s, large_binaries, numpy_array, only_array, strings
+from explorer.core.protocol.arrow.arrays import large_binaries, numpy_array, only_array
 from explorer.core.protocol.json_values import JsonObject, encode_json, exact_number
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LaterFiles, LogicalFiles
@@ -28,7 +30,7 @@ from explorer.core.versions.history import History
 from explorer.core.versions.history_reader import FirstReadable, HistoryReader, Recorder, first_read
 from explorer.core.versions.kept_index import KeptIndex, KeptIndexes
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder, kept_files
-from explorer.core.versions.lifetimes.lifetimes import Lifetimes
+from explorer.core.versions.lifetimes.lifetimes import Described, Lifetimes
 from explorer.core.versions.provenance import CommitRecord, KnownState, Provenance
 
 __all__ = ["read_history", "read_provenance"]
@@ -104,15 +106,17 @@ def read_history(
             return kept.history(), None
         reader = None if kept is None else kept.reader()
     known = 0 if reader is None else len(reader.recorder.records)
-    commits = _commits(listing)
-    unread = commits[known:]
-    keep = indexes is not None and indexes.wants(len(unread), sum(path.size for path in unread))
+    keep = False
+    if indexes is not None:
+        unread = _commits(listing).paths[known:]
+        keep = indexes.wants(len(unread), sum(path.size for path in unread))
     if reader is None:
         reader = HistoryReader(store, listing, keep_lines=keep)
     keep = keep and reader.lines is not None
     found = reader.history(listing, last=not (follow or keep), watch=watch)
     if indexes is not None and keep and _can_be_kept(store, reader.base):
-        covered = (*commits, *(() if reader.base is None else _files(reader.base.segment)))
+        commits = _commits(listing)
+        covered = (*commits.paths, *(() if reader.base is None else _files(reader.base.segment)))
         indexes.keep(store.root, covered, partial(_tables, reader, found, commits))
     return found, reader if follow else None
 
@@ -131,7 +135,7 @@ def read_provenance(store: LogStore, listing: LogListing, indexes: KeptIndexes |
     base = FirstReadable(store, listing.segment(readable_from)).known if first else None
     known = None if kept is None else kept.recorder()
     recorder = Recorder(base) if known is None else known
-    paths = _commits(listing)[len(recorder.records) :]
+    paths = _commits(listing).paths[len(recorder.records) :]
     for small, path in zip(read_small_actions(store, paths), paths, strict=True):
         recorder.take(small, path.modified)
     return Provenance(
@@ -189,28 +193,35 @@ class _Kept:
         return None if lines is None else _recorded(lines, self._known, self._facts.base)
 
     @property
-    def _known(self) -> list[LogPath]:
-        return _commits(self._listing)[: self._log.num_rows]
+    def _known(self) -> Sequence[LogPath]:
+        return _commits(self._listing).paths[: self._log.num_rows]
 
     def _commits(self) -> Sequence[CommitRecord]:
         lines = self._lines()
         return self._read.commits if lines is None else _recorded(lines, self._known, self._facts.base).records
 
     def _lifetimes(self) -> Lifetimes:
-        tables = self._tables((*_OF_FILES, "stays"))
-        if tables is None:
+        stays = self._index.table("stays")
+        if stays is None:
             return self._read.lifetimes
         facts = self._facts
-        _, vectors, files = kept_files(tables)
-        left = numpy_array(only_array(tables["files"], "left"), flags=True).astype(bool, copy=False)
         return Lifetimes.again(
-            tables["stays"],
+            stays,
             self._base(),
-            files.build(left, last=True),
-            vectors,
+            partial(self._described, stays),
             versions=(facts.first, facts.readable_from, facts.latest),
             contradictions=facts.contradictions,
         )
+
+    def _described(self, stays: pa.Table) -> Described:
+        tables = self._tables(_OF_FILES)
+        if tables is None:
+            # The same log has the same files in the same order.
+            return self._read.lifetimes.described
+        _, codes, files = kept_files(tables)
+        left = numpy_array(only_array(tables["files"], "left"), flags=True).astype(bool, copy=False)
+        vectors = numpy_array(only_array(stays, "vectors")).astype(np.int64, copy=False)
+        return Described(files.build(left, last=True), vectors, codes)
 
     @cached_property
     def _read(self) -> History:
@@ -254,31 +265,19 @@ def _covers(facts: _Facts, log: pa.Table, listing: LogListing) -> bool:
     """Whether a listing begins with the very files that something was read from."""
     if (facts.first, facts.readable_from) != (first_read(listing), listing.earliest()) or facts.latest > listing.latest:
         return False
-    commits = _commits(listing)[: log.num_rows]
+    commits = _commits(listing).oldest(log.num_rows)
     base = () if facts.base is None else facts.base.files
     segment = listing.segment(facts.readable_from) if facts.first else None
-    return base == (() if segment is None else _files(segment)) and _listed(commits).equals(log.combine_chunks())
+    return base == (() if segment is None else _files(segment)) and commits.table().equals(log.combine_chunks())
 
 
-def _commits(listing: LogListing) -> list[LogPath]:
+def _commits(listing: LogListing) -> VersionFiles:
     """The commits that a history is made of."""
-    first = first_read(listing)
-    return [path for version, path in listing.commits.items() if version >= first]
+    return VersionFiles.of(listing.commits).since(first_read(listing))
 
 
 def _files(segment: LogSegment) -> tuple[LogPath, ...]:
     return (*(() if segment.checkpoint is None else segment.checkpoint.parts), *segment.commits)
-
-
-def _listed(commits: Sequence[LogPath]) -> pa.Table:
-    return pa.table(
-        {
-            "name": strings([path.name for path in commits]),
-            "size": int64s([path.size for path in commits]),
-            "modified": int64s([path.modified for path in commits]),
-            "etag": int64s([path.etag for path in commits]),
-        }
-    )
 
 
 def _recorded(lines: Sequence[bytes], commits: Sequence[LogPath], base: _Base | None) -> Recorder:
@@ -296,7 +295,7 @@ def _can_be_kept(store: LogStore, base: FirstReadable | None) -> bool:
     return checkpoint is None or not sidecar_keys(store, checkpoint)
 
 
-def _tables(reader: HistoryReader, history: History, commits: Sequence[LogPath]) -> Mapping[str, pa.Table]:
+def _tables(reader: HistoryReader, history: History, commits: VersionFiles) -> Mapping[str, pa.Table]:
     """What is kept of a history."""
     life, base = history.lifetimes, reader.base
     known = None
@@ -311,7 +310,7 @@ def _tables(reader: HistoryReader, history: History, commits: Sequence[LogPath])
         )
     facts = _Facts(life.first, life.readable_from, life.last, reader.builder.events_before, life.contradictions, known)
     return {
-        "log": _listed(commits).replace_schema_metadata({_FACTS: encode_json(facts)}),
+        "log": commits.table().replace_schema_metadata({_FACTS: encode_json(facts)}),
         "history": history.table(),
         "lines": pa.table({"lines": large_binaries(reader.lines or [])}),
         "stays": life.kept(),

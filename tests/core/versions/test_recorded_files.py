@@ -228,9 +228,7 @@ def test_lifetimes_that_were_kept_say_the_same() -> None:
         *("added", "removed", "previous", "removed_data_change", "deletion_times", "path_ids", "vectors"),
     ]
     told_of = ((2, "added twice", "a"),)
-    again = Lifetimes.again(
-        stays, life._base, life._recorded, life._vector_codes, versions=(1, 1, 3), contradictions=told_of
-    )
+    again = Lifetimes.again(stays, life._base, lambda: life.described, versions=(1, 1, 3), contradictions=told_of)
 
     def columns(of: Lifetimes) -> list[tuple[list[Any], np.dtype[Any]]]:
         each: list[npt.NDArray[Any]] = [of.added, of.removed, of.previous, of.removed_data_change, of.deletion_times]

@@ -31,7 +31,7 @@ from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.versions.lifetimes.batches import Arrays, Batches
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
 from explorer.core.versions.lifetimes.events import ADD, FOUND, LEAVE, REMOVE, Contradiction, FileEvents, Intervals
-from explorer.core.versions.lifetimes.lifetimes import Lifetimes
+from explorer.core.versions.lifetimes.lifetimes import Described, Lifetimes
 from explorer.core.versions.lifetimes.recorded_files import RecordedFilesBuilder
 
 __all__ = ["LifetimesBuilder", "kept_files"]
@@ -197,11 +197,9 @@ class LifetimesBuilder:
         of_base[rows] = vectors
         return Lifetimes(
             base,
-            recorded,
+            Described(recorded, np.concatenate([of_base, recorded.vector_codes]), self._vectors),
             intervals,
             path_ids=np.concatenate([np.arange(split, dtype=np.int32), path_ids]),
-            vectors=np.concatenate([of_base, recorded.vector_codes]),
-            vector_codes=self._vectors,
             versions=(self._first, self._readable_from, newest),
             contradictions=self._contradictions(intervals.contradictions),
         )

@@ -7,9 +7,9 @@ that re-adds or re-masks a path in the version that ends the earlier one points 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,12 +35,26 @@ from explorer.core.versions.lifetimes.codes import VectorCodes
 from explorer.core.versions.lifetimes.events import INTERVALS, NEVER, Intervals
 from explorer.core.versions.lifetimes.recorded_files import RecordedFiles
 
-__all__ = ["COLUMNS", "NEVER", "Lifetimes"]
+__all__ = ["COLUMNS", "NEVER", "Described", "Lifetimes"]
 
 COLUMNS: Final = tuple(name for name in SCHEMA.names if name not in ("tags", "stats"))
 """The columns that are kept of every instance."""
 
 _VECTOR_FILE: Final = ("dv_storage_type", "dv_path_or_inline")
+
+
+class Described(NamedTuple):
+    """What is known of instances beside when they lived.
+
+    Attributes:
+        files: Those that commits added.
+        vectors: The number of the deletion vector of each instance, 0 for none.
+        codes: What the numbers mean.
+    """
+
+    files: RecordedFiles
+    vectors: Int64s
+    codes: VectorCodes
 
 
 class Lifetimes:
@@ -63,17 +77,14 @@ class Lifetimes:
     def __init__(
         self,
         base: LogicalFiles,
-        recorded: RecordedFiles,
+        described: Described | Callable[[], Described],
         intervals: Intervals,
         *,
         path_ids: Int32s,
-        vectors: Int64s,
-        vector_codes: VectorCodes,
         versions: tuple[int, int, int],
         contradictions: tuple[tuple[int, str, str], ...] = (),
     ) -> None:
-        self._base, self._recorded = base, recorded
-        self._vectors, self._vector_codes = vectors, vector_codes
+        self._base, self._given = base, described
         self.added, self.removed, self.previous = intervals.added, intervals.removed, intervals.previous
         self.removed_data_change, self.deletion_times = intervals.removed_data_change, intervals.deletion_times
         self.path_ids = path_ids
@@ -83,7 +94,7 @@ class Lifetimes:
     def kept(self) -> pa.Table:
         """What `again` takes beside the files."""
         columns = {name: getattr(self, name) for name in INTERVALS}
-        columns |= {"path_ids": self.path_ids, "vectors": self._vectors}
+        columns |= {"path_ids": self.path_ids, "vectors": self.described.vectors}
         return pa.table({name: plain_array(values) for name, values in columns.items()})
 
     @classmethod
@@ -91,8 +102,7 @@ class Lifetimes:
         cls,
         stays: pa.Table,
         base: LogicalFiles,
-        recorded: RecordedFiles,
-        vector_codes: VectorCodes,
+        described: Callable[[], Described],
         *,
         versions: tuple[int, int, int],
         contradictions: tuple[tuple[int, str, str], ...],
@@ -101,24 +111,27 @@ class Lifetimes:
 
         Args:
             stays: What `kept` gave.
-            base, recorded: The files of the checkpoint, and those that commits added.
-            vector_codes: The numbers of deletion vectors.
+            base: The files of the checkpoint.
+            described: Reads what was kept of the files, when it is needed.
             versions, contradictions: As they were.
         """
         columns = {
             name: numpy_array(only_array(stays, name), flags=name == "removed_data_change")
-            for name in stays.column_names
+            for name in (*INTERVALS, "path_ids")
         }
         return cls(
             base,
-            recorded,
+            described,
             Intervals.kept(columns, versions[0] - 1),
             path_ids=columns["path_ids"].astype(np.int32, copy=False),
-            vectors=columns["vectors"].astype(np.int64, copy=False),
-            vector_codes=vector_codes,
             versions=versions,
             contradictions=contradictions,
         )
+
+    @cached_property
+    def described(self) -> Described:
+        """The files that commits added, and the deletion vectors of all."""
+        return self._given if isinstance(self._given, Described) else self._given()
 
     @property
     def base_rows(self) -> int:
@@ -152,7 +165,7 @@ class Lifetimes:
         """The files of some instances, in the order asked."""
         split = self._base.num_rows
         base, recorded = rows[rows < split], rows[rows >= split] - split
-        columns = [self._recorded.column(name, recorded) for name in names]
+        columns = [self.described.files.column(name, recorded) for name in names]
         table = pa.Table.from_arrays(columns, schema=pa.schema([SCHEMA.field(name) for name in names]))
         if len(base):
             table = pa.concat_tables([self._base.take(base, names), table])
@@ -182,13 +195,13 @@ class Lifetimes:
     @cached_property
     def with_vector(self) -> Mask:
         """Where an instance has a deletion vector."""
-        found: Mask = self._vectors != 0
+        found: Mask = self.described.vectors != 0
         return found
 
     @cached_property
     def data_change(self) -> Mask:
         """True where the add changed data; the flags in a checkpoint do not come from the adds."""
-        return np.concatenate([np.ones(self._base.num_rows, bool), self._recorded.data_change])
+        return np.concatenate([np.ones(self._base.num_rows, bool), self.described.files.data_change])
 
     @cached_property
     def remade(self) -> npt.NDArray[np.int64]:
@@ -214,7 +227,8 @@ class Lifetimes:
 
     def vectors_differ(self, some: Integers, others: Integers) -> Mask:
         """For pairs of instances of one path, whether their deletion vectors differ."""
-        return self._vector_codes.differ(self._vectors[some], self._vectors[others])
+        _, vectors, codes = self.described
+        return codes.differ(vectors[some], vectors[others])
 
     def same_path(self, some: Integers, others: Integers) -> Int32s:
         """For each of ``others``, the position in ``some`` of the instance of the same path, or -1.
@@ -232,4 +246,4 @@ class Lifetimes:
 
     def _column(self, name: str) -> pa.Array:
         """A column of all instances."""
-        return one_array([self._base.column(name), self._recorded.column(name)], SCHEMA.field(name).type)
+        return one_array([self._base.column(name), self.described.files.column(name)], SCHEMA.field(name).type)

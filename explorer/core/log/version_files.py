@@ -1,0 +1,184 @@
+"""Files of the log by version, as columns: a log has one for every version, and few questions need them one by one.
+
+Protocol section: Delta Log Entries. Invariants: versions ascend; a `LogPath` is made when it is asked for, and is the
+one that `explorer.core.log.log_path.parse_log_name` makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.log.log_path import LogFileKind, LogPath
+from explorer.core.protocol.arrow.arrays import Int64s, int64s, strings
+from explorer.core.protocol.log_store import ListedObjects
+
+__all__ = ["VersionFiles"]
+
+_DIGITS: Final = 20
+# Of twenty digits the first two are 0 in every number of 60 bits.
+_POWERS: Final = np.array([0, 0, *(10**place for place in range(17, -1, -1))], np.int64)
+
+
+class VersionFiles(Mapping[int, LogPath]):
+    """Files of one kind, such as commits, by version in ascending order.
+
+    Args:
+        versions: Their versions.
+        objects: The files as listed.
+        kind: What they are.
+        paths: The files, where they are at hand.
+
+    Attributes:
+        latest: The newest version, -1 if there is none.
+    """
+
+    def __init__(
+        self, versions: Int64s, objects: ListedObjects, kind: LogFileKind, paths: Sequence[LogPath] | None = None
+    ) -> None:
+        self._versions, self._objects, self._kind, self._paths = versions, objects, kind, paths
+        self._first = int(versions[0]) if len(versions) else 0
+        self.latest = int(versions[-1]) if len(versions) else -1
+
+    @classmethod
+    def of(cls, files: Mapping[int, LogPath]) -> VersionFiles:
+        """The same files, whose versions ascend."""
+        if isinstance(files, VersionFiles):
+            return files
+        paths = list(files.values())
+        objects = ListedObjects(
+            "",
+            [path.name for path in paths],
+            sizes=[path.size for path in paths],
+            modified=[path.modified for path in paths],
+            etags=[path.etag for path in paths],
+        )
+        return cls(np.fromiter(files, np.int64, len(files)), objects, LogFileKind.COMMIT, paths)
+
+    @classmethod
+    def recognised(cls, objects: ListedObjects, ending: str, kind: LogFileKind) -> tuple[VersionFiles, list[int]]:
+        """The files of a listing whose names are a version in twenty digits and an ending, and where they are in it."""
+        width = _DIGITS + len(ending)
+        names = objects.names
+        places = np.flatnonzero(np.fromiter(map(len, names), np.int64, len(names)) == width).tolist()
+        text = "".join(map(names.__getitem__, places))
+        if not text.isascii():
+            places = [place for place in places if names[place].isascii()]
+            text = "".join(map(names.__getitem__, places))
+        letters = np.frombuffer(text.encode(), np.uint8).reshape(-1, width)
+        digits = letters[:, :_DIGITS] - np.uint8(ord("0"))
+        plain = (letters[:, _DIGITS:] == np.frombuffer(ending.encode(), np.uint8)).all(axis=1)
+        plain &= (digits <= 9).all(axis=1) & (digits[:, :2] == 0).all(axis=1)  # what a digit is
+        found = places if plain.all() else np.array(places)[plain].tolist()
+        return cls(digits[plain].astype(np.int64) @ _POWERS, objects.take(found), kind), found
+
+    def __len__(self) -> int:
+        return len(self._versions)
+
+    def __iter__(self) -> Iterator[int]:
+        return map(int, self._versions)
+
+    def __reversed__(self) -> Iterator[int]:
+        return map(int, self._versions[::-1])
+
+    def __contains__(self, version: object) -> bool:
+        return isinstance(version, int) and self._place(version) is not None
+
+    def __getitem__(self, version: int) -> LogPath:
+        place = self._place(version)
+        if place is None:
+            raise KeyError(version)
+        return self._path(place) if self._paths is None else self._paths[place]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} files)"
+
+    def items(self) -> ItemsView[int, LogPath]:
+        """Each version with its file."""
+        return _Pairs(self)
+
+    @property
+    def paths(self) -> Sequence[LogPath]:
+        """All files."""
+        if self._paths is None:
+            self._paths = [self._path(place) for place in range(len(self))]
+        return self._paths
+
+    @property
+    def is_gapless(self) -> bool:
+        """Whether no version is missing between the first and the latest."""
+        return self.latest - self._first + 1 == len(self) or not len(self)
+
+    def since(self, version: int) -> VersionFiles:
+        """Those from a version on."""
+        return self._part(range(int(np.searchsorted(self._versions, version)), len(self)))
+
+    def oldest(self, count: int) -> VersionFiles:
+        """So many of them."""
+        return self._part(range(min(count, len(self))))
+
+    def with_newer(self, newer: VersionFiles) -> VersionFiles:
+        """These and newer files, of which some may be among these."""
+        if not len(newer):
+            return self
+        kept = self.oldest(int(np.searchsorted(self._versions, int(newer._versions[0]))))
+        if newer._kind is not kept._kind or kept._paths is not None or newer._paths is not None:
+            return VersionFiles.of(dict(sorted({**self, **newer}.items())))
+        versions = np.concatenate([kept._versions, newer._versions])
+        return VersionFiles(versions, kept._objects.with_more(newer._objects), self._kind)
+
+    def table(self) -> pa.Table:
+        """What a listing says of them: name, size in bytes, modified (ms since the epoch), etag."""
+        objects = self._objects
+        return pa.table(
+            {
+                "name": strings(objects.names),
+                "size": int64s(objects.sizes),
+                "modified": int64s(objects.modified),
+                "etag": int64s(objects.etags),
+            }
+        )
+
+    def _part(self, chosen: range) -> VersionFiles:
+        if len(chosen) == len(self):
+            return self
+        paths = None if self._paths is None else self._paths[chosen.start : chosen.stop]
+        return VersionFiles(self._versions[chosen.start : chosen.stop], self._objects.take(chosen), self._kind, paths)
+
+    def _place(self, version: int) -> int | None:
+        if not 0 <= version - self._first <= self.latest - self._first:
+            return None
+        if self.is_gapless:
+            return version - self._first
+        place = int(np.searchsorted(self._versions, version))
+        return place if self._versions[place] == version else None
+
+    def _path(self, place: int) -> LogPath:
+        objects = self._objects
+        # By place takes half as long as by name, and there may be one for every version.
+        return LogPath(
+            objects.names[place],
+            self._kind,
+            int(self._versions[place]),
+            0,
+            0,
+            0,
+            "",
+            objects.sizes[place],
+            objects.modified[place],
+            objects.etags[place],
+        )
+
+
+class _Pairs(ItemsView[int, LogPath]):
+    """All versions with their files, which are made at once."""
+
+    def __init__(self, files: VersionFiles) -> None:
+        super().__init__(files)
+        self._files = files
+
+    def __iter__(self) -> Iterator[tuple[int, LogPath]]:
+        return zip(self._files, self._files.paths, strict=True)
