@@ -273,6 +273,12 @@ PROOFS: Final = (
         "tests/prove/test_crawl.py::test_every_control_of_the_list_of_tables",
         "the same on the list of tables and the record of activity",
     ),
+    Proof(
+        "pages", _PAGES, "tests/web", "the pages without a browser: each tab, form and outcome, and who asks at once"
+    ),
+    Proof("commands", _PAGES, "tests/cli", "the commands in processes of their own, interrupted ones among them"),
+    Proof("widget", _PAGES, "tests/jupyter", "the notebook widget and the displays, on a live kernel"),
+    Proof("demo", _PAGES, "tests/demo", "the demo tables built anew, and read by deltalake and DuckDB"),
     Proof("browser", _PAGES, "tests/e2e", "the browser's tests with a Chromium as users have it, axe's every rule"),
     Proof(
         "notebooks", _PAGES, "tests/notebooks", "the nine notebooks, each in a kernel of its own; the tour in a browser"

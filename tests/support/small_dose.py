@@ -7,11 +7,12 @@ they take long, and others like them run always. All of them are parts of proofs
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.support.dose import WHOLE_DOSE, some_of
+from tests.support.dose import IN_WHOLE_DOSE, WHOLE_DOSE, some_of
 from tests.support.shared_tables import REPOSITORY
 
 __all__ = ["LEFT_OUT", "SOME_OF_THE_CASES", "SOME_OF_THE_TESTS"]
@@ -110,19 +111,97 @@ LEFT_OUT: Final = {
     "test_without_java_the_tab_of_rows_says_at_once_what_to_install_and_other_tabs_say_nothing": (
         "tests/cli/test_rows.py, where rows without Java say what to install"
     ),
+    "tests/interop/test_race_with_reference.py::test_a_race_of_changes_of_rows_with_the_reference_writer": (
+        "tests/prove/test_row_races.py, and test_a_race_with_the_reference_writer"
+    ),
+    "tests/interop/test_features_side_by_side.py::test_the_reference_goes_on_while_features_come_and_go": (
+        "test_intents_side_by_side.py and test_client_verdicts.py"
+    ),
+    "tests/interop/test_new_tables.py::test_the_reference_fills_a_table_that_we_made": (
+        "test_intents_side_by_side.py, which begins with a table that we made"
+    ),
+    "tests/interop/test_intents_read_by_others.py::test_others_read_the_rows_after_every_intent": (
+        "test_intents_side_by_side.py, where the reference reads them"
+    ),
+    "tests/interop/test_stored_columns.py::test_ids_and_commit_versions_stand_in_rewritten_files[name]": (
+        "tests/spark/scan/test_row_ids.py"
+    ),
+    "tests/spark/engine/test_connect.py::test_a_connect_server_gives_the_same_rows": (
+        "the same tests in a session of its own"
+    ),
+    "tests/spark/writes/test_rows_past_the_driver.py::test_only_what_is_said_of_files_comes_here[true]": (
+        "tests/spark/writes/test_row_widths.py"
+    ),
+    "tests/spark/writes/test_random_operations.py::test_rows_feed_and_ids_are_those_of_a_plain_model[0]": (
+        "tests/spark/writes/test_data_commands.py"
+    ),
+    "tests/spark/changes/test_random_changes.py::test_what_changed_is_what_the_model_says": (
+        "tests/spark/changes/test_inferred_changes.py"
+    ),
+    "tests/spark/writes/test_purge.py::test_no_dropped_column_is_left_in_a_stored_file_of_the_newest_version[name]": (
+        "test_a_purge_of_the_reference_leaves_the_same_rows"
+    ),
+    "tests/spark/writes/test_purge.py::"
+    "test_only_files_that_mask_a_matching_row_are_rewritten_and_an_emptied_one_goes": (
+        "test_a_purge_of_the_reference_leaves_the_same_rows"
+    ),
+    "tests/spark/changes/test_inferred_changes.py::test_rows_that_a_deletion_only_moved_are_no_changes": (
+        "test_inferred_changes_are_those_that_the_feed_recorded"
+    ),
+    "tests/spark/scan/test_pruning.py::test_rows_found_are_the_same_as_without_statistics": (
+        "test_no_row_with_nan_or_the_other_zero_is_lost"
+    ),
+    "tests/spark/writes/test_z_order.py::test_a_curve_lets_a_reader_skip_most_files_by_either_column": (
+        "test_curve_cuts_the_columns_of_a_full_sample_into_ranges_of_as_many_rows"
+    ),
+    "tests/prove/test_races.py::test_a_race_on_s3": "the race on the local disk, and that with deltalake on S3",
+    "tests/prove/test_row_races.py::test_a_race_of_changes_of_rows[s3-True]": "the case disk-False",
+    "tests/e2e/test_panel_serve.py": "tests/cli/test_serving.py",
+    "tests/e2e/test_changes.py::test_a_rule_is_held_against_the_rows_and_what_breaks_it_is_shown": (
+        "tests/web/act, and tests/spark/checks"
+    ),
+    "tests/e2e/test_case.py::test_a_case_outlives_a_reload_and_is_a_file_that_another_window_opens": (
+        "tests/web, where a case is kept"
+    ),
+    "tests/notebooks/test_make_notebook.py::test_demo_tables_are_built_first": "tests/demo/test_warehouse.py",
+    "tests/cli/test_serving.py::test_demo_is_built_once": "tests/demo/test_warehouse.py",
+    "tests/cli/test_serving.py::test_port_that_is_taken_is_refused": ("test_serve_takes_the_port_and_several_roots"),
+    "tests/cli/test_changes.py::test_inferred_updates_are_paired_by_key_in_every_format": (
+        "tests/spark/changes/test_inferred_changes.py"
+    ),
+    "tests/cli/test_patience.py::test_terminal_is_told_what_takes_long[1.6-True]": "test_pipe_is_told_nothing",
+    "tests/web/test_table_reading.py::test_who_waits_for_a_reading_that_is_ended_does_not_begin_it_again": (
+        "test_the_newest_part_is_shown_while_the_rest_is_read"
+    ),
+    "tests/web/test_table_reading.py::test_the_reading_can_be_ended_and_begun_again": (
+        "test_the_newest_part_is_shown_while_the_rest_is_read"
+    ),
+    "tests/demo/test_warehouse.py::test_older_edition_is_replaced": "test_empty_folder_is_filled",
+    "tests/demo/test_warehouse.py::test_demo_warehouse_where_the_variable_says_is_left_alone": (
+        "test_present_warehouse_is_left_alone"
+    ),
+    "tests/jupyter/test_row_panels.py::test_changes_and_differences_are_those_the_reference_wrote": (
+        "tests/spark/changes, and test_rows_are_shown_under_a_condition_and_masked_ones_on_request"
+    ),
 }
-"""A test, or a case of one -> what every run tries of the same."""
+"""A file, a test or a case of one -> what every run tries of the same."""
 
 SOME_OF_THE_CASES: Final = {
     "tests/faults/test_damaged_logs.py::test_damaged_built_tables": 3,
     "tests/faults/test_damaged_logs.py::test_damaged_golden_tables": 3,
-    "tests/faults/test_faulty_row_writes.py::test_whatever_request_is_struck_no_row_is_lost_or_there_twice": 2,
+    "tests/faults/test_faulty_row_writes.py::test_a_plan_writes_nothing_even_where_it_fails": 1,
+    "tests/faults/test_faulty_row_writes.py::test_whatever_request_is_struck_no_row_is_lost_or_there_twice": 1,
     "tests/faults/test_refusing_disks.py::test_a_full_disk_leaves_a_whole_commit_or_none": 3,
     "tests/jupyter/test_golden_tables.py::test_golden_table_is_drawn_or_refused_in_words": 20,
     "tests/spark/checks/test_constraint_steps.py::test_a_constraint_is_added_only_if_every_row_satisfies_it": 9,
     "tests/spark/writes/test_batches.py::test_a_batch_that_comes_again_is_found": 2,
     "tests/spark/writes/test_batches.py::test_a_plan_that_is_committed_again_is_found": 2,
-    "tests/spark/writes/test_row_intents.py::test_a_deletion_of_the_reference_leaves_the_same_rows": 9,
+    "tests/spark/writes/test_row_intents.py::test_a_deletion_of_the_reference_leaves_the_same_rows": 5,
+    "tests/web/act/test_outcomes_kept.py::test_a_commit_that_ends_elsewhere_is_told_until_the_person_goes_on": 1,
+    "tests/web/act/test_outcomes_kept.py::test_a_doubt_is_told_whatever_is_on_show_when_the_commit_breaks_off": 1,
+    "tests/web/act/test_outcomes_kept.py::"
+    "test_the_form_is_sent_anew_after_each_press_though_the_answer_reads_the_same": 1,
+    "tests/web/test_session.py::test_every_control_of_a_tab_draws_it_again": 12,
 }
 """A test of many cases -> how many of them every run tries, at even distances."""
 
@@ -130,15 +209,16 @@ SOME_OF_THE_TESTS: Final = {
     "tests/auditing/erasure/test_erasure_proof.py": 5,
     "tests/auditing/erasure/test_statements.py": 3,
     "tests/auditing/test_footers.py": 8,
+    "tests/cli/test_rows.py": 9,
     "tests/core/transaction/test_odd_metadata.py": 6,
     "tests/core/versions/test_kept_columns.py": 6,
     "tests/core/versions/test_kept_history.py": 9,
     "tests/e2e/test_answers.py": 2,
-    "tests/e2e/test_changes.py": 2,
-    "tests/e2e/test_report.py": 2,
-    "tests/e2e/test_rows.py": 2,
-    "tests/e2e/test_states.py": 3,
-    "tests/e2e/test_strip.py": 3,
+    "tests/e2e/test_changes.py": 1,
+    "tests/e2e/test_report.py": 1,
+    "tests/e2e/test_rows.py": 1,
+    "tests/e2e/test_states.py": 2,
+    "tests/e2e/test_strip.py": 2,
     "tests/e2e/test_table_page.py": 3,
     "tests/e2e/test_tabs.py": 3,
     "tests/notebooks/test_stories.py": 10,
@@ -163,12 +243,15 @@ SOME_OF_THE_TESTS: Final = {
     "tests/spark/scan/test_row_ids.py": 6,
     "tests/spark/scan/test_scan.py": 6,
     "tests/spark/writes/test_batches.py": 4,
+    "tests/spark/writes/test_conflicting_rows.py": 1,
     "tests/spark/writes/test_changing_sources.py": 3,
     "tests/spark/writes/test_column_values.py": 3,
     "tests/spark/writes/test_data_commands.py": 7,
     "tests/spark/writes/test_desk.py": 2,
     "tests/spark/writes/test_new_columns.py": 2,
     "tests/spark/writes/test_row_widths.py": 2,
+    "tests/web/act/test_outcomes_kept.py": 9,
+    "tests/web/act/test_same_change_once.py": 4,
 }
 """A file -> how many of its tests and cases every run tries beside those that prove rows of the protocol."""
 
@@ -180,11 +263,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     chosen = config.option.keyword or config.option.markexpr or any("::" in str(argument) for argument in config.args)
     # A person's own run may have been narrowed in other ways, such as to what failed last.
     if os.environ.get("CI") and not chosen:
-        _check({*names.values(), *tests.values()})
+        _check({known for name in names.values() for known in _names_of(name)})
     if WHOLE_DOSE:
         return
     for item in items:
-        small = LEFT_OUT.get(names[item], LEFT_OUT.get(tests[item]))
+        small = next((LEFT_OUT[name] for name in _names_of(names[item]) if name in LEFT_OUT), None)
         if small is not None:
             _leave(item, f"the small one: {small}")
     for test, most in SOME_OF_THE_CASES.items():
@@ -201,10 +284,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in free:
             if names[item] not in tried:
                 _leave(item, f"{most} tests of this file run always")
+    if [Path(argument).resolve() for argument in config.args] == [REPOSITORY / "tests"]:
+        _check_rows(items)
+
+
+def _check_rows(items: list[pytest.Item]) -> None:
+    """Refuse to leave out every test of a row of the protocol."""
+    rows: dict[bool, set[str]] = {True: set(), False: set()}
+    for item in items:
+        left = any(IN_WHOLE_DOSE in mark.kwargs.get("reason", "") for mark in item.iter_markers("skip"))
+        rows[left].update(str(name) for mark in item.iter_markers("conformance") for name in mark.args)
+    if lost := rows[True] - rows[False]:
+        raise pytest.UsageError("tests/support/small_dose.py leaves out every test of these rows:", *sorted(lost))
 
 
 def _leave(item: pytest.Item, small: str) -> None:
-    item.add_marker(pytest.mark.skip(reason=f"part of the whole dose: make prove; {small}"))
+    item.add_marker(pytest.mark.skip(reason=f"{IN_WHOLE_DOSE}: make prove; {small}"))
 
 
 def _is_settled(item: pytest.Item) -> bool:
@@ -216,6 +311,11 @@ def _place(item: pytest.Item) -> list[int]:
     """The places of a case's parameters among those of its test; none of a test without parameters."""
     assert isinstance(item, pytest.Function)
     return list(item.callspec.indices.values()) if hasattr(item, "callspec") else []
+
+
+def _names_of(case: str) -> tuple[str, str, str]:
+    """The names under which a case may be left out: its own, its test's and its file's."""
+    return case, case.partition("[")[0], case.partition("::")[0]
 
 
 def _name(item: pytest.Item) -> str:
