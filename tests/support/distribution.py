@@ -3,7 +3,8 @@
 The tests of a file run on one worker, and those of all of `tests/interop` too, so that one reference writer starts for
 however many workers there are. What takes long starts first: else a worker would be left with it at the end while the
 others have nothing to do. Tests of a folder follow each other, so that of two workers one has the reference writer and
-the other the browser, and neither starts what the other has.
+the other the browser, and neither starts what the other has. Two workers share no work with Spark either: one JVM
+starts and warms up, and the other worker has as much to do without.
 """
 
 from __future__ import annotations
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
 
 TOGETHER = "tests/interop/"
+SPARK = (
+    *(TOGETHER, "tests/spark/", "tests/auditing/erasure/", "tests/prove/test_row_races.py"),
+    *("tests/faults/test_faulty_row_writes.py", "tests/web/test_open_pages.py"),
+    *("tests/jupyter/test_act.py", "tests/jupyter/test_controls.py", "tests/jupyter/test_row_panels.py"),
+)
+"""What asks Spark in the process of the tests."""
 FIRST = (TOGETHER, "tests/e2e/", "tests/notebooks/", "tests/spark/", "tests/prove/")
 
 
@@ -39,9 +46,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
         return None
     from xdist.scheduler import LoadScopeScheduling
 
+    together = SPARK if len(config.option.tx) == 2 else (TOGETHER,)
+
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return TOGETHER if nodeid.startswith(TOGETHER) else nodeid.partition("::")[0]
+            return TOGETHER if nodeid.startswith(together) else nodeid.partition("::")[0]
 
     config.option.loadscopereorder = False
     return ByFile(config, log)
