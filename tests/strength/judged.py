@@ -949,6 +949,26 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "return True, max(values) if rule.step > 0 else min(values)",
         "return True, max(values) if rule.step >= 0 else min(values)",
     ): _STEP,
+    (
+        "log.version_files.xǁVersionFilesǁrecognised",
+        "places = np.flatnonzero(np.fromiter(map(len, names), np.int64, len(names)) == width).tolist()",
+        "places = np.flatnonzero(np.fromiter(map(len, names), np.int64, ) == width).tolist()",
+    ): "the length saves memory alone",
+    (
+        "log.version_files.xǁVersionFilesǁrecognised",
+        "places = np.flatnonzero(np.fromiter(map(len, names), np.int64, len(names)) == width).tolist()",
+        "places = np.flatnonzero(np.fromiter(map(len, names), None, len(names)) == width).tolist()",
+    ): "lengths of names are the same as floating-point numbers",
+    (
+        "log.version_files.xǁVersionFilesǁrecognised",
+        "letters = np.frombuffer(text.encode(), np.uint8).reshape(-1, width)",
+        "letters = np.frombuffer(text.encode(), np.uint8).reshape(-2, width)",
+    ): "NumPy works out any size below zero",
+    (
+        "log.version_files.xǁVersionFilesǁrecognised",
+        "found = places if plain.all() else np.array(places)[plain].tolist()",
+        "found = places if (plain.all()) and False else np.array(places)[plain].tolist()",
+    ): _SHORTCUT,
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

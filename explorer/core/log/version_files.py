@@ -71,7 +71,7 @@ class VersionFiles(Mapping[int, LogPath]):
         letters = np.frombuffer(text.encode(), np.uint8).reshape(-1, width)
         digits = letters[:, :_DIGITS] - np.uint8(ord("0"))
         plain = (letters[:, _DIGITS:] == np.frombuffer(ending.encode(), np.uint8)).all(axis=1)
-        plain &= (digits <= 9).all(axis=1) & (digits[:, :2] == 0).all(axis=1)  # what a digit is
+        plain &= (digits <= 9).all(axis=1) & (digits[:, :2] == 0).all(axis=1)
         found = places if plain.all() else np.array(places)[plain].tolist()
         return cls(digits[plain].astype(np.int64) @ _POWERS, objects.take(found), kind), found
 

@@ -21,7 +21,16 @@ COMMIT = f"{7:020}.json"
 ODD_NAMES = (
     *(COMMIT, f"{0:020}.json", f"{10**18 - 1:020}.json", f"{10**18:020}.json", f"{2**63 - 1:020}.json"),
     *("7.json", f"{7:021}.json", f"{7:020}.JSON", f"{7:020}.jsonl", f"{7:020}.crc", f"{7:020}.crc.tmp"),
-    *(f"{7:019}\u0663.json", f"{7:019}\u00e9.json", f"{7:019}-.json", f" {7:019}.json", "_last_checkpoint", ""),
+    *(
+        f"{7:019}\u0663.json",
+        f"{7:019}\u00e9.json",
+        f"{7:019}-.json",
+        f"{7:019}:.json",
+        f"{7:019}/.json",
+        f" {7:019}.json",
+        "_last_checkpoint",
+        "",
+    ),
     *(f"{7:020}.checkpoint.parquet", f"{7:020}.{9:020}.compacted.json", "x" * 25, "x" * 24),
 )
 
