@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 from hashlib import sha256
 
 from tests.support.shared_tables import REPOSITORY
@@ -22,11 +23,18 @@ def digests(modules: Iterable[str]) -> dict[str, str]:
         A function is named as ``protocol.protocol.x_parse``, a method as ``protocol.protocol.xǁProtocolǁparse``.
         Functions of one name, as those of a property, are one.
     """
-    code: dict[str, str] = defaultdict(str)
+    found: dict[str, str] = {}
     for module in modules:
-        tree = ast.parse((REPOSITORY / "explorer/core" / f"{module}.py").read_text("utf-8"))
-        for name, function in _functions(tree.body, ""):
-            code[f"{module.replace('/', '.')}.{name}"] += ast.unparse(_unexplained(function))
+        text = (REPOSITORY / "explorer/core" / f"{module}.py").read_text("utf-8")
+        found |= {f"{module.replace('/', '.')}.{name}": digest for name, digest in _of_text(text).items()}
+    return found
+
+
+@cache
+def _of_text(text: str) -> dict[str, str]:
+    code: dict[str, str] = defaultdict(str)
+    for name, function in _functions(ast.parse(text).body, ""):
+        code[name] += ast.unparse(_unexplained(function))
     return {name: sha256(found.encode()).hexdigest()[:12] for name, found in code.items()}
 
 
