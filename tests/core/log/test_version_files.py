@@ -10,7 +10,7 @@ import pytest
 import explorer
 from explorer.core.errors import TableNotFound
 from explorer.core.log.log_path import LOG_FOLDER, LogFileKind, LogPath, parse_log_name
-from explorer.core.log.log_segment import list_log, list_newer
+from explorer.core.log.log_segment import list_log, list_names, list_newer
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.log_store import ListedObjects, ObjectMeta
 from tests.support.faulty_store import FaultyStore
@@ -130,8 +130,26 @@ def test_every_log_is_listed_as_its_names_say(root: Callable[[], Path]) -> None:
             continue
         assert {version: path.name for version, path in listing.commits.items()} == dict(sorted(commits.items())), log
         assert {version: path.name for version, path in listing.checksums.items()} == checksums, log
-        seen += 1
+        assert {path.kind for path in listing.commits.values()} <= {LogFileKind.COMMIT}, log
+        assert {path.kind for path in listing.checksums.values()} <= {LogFileKind.CHECKSUM}, log
+        seen += bool(checksums)
     assert seen
+
+
+def test_names_are_listed_with_what_the_store_says_of_each() -> None:
+    store = new_store()
+    write(store, {0: [PROTOCOL, METADATA], 1: []})
+    for name in (f"{1:020}.crc", "other"):
+        store.put(f"{LOG_FOLDER}/{name}", b"{}")
+    listed_each = list(store.list_from(LOG_FOLDER))
+    assert [name for name, _ in list_names(store)] == [f"{0:020}.json", f"{1:020}.crc", f"{1:020}.json", "other"]
+    found = [path for _, path in list_names(store) if path is not None]
+    stated = [(each.size, each.modified, each.etag) for each in listed_each if not each.path.endswith("other")]
+    assert [(path.size, path.modified, path.etag) for path in found] == stated
+    assert len({path.size for path in found}) == 3
+    assert all(path.modified and path.etag for path in found)
+    listing = list_log(store)
+    assert [listing.commits[0], listing.checksums[1], listing.commits[1]] == found
 
 
 def test_a_store_that_lists_objects_one_by_one_serves_as_well() -> None:

@@ -26,6 +26,8 @@ def added(path: str, records: int | None, masked: int) -> Any:
         ([("a", 9, 5)], [("a", 9, 2), ("x", None, 0)], 0, None),
         ([("a", 9, 5), ("x", None, 0)], [("a", 9, 2)], None, 3),
         ([("x", None, 3)], [("a", 9, 2), ("x", None, 0)], None, None),
+        ([("x", 9, 1)], [("x", None, 3)], 8, None),
+        ([("x", None, 3)], [("x", 9, 1)], None, 8),
         ([("a", 9, 2)], [("a", 9, 9)], 7, 0),
         ([("a", 9, 9)], [("a", 9, 2)], 0, 7),
     ],
