@@ -878,11 +878,6 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         'return ", ".join(map(format_column, paths)) or None, recorded if (paths) or True else None',
     ): "a text without columns is never a text with some, and between two without columns nothing is told",
     (
-        "log.writing.file_action_columns.xǁFileColumnsǁremoves",
-        "return rows if (times > after).all() else rows.filter(mask(times > after))",
-        "return rows if ((times > after).all()) and False else rows.filter(mask(times > after))",
-    ): "a filter that keeps all rows changes nothing",
-    (
         "log.writing.file_action_columns.x__descriptors",
         "return pa.StructArray.from_arrays(arrays, fields=list(_VECTOR), mask=arrays[0].is_null())",
     ): "all of them pass _vectors, which makes a struct of nulls null",
