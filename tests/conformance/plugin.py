@@ -82,11 +82,13 @@ class Outcomes:
         found = dict(report.user_properties).get(MARKER)
         if not isinstance(found, list | tuple):
             return
-        if report.skipped and IN_WHOLE_DOSE in str(report.longrepr):
+        rows, needs = found
+        if report.when == "setup" and not (report.skipped and IN_WHOLE_DOSE in str(report.longrepr)):
+            self._cases[report.nodeid] = Case(frozenset(rows), frozenset(needs))
+        case = self._cases.get(report.nodeid)
+        if case is None:
             # Other tests of its rows ran: `tests.support.small_dose` refuses to leave out every one.
             return
-        rows, needs = found
-        case = self._cases.setdefault(report.nodeid, Case(frozenset(rows), frozenset(needs)))
         if report.failed:
             case.outcome = "failed"
         elif report.when == "call" and report.passed:

@@ -24,6 +24,7 @@ from tests.conformance.record import (
 )
 from tests.conformance.report import standings
 from tests.support.shared_tables import REPOSITORY
+from tests.support.small_dose import check_rows
 
 TEST = "tests/test_x.py::test_y"
 ROW = frozenset({"LOG-003"})
@@ -136,6 +137,7 @@ def project(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     (tmp_path / "tests" / "test_x.py").write_text(
         "import os, pytest\n"
         "@pytest.mark.conformance('LOG-003')\n"
+        "@pytest.mark.skipif('LEFT' in os.environ, reason='part of the whole dose: make prove')\n"
         "@pytest.mark.parametrize('case', [1, 2])\n"
         "def test_y(case):\n"
         "    if 'SKIP' in os.environ: pytest.skip('not here')\n"
@@ -194,6 +196,16 @@ def test_where_ci_is_set_a_recorded_test_may_not_be_skipped(
     refused = project(*deselect, SKIP="1", CI="true")
     assert refused.returncode == pytest.ExitCode.TESTS_FAILED
     assert "tests/test_x.py::test_y: LOG-003" in refused.stdout
+    assert project(*deselect, LEFT="1", CI="true").returncode == pytest.ExitCode.OK
+
+
+def test_not_every_test_of_a_row_is_left_to_the_whole_dose(request: pytest.FixtureRequest) -> None:
+    item = request.node
+    item.add_marker(pytest.mark.conformance("LOG-003"))
+    check_rows([item])
+    item.add_marker(pytest.mark.skip(reason="part of the whole dose: make prove"))
+    with pytest.raises(pytest.UsageError, match="LOG-003"):
+        check_rows([item])
 
 
 @pytest.mark.parametrize("choice", [("-k", "test_y"), ("-m", "conformance")])

@@ -15,7 +15,7 @@ import pytest
 from tests.support.dose import IN_WHOLE_DOSE, WHOLE_DOSE, some_of
 from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["LEFT_OUT", "SOME_OF_THE_CASES", "SOME_OF_THE_TESTS"]
+__all__ = ["LEFT_OUT", "SOME_OF_THE_CASES", "SOME_OF_THE_TESTS", "check_rows"]
 
 LEFT_OUT: Final = {
     "tests/interop/test_commits_side_by_side.py::test_both_commits_say_the_same[odd-values-of-properties]": (
@@ -285,10 +285,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if names[item] not in tried:
                 _leave(item, f"{most} tests of this file run always")
     if [Path(argument).resolve() for argument in config.args] == [REPOSITORY / "tests"]:
-        _check_rows(items)
+        check_rows(items)
 
 
-def _check_rows(items: list[pytest.Item]) -> None:
+def check_rows(items: list[pytest.Item]) -> None:
     """Refuse to leave out every test of a row of the protocol."""
     rows: dict[bool, set[str]] = {True: set(), False: set()}
     for item in items:
