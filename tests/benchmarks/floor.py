@@ -1,8 +1,9 @@
 """The physical limit of an operation on a table of the bench: its bytes read and decoded, and nothing else done.
 
-Of a commit all members stay undecoded, but where totals of every version are asked for: these need the paths, sizes,
-statistics and deletion vectors of its files as columns, the add that each removal ends, and sums. It is the least that
-the libraries used here can do that in, one process, line after line.
+Of a commit all members stay undecoded, but where a history is asked for. Provenance needs what each commit says of
+itself, and the time of its file. Totals of every version need the paths, sizes, statistics and deletion vectors of its
+files as columns, the add that each removal ends, and sums; a history with totals needs both. It is the least that the
+libraries used here can do that in, one process, line after line.
 
 It knows how these tables are laid out (classic checkpoints in one file, no column mapping, one vector a file at a time,
 no path with an escape) and checks nothing; no other member of an action is kept. What a reader needs beyond it is the
@@ -65,6 +66,18 @@ class _Removed(msgspec.Struct, rename="camel", gc=False):
 class _Line(msgspec.Struct, gc=False):
     add: _File | None = None
     remove: _Removed | None = None
+    commitInfo: msgspec.Raw = msgspec.Raw()  # noqa: N815  # the name that it has in the log
+
+
+class _Commit(msgspec.Struct, rename="camel", gc=False):
+    timestamp: int | None = None
+    operation: str | None = None
+    operation_parameters: dict[str, Any] | None = None
+    operation_metrics: dict[str, Any] | None = None
+    user_name: str | None = None
+    engine_info: str | None = None
+    user_metadata: str | None = None
+    is_blind_append: bool | None = None
 
 
 class _Totals:
@@ -124,10 +137,16 @@ class _Totals:
 def floor(name: str, path: str) -> Callable[[], int]:
     """The reading and decoding that the operation is made of; it returns how many bytes were read."""
     log = Path(path) / "_delta_log"
-    totals = name in ("history", "ten")
+    totals, told = name in ("history", "ten"), name in ("history", "provenance")
     decode: Callable[[bytes], list[Any]] = msgspec.json.Decoder(
         _Line if totals else dict[str, msgspec.Raw]
     ).decode_lines
+
+    decode_info = msgspec.json.Decoder(_Commit).decode
+
+    def info(line: Any) -> msgspec.Raw | None:
+        found: msgspec.Raw | None = line.commitInfo if totals else line.get("commitInfo")
+        return found
 
     def listed() -> int:
         folder = os.open(log, os.O_RDONLY | os.O_DIRECTORY)
@@ -142,13 +161,17 @@ def floor(name: str, path: str) -> Callable[[], int]:
         newest = checkpoints[-1] if checkpoints else ""
         every = totals or name == "provenance"
         commits = sorted(found for found in names if _COMMIT.match(found) and (every or found[:20] > newest[:20]))
-        read, found = 0, _Totals()
+        read, found, said = 0, _Totals(), list[_Commit]()
+        times = [os.stat(log / commit).st_mtime_ns for commit in commits] if told else []
         for commit in commits:
             data = _bytes(log / commit)
             read += len(data)
             lines = decode(data)
             if totals:
                 found.take(lines)
+            if told:
+                said += [decode_info(raw) for line in lines if (raw := info(line))]
+        assert len(times) == len(said)
         if totals:
             found.sums()
         if every:
