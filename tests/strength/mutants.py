@@ -98,7 +98,7 @@ _IN_FULL: Final[dict[str, Part]] = {
         (
             *("tests/core/log/test_log_path.py", "tests/core/log/test_last_checkpoint.py"),
             *("tests/core/log/test_log_segment.py", "tests/core/log/test_names_and_gaps.py"),
-            "tests/core/log/test_listing_facts.py",
+            *("tests/core/log/test_listing_facts.py", "tests/core/log/test_version_files.py"),
             *("tests/conformance/test_commits.py", "tests/core/versions/test_delta_log.py"),
         ),
     ),
