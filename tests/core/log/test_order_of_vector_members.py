@@ -12,6 +12,7 @@ import pytest
 import explorer
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Protocol
+from tests.core.log.test_writer_state import VECTOR
 from tests.support import small_logs
 from tests.support.written_checkpoints import checkpoint_of
 
@@ -21,15 +22,6 @@ RULES = Protocol(
     reader_features=("deletionVectors",),
     writer_features=("deletionVectors", "domainMetadata", "rowTracking"),
 )
-VECTOR = {
-    "storageType": "u",
-    "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^",
-    "offset": 4,
-    "sizeInBytes": 40,
-    "cardinality": 6,
-    "maxRowIndex": 9,
-}
-"""The vector of the protocol's own example, with what the reference adds to it."""
 
 
 def _ordered(column: pa.StructArray, first: str) -> pa.StructArray:
