@@ -9,7 +9,7 @@ from typing import Any
 
 from explorer.core.errors import NotAllowed, RequestError
 from explorer.core.protocol.log_store import LogStore
-from explorer.storage.roots import AllowedRoots
+from explorer.storage.roots import AllowedRoots, is_url, url_of
 from explorer.storage.schemes import scheme_of
 
 __all__ = ["open_object", "open_store"]
@@ -48,4 +48,4 @@ def open_object(location: str, storage_options: Mapping[str, Any], roots: Allowe
         The store of its folder and the file's name in it.
     """
     folder, _, name = location.rpartition("/")
-    return open_store(folder or "/", storage_options, roots), name
+    return open_store(url_of(folder) if is_url(folder) else folder or "/", storage_options, roots), name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from explorer.storage.objects import ObjectLogStore
 from explorer.storage.roots import AllowedRoots, Opener
@@ -20,7 +20,7 @@ def open_memory(url: str, options: Mapping[str, Any], opener: Opener, roots: All
     """Open the store of a URL; options mean nothing to it, and its caller checks the places."""
     del options, roots
     parts = urlsplit(url)
-    return ObjectLogStore(memory(parts.netloc), url, opener, parts.path)
+    return ObjectLogStore(memory(parts.netloc), url, opener, unquote(parts.path))
 
 
 @cache

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from explorer.core.errors import NotAllowed
-from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.file_paths import decode_path, encode_path
 from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["AllowedRoots", "Opener", "folder_of", "is_url"]
+__all__ = ["AllowedRoots", "Opener", "folder_of", "is_url", "url_of"]
 
 Opener = Callable[[str], tuple[LogStore, str]]
 """Opens an absolute, decoded location: the store of its folder, and its name there."""
@@ -26,14 +26,14 @@ class AllowedRoots:
 
     def __init__(self, roots: Sequence[str]) -> None:
         self._folders = tuple(os.path.realpath(folder_of(root)) for root in roots if not is_url(root))
-        self._urls = tuple(root.rstrip("/") for root in roots if is_url(root))
+        self._urls = tuple(decode_path(root).rstrip("/") for root in roots if is_url(root))
 
     def allow(self, location: str) -> bool:
         """True if a path or URL is inside one of the places."""
         if is_url(location):
-            parts = location.split("/")
-            inside = any(location == url or location.startswith(f"{url}/") for url in self._urls)
-            return inside and ".." not in parts
+            meant = decode_path(location)
+            inside = any(meant == url or meant.startswith(f"{url}/") for url in self._urls)
+            return inside and ".." not in meant.split("/")
         real = os.path.realpath(folder_of(location))
         return any(real == folder or real.startswith(folder.rstrip("/") + "/") for folder in self._folders)
 
@@ -72,6 +72,13 @@ _KNOWN: Final = re.compile(r"file:///(?!/)|[a-z][a-z0-9]*://(?<!file://)")
 def is_url(location: str) -> bool:
     """True for a URL that is not of a local file."""
     return "://" in location and not location.startswith("file:")
+
+
+def url_of(location: str) -> str:
+    """The URL of a decoded location that is not of a local file."""
+    scheme, _, rest = location.partition("://")
+    bucket, slash, key = rest.partition("/")
+    return f"{scheme}://{bucket}{slash}{encode_path(key)}"
 
 
 def folder_of(location: str) -> str:

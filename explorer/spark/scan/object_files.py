@@ -28,8 +28,8 @@ from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_type
 
 from explorer.core.errors import StorageError
-from explorer.core.protocol.file_paths import is_absolute
-from explorer.spark.engine.file_addresses import FileAddress, RemoteFile
+from explorer.core.protocol.file_paths import decode_path, is_absolute_location
+from explorer.spark.engine.file_addresses import FileAddress, RemoteFile, location_of
 from explorer.spark.scan import object_rows
 from explorer.spark.scan.object_rows import ObjectRows, Shape
 from explorer.storage import ranged_file
@@ -80,8 +80,8 @@ def remote_file(log: DeltaLog, path: str, size: int | None, scheme: Scheme) -> R
     Raises:
         NotAllowed: The log points outside the places that may be read.
     """
-    root = log.location.rstrip("/")
-    folder, _, name = path.rpartition("/") if is_absolute(path) else (root, "", path)
+    root = decode_path(log.location).rstrip("/")
+    folder, _, name = path.rpartition("/") if is_absolute_location(path) else (root, "", path)
     store = _opened(log, folder)
     sent, key = store.sendable(name)
     return RemoteFile(sent, key, size, scheme, store.configured, store.secrets)
@@ -159,7 +159,7 @@ def spooled(log: DeltaLog, path: str) -> str:
     Raises:
         StorageError: The table has no such file.
     """
-    store, key = log.store.elsewhere(path if is_absolute(path) else f"{log.location.rstrip('/')}/{path}")
+    store, key = log.store.elsewhere(location_of(log.location, path))
     try:
         data = store.read(key)
     except FileNotFoundError as error:

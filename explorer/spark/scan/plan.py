@@ -25,7 +25,6 @@ from pyspark.sql import types as st
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.deletion_vectors import read_rows
-from explorer.core.protocol.file_paths import is_absolute
 from explorer.core.protocol.logical_files import vector_descriptors
 from explorer.core.protocol.partition_values import parse_partition_value
 from explorer.core.protocol.schema.data_types import StructField
@@ -197,7 +196,7 @@ def addresses_of(log: DeltaLog, files: pa.Table) -> list[FileAddress]:
     for path in paths:
         if leaves_table(path):
             # Raises NotAllowed where the log points outside the places that may be read.
-            log.store.elsewhere(path if is_absolute(path) else f"{log.location}/{path}")
+            log.store.elsewhere(location_of(log.location, path))
     sizes = files.column("size").to_pylist()
     return [_address(log, *file) for file in zip(raw_paths, paths, sizes, strict=True)]
 
