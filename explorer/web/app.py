@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlencode
 
 import jinja2
 import panel as pn
-from bokeh.server.contexts import BokehSessionContext
+from bokeh.server.contexts import BokehServerContext, BokehSessionContext
 from panel.io.resources import get_dist_path
 from tornado.iostream import StreamClosedError
 from tornado.web import decode_signed_value
@@ -29,6 +29,7 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.views.rows.spark_work import start_early, stop_engine
 from explorer.web.figure_pane import load_figures
+from explorer.web.first_page import FirstPages
 from explorer.web.page import head_styles
 from explorer.web.pages import TABLE_REGIONS
 from explorer.web.ports import check_port
@@ -67,14 +68,25 @@ def create_app(
     gc.collect()
     gc.freeze()
 
-    def app() -> pn.Template:
-        _serve_styles_from_here()
+    def begin() -> Session:
         signed_in = _signed_in()
         person = signed_in if signed_in is not None else unquote(pn.state.cookies.get("explorer-person", ""))[:200]
-        session = Session(
+        return Session(
             catalog, _query(), _theme(), person, signed_in=signed_in is not None, screen=_screen(), since=_since(),
-            early_spark=True,
+            early_spark=True, later=True,
         )  # fmt: skip
+
+    pages = FirstPages(begin)
+
+    def app() -> pn.Template:
+        _serve_styles_from_here()
+        document = pn.state.curdoc
+        context = document.session_context if document else None
+        server = context.server_context if isinstance(context, BokehSessionContext) else None
+        if isinstance(server, BokehServerContext) and server.application_context is not None:
+            pages.join(server.application_context.application)
+        session = pages.take(document)
+        session.open()
         return _template(session)
 
     return app

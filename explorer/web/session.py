@@ -10,8 +10,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from concurrent.futures import TimeoutError as NotYet
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -29,11 +28,12 @@ from explorer.views import TableFacts, TableView
 from explorer.views.problems import Problem, lost_problem, problem_of, replaced_problem
 from explorer.views.rows.spark_work import SparkStart
 from explorer.web.address import Address
-from explorer.web.early_page import PROGRESS, early_page, reading_line
 from explorer.web.export import export_files
 from explorer.web.figure_pane import FigurePane
 from explorer.web.home.reading import HomeReading
 from explorer.web.home.tables import home_morning, home_page, home_rows, progress_line, standings
+from explorer.web.opening.early_page import PROGRESS, early_page, reading_line
+from explorer.web.opening.steps import Steps, Wait, stepwise
 from explorer.web.page import Page
 from explorer.web.pages import Rendered, notice, problem_page, table_page, waiting_page
 from explorer.web.render import render
@@ -77,9 +77,12 @@ class Session:
         screen: The size of the window, if an earlier page of it said so.
         since: When the person looked at the list of tables last; None if not known.
         early_spark: Start Spark in the background when the window shows what will need it.
+        later: Make the first page when `prepare` is awaited and `open` is called, and not at once.
 
     Attributes:
         mark: Names this session in the page that was made for it.
+        shown: The page that is shown, once there is one.
+        complete: Whether that page lacks nothing.
     """
 
     def __init__(
@@ -94,6 +97,7 @@ class Session:
         screen: Screen | None = None,
         since: datetime | None = None,
         early_spark: bool = False,
+        later: bool = False,
     ) -> None:
         self.query = query
         self.mark = secrets.token_hex(8)
@@ -141,7 +145,17 @@ class Session:
             **handlers(self),
         }
         self._answered = False
-        self.shown, self.complete = self._first()
+        self._opening = self._first()
+        if not later:
+            self.open()
+
+    async def prepare(self) -> None:
+        """Wait until the first page is there, or what is known soon; the server answers other windows meanwhile."""
+        await self._opening.awaited()
+
+    def open(self) -> None:
+        """Show the first page to the browser."""
+        self.shown, self.complete = self._opening.waited()
         self._answered = True
         # What the page was made with; a browser that says hello has seen nothing else.
         self._made = self.shown
@@ -528,22 +542,22 @@ class Session:
 
     # --- on a worker's thread
 
-    def _first(self) -> tuple[Rendered, bool]:
+    @stepwise
+    def _first(self) -> Steps[tuple[Rendered, bool]]:
         """The page to answer the request with: all of it if it is there soon, else what is known soon."""
         future = self._threads(self.query).submit(self._render, self.query, self.theme, self.screen)
         is_table = self.kind == "table"
-        try:
-            return self._whole(future.result(timeout=_PATIENCE * (_AT_FIRST if is_table else 1)))
-        except NotYet:
-            address = _address(self.query)
+        yield Wait((future,), _PATIENCE * (_AT_FIRST if is_table else 1))
+        if future.done():
+            return self._whole(future.result())
+        address = _address(self.query)
         if not is_table:
             return self._home(address, patience=0), False
         # What comes with the page is seen before the scripts are loaded, and what comes later is not.
         early = _DRAWING.submit(self._first_part, address)
-        either: tuple[Future[Any], ...] = future, early
-        wait(either, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
+        yield Wait((future, early), _PATIENCE)
         if not early.done() or early.result() is None:
-            wait((future,), timeout=_PATIENCE)
+            yield Wait((future,), _PATIENCE)
         if future.done():
             return self._whole(future.result())
         part = early.result() if early.done() else None
