@@ -18,20 +18,38 @@ from tests.support.shared_tables import REPOSITORY
 __all__ = ["LEFT_OUT", "SOME_OF_THE_CASES", "SOME_OF_THE_TESTS", "check_rows"]
 
 LEFT_OUT: Final = {
-    "tests/interop/test_commits_side_by_side.py::test_both_commits_say_the_same[odd-values-of-properties]": (
-        "the case row-tracking-alone"
+    "tests/interop/test_commits_side_by_side.py::test_both_commits_say_the_same": (
+        "tests/golden/test_reference_commits.py, where the commits of the reference are those that it left"
     ),
-    "tests/interop/test_commits_side_by_side.py::test_both_commits_say_the_same[restore-before-row-tracking]": (
-        "the case row-tracking-alone"
+    "tests/interop/test_vacuum.py": (
+        "tests/core/maintenance/test_vacuum.py, and tests/golden/test_unused_files.py beside deltalake"
     ),
-    "tests/interop/test_vacuum.py::test_files_of_vectors_outlive_the_feature_for_the_retention": (
-        "test_the_same_files_go_as_by_the_reference"
+    "tests/interop/test_race_with_reference.py": (
+        "tests/prove/test_races.py, where deltalake is the other writer, and test_row_races.py"
     ),
+    "tests/interop/test_log_maintenance.py": (
+        "test_intents_side_by_side.py, where the reference goes on after a checkpoint, and "
+        "tests/golden/test_checkpoint_readers.py, where others read ours"
+    ),
+    "tests/e2e/test_rows.py": (
+        "tests/jupyter/test_row_panels.py, and test_widget_in_lab.py, which reads rows in a browser"
+    ),
+    "tests/e2e/test_strip.py": "test_table_page.py, which goes by the strip, and tests/views/figures",
+    "tests/spark/engine/test_start.py::test_a_start_is_followed_by_its_phases_measured_and_ended_with_the_server": (
+        "test_the_time_of_a_start_is_kept_by_where_it_ran_and_without_the_address, and test_widget_in_lab.py, where "
+        "a kernel starts Spark"
+    ),
+    "tests/cli/test_serving.py::test_demo_builds_serves_and_prints_one_url": (
+        "tests/demo/test_warehouse.py, and test_serve_takes_the_port_and_several_roots"
+    ),
+    "tests/cli/test_serving.py::test_demo_is_built_once": "tests/demo/test_warehouse.py",
+    "tests/cli/test_rows.py::test_interrupt_stops_the_query_and_spark_goes_on": (
+        "tests/spark/engine/test_cancelled_work.py"
+    ),
+    "tests/prove/test_races.py::test_a_race_with_deltalake[disk]": "the case s3, and the race on the local disk",
     "tests/interop/test_row_changes_side_by_side.py::test_changes_of_rows_are_those_of_the_reference": (
-        "test_race_with_reference.py, and tests/spark/writes/test_data_commands.py"
+        "test_rows_side_by_side.py, and tests/spark/writes/test_data_commands.py"
     ),
-    "tests/interop/test_log_maintenance.py::"
-    "test_the_reference_reads_and_writes_a_table_that_rests_on_our_checkpoint[v1-as-struct]": "the case v2-sidecars",
     "tests/interop/test_stored_columns.py::test_ids_and_commit_versions_stand_in_rewritten_files[none]": (
         "the case name"
     ),
@@ -52,12 +70,6 @@ LEFT_OUT: Final = {
     "tests/e2e/test_crawler.py::test_every_control_of_the_list_of_tables_is_answered": (
         "test_every_control_of_a_tab_is_answered"
     ),
-    "tests/e2e/test_strip.py::test_the_drawing_is_as_wide_as_its_place_always": (
-        "test_answers.py, where a figure that was drawn too narrow fills its place"
-    ),
-    "tests/e2e/test_rows.py::test_every_stored_copy_of_some_rows_is_found_with_the_steps_that_are_left": (
-        "tests/cli/test_erasure.py, and tests/auditing/erasure"
-    ),
     "tests/notebooks/test_stories.py::test_erasure_finds_every_copy_that_a_raw_search_finds": (
         "tests/auditing/erasure, and the other notebooks"
     ),
@@ -74,9 +86,6 @@ LEFT_OUT: Final = {
     "tests/e2e/test_crawler.py::test_every_tab_of_an_odd_table_can_be_looked_at[hostile]": (
         "tests/web/test_pages.py, where hostile strings become no element and no handler"
     ),
-    "tests/e2e/test_strip.py::test_by_time_the_same_ways_lead_to_the_same_versions": (
-        "the tests of the same ways by version"
-    ),
     "tests/demo/test_warehouse.py::test_build_of_another_week_differs_in_times_alone": (
         "test_second_build_of_a_week_is_the_same_byte_for_byte"
     ),
@@ -88,9 +97,6 @@ LEFT_OUT: Final = {
     ),
     "tests/notebooks/test_make_notebook.py::test_lab_starts_on_the_port_asked_for_and_lists_the_notebooks": (
         "test_widget_in_lab.py, which starts JupyterLab"
-    ),
-    "tests/interop/test_log_maintenance.py::test_the_reference_goes_on_with_our_checksums_compactions_and_clean_up": (
-        "test_the_reference_reads_and_writes_a_table_that_rests_on_our_checkpoint"
     ),
     "tests/core/versions/test_kept_columns.py::test_every_version_answers_as_if_nothing_was_kept": (
         "test_of_every_shape_every_version_answers_as_if_nothing_was_kept"
@@ -110,9 +116,6 @@ LEFT_OUT: Final = {
     "tests/spark/engine/test_start.py::"
     "test_without_java_the_tab_of_rows_says_at_once_what_to_install_and_other_tabs_say_nothing": (
         "tests/cli/test_rows.py, where rows without Java say what to install"
-    ),
-    "tests/interop/test_race_with_reference.py::test_a_race_of_changes_of_rows_with_the_reference_writer": (
-        "tests/prove/test_row_races.py, and test_a_race_with_the_reference_writer"
     ),
     "tests/interop/test_features_side_by_side.py::test_the_reference_goes_on_while_features_come_and_go": (
         "test_intents_side_by_side.py and test_client_verdicts.py"
@@ -164,7 +167,6 @@ LEFT_OUT: Final = {
         "tests/web, where a case is kept"
     ),
     "tests/notebooks/test_make_notebook.py::test_demo_tables_are_built_first": "tests/demo/test_warehouse.py",
-    "tests/cli/test_serving.py::test_demo_is_built_once": "tests/demo/test_warehouse.py",
     "tests/cli/test_serving.py::test_port_that_is_taken_is_refused": ("test_serve_takes_the_port_and_several_roots"),
     "tests/cli/test_changes.py::test_inferred_updates_are_paired_by_key_in_every_format": (
         "tests/spark/changes/test_inferred_changes.py"
@@ -216,9 +218,7 @@ SOME_OF_THE_TESTS: Final = {
     "tests/e2e/test_answers.py": 2,
     "tests/e2e/test_changes.py": 1,
     "tests/e2e/test_report.py": 1,
-    "tests/e2e/test_rows.py": 1,
     "tests/e2e/test_states.py": 2,
-    "tests/e2e/test_strip.py": 2,
     "tests/e2e/test_table_page.py": 3,
     "tests/e2e/test_tabs.py": 3,
     "tests/notebooks/test_stories.py": 10,
