@@ -46,6 +46,30 @@ LEFT_OUT: Final = {
     "tests/cli/test_rows.py::test_interrupt_stops_the_query_and_spark_goes_on": (
         "tests/spark/engine/test_cancelled_work.py"
     ),
+    "tests/interop/test_client_verdicts.py::test_delta_spark_reads_what_it_is_said_to_read_and_refuses_the_rest": (
+        "tests/golden/test_client_verdicts.py of other clients, and what delta-spark is said to write"
+    ),
+    "tests/spark/changes/test_inferred_changes.py::test_updates_of_a_table_with_row_ids_have_both_images": (
+        "test_with_keys_every_inferred_version_is_what_the_feed_recorded, and tests/spark/scan/test_row_ids.py"
+    ),
+    "tests/spark/changes/test_changes.py::test_recorded_feeds_of_the_golden_tables_are_those_of_their_files": (
+        "test_every_recorded_range_gives_the_rows_of_the_reference, and tests/golden/test_golden_changes.py"
+    ),
+    "tests/spark/checks/test_constraint_check.py::"
+    "test_a_constraint_is_judged_on_the_rows_as_the_reference_judged_it[constraints]": "the case constraints-null",
+    "tests/spark/writes/test_conflicting_rows.py::test_changes_of_two_partitions_go_one_on_top_of_the_other[masks]": (
+        "tests/prove/test_row_races.py, where changes go on top of others, and "
+        "test_row_ids_stay_apart_when_a_change_goes_on_top_of_another"
+    ),
+    "tests/spark/scan/test_pruning.py::test_no_row_with_nan_or_the_other_zero_is_lost": (
+        "tests/core/protocol/test_skipping.py"
+    ),
+    "tests/spark/scan/test_row_ids.py::test_every_row_names_its_file_and_its_place_there": (
+        "test_ids_and_commit_versions_equal_what_the_reference_reads"
+    ),
+    "tests/web/test_table_reading.py::test_the_newest_part_is_known_before_the_older_commits_are_read": (
+        "test_the_newest_part_is_shown_while_the_rest_is_read"
+    ),
     "tests/prove/test_races.py::test_a_race_with_deltalake[disk]": "the case s3, and the race on the local disk",
     "tests/interop/test_row_changes_side_by_side.py::test_changes_of_rows_are_those_of_the_reference": (
         "test_rows_side_by_side.py, and tests/spark/writes/test_data_commands.py"
@@ -61,7 +85,9 @@ LEFT_OUT: Final = {
         "the case true"
     ),
     "tests/spark/writes/test_conflicting_rows.py::"
-    "test_changes_of_two_partitions_go_one_on_top_of_the_other[rewrites]": "the case masks",
+    "test_changes_of_two_partitions_go_one_on_top_of_the_other[rewrites]": (
+        "tests/prove/test_row_races.py, where changes go on top of others"
+    ),
     "tests/spark/writes/test_purge.py::"
     "test_no_dropped_column_is_left_in_a_stored_file_of_the_newest_version[id]": "the case name",
     "tests/faults/test_faulty_row_writes.py::test_workers_that_die_or_have_no_disk_lose_no_row": (
@@ -118,7 +144,7 @@ LEFT_OUT: Final = {
         "tests/cli/test_rows.py, where rows without Java say what to install"
     ),
     "tests/interop/test_features_side_by_side.py::test_the_reference_goes_on_while_features_come_and_go": (
-        "test_intents_side_by_side.py and test_client_verdicts.py"
+        "test_intents_side_by_side.py, and what test_client_verdicts.py writes"
     ),
     "tests/interop/test_new_tables.py::test_the_reference_fills_a_table_that_we_made": (
         "test_intents_side_by_side.py, which begins with a table that we made"
@@ -152,7 +178,7 @@ LEFT_OUT: Final = {
         "test_inferred_changes_are_those_that_the_feed_recorded"
     ),
     "tests/spark/scan/test_pruning.py::test_rows_found_are_the_same_as_without_statistics": (
-        "test_no_row_with_nan_or_the_other_zero_is_lost"
+        "test_only_files_that_may_match_are_read"
     ),
     "tests/spark/writes/test_z_order.py::test_a_curve_lets_a_reader_skip_most_files_by_either_column": (
         "test_curve_cuts_the_columns_of_a_full_sample_into_ranges_of_as_many_rows"
@@ -189,6 +215,7 @@ LEFT_OUT: Final = {
 """A file, a test or a case of one -> what every run tries of the same."""
 
 SOME_OF_THE_CASES: Final = {
+    "tests/demo/test_readers.py::test_duckdb_reads_the_rows_of_every_version": 2,
     "tests/faults/test_damaged_logs.py::test_damaged_built_tables": 3,
     "tests/faults/test_damaged_logs.py::test_damaged_golden_tables": 3,
     "tests/faults/test_faulty_row_writes.py::test_a_plan_writes_nothing_even_where_it_fails": 1,
@@ -198,7 +225,7 @@ SOME_OF_THE_CASES: Final = {
     "tests/spark/checks/test_constraint_steps.py::test_a_constraint_is_added_only_if_every_row_satisfies_it": 9,
     "tests/spark/writes/test_batches.py::test_a_batch_that_comes_again_is_found": 2,
     "tests/spark/writes/test_batches.py::test_a_plan_that_is_committed_again_is_found": 2,
-    "tests/spark/writes/test_row_intents.py::test_a_deletion_of_the_reference_leaves_the_same_rows": 5,
+    "tests/spark/writes/test_row_intents.py::test_a_deletion_of_the_reference_leaves_the_same_rows": 3,
     "tests/web/act/test_outcomes_kept.py::test_a_commit_that_ends_elsewhere_is_told_until_the_person_goes_on": 1,
     "tests/web/act/test_outcomes_kept.py::test_a_doubt_is_told_whatever_is_on_show_when_the_commit_breaks_off": 1,
     "tests/web/act/test_outcomes_kept.py::"
@@ -208,48 +235,49 @@ SOME_OF_THE_CASES: Final = {
 """A test of many cases -> how many of them every run tries, at even distances."""
 
 SOME_OF_THE_TESTS: Final = {
-    "tests/auditing/erasure/test_erasure_proof.py": 5,
-    "tests/auditing/erasure/test_statements.py": 3,
+    "tests/auditing/erasure/test_erasure_proof.py": 3,
+    "tests/auditing/erasure/test_statements.py": 2,
     "tests/auditing/test_footers.py": 8,
     "tests/cli/test_rows.py": 9,
     "tests/core/transaction/test_odd_metadata.py": 6,
     "tests/core/versions/test_kept_columns.py": 6,
     "tests/core/versions/test_kept_history.py": 9,
-    "tests/e2e/test_answers.py": 2,
+    "tests/e2e/test_answers.py": 1,
     "tests/e2e/test_changes.py": 1,
     "tests/e2e/test_report.py": 1,
-    "tests/e2e/test_states.py": 2,
-    "tests/e2e/test_table_page.py": 3,
-    "tests/e2e/test_tabs.py": 3,
+    "tests/e2e/test_states.py": 1,
+    "tests/e2e/test_table_page.py": 2,
+    "tests/e2e/test_tabs.py": 2,
     "tests/notebooks/test_stories.py": 10,
-    "tests/spark/changes/test_change_preview.py": 3,
-    "tests/spark/changes/test_row_diff.py": 4,
+    "tests/spark/changes/test_change_preview.py": 2,
+    "tests/spark/changes/test_row_diff.py": 2,
     "tests/spark/checks/test_column_profile.py": 2,
-    "tests/spark/checks/test_constraint_check.py": 3,
-    "tests/spark/checks/test_row_guards.py": 4,
+    "tests/spark/checks/test_constraint_check.py": 2,
+    "tests/spark/checks/test_row_guards.py": 3,
     "tests/spark/engine/test_cancelled_work.py": 3,
     "tests/spark/engine/test_start.py": 6,
     "tests/spark/log/test_files_frame.py": 3,
-    "tests/spark/log/test_replay_tasks.py": 8,
+    "tests/spark/log/test_replay_tasks.py": 5,
     "tests/spark/rows/test_key_history.py": 6,
     "tests/spark/rows/test_preview.py": 6,
     "tests/spark/rows/test_row_pages.py": 3,
-    "tests/spark/scan/test_damaged_rows.py": 6,
-    "tests/spark/scan/test_golden_rows.py": 40,
+    "tests/spark/scan/test_damaged_rows.py": 4,
+    "tests/spark/log/test_file_commands.py": 3,
+    "tests/spark/scan/test_golden_rows.py": 24,
     "tests/spark/scan/test_object_stores.py": 5,
     "tests/spark/scan/test_predicate.py": 30,
     "tests/spark/scan/test_pruning.py": 5,
     "tests/spark/scan/test_reference_rows.py": 12,
     "tests/spark/scan/test_row_ids.py": 6,
     "tests/spark/scan/test_scan.py": 6,
-    "tests/spark/writes/test_batches.py": 4,
-    "tests/spark/writes/test_changing_sources.py": 3,
+    "tests/spark/writes/test_batches.py": 3,
+    "tests/spark/writes/test_changing_sources.py": 2,
     "tests/spark/writes/test_column_values.py": 3,
     "tests/spark/writes/test_conflicting_rows.py": 1,
-    "tests/spark/writes/test_data_commands.py": 7,
+    "tests/spark/writes/test_data_commands.py": 5,
     "tests/spark/writes/test_desk.py": 2,
     "tests/spark/writes/test_new_columns.py": 2,
-    "tests/spark/writes/test_row_widths.py": 2,
+    "tests/spark/writes/test_row_widths.py": 1,
     "tests/web/act/test_outcomes_kept.py": 9,
     "tests/web/act/test_same_change_once.py": 4,
 }
