@@ -19,6 +19,9 @@ pytest_plugins = [
     *("tests.support.distribution", "tests.support.small_dose"),
 ]
 
+# What is made while tests are collected stays to the end: there is nothing to look for.
+gc.disable()
+
 # What is kept of tables goes into no home: tests of it name a folder of their own.
 os.environ["DELTA_EXPLORER_CACHE"] = "off"
 
@@ -43,9 +46,14 @@ if not WHOLE_DOSE:
 
 
 def pytest_collection_finish() -> None:
-    """Keep the collector of garbage from what the tests are made of: it stays to the end, and is large."""
+    """Keep the collector of garbage from what the tests are made of: it stays to the end, and is large.
+
+    It also looks less often than in a program that runs for days: what a test makes, it leaves soon.
+    """
     gc.collect()
     gc.freeze()
+    gc.enable()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="session")

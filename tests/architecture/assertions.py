@@ -79,9 +79,10 @@ class TestSources:
         return self._certainties[key]
 
     def _module(self, name: str) -> _Module | None:
+        """A module of the tests: what the program asserts for itself is no assertion of a test."""
         if name not in self._modules:
             path = self._root.joinpath(*name.split(".")).with_suffix(".py")
-            self._modules[name] = _parsed(path) if path.is_file() else None
+            self._modules[name] = _parsed(path) if name.startswith("tests.") and path.is_file() else None
         return self._modules[name]
 
     def _of_block(self, body: Sequence[ast.stmt], module: str, local: Mapping[str, ast.expr]) -> Certainty:

@@ -10,12 +10,10 @@ from typing import Any
 from xml.etree import ElementTree
 
 import ipywidgets
-import nbformat
 import numpy as np
 import plotly
 import pytest
 from ipywidgets.embed import dependency_state
-from nbclient import NotebookClient
 
 import explorer
 from explorer.jupyter.browser.figure import LeanFigure
@@ -140,6 +138,9 @@ def test_widgets_share_the_style_sheet_unless_it_was_closed(orders: Table) -> No
 
 @pytest.mark.notebook
 def test_a_notebook_saved_with_its_state_is_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
     commits = [[PROTOCOL, metadata({"a": "long"})], *[[add(f"{n}.parquet", n)] for n in range(1, 40)]]
     folder = write_log(tmp_path / "t", commits)
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
-
-import nbformat
-from nbclient import NotebookClient
+from typing import TYPE_CHECKING, Any, Final
 
 from explorer.core.errors import EngineUnavailable
 from explorer.spark.engine.java import find_java
 from tests.support.shared_tables import REPOSITORY
+
+if TYPE_CHECKING:
+    from nbclient import NotebookClient
+
+# nbformat takes seconds to load: it is imported where it is called, so that who runs no notebook goes without.
 
 __all__ = ["NOTEBOOKS", "Executed", "Kernel", "java_is_there", "names", "read", "running_kernel"]
 
@@ -61,6 +63,8 @@ class Kernel:
 
     def run(self, name: str) -> Executed:
         """Execute a notebook; where there is no Java, without the cells that need it. Errors are among the outputs."""
+        import nbformat
+
         story = read(name)
         self._execute(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(_FORGET)]))
         if not self._java:
@@ -78,6 +82,9 @@ class Kernel:
 @contextmanager
 def running_kernel(folder: Path) -> Iterator[Kernel]:
     """Start a kernel in a folder."""
+    import nbformat
+    from nbclient import NotebookClient
+
     client = NotebookClient(nbformat.v4.new_notebook(), timeout=300, allow_errors=True, store_widget_state=False)
     with client.setup_kernel(cwd=str(folder)):
         yield Kernel(client, java=java_is_there())
@@ -90,6 +97,8 @@ def names() -> list[str]:
 
 def read(name: str) -> Any:
     """Return a notebook as it is in the repository."""
+    import nbformat
+
     return nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
 
 

@@ -6,9 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from explorer.core.errors import EngineUnavailable
 from explorer.spark.engine.java import find_java
@@ -42,6 +40,9 @@ def test_rows_read_in_a_kernel_reach_the_page(jupyter_home: Path) -> None:
         "panel = shown.panel('data')\npanel.begin.click()\nassert panel.stop.layout.display is None" + WAIT,
         "panel.where.value = 'id > 10 AND'\npanel.ask()" + WAIT,
     ]
+    import nbformat
+    from nbclient import NotebookClient
+
     story = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     client = NotebookClient(story, timeout=180, store_widget_state=True)
     pages: list[str] = []

@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, Playwright, expect
 
@@ -63,6 +62,8 @@ def test_tour_runs_moves_links_and_cancels(program: str, jupyter_home: Path, pla
         pytest.skip(f"{program} is not installed: pip install {program}")
     folder = jupyter_home / "served"
     folder.mkdir()
+    import nbformat
+
     tour = nbformat.read(NOTEBOOKS / "1-tour.ipynb", as_version=4)
     tour.cells.append(nbformat.v4.new_code_cell(TRAIT, id="trait"))
     nbformat.write(tour, folder / "1-tour.ipynb")

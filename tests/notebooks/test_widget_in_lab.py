@@ -10,7 +10,6 @@ import shutil
 from pathlib import Path
 from typing import Literal
 
-import nbformat
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Playwright, expect
 
@@ -50,6 +49,8 @@ PLACE = """(version) => {
 @pytest.mark.notebook
 @pytest.mark.timeout(420)
 def test_widget_draws_and_answers_in_every_program(jupyter_home: Path, playwright: Playwright) -> None:
+    import nbformat
+
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     folder = jupyter_home / "served"
     folder.mkdir()

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mutmut.mutation.file_mutation import compute_function_hashes
 
 from tests.strength import functions, mutants, report
 from tests.strength.branches import WHY, record_of, share
@@ -74,6 +73,8 @@ def test_every_judgement_is_of_a_survivor_that_is_recorded(record: dict[str, Any
 
 
 def test_functions_are_named_as_mutmut_names_them() -> None:
+    from mutmut.mutation.file_mutation import compute_function_hashes
+
     for module in {module for part in at_least_one(mutants.PARTS.values()) for module in part.modules}:
         source = (REPOSITORY / "explorer/core" / f"{module}.py").read_text("utf-8")
         prefix = module.replace("/", ".")

@@ -9,6 +9,8 @@ starts and warms up, and the other worker has as much to do without.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,9 +23,52 @@ SPARK = (
     *(TOGETHER, "tests/spark/", "tests/auditing/erasure/", "tests/prove/test_row_races.py"),
     *("tests/faults/test_faulty_row_writes.py", "tests/web/test_open_pages.py"),
     *("tests/jupyter/test_act.py", "tests/jupyter/test_controls.py", "tests/jupyter/test_row_panels.py"),
+    *("tests/cli/test_changes.py", "tests/cli/test_erasure.py", "tests/cli/test_rows.py"),
 )
 """What asks Spark in the process of the tests."""
 FIRST = (TOGETHER, "tests/e2e/", "tests/notebooks/", "tests/spark/", "tests/prove/")
+
+
+class Backwards:
+    """Lets a worker read the files of each folder from the last to the first.
+
+    In a new clone none is compiled yet. Two workers that read in one order come to each file at once, and both compile
+    it; from both ends one finds half of them done.
+    """
+
+    def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        """Collect a folder backwards; a package as ever."""
+        return None if (path / "__init__.py").is_file() else _BackwardsFolder.from_parent(parent, path=path)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
+        """Give the tests the order of the other workers, before anything else is done with it."""
+        items.sort(key=_place)
+        yield
+
+
+class _BackwardsFolder(pytest.Dir):
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        return reversed(list(super().collect()))
+
+
+class Forwards:
+    """Gives the tests of every worker one order."""
+
+    pytest_collection_modifyitems = Backwards.pytest_collection_modifyitems
+
+
+def _place(item: pytest.Item) -> list[str]:
+    """Where the file of a test stands; the tests of a file keep their order."""
+    return item.nodeid.partition("::")[0].split("/")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let every second worker read the files of the tests backwards."""
+    worker = getattr(config, "workerinput", {}).get("workerid", "")
+    if worker:
+        backwards = int(worker.removeprefix("gw")) % 2
+        config.pluginmanager.register(Backwards() if backwards else Forwards(), "reading-order")
 
 
 @pytest.hookimpl(tryfirst=True)

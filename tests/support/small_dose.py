@@ -18,20 +18,62 @@ from tests.support.shared_tables import REPOSITORY
 __all__ = ["LEFT_OUT", "SOME_OF_THE_CASES", "SOME_OF_THE_TESTS", "check_rows"]
 
 LEFT_OUT: Final = {
-    "tests/interop/test_commits_side_by_side.py::test_both_commits_say_the_same[odd-values-of-properties]": (
-        "the case row-tracking-alone"
+    "tests/interop/test_commits_side_by_side.py::test_both_commits_say_the_same": (
+        "tests/golden/test_reference_commits.py, where the commits of the reference are those that it left"
     ),
-    "tests/interop/test_commits_side_by_side.py::test_both_commits_say_the_same[restore-before-row-tracking]": (
-        "the case row-tracking-alone"
+    "tests/interop/test_vacuum.py": (
+        "tests/core/maintenance/test_vacuum.py, and tests/golden/test_unused_files.py beside deltalake"
     ),
-    "tests/interop/test_vacuum.py::test_files_of_vectors_outlive_the_feature_for_the_retention": (
-        "test_the_same_files_go_as_by_the_reference"
+    "tests/interop/test_race_with_reference.py": (
+        "tests/prove/test_races.py, where deltalake is the other writer, and test_row_races.py"
     ),
+    "tests/interop/test_log_maintenance.py": (
+        "test_intents_side_by_side.py, where the reference goes on after a checkpoint, and "
+        "tests/golden/test_checkpoint_readers.py, where others read ours"
+    ),
+    "tests/e2e/test_rows.py": (
+        "tests/jupyter/test_row_panels.py, and test_widget_in_lab.py, which reads rows in a browser"
+    ),
+    "tests/e2e/test_strip.py": "test_table_page.py, which goes by the strip, and tests/views/figures",
+    "tests/spark/engine/test_start.py::test_a_start_is_followed_by_its_phases_measured_and_ended_with_the_server": (
+        "test_the_time_of_a_start_is_kept_by_where_it_ran_and_without_the_address, and test_widget_in_lab.py, where "
+        "a kernel starts Spark"
+    ),
+    "tests/cli/test_serving.py::test_demo_builds_serves_and_prints_one_url": (
+        "tests/demo/test_warehouse.py, and test_serve_takes_the_port_and_several_roots"
+    ),
+    "tests/cli/test_serving.py::test_demo_is_built_once": "tests/demo/test_warehouse.py",
+    "tests/cli/test_rows.py::test_interrupt_stops_the_query_and_spark_goes_on": (
+        "tests/spark/engine/test_cancelled_work.py"
+    ),
+    "tests/interop/test_client_verdicts.py::test_delta_spark_reads_what_it_is_said_to_read_and_refuses_the_rest": (
+        "tests/golden/test_client_verdicts.py of other clients, and what delta-spark is said to write"
+    ),
+    "tests/spark/changes/test_inferred_changes.py::test_updates_of_a_table_with_row_ids_have_both_images": (
+        "test_with_keys_every_inferred_version_is_what_the_feed_recorded, and tests/spark/scan/test_row_ids.py"
+    ),
+    "tests/spark/changes/test_changes.py::test_recorded_feeds_of_the_golden_tables_are_those_of_their_files": (
+        "test_every_recorded_range_gives_the_rows_of_the_reference, and tests/golden/test_golden_changes.py"
+    ),
+    "tests/spark/checks/test_constraint_check.py::"
+    "test_a_constraint_is_judged_on_the_rows_as_the_reference_judged_it[constraints]": "the case constraints-null",
+    "tests/spark/writes/test_conflicting_rows.py::test_changes_of_two_partitions_go_one_on_top_of_the_other[masks]": (
+        "tests/prove/test_row_races.py, where changes go on top of others, and "
+        "test_row_ids_stay_apart_when_a_change_goes_on_top_of_another"
+    ),
+    "tests/spark/scan/test_pruning.py::test_no_row_with_nan_or_the_other_zero_is_lost": (
+        "tests/core/protocol/test_skipping.py"
+    ),
+    "tests/spark/scan/test_row_ids.py::test_every_row_names_its_file_and_its_place_there": (
+        "test_ids_and_commit_versions_equal_what_the_reference_reads"
+    ),
+    "tests/web/test_table_reading.py::test_the_newest_part_is_known_before_the_older_commits_are_read": (
+        "test_the_newest_part_is_shown_while_the_rest_is_read"
+    ),
+    "tests/prove/test_races.py::test_a_race_with_deltalake[disk]": "the case s3, and the race on the local disk",
     "tests/interop/test_row_changes_side_by_side.py::test_changes_of_rows_are_those_of_the_reference": (
-        "test_race_with_reference.py, and tests/spark/writes/test_data_commands.py"
+        "test_rows_side_by_side.py, and tests/spark/writes/test_data_commands.py"
     ),
-    "tests/interop/test_log_maintenance.py::"
-    "test_the_reference_reads_and_writes_a_table_that_rests_on_our_checkpoint[v1-as-struct]": "the case v2-sidecars",
     "tests/interop/test_stored_columns.py::test_ids_and_commit_versions_stand_in_rewritten_files[none]": (
         "the case name"
     ),
@@ -43,7 +85,9 @@ LEFT_OUT: Final = {
         "the case true"
     ),
     "tests/spark/writes/test_conflicting_rows.py::"
-    "test_changes_of_two_partitions_go_one_on_top_of_the_other[rewrites]": "the case masks",
+    "test_changes_of_two_partitions_go_one_on_top_of_the_other[rewrites]": (
+        "tests/prove/test_row_races.py, where changes go on top of others"
+    ),
     "tests/spark/writes/test_purge.py::"
     "test_no_dropped_column_is_left_in_a_stored_file_of_the_newest_version[id]": "the case name",
     "tests/faults/test_faulty_row_writes.py::test_workers_that_die_or_have_no_disk_lose_no_row": (
@@ -51,12 +95,6 @@ LEFT_OUT: Final = {
     ),
     "tests/e2e/test_crawler.py::test_every_control_of_the_list_of_tables_is_answered": (
         "test_every_control_of_a_tab_is_answered"
-    ),
-    "tests/e2e/test_strip.py::test_the_drawing_is_as_wide_as_its_place_always": (
-        "test_answers.py, where a figure that was drawn too narrow fills its place"
-    ),
-    "tests/e2e/test_rows.py::test_every_stored_copy_of_some_rows_is_found_with_the_steps_that_are_left": (
-        "tests/cli/test_erasure.py, and tests/auditing/erasure"
     ),
     "tests/notebooks/test_stories.py::test_erasure_finds_every_copy_that_a_raw_search_finds": (
         "tests/auditing/erasure, and the other notebooks"
@@ -74,9 +112,6 @@ LEFT_OUT: Final = {
     "tests/e2e/test_crawler.py::test_every_tab_of_an_odd_table_can_be_looked_at[hostile]": (
         "tests/web/test_pages.py, where hostile strings become no element and no handler"
     ),
-    "tests/e2e/test_strip.py::test_by_time_the_same_ways_lead_to_the_same_versions": (
-        "the tests of the same ways by version"
-    ),
     "tests/demo/test_warehouse.py::test_build_of_another_week_differs_in_times_alone": (
         "test_second_build_of_a_week_is_the_same_byte_for_byte"
     ),
@@ -88,9 +123,6 @@ LEFT_OUT: Final = {
     ),
     "tests/notebooks/test_make_notebook.py::test_lab_starts_on_the_port_asked_for_and_lists_the_notebooks": (
         "test_widget_in_lab.py, which starts JupyterLab"
-    ),
-    "tests/interop/test_log_maintenance.py::test_the_reference_goes_on_with_our_checksums_compactions_and_clean_up": (
-        "test_the_reference_reads_and_writes_a_table_that_rests_on_our_checkpoint"
     ),
     "tests/core/versions/test_kept_columns.py::test_every_version_answers_as_if_nothing_was_kept": (
         "test_of_every_shape_every_version_answers_as_if_nothing_was_kept"
@@ -111,11 +143,8 @@ LEFT_OUT: Final = {
     "test_without_java_the_tab_of_rows_says_at_once_what_to_install_and_other_tabs_say_nothing": (
         "tests/cli/test_rows.py, where rows without Java say what to install"
     ),
-    "tests/interop/test_race_with_reference.py::test_a_race_of_changes_of_rows_with_the_reference_writer": (
-        "tests/prove/test_row_races.py, and test_a_race_with_the_reference_writer"
-    ),
     "tests/interop/test_features_side_by_side.py::test_the_reference_goes_on_while_features_come_and_go": (
-        "test_intents_side_by_side.py and test_client_verdicts.py"
+        "test_intents_side_by_side.py, and what test_client_verdicts.py writes"
     ),
     "tests/interop/test_new_tables.py::test_the_reference_fills_a_table_that_we_made": (
         "test_intents_side_by_side.py, which begins with a table that we made"
@@ -149,7 +178,7 @@ LEFT_OUT: Final = {
         "test_inferred_changes_are_those_that_the_feed_recorded"
     ),
     "tests/spark/scan/test_pruning.py::test_rows_found_are_the_same_as_without_statistics": (
-        "test_no_row_with_nan_or_the_other_zero_is_lost"
+        "test_only_files_that_may_match_are_read"
     ),
     "tests/spark/writes/test_z_order.py::test_a_curve_lets_a_reader_skip_most_files_by_either_column": (
         "test_curve_cuts_the_columns_of_a_full_sample_into_ranges_of_as_many_rows"
@@ -164,7 +193,6 @@ LEFT_OUT: Final = {
         "tests/web, where a case is kept"
     ),
     "tests/notebooks/test_make_notebook.py::test_demo_tables_are_built_first": "tests/demo/test_warehouse.py",
-    "tests/cli/test_serving.py::test_demo_is_built_once": "tests/demo/test_warehouse.py",
     "tests/cli/test_serving.py::test_port_that_is_taken_is_refused": ("test_serve_takes_the_port_and_several_roots"),
     "tests/cli/test_changes.py::test_inferred_updates_are_paired_by_key_in_every_format": (
         "tests/spark/changes/test_inferred_changes.py"
@@ -187,6 +215,7 @@ LEFT_OUT: Final = {
 """A file, a test or a case of one -> what every run tries of the same."""
 
 SOME_OF_THE_CASES: Final = {
+    "tests/demo/test_readers.py::test_duckdb_reads_the_rows_of_every_version": 2,
     "tests/faults/test_damaged_logs.py::test_damaged_built_tables": 3,
     "tests/faults/test_damaged_logs.py::test_damaged_golden_tables": 3,
     "tests/faults/test_faulty_row_writes.py::test_a_plan_writes_nothing_even_where_it_fails": 1,
@@ -196,7 +225,7 @@ SOME_OF_THE_CASES: Final = {
     "tests/spark/checks/test_constraint_steps.py::test_a_constraint_is_added_only_if_every_row_satisfies_it": 9,
     "tests/spark/writes/test_batches.py::test_a_batch_that_comes_again_is_found": 2,
     "tests/spark/writes/test_batches.py::test_a_plan_that_is_committed_again_is_found": 2,
-    "tests/spark/writes/test_row_intents.py::test_a_deletion_of_the_reference_leaves_the_same_rows": 5,
+    "tests/spark/writes/test_row_intents.py::test_a_deletion_of_the_reference_leaves_the_same_rows": 3,
     "tests/web/act/test_outcomes_kept.py::test_a_commit_that_ends_elsewhere_is_told_until_the_person_goes_on": 1,
     "tests/web/act/test_outcomes_kept.py::test_a_doubt_is_told_whatever_is_on_show_when_the_commit_breaks_off": 1,
     "tests/web/act/test_outcomes_kept.py::"
@@ -206,50 +235,49 @@ SOME_OF_THE_CASES: Final = {
 """A test of many cases -> how many of them every run tries, at even distances."""
 
 SOME_OF_THE_TESTS: Final = {
-    "tests/auditing/erasure/test_erasure_proof.py": 5,
-    "tests/auditing/erasure/test_statements.py": 3,
+    "tests/auditing/erasure/test_erasure_proof.py": 3,
+    "tests/auditing/erasure/test_statements.py": 2,
     "tests/auditing/test_footers.py": 8,
     "tests/cli/test_rows.py": 9,
     "tests/core/transaction/test_odd_metadata.py": 6,
     "tests/core/versions/test_kept_columns.py": 6,
     "tests/core/versions/test_kept_history.py": 9,
-    "tests/e2e/test_answers.py": 2,
+    "tests/e2e/test_answers.py": 1,
     "tests/e2e/test_changes.py": 1,
     "tests/e2e/test_report.py": 1,
-    "tests/e2e/test_rows.py": 1,
-    "tests/e2e/test_states.py": 2,
-    "tests/e2e/test_strip.py": 2,
-    "tests/e2e/test_table_page.py": 3,
-    "tests/e2e/test_tabs.py": 3,
+    "tests/e2e/test_states.py": 1,
+    "tests/e2e/test_table_page.py": 2,
+    "tests/e2e/test_tabs.py": 2,
     "tests/notebooks/test_stories.py": 10,
-    "tests/spark/changes/test_change_preview.py": 3,
-    "tests/spark/changes/test_row_diff.py": 4,
+    "tests/spark/changes/test_change_preview.py": 2,
+    "tests/spark/changes/test_row_diff.py": 2,
     "tests/spark/checks/test_column_profile.py": 2,
-    "tests/spark/checks/test_constraint_check.py": 3,
-    "tests/spark/checks/test_row_guards.py": 4,
+    "tests/spark/checks/test_constraint_check.py": 2,
+    "tests/spark/checks/test_row_guards.py": 3,
     "tests/spark/engine/test_cancelled_work.py": 3,
     "tests/spark/engine/test_start.py": 6,
     "tests/spark/log/test_files_frame.py": 3,
-    "tests/spark/log/test_replay_tasks.py": 8,
+    "tests/spark/log/test_replay_tasks.py": 5,
     "tests/spark/rows/test_key_history.py": 6,
     "tests/spark/rows/test_preview.py": 6,
     "tests/spark/rows/test_row_pages.py": 3,
-    "tests/spark/scan/test_damaged_rows.py": 6,
-    "tests/spark/scan/test_golden_rows.py": 40,
+    "tests/spark/scan/test_damaged_rows.py": 4,
+    "tests/spark/log/test_file_commands.py": 3,
+    "tests/spark/scan/test_golden_rows.py": 24,
     "tests/spark/scan/test_object_stores.py": 5,
     "tests/spark/scan/test_predicate.py": 30,
     "tests/spark/scan/test_pruning.py": 5,
     "tests/spark/scan/test_reference_rows.py": 12,
     "tests/spark/scan/test_row_ids.py": 6,
     "tests/spark/scan/test_scan.py": 6,
-    "tests/spark/writes/test_batches.py": 4,
-    "tests/spark/writes/test_changing_sources.py": 3,
+    "tests/spark/writes/test_batches.py": 3,
+    "tests/spark/writes/test_changing_sources.py": 2,
     "tests/spark/writes/test_column_values.py": 3,
     "tests/spark/writes/test_conflicting_rows.py": 1,
-    "tests/spark/writes/test_data_commands.py": 7,
+    "tests/spark/writes/test_data_commands.py": 5,
     "tests/spark/writes/test_desk.py": 2,
     "tests/spark/writes/test_new_columns.py": 2,
-    "tests/spark/writes/test_row_widths.py": 2,
+    "tests/spark/writes/test_row_widths.py": 1,
     "tests/web/act/test_outcomes_kept.py": 9,
     "tests/web/act/test_same_change_once.py": 4,
 }
