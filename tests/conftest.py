@@ -25,7 +25,7 @@ gc.disable()
 # What is kept of tables goes into no home: tests of it name a folder of their own.
 os.environ["DELTA_EXPLORER_CACHE"] = "off"
 
-hypothesis.settings.register_profile("default", deadline=None, max_examples=30)
+hypothesis.settings.register_profile("default", deadline=None, max_examples=15)
 hypothesis.settings.register_profile("prove", deadline=None, max_examples=5_000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

@@ -31,13 +31,10 @@ LEFT_OUT: Final = {
         "test_intents_side_by_side.py, where the reference goes on after a checkpoint, and "
         "tests/golden/test_checkpoint_readers.py, where others read ours"
     ),
-    "tests/e2e/test_rows.py": (
-        "tests/jupyter/test_row_panels.py, and test_widget_in_lab.py, which reads rows in a browser"
-    ),
+    "tests/e2e/test_rows.py": ("tests/jupyter/test_row_panels.py, and tests/web/test_open_pages.py"),
     "tests/e2e/test_strip.py": "test_table_page.py, which goes by the strip, and tests/views/figures",
     "tests/spark/engine/test_start.py::test_a_start_is_followed_by_its_phases_measured_and_ended_with_the_server": (
-        "test_the_time_of_a_start_is_kept_by_where_it_ran_and_without_the_address, and test_widget_in_lab.py, where "
-        "a kernel starts Spark"
+        "test_the_time_of_a_start_is_kept_by_where_it_ran_and_without_the_address, and every test that starts Spark"
     ),
     "tests/cli/test_serving.py::test_demo_builds_serves_and_prints_one_url": (
         "tests/demo/test_warehouse.py, and test_serve_takes_the_port_and_several_roots"
