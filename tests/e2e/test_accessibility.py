@@ -36,7 +36,7 @@ PAGES = [
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(opened: Any, watched: Any, theme: str) -> None:
-    pages = some_of(PAGES, 5)
+    pages = some_of(PAGES, 3)
     found: dict[str, list[str]] = {}
     for query in at_least_one(pages):
         watched.context.clear_cookies()  # the theme that was chosen last
