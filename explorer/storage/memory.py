@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
+from explorer.core.protocol.file_paths import decode_path
 from explorer.storage.objects import ObjectLogStore
 from explorer.storage.roots import AllowedRoots, Opener
 
@@ -20,7 +21,7 @@ def open_memory(url: str, options: Mapping[str, Any], opener: Opener, roots: All
     """Open the store of a URL; options mean nothing to it, and its caller checks the places."""
     del options, roots
     parts = urlsplit(url)
-    return ObjectLogStore(memory(parts.netloc), url, opener, unquote(parts.path))
+    return ObjectLogStore(memory(parts.netloc), url, opener, decode_path(parts.path))
 
 
 @cache

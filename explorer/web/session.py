@@ -33,7 +33,7 @@ from explorer.web.figure_pane import FigurePane
 from explorer.web.home.reading import HomeReading
 from explorer.web.home.tables import home_morning, home_page, home_rows, progress_line, standings
 from explorer.web.opening.early_page import PROGRESS, early_page, reading_line
-from explorer.web.opening.steps import Steps, Wait, stepwise
+from explorer.web.opening.steps import Steps, Stepwise, Wait
 from explorer.web.page import Page
 from explorer.web.pages import Rendered, notice, problem_page, table_page, waiting_page
 from explorer.web.render import render
@@ -145,7 +145,7 @@ class Session:
             **handlers(self),
         }
         self._answered = False
-        self._opening = self._first()
+        self._opening = Stepwise(self._first())
         if not later:
             self.open()
 
@@ -542,7 +542,6 @@ class Session:
 
     # --- on a worker's thread
 
-    @stepwise
     def _first(self) -> Steps[tuple[Rendered, bool]]:
         """The page to answer the request with: all of it if it is there soon, else what is known soon."""
         future = self._threads(self.query).submit(self._render, self.query, self.theme, self.screen)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from explorer.web import serve
-from explorer.web.opening.steps import Steps, Stepwise, Wait, stepwise
+from explorer.web.opening.steps import Steps, Stepwise, Wait
 from explorer.web.served_tables import Catalog
 from tests.support import hostile_tables, small_logs
 
@@ -104,13 +104,16 @@ def later(value: str) -> Future[str]:
     return found
 
 
-@stepwise
-def work(first: Future[str], second: Future[str], patience: float) -> Steps[str]:
+def waits(first: Future[str], second: Future[str], patience: float) -> Steps[str]:
     yield Wait((first, second), patience)
     if first.done():
         return first.result()
     yield Wait((second,), patience)
     return second.result() if second.done() else "neither"
+
+
+def work(first: Future[str], second: Future[str], patience: float) -> Stepwise[str]:
+    return Stepwise(waits(first, second, patience))
 
 
 def awaited(steps: Stepwise[str]) -> str:
@@ -141,13 +144,12 @@ def test_work_is_done_once_and_its_error_is_that_of_everybody_who_asks(way: Way)
     steps, calls = work(later("one"), Future(), LONG), list[int]()
     assert [way(steps), steps.waited(), awaited(steps)] == ["one"] * 3
 
-    @stepwise
     def failing() -> Steps[str]:
         calls.append(1)
         yield Wait((later(""),), LONG)
         raise KeyError("lost")
 
-    broken = failing()
+    broken = Stepwise(failing())
     for ask in (way, *WAYS):
         with pytest.raises(KeyError, match="lost"):
             ask(broken)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
-from functools import wraps
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-__all__ = ["Steps", "Stepwise", "Wait", "stepwise"]
+__all__ = ["Steps", "Stepwise", "Wait"]
 
-_Given = ParamSpec("_Given")
 _ResultT = TypeVar("_ResultT")
 
 
@@ -26,7 +24,7 @@ Steps: TypeAlias = Generator[Wait, None, _ResultT]
 
 
 class Stepwise(Generic[_ResultT]):
-    """Work in steps; it is done once, however often it is asked for."""
+    """Work in steps, of a generator that yields what it waits for; it is done once, however often it is asked for."""
 
     def __init__(self, steps: Steps[_ResultT]) -> None:
         self._steps = steps
@@ -54,16 +52,6 @@ class Stepwise(Generic[_ResultT]):
         except Exception as error:  # noqa: BLE001  # raised again by whoever asks for the result
             self._end.set_exception(error)
         return None
-
-
-def stepwise(work: Callable[_Given, Steps[_ResultT]]) -> Callable[_Given, Stepwise[_ResultT]]:
-    """Make work of a generator that yields what it waits for."""
-
-    @wraps(work)
-    def begun(*args: _Given.args, **kwargs: _Given.kwargs) -> Stepwise[_ResultT]:
-        return Stepwise(work(*args, **kwargs))
-
-    return begun
 
 
 async def _one_done(step: Wait) -> None:
