@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,22 +21,6 @@ from tests.support.small_logs import METADATA, PROTOCOL, add, write
 FOLDERS = ["plain", "a b", "a%20b", "100%", "é", "what?", "#1", "a%2520b"]
 
 
-@pytest.fixture(scope="module")
-def s3() -> Iterator[dict[str, Any]]:
-    """Options for a bucket ``places`` on a server of its own."""
-    import boto3
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    keys = {"aws_access_key_id": "key", "aws_secret_access_key": "secret"}
-    client = boto3.client("s3", endpoint_url=f"http://{host}:{port}", region_name="us-east-1", **keys)
-    client.create_bucket(Bucket="places")
-    yield {"aws_endpoint": f"http://{host}:{port}", **keys, "aws_region": "us-east-1", "allow_http": "true"}
-    server.stop()
-
-
 @pytest.fixture(params=["s3", "memory"])
 def place(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any], Any]:
     """A bucket's URL, its options, and its store as obstore has it."""
@@ -47,7 +30,13 @@ def place(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any], Any]:
         return "memory://places", {}, memory("places")
     options = request.getfixturevalue("s3")
     config = {key: value for key, value in options.items() if key != "allow_http"}
-    return "s3://places", options, S3Store("places", config=config, client_options={"allow_http": True})
+    return "s3://warehouse", options, S3Store("warehouse", config=config, client_options={"allow_http": True})
+
+
+def raw_names(raw: Any, prefix: str) -> list[str]:
+    import obstore
+
+    return [item["path"] for item in obstore.list(raw, prefix).collect()]
 
 
 def content(store: LogStore, location: str) -> bytes:
@@ -84,12 +73,6 @@ def test_the_rows_of_a_table_come_from_its_own_folder(folder: str, place: tuple[
     assert paths == ["p=x%2F y/f", decode_path(absolute)]
     files = [remote_file(log, path, None, scheme_of(location)) for path in paths]
     assert [bytes(obstore.get(file.store, file.key).bytes()) for file in files] == [b"inside", b"beside"]
-
-
-def raw_names(raw: Any, prefix: str) -> list[str]:
-    import obstore
-
-    return [item["path"] for item in obstore.list(raw, prefix).collect()]
 
 
 def test_a_table_around_a_new_one_is_found_by_its_escaped_name(place: tuple[str, Any, Any]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,35 +17,6 @@ from tests.support.at_least_one import at_least_one
 from tests.support.checkpoint_shapes import write_checkpoint
 from tests.support.shared_tables import golden_root
 from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, paths, remove, write
-
-
-@pytest.fixture(scope="module")
-def s3() -> Iterator[dict[str, Any]]:
-    """Options for a bucket ``warehouse`` on a server of its own."""
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    options = {
-        "aws_endpoint": f"http://{host}:{port}",
-        "aws_access_key_id": "key",
-        "aws_secret_access_key": "secret",
-        "aws_region": "us-east-1",
-        "allow_http": "true",
-    }
-    import boto3
-
-    client = boto3.client(
-        "s3",
-        endpoint_url=options["aws_endpoint"],
-        aws_access_key_id="key",
-        aws_secret_access_key="secret",
-        region_name="us-east-1",
-    )
-    client.create_bucket(Bucket="warehouse")
-    yield options
-    server.stop()
 
 
 @pytest.fixture(params=["local", "memory", "s3"])
