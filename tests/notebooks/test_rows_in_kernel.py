@@ -27,7 +27,7 @@ while panel.stop.layout.display is None:
 @pytest.mark.spark
 @pytest.mark.reference
 @pytest.mark.timeout(240)
-@pytest.mark.skipif(not WHOLE_DOSE, reason="whole dose: make prove; test_widget_in_lab.py reads rows in a kernel")
+@pytest.mark.skipif(not WHOLE_DOSE, reason="whole dose: make prove; jupyter/test_row_panels.py is the small one")
 def test_rows_read_in_a_kernel_reach_the_page(jupyter_home: Path) -> None:
     try:
         find_java()

@@ -29,7 +29,17 @@ SPARK = (
 FIRST = (TOGETHER, "tests/e2e/", "tests/notebooks/", "tests/spark/", "tests/prove/")
 
 
-class Backwards:
+class Forwards:
+    """Lets a worker read the files of each folder in their order."""
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
+        """Give the tests of every worker one order, before anything else is done with it."""
+        items.sort(key=_place)
+        yield
+
+
+class Backwards(Forwards):
     """Lets a worker read the files of each folder from the last to the first.
 
     In a new clone none is compiled yet. Two workers that read in one order come to each file at once, and both compile
@@ -40,22 +50,10 @@ class Backwards:
         """Collect a folder backwards; a package as ever."""
         return None if (path / "__init__.py").is_file() else _BackwardsFolder.from_parent(parent, path=path)
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
-        """Give the tests the order of the other workers, before anything else is done with it."""
-        items.sort(key=_place)
-        yield
-
 
 class _BackwardsFolder(pytest.Dir):
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         return reversed(list(super().collect()))
-
-
-class Forwards:
-    """Gives the tests of every worker one order."""
-
-    pytest_collection_modifyitems = Backwards.pytest_collection_modifyitems
 
 
 def _place(item: pytest.Item) -> list[str]:

@@ -25,7 +25,7 @@ LEFT_OUT: Final = {
         "tests/core/maintenance/test_vacuum.py, and tests/golden/test_unused_files.py beside deltalake"
     ),
     "tests/interop/test_race_with_reference.py": (
-        "tests/prove/test_races.py, where deltalake is the other writer, and test_row_races.py"
+        "tests/prove/test_races.py, where deltalake is the other writer, and tests/prove/test_row_races.py"
     ),
     "tests/interop/test_log_maintenance.py": (
         "test_intents_side_by_side.py, where the reference goes on after a checkpoint, and "
@@ -71,27 +71,18 @@ LEFT_OUT: Final = {
     "tests/interop/test_row_changes_side_by_side.py::test_changes_of_rows_are_those_of_the_reference": (
         "test_rows_side_by_side.py, and tests/spark/writes/test_data_commands.py"
     ),
-    "tests/interop/test_stored_columns.py::test_ids_and_commit_versions_stand_in_rewritten_files[none]": (
-        "the case name"
-    ),
     "tests/interop/test_rows_side_by_side.py::test_tables_of_the_demo_read_alike": (
         "test_every_type_reads_alike_its_extremes_included"
-    ),
-    "tests/spark/writes/test_random_operations.py::test_rows_feed_and_ids_are_those_of_a_plain_model[1]": "the case 0",
-    "tests/spark/writes/test_rows_past_the_driver.py::test_only_what_is_said_of_files_comes_here[false]": (
-        "the case true"
     ),
     "tests/spark/writes/test_conflicting_rows.py::"
     "test_changes_of_two_partitions_go_one_on_top_of_the_other[rewrites]": (
         "tests/prove/test_row_races.py, where changes go on top of others"
     ),
-    "tests/spark/writes/test_purge.py::"
-    "test_no_dropped_column_is_left_in_a_stored_file_of_the_newest_version[id]": "the case name",
     "tests/faults/test_faulty_row_writes.py::test_workers_that_die_or_have_no_disk_lose_no_row": (
         "test_whatever_request_is_struck_no_row_is_lost_or_there_twice"
     ),
     "tests/e2e/test_crawler.py::test_every_control_of_the_list_of_tables_is_answered": (
-        "test_every_control_of_a_tab_is_answered"
+        "tests/web/test_home.py, where the list is asked, and e2e/test_states.py, where it is looked at"
     ),
     "tests/notebooks/test_stories.py::test_erasure_finds_every_copy_that_a_raw_search_finds": (
         "tests/auditing/erasure, and the other notebooks"
@@ -128,7 +119,7 @@ LEFT_OUT: Final = {
         "test_of_every_shape_every_version_answers_as_if_nothing_was_kept"
     ),
     "tests/e2e/test_states.py::test_a_new_visit_counts_what_came_since_the_last_one_until_it_is_marked_as_seen": (
-        "tests/web/test_home.py and test_morning.py"
+        "tests/web/test_home.py and tests/web/test_morning.py"
     ),
     "tests/e2e/test_states.py::test_a_table_that_is_deleted_under_an_open_page_is_said_with_a_way_on": (
         "tests/web/test_open_pages.py"
@@ -152,22 +143,22 @@ LEFT_OUT: Final = {
     "tests/interop/test_intents_read_by_others.py::test_others_read_the_rows_after_every_intent": (
         "test_intents_side_by_side.py, where the reference reads them"
     ),
-    "tests/interop/test_stored_columns.py::test_ids_and_commit_versions_stand_in_rewritten_files[name]": (
+    "tests/interop/test_stored_columns.py::test_ids_and_commit_versions_stand_in_rewritten_files": (
         "tests/spark/scan/test_row_ids.py"
     ),
     "tests/spark/engine/test_connect.py::test_a_connect_server_gives_the_same_rows": (
         "the same tests in a session of its own"
     ),
-    "tests/spark/writes/test_rows_past_the_driver.py::test_only_what_is_said_of_files_comes_here[true]": (
+    "tests/spark/writes/test_rows_past_the_driver.py::test_only_what_is_said_of_files_comes_here": (
         "tests/spark/writes/test_row_widths.py"
     ),
-    "tests/spark/writes/test_random_operations.py::test_rows_feed_and_ids_are_those_of_a_plain_model[0]": (
+    "tests/spark/writes/test_random_operations.py::test_rows_feed_and_ids_are_those_of_a_plain_model": (
         "tests/spark/writes/test_data_commands.py"
     ),
     "tests/spark/changes/test_random_changes.py::test_what_changed_is_what_the_model_says": (
         "tests/spark/changes/test_inferred_changes.py"
     ),
-    "tests/spark/writes/test_purge.py::test_no_dropped_column_is_left_in_a_stored_file_of_the_newest_version[name]": (
+    "tests/spark/writes/test_purge.py::test_no_dropped_column_is_left_in_a_stored_file_of_the_newest_version": (
         "test_a_purge_of_the_reference_leaves_the_same_rows"
     ),
     "tests/spark/writes/test_purge.py::"
