@@ -152,6 +152,12 @@ PROOFS: Final = (
         "every intent on every table whose metadata is odd",
     ),
     Proof(
+        "successors",
+        _COMMITS,
+        "tests/core/versions/test_successor.py",
+        "each golden and reference log followed version by version beside one that is read whole",
+    ),
+    Proof(
         "small-actions",
         _COMMITS,
         "tests/core/log/test_small_actions.py",
@@ -225,6 +231,13 @@ PROOFS: Final = (
         "what a vacuum would take beside a real VACUUM of delta-spark on copies, for every table and retention",
     ),
     Proof(
+        "golden",
+        _OTHERS,
+        "tests/golden",
+        "every golden and reference table: read as expected and as others read it; checkpoints and checksums written; "
+        "each commit of the reference proposed again; unused files beside deltalake",
+    ),
+    Proof(
         "client-verdicts",
         _OTHERS,
         "tests/golden/test_client_verdicts.py",
@@ -273,6 +286,7 @@ PROOFS: Final = (
         "tests/prove/test_crawl.py::test_every_control_of_the_list_of_tables",
         "the same on the list of tables and the record of activity",
     ),
+    Proof("views", _PAGES, "tests/views", "figures and parts of pages at every version of every reference table"),
     Proof(
         "pages", _PAGES, "tests/web", "the pages without a browser: each tab, form and outcome, and who asks at once"
     ),

@@ -42,7 +42,7 @@ def test_every_proof_names_tests_that_there_are() -> None:
         ("tests/prove/test_races.py::test_a_race_with_deltalake[s3]", ["race-deltalake-s3"]),
         ("tests/properties/test_skipping.py::test_no_file_with_a_matching_row_is_dropped", ["properties"]),
         ("tests/prove/test_crawl.py::test_every_control_of_the_list_of_tables[chromium-light]", ["crawl-lists"]),
-        ("tests/views/test_table_view.py::test_a", []),
+        ("tests/architecture/test_words.py::test_a", []),
     ],
 )
 def test_a_case_belongs_to_the_proof_that_holds_it(test: str, names: list[str]) -> None:
