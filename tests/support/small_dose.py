@@ -7,6 +7,8 @@ they take long, and others like them run always. All of them are parts of proofs
 from __future__ import annotations
 
 import os
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -252,16 +254,38 @@ LEFT_OUT: Final = {
         "tests/spark/log/test_files_frame.py on the reference tables, and "
         "test_every_division_of_every_shape_gives_the_replay_in_one_process"
     ),
+    "tests/golden/test_client_verdicts.py::"
+    "test_a_client_reads_what_it_is_said_to_read_refuses_the_rest_and_errs_where_that_is_said[duckdb HEAD 2026-07]": (
+        "tests/golden/test_independent_readers.py, where DuckDB reads too, and other clients"
+    ),
+    "tests/golden/test_client_verdicts.py::"
+    "test_a_client_reads_what_it_is_said_to_read_refuses_the_rest_and_errs_where_that_is_said"
+    "[deltalake to_pyarrow 1.6.6]": "deltalake by its other way, and other clients",
+    "tests/jupyter/test_static_picture.py::test_a_notebook_saved_with_its_state_is_small": (
+        "test_plotly_and_what_it_draws_are_sent_when_a_page_asks_and_are_no_state"
+    ),
+    "tests/notebooks/test_stories.py::test_rename_follows_columns_and_not_names": (
+        "tests/core/versions/test_diff_facts.py, and test_lake_audit_ranks_the_broken_table_first"
+    ),
+    "tests/views/figures/test_figure_widget.py::"
+    "test_a_figure_brings_no_notebook_format_and_people_s_own_figures_are_shown_as_before": (
+        "tests/architecture/test_light_start.py"
+    ),
 }
 """A file, a test or a case of one -> what every run tries of the same."""
 
 SOME_OF_THE_CASES: Final = {
     "tests/demo/test_readers.py::test_duckdb_reads_the_rows_of_every_version": 1,
+    "tests/faults/test_damaged_logs.py::test_damage_that_once_got_through": 4,
     "tests/faults/test_damaged_logs.py::test_damaged_built_tables": 2,
     "tests/faults/test_damaged_logs.py::test_damaged_golden_tables": 2,
     "tests/faults/test_faulty_row_writes.py::test_a_plan_writes_nothing_even_where_it_fails": 1,
     "tests/faults/test_faulty_row_writes.py::test_whatever_request_is_struck_no_row_is_lost_or_there_twice": 1,
+    "tests/faults/test_maintenance_faults.py::"
+    "test_a_checkpoint_that_fails_at_any_request_leaves_the_table_as_it_was": 6,
     "tests/faults/test_refusing_disks.py::test_a_full_disk_leaves_a_whole_commit_or_none": 3,
+    "tests/golden/test_reference_commits.py::test_an_intent_commits_what_the_reference_committed": 100,
+    "tests/golden/test_reference_tables.py::test_lifetimes_and_diffs_agree_with_replay": 20,
     "tests/golden/test_unused_files.py::test_what_is_unused_is_what_deltalake_finds_unused_and_never_a_live_file": 60,
     "tests/golden/test_written_checkpoints.py::test_a_checkpoint_of_ours_gives_the_state_that_it_was_made_of": 80,
     "tests/jupyter/test_golden_tables.py::test_golden_table_is_drawn_or_refused_in_words": 20,
@@ -281,7 +305,7 @@ SOME_OF_THE_CASES: Final = {
     "tests/web/act/test_outcomes_kept.py::test_a_doubt_is_told_whatever_is_on_show_when_the_commit_breaks_off": 1,
     "tests/web/act/test_outcomes_kept.py::"
     "test_the_form_is_sent_anew_after_each_press_though_the_answer_reads_the_same": 1,
-    "tests/web/test_session.py::test_every_control_of_a_tab_draws_it_again": 12,
+    "tests/web/test_session.py::test_every_control_of_a_tab_draws_it_again": 6,
 }
 """A test of many cases -> how many of them every run tries, at even distances."""
 
@@ -296,7 +320,7 @@ SOME_OF_THE_TESTS: Final = {
     "tests/e2e/test_answers.py": 1,
     "tests/e2e/test_changes.py": 1,
     "tests/e2e/test_states.py": 1,
-    "tests/e2e/test_table_page.py": 2,
+    "tests/e2e/test_table_page.py": 1,
     "tests/e2e/test_tabs.py": 2,
     "tests/notebooks/test_stories.py": 10,
     "tests/spark/changes/test_change_preview.py": 2,
@@ -337,7 +361,6 @@ SOME_OF_THE_TESTS: Final = {
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip what is left to the whole dose, and say where its small dose is."""
     names = {item: _name(item) for item in items}
-    tests = {item: name.partition("[")[0] for item, name in names.items()}
     chosen = config.option.keyword or config.option.markexpr or any("::" in str(argument) for argument in config.args)
     # A person's own run may have been narrowed in other ways, such as to what failed last.
     if os.environ.get("CI") and not chosen:
@@ -348,15 +371,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         small = next((LEFT_OUT[name] for name in _names_of(names[item]) if name in LEFT_OUT), None)
         if small is not None:
             _leave(item, f"the small one: {small}")
+    of_tests = _grouped(items, lambda item: names[item].partition("[")[0])
     for test, most in SOME_OF_THE_CASES.items():
         # In the order of the parameters, whatever the order of the run: the same cases always.
-        cases = sorted((item for item in items if tests[item] == test), key=_place)
+        cases = sorted(of_tests[test], key=_place)
         tried = {names[item] for item in some_of(cases, most)}
         for item in cases:
             if names[item] not in tried:
                 _leave(item, f"{most} cases run always")
+    of_files = _grouped(items, lambda item: names[item].partition("::")[0])
     for file, most in SOME_OF_THE_TESTS.items():
-        of_file = (item for item in items if names[item].startswith(f"{file}::") and not _is_settled(item))
+        of_file = (item for item in of_files[file] if not _is_settled(item))
         free = sorted(of_file, key=lambda item: (item.location[1] or 0, _place(item)))
         tried = {names[item] for item in some_of(free, most)}
         for item in free:
@@ -374,6 +399,13 @@ def check_rows(items: list[pytest.Item]) -> None:
         rows[left].update(str(name) for mark in item.iter_markers("conformance") for name in mark.args)
     if lost := rows[True] - rows[False]:
         raise pytest.UsageError("tests/support/small_dose.py leaves out every test of these rows:", *sorted(lost))
+
+
+def _grouped(items: list[pytest.Item], key: Callable[[pytest.Item], str]) -> Mapping[str, list[pytest.Item]]:
+    found: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        found[key(item)].append(item)
+    return found
 
 
 def _leave(item: pytest.Item, small: str) -> None:
