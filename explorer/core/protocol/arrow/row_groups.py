@@ -1,21 +1,22 @@
 """A Parquet file of the log, read by row group and column, several row groups at once.
 
-Protocol section: Checkpoints. Invariants: every row group is read, whatever its statistics say, since one wrong count
-there would lose files; for rows that hold only a few actions, only the columns they need are decoded.
+Protocol section: Checkpoints. Invariants: files are read from every row group, whatever its statistics say, since one
+wrong count there would lose some; for rows that hold only a few actions, only the columns they need are decoded. Those
+few are looked for in a large row group until as many are found as its footer counts, as the Delta kernel and Spark do
+too; where the counts of a struct's members do not go together, its whole column is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import Mask, validity
+from explorer.core.protocol.arrow.arrays import validity
 from explorer.core.protocol.json_values import JsonValue
 
 if TYPE_CHECKING:
@@ -82,9 +83,11 @@ class RowGroups:
     def present(self, names: Sequence[str]) -> dict[str, list[JsonValue]]:
         """The rows in which a struct column is not null, as objects, for each column that exists."""
         found: dict[str, list[JsonValue]] = {name: [] for name in names if self.schema.get_field_index(name) >= 0}
-        leaves = [leaf for name in found for leaf in _first_leaf(name, self.schema.field(name).type)]
-        ends = in_parallel(partial(self._end, leaves), range(self.count)) if leaves else []
-        for group, end in enumerate(ends):
+        leaves = {name: _first_leaf(name, self.schema.field(name).type) for name in found}
+        wanted = [self._wanted(group, leaves) for group in range(self.count)]
+        holding = [group for group, counts in enumerate(wanted) if counts]
+        ends = in_parallel(lambda group: self._end(group, wanted[group]), holding)
+        for group, end in zip(holding, ends, strict=True):
             if end:
                 table = self._head(group, end, list(found))
                 for name in found:
@@ -113,11 +116,36 @@ class RowGroups:
         if found != wanted:
             raise ValueError(f"row group {group} should have {wanted:,} rows and gives {found:,}")
 
-    def _end(self, columns: Sequence[str], group: int) -> int:
+    def _wanted(self, group: int, leaves: Mapping[str, str]) -> dict[str, int | None]:
+        """Leaf -> how many rows of a row group have it, None where that is not known.
+
+        Those that no row has are left out. In a small row group nothing is known: it is read as soon as it is counted.
+        """
+        described = self.metadata.row_group(group)
+        if described.num_rows <= _MANY:
+            return dict.fromkeys(leaves.values())
+        counts: dict[str, dict[str, int | None]] = {name: {} for name in leaves}
+        for column in map(described.column, range(described.num_columns)):
+            path = column.path_in_schema
+            if (name := path.partition(".")[0]) in counts:
+                counts[name][path] = _values(column)
+        return {leaf: _agreed(counts[name], leaf) for name, leaf in leaves.items() if set(counts[name].values()) != {0}}
+
+    def _end(self, group: int, wanted: Mapping[str, int | None]) -> int:
         """How many rows of a row group come before the rows in which the columns are all null."""
-        table = self.read(group, columns, alone=self.count == 1)
-        rows = [np.flatnonzero(_valid(column)) for column in table.columns]
-        return max((int(some[-1]) + 1 for some in rows if len(some)), default=0)
+        if None in wanted.values():
+            table = self.read(group, list(wanted), alone=self.count == 1)
+            return max(_last(column.chunks) for column in table.columns)
+        missing = sum(count for count in wanted.values() if count is not None)
+        seen = end = 0
+        for batch in self.batches(group, _NEAR, list(wanted), alone=False):
+            for column in batch.columns:
+                missing -= int(np.count_nonzero(validity(column)))
+                end = max(end, seen + _last([column]))
+            seen += batch.num_rows
+            if missing <= 0:
+                break
+        return end
 
     def _head(self, group: int, end: int, columns: list[str]) -> pa.Table:
         """At least the first rows of a row group."""
@@ -158,11 +186,28 @@ def in_parallel(action: Callable[[_S], _T], items: Sequence[_S]) -> list[_T]:
         return list(pool.map(action, items))
 
 
-def _first_leaf(name: str, kind: pa.DataType) -> list[str]:
+def _first_leaf(name: str, kind: pa.DataType) -> str:
     """A column that shows where the struct is null and costs little to read."""
     plain = [field.name for field in kind if not pa.types.is_nested(field.type)] if pa.types.is_struct(kind) else []
-    return [f"{name}.{plain[0]}" if plain else name]
+    return f"{name}.{plain[0]}" if plain else name
 
 
-def _valid(column: pa.ChunkedArray) -> Mask:
-    return np.concatenate([validity(chunk) for chunk in column.chunks]) if column.num_chunks else np.zeros(0, bool)
+def _values(column: pq.ColumnChunkMetaData) -> int | None:
+    """How many values that are not null a column of a row group has, None where its footer does not say."""
+    counts = column.statistics
+    return None if counts is None or not counts.has_null_count else int(column.num_values - counts.null_count)
+
+
+def _agreed(counts: Mapping[str, int | None], leaf: str) -> int | None:
+    """How many rows have a leaf that every row of its struct should have; None if another leaf says otherwise."""
+    first = counts.get(leaf)
+    plain = [count for path, count in counts.items() if path.count(".") == leaf.count(".")]
+    return None if first is None or any(count is None or count > first for count in plain) else first
+
+
+def _last(chunks: Sequence[pa.Array]) -> int:
+    """How many rows a column has up to its last one that is not null."""
+    if not chunks:
+        return 0
+    valid = np.flatnonzero(np.concatenate([validity(chunk) for chunk in chunks]))
+    return int(valid[-1]) + 1 if len(valid) else 0
