@@ -218,10 +218,10 @@ def _tried() -> Iterator[str]:
     )
     yield ""
     yield (
-        "Kept on 2026-11-27: the few small actions of a checkpoint are looked for as far as its footer counts them, not "
-        "to the end of their columns. Opening L takes 24 ms, not 45 (the kernel's wrapper 39), and DV 9.5, not 14 (5.7); "
-        "of S and M, whose checkpoints are small, nothing changes (11.5 beside 11.0, 31 beside 60). Medians of eleven "
-        "processes in turns; the record above and its limits are older."
+        "Kept on 2026-11-27: the few small actions of a checkpoint are looked for as far as its footer counts them, "
+        "not to the end of their columns. Opening L takes 24 ms, not 45 (the kernel's wrapper 39), and DV 9.5, not 14 "
+        "(5.7); of S and M, whose checkpoints are small, nothing changes (11.5 beside 11.0, 31 beside 60). Medians of "
+        "eleven processes in turns; the record above and its limits are older."
     )
     yield ""
     yield (
