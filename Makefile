@@ -98,8 +98,8 @@ $(BIN)/python:
 	$(if $(PYTHON)$(UV),,$(error No Python from 3.11 to 3.13 was found. Install one, or uv, or name one: make PYTHON=...))
 	rm -rf $(VENV)
 	$(if $(UV),uv venv --python '$(or $(PYTHON),>=3.11,<3.14)' $(VENV),$(PYTHON) -m venv $(VENV))
-	$(if $(UV),,own=$$($(PIP) config list | grep -E 'index-url|no-index' || true); \
-		$(PIP) install --constraint constraints.txt pip $$(test -n "$$own" || echo uv))
+	$(if $(UV),,$(PIP) install --constraint constraints.txt pip \
+		$$($(PIP) config list | grep -E 'index-url|no-index' >&2 || echo uv))
 
 $(RUNTIME): pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) --editable '.[$(EXTRAS)]'

@@ -87,19 +87,19 @@ LEFT_OUT: Final = {
         "tests/web/test_home.py, where the list is asked, and e2e/test_states.py, where it is looked at"
     ),
     "tests/notebooks/test_stories.py::test_erasure_finds_every_copy_that_a_raw_search_finds": (
-        "tests/auditing/erasure, and the other notebooks"
+        "tests/auditing/erasure, and test_lake_audit_ranks_the_broken_table_first"
     ),
     "tests/interop/test_rows_side_by_side.py::test_a_mapped_table_with_masks_and_renames_reads_alike[name]": (
         "tests/spark/scan/test_reference_rows.py, and test_every_type_reads_alike_its_extremes_included"
     ),
     "tests/notebooks/test_stories.py::test_deletion_vectors_add_up_to_the_hidden_rows_of_the_log": (
-        "tests/core/protocol/test_deletion_vectors.py, and the other notebooks"
+        "tests/core/protocol/test_deletion_vectors.py, and test_lake_audit_ranks_the_broken_table_first"
     ),
     "tests/notebooks/test_stories.py::test_last_night_finds_the_overwrite_and_the_restore": (
-        "tests/core/versions/test_diff_facts.py, and the other notebooks"
+        "tests/core/versions/test_diff_facts.py, and test_lake_audit_ranks_the_broken_table_first"
     ),
     "tests/notebooks/test_stories.py::test_time_travel_tells_what_changed": (
-        "tests/spark/changes/test_row_diff.py, and the other notebooks"
+        "tests/spark/changes/test_row_diff.py, and test_lake_audit_ranks_the_broken_table_first"
     ),
     "tests/e2e/test_accessibility.py::test_axe_finds_nothing[dark]": "the case light",
     "tests/e2e/test_crawler.py::test_every_tab_of_an_odd_table_can_be_looked_at[hostile]": (
@@ -109,10 +109,10 @@ LEFT_OUT: Final = {
         "test_empty_folder_is_filled, and tests/demo/test_readers.py"
     ),
     "tests/notebooks/test_stories.py::test_guarded_change_refuses_then_commits": (
-        "tests/e2e/test_changes.py, and the other notebooks"
+        "tests/e2e/test_changes.py, and test_lake_audit_ranks_the_broken_table_first"
     ),
     "tests/notebooks/test_stories.py::test_slow_query_counts_files_as_their_statistics_do": (
-        "tests/spark/scan/test_pruning.py, and the other notebooks"
+        "tests/spark/scan/test_pruning.py, and test_lake_audit_ranks_the_broken_table_first"
     ),
     "tests/notebooks/test_make_notebook.py::test_lab_starts_on_the_port_asked_for_and_lists_the_notebooks": (
         "test_widget_in_lab.py, which starts JupyterLab"
@@ -140,13 +140,10 @@ LEFT_OUT: Final = {
         "test_intents_side_by_side.py, and what test_client_verdicts.py writes"
     ),
     "tests/interop/test_new_tables.py::test_the_reference_fills_a_table_that_we_made": (
-        "test_intents_side_by_side.py, which begins with a table that we made"
+        "tests/core/transaction/test_create_table.py, and tests/spark/writes/test_first_rows.py"
     ),
     "tests/interop/test_intents_read_by_others.py::test_others_read_the_rows_after_every_intent": (
         "test_intents_side_by_side.py, where the reference reads them"
-    ),
-    "tests/interop/test_stored_columns.py::test_ids_and_commit_versions_stand_in_rewritten_files": (
-        "tests/spark/scan/test_row_ids.py"
     ),
     "tests/spark/engine/test_connect.py::test_a_connect_server_gives_the_same_rows": (
         "the same tests in a session of its own"
@@ -291,11 +288,11 @@ SOME_OF_THE_CASES: Final = {
     "tests/jupyter/test_golden_tables.py::test_golden_table_is_drawn_or_refused_in_words": 20,
     "tests/jupyter/test_reference_rows.py::test_bars_add_up_to_the_rows_the_reference_counts": 12,
     "tests/jupyter/test_traits.py::test_two_widgets_of_a_table_are_linked_by_any_trait": 5,
+    "tests/spark/changes/test_changes.py::test_inferred_changes_are_those_of_the_files": 3,
     "tests/spark/checks/test_constraint_steps.py::test_a_constraint_is_added_only_if_every_row_satisfies_it": 9,
     "tests/spark/writes/test_batches.py::test_a_batch_that_comes_again_is_found": 2,
     "tests/spark/writes/test_batches.py::test_a_plan_that_is_committed_again_is_found": 2,
     "tests/spark/writes/test_row_intents.py::test_a_deletion_of_the_reference_leaves_the_same_rows": 2,
-    "tests/spark/changes/test_changes.py::test_inferred_changes_are_those_of_the_files": 3,
     "tests/spark/writes/test_row_intents.py::test_invariants_hold_for_new_rows_where_the_protocol_has_them": 1,
     "tests/spark/writes/test_row_intents.py::test_rows_that_break_a_rule_are_not_written": 2,
     "tests/spark/writes/test_text_lengths.py::test_a_text_that_is_too_long_inside_a_value_is_not_written": 2,

@@ -48,11 +48,26 @@ def test_rows_of_several_row_groups_keep_their_order(group: int) -> None:
     assert RowGroups(file).present(["few", "other"]) == {"few": list(rows.values()), "other": [_TWO]}
 
 
+@pytest.mark.parametrize("statistics", [True, ["few.id"]])
 @pytest.mark.parametrize("member", ["id", "size"])
-def test_a_row_without_a_member_hides_none_that_comes_later(member: str) -> None:
-    """The footer counts one value of that member and two of the other: the counts do not go together."""
+def test_a_row_without_a_member_hides_none_that_comes_later(member: str, statistics: bool | list[str]) -> None:
+    """The footer counts one value of that member and two, or nothing, of the other: the counts do not go together."""
     rows = {5: {**_ONE, member: None}, 39_000: _TWO}
-    assert RowGroups(_file(_table(few=rows))).present(["few"]) == {"few": list(rows.values())}
+    file = _file(_table(few=rows), write_statistics=statistics)
+    assert RowGroups(file).present(["few"]) == {"few": list(rows.values())}
+
+
+def test_rows_that_stand_first_are_found_without_the_pages_behind_them() -> None:
+    held = _file(_table(few={3: _ONE}), compression="none", max_rows_per_page=5_000).read()
+    column = pq.read_metadata(pa.BufferReader(held)).row_group(0).column(1)
+    assert column.path_in_schema == "few.id"
+    broken = bytearray(held)
+    end = column.dictionary_page_offset + column.total_compressed_size
+    broken[end - 20 : end] = b"\xff" * 20
+    groups = RowGroups(pa.BufferReader(bytes(broken)))
+    with pytest.raises((OSError, pa.ArrowException)):
+        groups.read(0, ["few.id"])
+    assert groups.present(["few"]) == {"few": [_ONE]}
 
 
 def test_a_row_group_that_counts_none_is_not_decoded() -> None:

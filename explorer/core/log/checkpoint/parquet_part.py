@@ -28,7 +28,7 @@ from explorer.core.log.checkpoint.file_columns import (
 )
 from explorer.core.log.checkpoint.kept_columns import KeptPart
 from explorer.core.protocol.arrow.arrays import Int64s, Mask, int64s, mask, one_array, strings, validity
-from explorer.core.protocol.arrow.row_groups import RowGroups, in_parallel
+from explorer.core.protocol.arrow.row_groups import RowGroups, in_parallel, value_count
 from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.logical_files import rows_among
 from explorer.core.protocol.record_counts import counts_of_column
@@ -402,7 +402,6 @@ def _not_null_throughout(metadata: pq.FileMetaData) -> set[str]:
     found = set()
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):
-            counts = column.statistics
-            if counts is None or not counts.has_null_count or counts.null_count < column.num_values:
+            if value_count(column) != 0:
                 found.add(column.path_in_schema)
     return found

@@ -22,14 +22,14 @@ from explorer.core.protocol.json_values import JsonValue
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-__all__ = ["RowGroups", "in_parallel"]
+__all__ = ["RowGroups", "in_parallel", "value_count"]
 
 _T = TypeVar("_T")
 _S = TypeVar("_S")
 
 # How many rows from a group's start are decoded in one piece instead of the whole group.
 _NEAR: Final = 1 << 12
-# How many rows a group must have for several threads to be worth their start.
+# How many rows a group must have for several threads, or a look at the counts of its footer, to be worth their time.
 _MANY: Final = 1 << 15
 
 
@@ -128,7 +128,7 @@ class RowGroups:
         for column in map(described.column, range(described.num_columns)):
             path = column.path_in_schema
             if (name := path.partition(".")[0]) in counts:
-                counts[name][path] = _values(column)
+                counts[name][path] = value_count(column)
         return {leaf: _agreed(counts[name], leaf) for name, leaf in leaves.items() if set(counts[name].values()) != {0}}
 
     def _end(self, group: int, wanted: Mapping[str, int | None]) -> int:
@@ -186,16 +186,16 @@ def in_parallel(action: Callable[[_S], _T], items: Sequence[_S]) -> list[_T]:
         return list(pool.map(action, items))
 
 
+def value_count(column: pq.ColumnChunkMetaData) -> int | None:
+    """How many values that are not null a column of a row group has, None where its footer does not say."""
+    counts = column.statistics
+    return None if counts is None or not counts.has_null_count else int(column.num_values - counts.null_count)
+
+
 def _first_leaf(name: str, kind: pa.DataType) -> str:
     """A column that shows where the struct is null and costs little to read."""
     plain = [field.name for field in kind if not pa.types.is_nested(field.type)] if pa.types.is_struct(kind) else []
     return f"{name}.{plain[0]}" if plain else name
-
-
-def _values(column: pq.ColumnChunkMetaData) -> int | None:
-    """How many values that are not null a column of a row group has, None where its footer does not say."""
-    counts = column.statistics
-    return None if counts is None or not counts.has_null_count else int(column.num_values - counts.null_count)
 
 
 def _agreed(counts: Mapping[str, int | None], leaf: str) -> int | None:
