@@ -136,6 +136,11 @@ class LocalLogStore:
         targets = [self._path(path) for path in paths]
         return [_read_whole(target, path) for target, path in zip(targets, paths, strict=True)]
 
+    def read_starts(self, paths: Sequence[str], lengths: Sequence[int]) -> list[bytes]:
+        """Return the first bytes of several files."""
+        targets = [self._path(path) for path in paths]
+        return [_read_start(target, length) for target, length in zip(targets, lengths, strict=True)]
+
     def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
         """Create a file atomically: write aside, flush to disk, link under its name, flush the folder."""
         self._put(path, data, os.link, durable=durable)
@@ -248,6 +253,17 @@ def _read_whole(target: str, path: str) -> bytes:
             check_file(path, size)
             # From the beginning again: that copies less than to put the rest behind what was read.
             return _read_all(handle, 0, size)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise _translated("read", target, error) from error
+
+
+def _read_start(target: str, length: int) -> bytes:
+    try:
+        handle = os.open(target, os.O_RDONLY)
+        try:
+            return os.read(handle, length)
         finally:
             os.close(handle)
     except OSError as error:

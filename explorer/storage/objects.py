@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
@@ -26,6 +26,7 @@ __all__ = ["ObjectLogStore"]
 
 
 _IN_FLIGHT: Final = 256
+_AskedT = TypeVar("_AskedT")
 
 
 class ObjectLogStore:
@@ -156,34 +157,53 @@ class ObjectLogStore:
 
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
         """Return several objects' bytes, many requests in flight at once."""
-        if len(paths) < 2:
-            return [self.read(path) for path in paths]
+        return [self.read(path) for path in paths] if len(paths) < 2 else self._in_flight(self._read_whole, paths)
+
+    def read_starts(self, paths: Sequence[str], lengths: Sequence[int]) -> list[bytes]:
+        """Return the first bytes of several objects, many requests in flight at once."""
+        return self._in_flight(self._read_start, list(zip(paths, lengths, strict=True)))
+
+    def _in_flight(self, read: Callable[[_AskedT], Coroutine[Any, Any, bytes]], asked: Sequence[_AskedT]) -> list[bytes]:
+        """Read several objects, many requests in flight at once."""
         import asyncio
         from concurrent.futures import ThreadPoolExecutor
 
+        async def read_all() -> list[bytes]:
+            places = asyncio.Semaphore(_IN_FLIGHT)
+
+            async def in_turn(each: _AskedT) -> bytes:
+                async with places:
+                    return await read(each)
+
+            return await asyncio.gather(*map(in_turn, asked))
+
         # A thread of its own: the caller may itself run in an event loop, as notebooks and servers do.
         with ThreadPoolExecutor(1) as pool:
-            return pool.submit(asyncio.run, self._read_all(paths)).result()
+            return pool.submit(lambda: asyncio.run(read_all())).result()
 
-    async def _read_all(self, paths: Sequence[str]) -> list[bytes]:
-        import asyncio
-
+    async def _read_whole(self, path: str) -> bytes:
         import obstore
 
-        places = asyncio.Semaphore(_IN_FLIGHT)
+        try:
+            result = await obstore.get_async(self._store, self._prefix + path)
+            check_file(path, result.meta["size"])
+            return bytes(await result.bytes_async())
+        except (FileNotFoundError, LimitExceeded):
+            raise
+        except Exception as error:
+            raise self._failed("read", path, error) from error
 
-        async def read(path: str) -> bytes:
-            async with places:
-                try:
-                    result = await obstore.get_async(self._store, self._prefix + path)
-                    check_file(path, result.meta["size"])
-                    return bytes(await result.bytes_async())
-                except (FileNotFoundError, LimitExceeded):
-                    raise
-                except Exception as error:
-                    raise self._failed("read", path, error) from error
+    async def _read_start(self, asked: tuple[str, int]) -> bytes:
+        import obstore
 
-        return await asyncio.gather(*(read(path) for path in paths))
+        path, length = asked
+        try:
+            found = await obstore.get_range_async(self._store, self._prefix + path, start=0, length=length)
+            return bytes(found)
+        except FileNotFoundError:
+            raise
+        except Exception as error:
+            raise self._failed("read", path, error) from error
 
     def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
         """Create an object by a conditional put; it is durable in any case."""

@@ -55,7 +55,7 @@ def explorer_operation(name: str, path: str) -> Callable[[], int]:
         return int(explorer.open_table(path).history().num_rows)
 
     def provenance() -> int:
-        return len(explorer.open_table(path).provenance_record().commits)
+        return int(explorer.open_table(path).provenance().num_rows)
 
     def columns() -> int:
         return int(explorer.open_table(path).snapshot().files().num_rows)

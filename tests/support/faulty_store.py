@@ -67,6 +67,9 @@ class FaultyStore:
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
         return self._do(f"read {len(paths)}", lambda: self.inner.read_many(paths))
 
+    def read_starts(self, paths: Sequence[str], lengths: Sequence[int]) -> list[bytes]:
+        return self._do(f"read starts of {len(paths)}", lambda: self.inner.read_starts(paths, lengths))
+
     def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
         self._do(f"create {path}", lambda: self.inner.put_if_absent(path, data, durable=durable))
 

@@ -28,6 +28,7 @@ from explorer.core.log.commit import (
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.table_state import TableState
+from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.log_store import LogStore
@@ -40,6 +41,7 @@ __all__ = [
     "advance_state",
     "read_commit_files",
     "read_commit_parts",
+    "read_commit_starts",
     "read_commits",
     "read_small_actions",
     "replay_files",
@@ -107,18 +109,34 @@ def _read_ahead(store: LogStore, paths: Iterable[LogPath]) -> Iterator[list[Comm
             yield read
 
 
+def read_commit_starts(store: LogStore, commits: VersionFiles, length: int) -> list[bytes]:
+    """Read the first bytes of commits, ascending: of each as many as asked, or all that it has.
+
+    Raises:
+        VersionGap: A commit vanished since it was listed.
+    """
+    try:
+        return store.read_starts(commits.file_keys, [min(size, length) for size in commits.sizes])
+    except FileNotFoundError as error:
+        raise _vanished(error, next(iter(commits)), commits.latest) from error
+
+
 def _read(store: LogStore, batch: Sequence[LogPath]) -> list[CommitFile]:
     try:
         contents = store.read_many([path.path for path in batch])
     except FileNotFoundError as error:
-        raise VersionGap(
-            f"A commit between versions {batch[0].version} and {batch[-1].version} vanished while the log was "
-            f"read ({error}). A clean-up of the log is running. Open the table again.",
-            vanished=True,
-            earliest=batch[0].version,
-            latest=batch[-1].version,
-        ) from error
+        raise _vanished(error, batch[0].version, batch[-1].version) from error
     return list(zip(batch, contents, strict=True))
+
+
+def _vanished(error: FileNotFoundError, earliest: int, latest: int) -> VersionGap:
+    return VersionGap(
+        f"A commit between versions {earliest} and {latest} vanished while the log was read ({error}). A clean-up of "
+        "the log is running. Open the table again.",
+        vanished=True,
+        earliest=earliest,
+        latest=latest,
+    )
 
 
 def _batches(paths: Iterable[LogPath]) -> Iterator[list[LogPath]]:

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.log.log_path import LogFileKind, LogPath
+from explorer.core.log.log_path import LOG_FOLDER, LogFileKind, LogPath
 from explorer.core.protocol.arrow.arrays import Int64s, int64s, strings
 from explorer.core.protocol.log_store import ListedObjects
 
@@ -27,19 +27,20 @@ class VersionFiles(Mapping[int, LogPath]):
     """Files of one kind, such as commits, by version in ascending order.
 
     Args:
-        versions: Their versions.
+        versions: Their versions, ascending.
         objects: The files as listed.
         kind: What they are.
         paths: The files, where they are at hand.
 
     Attributes:
+        versions: As given.
         latest: The newest version, -1 if there is none.
     """
 
     def __init__(
         self, versions: Int64s, objects: ListedObjects, kind: LogFileKind, paths: Sequence[LogPath] | None = None
     ) -> None:
-        self._versions, self._objects, self._kind, self._paths = versions, objects, kind, paths
+        self.versions, self._objects, self._kind, self._paths = versions, objects, kind, paths
         self._first = int(versions[0]) if len(versions) else 0
         self.latest = int(versions[-1]) if len(versions) else -1
 
@@ -76,13 +77,13 @@ class VersionFiles(Mapping[int, LogPath]):
         return cls(digits[plain].astype(np.int64) @ _POWERS, objects.take(found), kind), found
 
     def __len__(self) -> int:
-        return len(self._versions)
+        return len(self.versions)
 
     def __iter__(self) -> Iterator[int]:
-        return map(int, self._versions)
+        return map(int, self.versions)
 
     def __reversed__(self) -> Iterator[int]:
-        return map(int, self._versions[::-1])
+        return map(int, self.versions[::-1])
 
     def __contains__(self, version: object) -> bool:
         return isinstance(version, int) and self._place(version) is not None
@@ -108,26 +109,43 @@ class VersionFiles(Mapping[int, LogPath]):
         return self._paths
 
     @property
+    def file_keys(self) -> list[str]:
+        """Key of each under the table's root."""
+        if self._paths is not None:
+            return [path.path for path in self._paths]
+        return [f"{LOG_FOLDER}/{name}" for name in self._objects.names]
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        """Bytes of each as listed."""
+        return self._objects.sizes
+
+    @property
+    def modified(self) -> Int64s:
+        """Modification time of each as listed, ms since the epoch."""
+        return np.array(self._objects.modified, np.int64)
+
+    @property
     def is_gapless(self) -> bool:
         """Whether no version is missing between the first and the latest."""
         return self.latest - self._first + 1 == len(self) or not len(self)
 
     def since(self, version: int) -> VersionFiles:
         """Those from a version on."""
-        return self._part(range(int(np.searchsorted(self._versions, version)), len(self)))
+        return self.part(range(int(np.searchsorted(self.versions, version)), len(self)))
 
     def oldest(self, count: int) -> VersionFiles:
         """So many of them."""
-        return self._part(range(min(count, len(self))))
+        return self.part(range(min(count, len(self))))
 
     def with_newer(self, newer: VersionFiles) -> VersionFiles:
         """These and newer files, of which some may be among these."""
         if not len(newer):
             return self
-        kept = self.oldest(int(np.searchsorted(self._versions, int(newer._versions[0]))))
+        kept = self.oldest(int(np.searchsorted(self.versions, int(newer.versions[0]))))
         if newer._kind is not kept._kind or kept._paths is not None or newer._paths is not None:
             return VersionFiles.of(dict(sorted({**self, **newer}.items())))
-        versions = np.concatenate([kept._versions, newer._versions])
+        versions = np.concatenate([kept.versions, newer.versions])
         return VersionFiles(versions, kept._objects.with_more(newer._objects), self._kind)
 
     def table(self) -> pa.Table:
@@ -142,19 +160,20 @@ class VersionFiles(Mapping[int, LogPath]):
             }
         )
 
-    def _part(self, chosen: range) -> VersionFiles:
+    def part(self, chosen: range) -> VersionFiles:
+        """Those at some places, which ascend."""
         if len(chosen) == len(self):
             return self
         paths = None if self._paths is None else self._paths[chosen.start : chosen.stop]
-        return VersionFiles(self._versions[chosen.start : chosen.stop], self._objects.take(chosen), self._kind, paths)
+        return VersionFiles(self.versions[chosen.start : chosen.stop], self._objects.take(chosen), self._kind, paths)
 
     def _place(self, version: int) -> int | None:
         if not 0 <= version - self._first <= self.latest - self._first:
             return None
         if self.is_gapless:
             return version - self._first
-        place = int(np.searchsorted(self._versions, version))
-        return place if self._versions[place] == version else None
+        place = int(np.searchsorted(self.versions, version))
+        return place if self.versions[place] == version else None
 
     def _path(self, place: int) -> LogPath:
         objects = self._objects
@@ -162,7 +181,7 @@ class VersionFiles(Mapping[int, LogPath]):
         return LogPath(
             objects.names[place],
             self._kind,
-            int(self._versions[place]),
+            int(self.versions[place]),
             0,
             0,
             0,

@@ -145,6 +145,13 @@ class LogStore(Protocol):
         """Return several objects' bytes in the order asked; raises FileNotFoundError if one is missing."""
         ...
 
+    def read_starts(self, paths: Sequence[str], lengths: Sequence[int]) -> list[bytes]:
+        """Return the first bytes of several objects in the order asked, of each as many as asked.
+
+        Each is known to hold so many; raises FileNotFoundError if one is missing.
+        """
+        ...
+
     def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
         """Create an object atomically; raises FileExistsError if the name is taken.
 

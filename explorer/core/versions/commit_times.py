@@ -9,8 +9,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
+import numpy as np
+
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import CommitInfo, Metadata, Protocol
+from explorer.core.protocol.arrow.arrays import Int64s
 from explorer.core.protocol.table_properties.registry import (
     ICT_ENABLEMENT_TIMESTAMP,
     ICT_ENABLEMENT_VERSION,
@@ -18,7 +21,7 @@ from explorer.core.protocol.table_properties.registry import (
 )
 from explorer.core.protocol.times import from_milliseconds
 
-__all__ = ["BASES", "commit_time", "enablement", "is_doubtful", "mentions_in_commit_timestamps", "moment"]
+__all__ = ["BASES", "commit_time", "enablement", "file_times", "is_doubtful", "mentions_in_commit_timestamps", "moment"]
 
 BASES: Final = ("in-commit", "file")
 """Where a commit's time is from: the commit itself (ICT-004), or the modification time of its file (LOG-025)."""
@@ -36,6 +39,16 @@ def commit_time(modified: int, info: CommitInfo | None, before: int) -> int:
     if info is not None and info.in_commit_timestamp is not None:
         return info.in_commit_timestamp
     return max(modified, before + 1)
+
+
+def file_times(modified: Int64s) -> Int64s:
+    """Times of commits without in-commit timestamps, ms since the epoch: `commit_time` of each after those before.
+
+    Args:
+        modified: Modification times of their files, in the order of the versions.
+    """
+    places = np.arange(len(modified))
+    return np.maximum(np.maximum.accumulate(modified - places), 0) + places
 
 
 def is_doubtful(time: datetime | None, basis: str, written: datetime | None) -> bool:

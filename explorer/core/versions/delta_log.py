@@ -29,6 +29,7 @@ from explorer.core.log.verify.hash_chain import CommitSeal, seal
 from explorer.core.log.verify.verify import IntegrityReport, verify
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
 from explorer.core.protocol.times import aware_moment
@@ -37,9 +38,9 @@ from explorer.core.versions.change_feed.feed import ChangeSources, change_source
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commit_times import commit_time, mentions_in_commit_timestamps, moment
 from explorer.core.versions.diff import SnapshotDiff, diff_versions
-from explorer.core.versions.history import History
+from explorer.core.versions.history import PROVENANCE, History
 from explorer.core.versions.history_reader import HistoryReader
-from explorer.core.versions.kept_history import read_history, read_provenance
+from explorer.core.versions.kept_history import read_history, read_provenance, read_provenance_table
 from explorer.core.versions.kept_index import KeptIndexes
 from explorer.core.versions.located import located
 from explorer.core.versions.provenance import Provenance
@@ -94,6 +95,7 @@ class DeltaLog:
         self._catalog = catalog
         self._history: History | None = None
         self._provenance: Provenance | None = None
+        self._told: pa.Table | None = None
         self._follows = False
         self._watch: Callable[[int, int], None] | None = None
         self._columns: KeptColumns | None = None
@@ -185,6 +187,25 @@ class DeltaLog:
             change_files, change_feed, reason. Null means that the log does not say.
         """
         return self.history_record().table(limit)
+
+    @located
+    def provenance(self, limit: int | None = None) -> pa.Table:
+        """Return who did what and when, newest first, out of what the commits say of themselves: quick on any log.
+
+        Returns:
+            The columns of `history` that need no file and no state: version, timestamp, timestamp_basis,
+            commit_info_timestamp, operation, user_name, engine_info, parameters, metrics, is_blind_append, reason.
+
+        Raises:
+            MalformedAction: A commit that does not begin with its provenance is broken; `verify` reads all of each.
+        """
+        if self._history is not None and not self._outdated:
+            return self._history.table(limit).select(PROVENANCE)
+        if self._told is None or self._outdated:
+            listing = self.listing
+            indexes = None if self._indexes is None else self._indexes()
+            self._told = read_provenance_table(self.store, listing, indexes, self._newest_metadata)
+        return self._told.slice(0, limit)
 
     @located
     def diff(self, from_version: int, to_version: int) -> SnapshotDiff:
@@ -388,7 +409,7 @@ class DeltaLog:
         commits = VersionFiles.of(listing.commits).since(start + 1)
         found = copy(self)
         found._snapshots, found._unusable = OrderedDict(self._snapshots), set(self._unusable)
-        found._history = found._provenance = found._reader = found._indexes = found._watch = None
+        found._history = found._provenance = found._told = found._reader = found._indexes = found._watch = None
         found._listed = found._whole = msgspec.structs.replace(
             listing, commits=commits, checkpoints=tuple(older[-1:]), compactions=()
         )
@@ -426,7 +447,7 @@ class DeltaLog:
             self._accept(self._list(use_hint=True))
         else:
             if newer.latest != self._listed.latest:
-                self._whole = self._history = self._provenance = None
+                self._whole = self._history = self._provenance = self._told = None
             self._listed, self._outdated = newer.without_checkpoints(self._unusable), False
 
     def segment(self, version: int) -> LogSegment:
@@ -454,6 +475,9 @@ class DeltaLog:
             self._relist()
             return action(self.segment(version))
 
+    def _newest_metadata(self) -> Metadata:
+        return self.on_segment(self.listing.latest, self._state)[1].metadata
+
     def _read_history(self) -> History:
         listing = self.listing
         reader, self._reader = self._reader, None
@@ -480,10 +504,10 @@ class DeltaLog:
         """Take a new listing; forget what was read if it is the log of another table, or was cleaned up."""
         known = self._listed
         if found.latest != known.latest:
-            self._whole = self._history = self._provenance = None
+            self._whole = self._history = self._provenance = self._told = None
         if found.latest < known.latest or not _same_commits(found, known):
             self._snapshots.clear()
-            self._newest_state = self._history = self._provenance = self._whole = None
+            self._newest_state = self._history = self._provenance = self._told = self._whole = None
         self._listed, self._outdated = found.without_checkpoints(self._unusable), False
 
     def _snapshot(self, version: int) -> Snapshot:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final, cast
 
 import msgspec
@@ -16,16 +16,41 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.protocol.actions import CommitInfo, Protocol
-from explorer.core.protocol.arrow.arrays import bools, int64s, integers, known_int64s, mask, string_maps, strings
+from explorer.core.protocol.arrow.arrays import (
+    Int64s,
+    Mask,
+    bools,
+    int64s,
+    integers,
+    known_int64s,
+    mask,
+    string_maps,
+    strings,
+)
 from explorer.core.protocol.json_values import JsonObject, JsonValue, encode_json
 from explorer.core.protocol.schema.identity_marks import schema_without_marks
-from explorer.core.protocol.times import from_milliseconds
+from explorer.core.protocol.times import in_calendar
 from explorer.core.versions.commit_times import BASES
 from explorer.core.versions.history_totals import KnownSums, Totals
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 from explorer.core.versions.provenance import CommitRecord, KnownState, Provenance
 
-__all__ = ["History"]
+__all__ = ["PROVENANCE", "History", "info_columns", "time_columns"]
+
+PROVENANCE: Final = (
+    "version",
+    "timestamp",
+    "timestamp_basis",
+    "commit_info_timestamp",
+    "operation",
+    "user_name",
+    "engine_info",
+    "parameters",
+    "metrics",
+    "is_blind_append",
+    "reason",
+)
+"""Columns of the commits' table that say who did what and when, and need no file action."""
 
 _COPIED: Final = ("numCopiedRows", "numTargetRowsCopied")
 # Digits of a count that fits 64 bits; writers record metrics as text, so they may hold anything.
@@ -87,20 +112,18 @@ def _table(history: History) -> pa.Table:
     def known(sums: KnownSums) -> pa.Int64Array:
         return known_int64s(sums[0][at], sums[1][at])
 
+    said = info_columns(infos)
+    reason = said.pop("reason")
     unmarked = cache(schema_without_marks)  # each text is parsed once, however often it is compared
     schema_changed = _schema_changes(history, unmarked)
     return pa.table(
         {
-            "version": int64s([record.version for record in chosen]),
-            "timestamp": int64s([record.timestamp for record in chosen]).view(pa.timestamp("ms", "UTC")),
-            "timestamp_basis": strings([BASES[0] if record.time_in_commit else BASES[1] for record in chosen]),
-            "commit_info_timestamp": _writers_times(infos),
-            "operation": strings([info.operation for info in infos]),
-            "user_name": strings([info.user_name for info in infos]),
-            "engine_info": strings([info.engine_info for info in infos]),
-            "parameters": string_maps([_texts(info.operation_parameters) for info in infos]),
-            "metrics": string_maps([_texts(info.operation_metrics) for info in infos]),
-            "is_blind_append": bools([info.is_blind_append for info in infos]),
+            **time_columns(
+                np.array([record.version for record in chosen], np.int64),
+                np.array([record.timestamp for record in chosen], np.int64),
+                np.array([record.time_in_commit for record in chosen], bool),
+            ),
+            **said,
             "num_files_added": int64s(totals.files_added[at]),
             "num_files_removed": int64s(totals.files_removed[at]),
             "num_files_remasked": int64s(totals.remasked[at]),
@@ -120,24 +143,45 @@ def _table(history: History) -> pa.Table:
             "data_change": mask(totals.data_change[at]),
             "change_files": bools([record.change_files for record in chosen]),
             "change_feed": bools(history.change_feed_enabled([record.version for record in chosen])),
-            "reason": strings([info.user_metadata for info in infos]),
+            "reason": reason,
         }
     )
+
+
+def time_columns(versions: Int64s, times: Int64s, in_commit: Mask) -> dict[str, pa.Array]:
+    """The versions and times of commits, as columns of their table.
+
+    Args:
+        versions: The versions.
+        times: Their times, ms since the epoch.
+        in_commit: Whether a time is an in-commit timestamp, or that of the commit's file.
+    """
+    return {
+        "version": int64s(versions),
+        "timestamp": int64s(times).view(pa.timestamp("ms", "UTC")),
+        "timestamp_basis": strings([BASES[0] if stated else BASES[1] for stated in in_commit.tolist()]),
+    }
+
+
+def info_columns(infos: Sequence[CommitInfo]) -> dict[str, pa.Array]:
+    """What commits say of themselves, as columns of their table."""
+    return {
+        "commit_info_timestamp": _writers_times(infos),
+        "operation": strings([info.operation for info in infos]),
+        "user_name": strings([info.user_name for info in infos]),
+        "engine_info": strings([info.engine_info for info in infos]),
+        "parameters": string_maps(_all_texts([info.operation_parameters for info in infos])),
+        "metrics": string_maps(_all_texts([info.operation_metrics for info in infos])),
+        "is_blind_append": bools([info.is_blind_append for info in infos]),
+        "reason": strings([info.user_metadata for info in infos]),
+    }
 
 
 def _writers_times(infos: Sequence[CommitInfo]) -> pa.Array:
     """The times by the clocks of the writers; one that is no time of this calendar is null (LOG-024)."""
     found = [info.timestamp for info in infos]
-    times = int64s([None if time is None or not _is_in_calendar(time) else time for time in found])
+    times = int64s([time if time is not None and in_calendar(time) else None for time in found])
     return times.view(pa.timestamp("ms", "UTC"))
-
-
-def _is_in_calendar(time: int) -> bool:
-    try:
-        from_milliseconds(time)
-    except OverflowError:
-        return False
-    return True
 
 
 def _metadata_changed(history: History, record: CommitRecord, unmarked: _Unmarked) -> bool:
@@ -179,11 +223,12 @@ def _copied(info: CommitInfo) -> int | None:
     return sum(map(int, counts)) if found else None
 
 
-def _texts(values: JsonObject | None) -> dict[str, str | None] | None:
+def _all_texts(values: Sequence[JsonObject | None]) -> Sequence[dict[str, str | None] | None]:
     """Parameters and metrics as text: strings as they are, anything else as JSON."""
-    if values is None or all(type(value) is str for value in values.values()):
-        return cast(dict[str, str | None] | None, values)
-    return {name: _text(value) for name, value in values.items()}
+    kinds = set(map(type, chain.from_iterable(value.values() for value in values if value)))
+    if kinds <= {str}:
+        return cast(Sequence[dict[str, str | None] | None], values)
+    return [value and {name: _text(item) for name, item in value.items()} for value in values]
 
 
 def _text(value: JsonValue) -> str | None:

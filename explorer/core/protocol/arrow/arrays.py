@@ -7,7 +7,7 @@ than opening a table.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TypeVar, cast
 
 import msgspec
@@ -103,8 +103,8 @@ def string_maps(values: Sequence[dict[str, str | None] | None]) -> pa.MapArray:
     """A map<string, string> column; None is a null map, a None value inside a map stays a null value (CKPT-026)."""
     filled = [value or {} for value in values]
     offsets = np.fromiter(accumulate(map(len, filled), initial=0), dtype=np.int32, count=len(filled) + 1)
-    keys = strings([key for value in filled for key in value])
-    items = strings([item for value in filled for item in value.values()])
+    keys = strings(list(chain.from_iterable(filled)))
+    items = strings(list(chain.from_iterable(map(dict.values, filled))))
     entries = pa.StructArray.from_arrays(
         [keys, items], fields=[pa.field("key", pa.string(), nullable=False), pa.field("value", pa.string())]
     )
