@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from typing import Final
 from urllib.parse import quote
 
 import msgspec
@@ -29,11 +30,15 @@ class LastCheckpoint(msgspec.Struct, frozen=True, rename="camel"):
     num_of_add_files: int | None = None
 
 
+# A record's fields are worked out when its first decoder is made, which takes as long as listing a small log.
+_DECODER: Final = msgspec.json.Decoder(LastCheckpoint)
+
+
 def parse_last_checkpoint(data: bytes) -> LastCheckpoint | None:
     """Read the hint, or None if it is unusable: not a JSON object, duplicate keys, no version, a wrong checksum."""
     try:
         value = json.loads(data, object_pairs_hook=_unique, parse_float=_Number, parse_int=_Number)
-        hint = msgspec.json.decode(data, type=LastCheckpoint)
+        hint = _DECODER.decode(data)
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict) or hint.version < 0:

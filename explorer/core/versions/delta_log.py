@@ -594,4 +594,5 @@ class DeltaLog:
 
 def _same_commits(one: LogListing, other: LogListing) -> bool:
     """True if the commits that both list are the same files."""
-    return all(one.commits[version] == other.commits[version] for version in one.commits.keys() & other.commits.keys())
+    few, many = sorted((one.commits, other.commits), key=len)
+    return all(many.get(version, path) == path for version, path in few.items())

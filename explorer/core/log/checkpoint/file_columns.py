@@ -46,7 +46,7 @@ _MEMBERS: Final[dict[str, tuple[str, ...]]] = {
 """The members of the ``add`` struct that each column is made of; ``num_records`` may need a look at ``stats`` too."""
 
 # How much of the paths' text is searched at once, in bytes.
-_SLICE: Final = 1 << 22
+_SLICE: Final = 1 << 16
 
 _EMPTY: Final = strings([""])[0]
 

@@ -168,6 +168,8 @@ class CheckpointPart:
 
     def without(self, places: Sequence[int]) -> CheckpointPart:
         """The same files without those at some places that `find` gave."""
+        if not places:
+            return self
         gone = np.sort(np.array(places, np.int64))
         starts = self._starts()
         of_groups = np.split(gone, np.searchsorted(gone, starts[1:-1]))
@@ -250,9 +252,9 @@ class CheckpointPart:
             raise ValueError("files of it lack their paths")
         if raw_paths.null_count == len(raw_paths):
             return None
-        raw_paths = (raw_paths if keep is None else raw_paths.filter(mask(keep))).cast(pa.string())
+        raw_paths = (raw_paths if keep is None else _filtered(raw_paths, keep)).cast(pa.string())
         if sizes is not None:
-            sizes = (sizes if keep is None else sizes.filter(mask(keep))).cast(pa.int64())
+            sizes = (sizes if keep is None else _filtered(sizes, keep)).cast(pa.int64())
         return _Group(index, raw_paths, decoded_paths(raw_paths), sizes, keep, keep)
 
     def _found(self, group: _Group, wanted: pa.StringArray) -> list[tuple[int, str, str | None]]:
@@ -301,7 +303,7 @@ class CheckpointPart:
         read = partial(self._values, index, keep, members_of(names, self._members), alone=alone)
         counted: Callable[[], pa.Array] = partial(self._counts, index, keep)
         apart = "num_records" in names and "stats" not in names and "stats_parsed.numRecords" not in self._members
-        if alone and apart:
+        if alone and apart and self._rows.is_large(index):
             # The counts are in texts, which are most of a checkpoint: they are read beside the others.
             actions: list[Callable[[], Any]] = [read, counted]
             values, counts = in_parallel(_called, actions)
@@ -384,7 +386,11 @@ def _itself(value: _T) -> _T:
 
 
 def _filtered(column: pa.Array, keep: Mask) -> pa.Array:
-    return column.filter(mask(keep))
+    """Some rows of a column; nothing is copied where they follow each other, as the files of most checkpoints do."""
+    count = int(np.count_nonzero(keep))
+    first = int(keep.argmax()) if count else 0
+    together = bool(keep[first : first + count].all())
+    return column.slice(first, count) if together else column.filter(mask(keep))
 
 
 def _members(schema: pa.Schema, action: str) -> frozenset[str]:

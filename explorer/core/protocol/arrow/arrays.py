@@ -210,7 +210,7 @@ def _extent(column: pa.Array) -> tuple[int, int]:
 def _bits(buffer: pa.Buffer, column: pa.Array) -> Mask:
     end = column.offset + len(column)
     bits = np.unpackbits(np.frombuffer(buffer, np.uint8), count=end, bitorder="little")
-    return bits[column.offset :].astype(bool)
+    return bits[column.offset :].view(bool)
 
 
 def _encoded(values: Sequence[str | None]) -> tuple[bytes, Int64s, pa.Buffer | None]:

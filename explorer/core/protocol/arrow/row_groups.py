@@ -61,6 +61,10 @@ class RowGroups:
         """How many row groups there are."""
         return int(self.metadata.num_row_groups)
 
+    def is_large(self, group: int) -> bool:
+        """Whether a row group has so many rows that several threads are worth their start."""
+        return bool(self.metadata.row_group(group).num_rows > _MANY)
+
     def read(self, group: int, columns: Sequence[str], *, alone: bool = True) -> pa.Table:
         """Read columns of a row group.
 
