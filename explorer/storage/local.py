@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -72,11 +73,26 @@ class LocalLogStore:
             raise _failed("list", path, error) from error
         try:
             names = os.listdir(handle)
-            return _stat_all(handle, folder, sorted([name for name in names if name >= start] if start else names))
+            found = _stat_all(handle, folder, sorted([name for name in names if name >= start] if start else names))
         except OSError as error:
             raise _failed("list", path, error) from error
         finally:
             os.close(handle)
+        if start:
+            found.earlier = partial(self._stat_earlier, folder, names, start)
+        return found
+
+    def _stat_earlier(self, folder: str, names: Sequence[str], start: str) -> ListedObjects:
+        """Of the files of a folder that was listed those before a name."""
+        path = self._path(folder)
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                return _stat_all(handle, folder, sorted([name for name in names if name < start]))
+            finally:
+                os.close(handle)
+        except OSError as error:
+            raise _failed("list", path, error) from error
 
     def list_tree(self) -> Iterable[str]:
         """List the keys of all files under the root, through links to folders as well."""

@@ -1,7 +1,8 @@
 """The physical limit of an operation on a table of the bench: its bytes read and decoded, and nothing else done.
 
 Of a commit all members stay undecoded, but where a history is asked for. Provenance needs what each commit says of
-itself, and the time of its file. Totals of every version need the paths, sizes, statistics and deletion vectors of its
+itself in its first line, and the time of its file. Opening needs the protocol, the schema and the transactions, and so
+does all that comes after it. Totals of every version need the paths, sizes, statistics and deletion vectors of its
 files as columns, the add that each removal ends, and sums; a history with totals needs both. It is the least that the
 libraries used here can do that in, one process, line after line.
 
@@ -30,12 +31,15 @@ from explorer.core.protocol.record_counts import counts_of_lines
 from tests.benchmarks.operation import chosen
 
 COLUMNS = {
-    "open": ["protocol.minReaderVersion", "metaData.id", "txn.appId"],
+    "open": [],
     "list": ["add.path", "add.size", "add.modificationTime"],
     "statistics": ["add.path", "add.partitionValues", "add.stats"],
     "snapshots": ["add.path"],
     "columns": ["add.path", "add.size", "add.modificationTime", "add.partitionValues", "add.stats"],
 }
+_SMALL = ["protocol", "metaData", "txn"]
+# Rows of a checkpoint in which those of these tables stand, and bytes in which the first line of a commit does.
+_FIRST_ROWS, _FIRST_BYTES = 3, 1 << 11
 # Files that are made columns at once.
 _FILES = 1 << 12
 # Rows of a lone row group from which on several threads for its columns are worth their start.
@@ -162,11 +166,11 @@ def floor(name: str, path: str) -> Callable[[], int]:
         every = totals or name == "provenance"
         commits = sorted(found for found in names if _COMMIT.match(found) and (every or found[:20] > newest[:20]))
         read, found, said = 0, _Totals(), list[_Commit]()
-        times = [os.stat(log / commit).st_mtime_ns for commit in commits] if told else []
+        times = [os.stat(f"{log}/{commit}").st_mtime_ns for commit in commits] if told else []
         for commit in commits:
-            data = _bytes(log / commit)
+            data = _bytes(f"{log}/{commit}", _FIRST_BYTES if name == "provenance" else None)
             read += len(data)
-            lines = decode(data)
+            lines = decode(data[: data.index(b"\n")] if name == "provenance" else data)
             if totals:
                 found.take(lines)
             if told:
@@ -174,6 +178,8 @@ def floor(name: str, path: str) -> Callable[[], int]:
         assert len(times) == len(said)
         if totals:
             found.sums()
+        if name == "provenance":
+            return read
         if every:
             # Where the log was cleaned up, the files of its first checkpoint are the beginning of the history.
             first = checkpoints[0] if checkpoints and commits[0][:20] >= checkpoints[0][:20] != f"{0:020}" else ""
@@ -194,7 +200,7 @@ def _each_by_itself(log: Path, decode: Callable[[bytes], list[Any]]) -> int:
     for version in chosen(min(commits), max(commits)):
         base = max((each for each in checkpoints if each <= version), default=-1)
         for number in range(base + 1, version + 1):
-            data = _bytes(log / commits[number])
+            data = _bytes(f"{log}/{commits[number]}")
             decode(data)
             read += len(data)
         if base >= 0:
@@ -203,26 +209,29 @@ def _each_by_itself(log: Path, decode: Callable[[bytes], list[Any]]) -> int:
 
 
 def _columns(path: Path, columns: Sequence[str]) -> int:
-    wanted = tuple(columns)
-    metadata = pyarrow.parquet.ParquetFile(path).metadata
+    """Read the first rows, which hold the small actions, and the columns of all; it returns how many bytes those have."""
+    first = pyarrow.parquet.ParquetFile(path)
+    metadata = first.metadata
     groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+    next(first.iter_batches(_FIRST_ROWS, row_groups=[0], columns=_SMALL, use_threads=False))
 
     def decode(place: int) -> None:
-        file = pyarrow.parquet.ParquetFile(path, metadata=metadata)
+        file = pyarrow.parquet.ParquetFile(path, metadata=metadata) if place else first
         file.read_row_group(place, list(columns), use_threads=len(groups) == 1 and groups[0].num_rows > _MANY)
 
-    if len(groups) > 1:
+    if columns and len(groups) > 1:
         with ThreadPoolExecutor(pa.cpu_count()) as pool:
             list(pool.map(decode, range(len(groups))))
-    else:
+    elif columns:
         decode(0)
     chunks = (group.column(place) for group in groups for place in range(group.num_columns))
+    wanted = (*_SMALL, *columns)
     return sum(c.total_compressed_size for c in chunks if c.path_in_schema.startswith(wanted))
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: str, most: int | None = None) -> bytes:
     handle = os.open(path, os.O_RDONLY)
     try:
-        return os.read(handle, os.fstat(handle).st_size)
+        return os.read(handle, os.fstat(handle).st_size if most is None else most)
     finally:
         os.close(handle)

@@ -20,9 +20,10 @@ from explorer.core.protocol.log_store import LogStore
 
 __all__ = ["read_commit_infos"]
 
-# Most provenance is shorter; the file system reads a page of it as fast as a line.
-_START: Final = 1 << 12
-_BATCH: Final = 1 << 10
+# Most provenance is shorter than this; where that of a log is longer, more of its commits is read.
+_START: Final = 1 << 11
+_MOST: Final = 1 << 16
+_BATCH: Final = 1 << 8
 
 
 class _FirstLine(msgspec.Struct, gc=False):
@@ -33,21 +34,24 @@ _DECODER: Final = msgspec.json.Decoder(_FirstLine, float_hook=exact_number)
 
 
 def read_commit_infos(store: LogStore, commits: VersionFiles) -> Iterator[list[CommitInfo | None]]:
-    """Read what commits say of themselves, newest first, a thousand at a time; None where one says nothing.
+    """Read what commits say of themselves, newest first, some hundred at a time; None where one says nothing.
 
     Raises:
         VersionGap: A commit vanished since it was listed.
         MalformedAction: A commit does not begin with its provenance, and a line of it is broken.
     """
+    length = _START
     for end in range(len(commits), 0, -_BATCH):
         batch = commits.part(range(max(end - _BATCH, 0), end))
-        starts = read_commit_starts(store, batch, _START)
-        found = [_of_first_line(data, whole=size <= _START) for data, size in zip(starts, batch.sizes, strict=True)]
+        starts = read_commit_starts(store, batch, length)
+        found = [_of_first_line(data, whole=size <= length) for data, size in zip(starts, batch.sizes, strict=True)]
         others = [place for place, info in enumerate(found) if info is None]
         small = read_small_actions(store, [batch.paths[place] for place in others])
         for place, actions in zip(others, small, strict=True):
             found[place] = actions.commit_info()
         yield found[::-1]
+        if 2 * sum(b"\n" not in starts[place] for place in others) > len(batch):
+            length = min(8 * length, _MOST)
 
 
 def _of_first_line(data: bytes, *, whole: bool) -> CommitInfo | None:

@@ -8,7 +8,8 @@ version (LOG-011, LOG-014, CKPT-003).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from itertools import groupby, islice
 from typing import Final, NamedTuple
 
@@ -50,6 +51,8 @@ class LogListing(msgspec.Struct, frozen=True):
     """What the log holds: commits by version and complete checkpoints, both ascending.
 
     ``by_catalog`` says that a catalog ratified the commits, ``is_whole`` that the folder was listed from its beginning.
+    ``beginning`` makes it whole with the names that the folder had then, or gives None where a commit seems to be
+    missing; it is None itself where the store did not learn those names.
     """
 
     commits: dict[int, LogPath] | VersionFiles
@@ -58,6 +61,7 @@ class LogListing(msgspec.Struct, frozen=True):
     checksums: dict[int, LogPath] | VersionFiles = {}
     by_catalog: bool = False
     is_whole: bool = True
+    beginning: Callable[[], LogListing | None] | None = None
 
     @property
     def latest(self) -> int:
@@ -237,7 +241,8 @@ def list_log(store: LogStore, *, use_hint: bool = False) -> LogListing:
         CorruptTable: Two commit files have one version (D-36).
     """
     start = _hinted_start(store) if use_hint else ""
-    listing = _arranged(_listed(store, start))
+    found = _listed(store, start)
+    listing = _arranged(found)
     if start and (not listing.checkpoints or listing.latest < 0):
         start, listing = "", _arranged(_listed(store, ""))
     if listing.latest < 0:
@@ -246,7 +251,17 @@ def list_log(store: LogStore, *, use_hint: bool = False) -> LogListing:
             "complete checkpoint. Check the path; it must be the folder that contains _delta_log.",
             location=store.root,
         )
-    return msgspec.structs.replace(listing, is_whole=not start)
+    if not start:
+        return listing
+    return msgspec.structs.replace(
+        listing, is_whole=False, beginning=partial(_with_earlier, found.objects) if found.objects.earlier else None
+    )
+
+
+def _with_earlier(objects: ListedObjects) -> LogListing | None:
+    assert objects.earlier is not None
+    found = _sorted_out(objects.earlier().with_more(objects))
+    return None if found.seems_to_lack else _arranged(found)
 
 
 def _hinted_start(store: LogStore) -> str:
@@ -300,7 +315,10 @@ def _listed(store: LogStore, start: str) -> _Listed:
 
 
 def _recognised(store: LogStore, start: str) -> _Listed:
-    objects = ListedObjects.of(LOG_FOLDER, store.list_from(LOG_FOLDER, start))
+    return _sorted_out(ListedObjects.of(LOG_FOLDER, store.list_from(LOG_FOLDER, start)))
+
+
+def _sorted_out(objects: ListedObjects) -> _Listed:
     commits, places = VersionFiles.recognised(objects, ".json", LogFileKind.COMMIT)
     checksums, more = VersionFiles.recognised(objects, ".crc", LogFileKind.CHECKSUM)
     other = np.ones(len(objects), bool)

@@ -7,7 +7,7 @@ locations that a log names (shallow clones, absolute deletion vectors) go throug
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -37,15 +37,25 @@ class ListedObjects(Iterable[ObjectMeta]):
         sizes: In bytes.
         modified: Modification times, ms since the epoch.
         etags: As of `ObjectMeta`.
+        earlier: Looks up those of the same folder that come before them, by the names that it had when these were
+            listed; None if nobody knows their names.
     """
 
-    __slots__ = ("etags", "folder", "modified", "names", "sizes")
+    __slots__ = ("earlier", "etags", "folder", "modified", "names", "sizes")
 
     def __init__(
-        self, folder: str, names: list[str], *, sizes: list[int], modified: list[int], etags: list[int]
+        self,
+        folder: str,
+        names: list[str],
+        *,
+        sizes: list[int],
+        modified: list[int],
+        etags: list[int],
+        earlier: Callable[[], ListedObjects] | None = None,
     ) -> None:
         self.folder, self.names = folder, names
         self.sizes, self.modified, self.etags = sizes, modified, etags
+        self.earlier = earlier
 
     @classmethod
     def of(cls, folder: str, objects: Iterable[ObjectMeta]) -> ListedObjects:

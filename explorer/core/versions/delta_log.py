@@ -431,8 +431,15 @@ class DeltaLog:
     @property
     def listing(self) -> LogListing:
         """The whole listing, made at first need; the latest version needs only its end."""
-        if self._outdated or (self._whole is None and not self._listed.is_whole):
+        if self._outdated:
             self._relist()
+        elif self._whole is None and not self._listed.is_whole:
+            beginning = self._listed.beginning
+            whole = None if beginning is None or self._catalog is not None else beginning()
+            if whole is None:
+                self._relist()
+            else:
+                self._listed = self._whole = whole.without_checkpoints(self._unusable)
         return self._listed if self._whole is None else self._whole
 
     def outdate(self) -> None:
