@@ -163,7 +163,9 @@ class ObjectLogStore:
         """Return the first bytes of several objects, many requests in flight at once."""
         return self._in_flight(self._read_start, list(zip(paths, lengths, strict=True)))
 
-    def _in_flight(self, read: Callable[[_AskedT], Coroutine[Any, Any, bytes]], asked: Sequence[_AskedT]) -> list[bytes]:
+    def _in_flight(
+        self, read: Callable[[_AskedT], Coroutine[Any, Any, bytes]], asked: Sequence[_AskedT]
+    ) -> list[bytes]:
         """Read several objects, many requests in flight at once."""
         import asyncio
         from concurrent.futures import ThreadPoolExecutor

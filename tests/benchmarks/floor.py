@@ -209,7 +209,7 @@ def _each_by_itself(log: Path, decode: Callable[[bytes], list[Any]]) -> int:
 
 
 def _columns(path: Path, columns: Sequence[str]) -> int:
-    """Read the first rows, which hold the small actions, and the columns of all; it returns how many bytes those have."""
+    """Read the first rows, which hold the small actions, and columns of all; it returns how many bytes those have."""
     first = pyarrow.parquet.ParquetFile(path)
     metadata = first.metadata
     groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]

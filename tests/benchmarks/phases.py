@@ -27,6 +27,7 @@ _TRIES: Final = 3
 _REST: Final = "all else"
 _CLOCKS: Final = (
     ("storage.local", "LocalLogStore", "list_from", "list the log"),
+    ("storage.local", "LocalLogStore", "_stat_earlier", "list the log"),
     ("storage.local", "LocalLogStore", "read_many", "read the commits"),
     ("core.log.commit", "", "_plain_lines", "decode the JSON"),
     ("core.protocol.arrow.row_groups", "RowGroups", "__init__", "read the checkpoint's footer"),

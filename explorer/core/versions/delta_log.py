@@ -28,8 +28,8 @@ from explorer.core.log.table_state import TableState
 from explorer.core.log.verify.hash_chain import CommitSeal, seal
 from explorer.core.log.verify.verify import IntegrityReport, verify
 from explorer.core.log.version_files import VersionFiles
-from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.actions import Metadata
+from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
 from explorer.core.protocol.times import aware_moment

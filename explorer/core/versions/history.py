@@ -228,7 +228,7 @@ def _all_texts(values: Sequence[JsonObject | None]) -> Sequence[dict[str, str | 
     kinds = set(map(type, chain.from_iterable(value.values() for value in values if value)))
     if kinds <= {str}:
         return cast(Sequence[dict[str, str | None] | None], values)
-    return [value and {name: _text(item) for name, item in value.items()} for value in values]
+    return [None if value is None else {name: _text(item) for name, item in value.items()} for value in values]
 
 
 def _text(value: JsonValue) -> str | None:
