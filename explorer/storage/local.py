@@ -28,6 +28,8 @@ __all__ = ["LocalLogStore", "open_folder"]
 
 # Most commits fit: one call reads the file and shows that it has ended.
 _READ_SIZE: Final = 1 << 16
+# How many files are looked at before what was seen of them is kept as columns.
+_STATS: Final = 1 << 10
 
 
 def open_folder(location: str, options: Mapping[str, Any], opener: Opener, roots: AllowedRoots | None) -> LocalLogStore:
@@ -243,19 +245,30 @@ class LocalLogStore:
 
 def _stat_all(handle: int, folder: str, names: list[str]) -> ListedObjects:
     """Sizes and times of the files of an open folder; one that vanishes meanwhile is left out."""
-    there, sizes, modified, etags = list[str](), list[int](), list[int](), list[int]()
-    for name in names:
+    found = ListedObjects(folder, [], sizes=[], modified=[], etags=[])
+    for start in range(0, len(names), _STATS):
+        there = names[start : start + _STATS]
         try:
-            status = os.stat(name, dir_fd=handle)
+            status = [os.stat(name, dir_fd=handle) for name in there]
         except FileNotFoundError:
-            continue
-        if stat.S_ISREG(status.st_mode):
-            there.append(name)
-            sizes.append(status.st_size)
-            modified.append(status.st_mtime_ns // 1_000_000)
-            # The time of the last change of the inode: unlike the modification time, nobody can set it.
-            etags.append(status.st_ctime_ns)
-    return ListedObjects(folder, there, sizes=sizes, modified=modified, etags=etags)
+            there, status = _still_there(handle, there)
+        if not all(map(stat.S_ISREG, [each.st_mode for each in status])):
+            files = [place for place, each in enumerate(status) if stat.S_ISREG(each.st_mode)]
+            there, status = [there[place] for place in files], [status[place] for place in files]
+        found.names += there
+        found.sizes += [each.st_size for each in status]
+        found.modified += [each.st_mtime_ns // 1_000_000 for each in status]
+        # The time of the last change of the inode: unlike the modification time, nobody can set it.
+        found.etags += [each.st_ctime_ns for each in status]
+    return found
+
+
+def _still_there(handle: int, names: Sequence[str]) -> tuple[list[str], list[os.stat_result]]:
+    found = dict[str, os.stat_result]()
+    for name in names:
+        with suppress(FileNotFoundError):
+            found[name] = os.stat(name, dir_fd=handle)
+    return list(found), list(found.values())
 
 
 def _read_whole(target: str, path: str) -> bytes:

@@ -10,6 +10,7 @@ from collections.abc import ItemsView, Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.log.log_path import LOG_FOLDER, LogFileKind, LogPath
@@ -74,7 +75,7 @@ class VersionFiles(Mapping[int, LogPath]):
         plain = (letters[:, _DIGITS:] == np.frombuffer(ending.encode(), np.uint8)).all(axis=1)
         plain &= (digits <= 9).all(axis=1) & (digits[:, :2] == 0).all(axis=1)
         found = places if plain.all() else np.array(places)[plain].tolist()
-        return cls(digits[plain].astype(np.int64) @ _POWERS, objects.take(found), kind), found
+        return cls(_numbers(digits if plain.all() else digits[plain]), objects.take(found), kind), found
 
     def __len__(self) -> int:
         return len(self.versions)
@@ -190,6 +191,17 @@ class VersionFiles(Mapping[int, LogPath]):
             objects.modified[place],
             objects.etags[place],
         )
+
+
+def _numbers(digits: npt.NDArray[np.uint8]) -> Int64s:
+    """Numbers of their digits, a row each; they ascend."""
+    if not len(digits):
+        return np.zeros(0, np.int64)
+    first, last = (digits[[0, -1]].astype(np.int64) @ _POWERS).tolist()
+    if last - first + 1 == len(digits):
+        # As many as there are numbers from the first to the last: none is missing.
+        return np.arange(first, last + 1)
+    return digits.astype(np.int64) @ _POWERS
 
 
 class _Pairs(ItemsView[int, LogPath]):
