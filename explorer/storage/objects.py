@@ -199,6 +199,8 @@ class ObjectLogStore:
         import obstore
 
         path, length = asked
+        if not length:
+            return b""
         try:
             found = await obstore.get_range_async(self._store, self._prefix + path, start=0, length=length)
             return bytes(found)

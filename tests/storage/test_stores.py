@@ -49,6 +49,16 @@ def test_objects_are_written_once_and_read_in_parts(store: LogStore) -> None:
         store.read_many(["a/b.bin", "a/c.bin"])
 
 
+def test_the_first_bytes_of_several_objects_come_in_the_order_asked(store: LogStore) -> None:
+    store.put("a/b.bin", b"0123456789")
+    store.put("a/c.bin", b"")
+    found = store.read_starts(["a/b.bin", "a/c.bin", "a/b.bin", "a/b.bin"], [4, 0, 10, 1])
+    assert found == [b"0123", b"", b"0123456789", b"0"]
+    assert store.read_starts([], []) == []
+    with pytest.raises(FileNotFoundError):
+        store.read_starts(["a/b.bin", "a/d.bin"], [1, 1])
+
+
 def test_a_name_that_no_disk_takes_is_the_name_of_no_object(store: LogStore) -> None:
     for name in at_least_one(["n" * 300, "folder/" + "n" * 300 + ".parquet"]):
         for ask in at_least_one([store.head, store.read, store.open_input]):

@@ -8,6 +8,7 @@ version (LOG-011, LOG-014, CKPT-003).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from itertools import groupby, islice
@@ -25,6 +26,8 @@ from explorer.core.protocol.log_store import ListedObjects, LogStore
 __all__ = ["Checkpoint", "LogListing", "LogSegment", "arrange_log", "list_log", "list_names", "list_newer"]
 
 _LOOKS: Final = 10
+# Seconds for which the names of a folder are taken for those that it has.
+_FRESH: Final = 10.0
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -52,7 +55,7 @@ class LogListing(msgspec.Struct, frozen=True):
 
     ``by_catalog`` says that a catalog ratified the commits, ``is_whole`` that the folder was listed from its beginning.
     ``beginning`` makes it whole with the names that the folder had then, or gives None where a commit seems to be
-    missing; it is None itself where the store did not learn those names.
+    missing or that was some time ago; it is None itself where the store did not learn those names.
     """
 
     commits: dict[int, LogPath] | VersionFiles
@@ -253,14 +256,15 @@ def list_log(store: LogStore, *, use_hint: bool = False) -> LogListing:
         )
     if not start:
         return listing
-    return msgspec.structs.replace(
-        listing, is_whole=False, beginning=partial(_with_earlier, found.objects) if found.objects.earlier else None
-    )
+    earlier = found.objects.earlier
+    beginning = None if earlier is None else partial(_with_earlier, earlier, found.objects, time.monotonic())
+    return msgspec.structs.replace(listing, is_whole=False, beginning=beginning)
 
 
-def _with_earlier(objects: ListedObjects) -> LogListing | None:
-    assert objects.earlier is not None
-    found = _sorted_out(objects.earlier().with_more(objects))
+def _with_earlier(earlier: Callable[[], ListedObjects], objects: ListedObjects, listed: float) -> LogListing | None:
+    if time.monotonic() - listed > _FRESH:
+        return None
+    found = _sorted_out(earlier().with_more(objects))
     return None if found.seems_to_lack else _arranged(found)
 
 

@@ -72,6 +72,7 @@ def test_a_store_under_a_catalog_does_what_the_store_does() -> None:
     assert store.read_range("f/a", 0, 1) == b"1"
     (key,) = (path for path in (ratified(listed({}, {0: 1}), CatalogCommits(1, {1: b"given"})).commits[1].path,))
     assert store.read_many([key, "f/a"]) == [b"given", b"1"]
+    assert store.read_starts([key, "f/a", key], [3, 1, 5]) == [b"giv", b"1", b"given"]
 
 
 def test_a_long_value_is_told_by_its_beginning() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,16 +11,19 @@ from typing import Any
 import msgspec
 import pytest
 
+import explorer
 from explorer.core.errors import MalformedAction, TableNotFound, VersionGap
 from explorer.core.log.last_checkpoint import LastCheckpoint, encode_last_checkpoint, parse_last_checkpoint
 from explorer.core.log.log_path import LogFileKind, LogPath, commit_name, parse_log_name
 from explorer.core.log.log_segment import LogListing, arrange_log, list_log, list_newer
+from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.file_paths import canonical_key, decode_path, needs_decoding
-from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.log_store import ListedObjects, LogStore
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
+from tests.support.checkpoint_shapes import write_checkpoint
 from tests.support.faulty_store import FaultyStore
-from tests.support.small_logs import new_store
+from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, write_log
 
 UUID = "0123abcd-0123-4567-89ab-0123456789ab"
 KINDS: dict[str, tuple[LogFileKind, int, dict[str, Any]]] = {
@@ -123,6 +127,66 @@ def test_a_hint_says_where_a_listing_may_begin() -> None:
         asked = FaultyStore(store)
         assert list_log(asked, use_hint=True) == whole
         assert asked.requests == ["read _delta_log/_last_checkpoint", *["list _delta_log"] * listings]
+
+
+def test_a_listing_from_a_hint_on_is_made_whole_by_the_names_of_that_time(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    for name in (*_names(0, 1, 2, 3, 4), f"{3:020d}.checkpoint.parquet", f"{1:020d}.crc"):
+        store.put_if_absent(f"_delta_log/{name}", b"{}")
+    (tmp_path / "_delta_log" / f"{2:020d}.checkpoint.parquet").mkdir()
+    store.put("_delta_log/_last_checkpoint", encode_last_checkpoint(LastCheckpoint(3, 5)))
+    hinted, whole = list_log(store, use_hint=True), list_log(store)
+    assert hinted.beginning is not None
+    store.put_if_absent(commit_name(5), b"{}")
+    assert hinted.beginning() == whole
+    (tmp_path / commit_name(0)).unlink()
+    later = hinted.beginning()
+    assert later is not None
+    assert [*later.commits] == [1, 2, 3, 4]
+    (tmp_path / commit_name(2)).unlink()
+    assert hinted.beginning() is None, "a commit seems to be missing, which another look at the folder shows or not"
+
+
+def test_a_log_that_is_open_has_the_versions_of_that_time(tmp_path: Path) -> None:
+    write_log(tmp_path, [[PROTOCOL, METADATA], [add("a", 1)], [add("b", 1)]])
+    store = open_store(tmp_path)
+    write_checkpoint(store, 1, [PROTOCOL, METADATA, add("a", 1)], "classic")
+    store.put("_delta_log/_last_checkpoint", encode_last_checkpoint(LastCheckpoint(1, 5)))
+    table = explorer.open_table(tmp_path)
+    write_log(tmp_path, [[add("c", 1)]], 3)
+    assert table.history().num_rows == 3
+    assert table.latest_version() == 2
+    table.refresh()
+    assert table.history().num_rows == 4
+    again = explorer.open_table(tmp_path)
+    (tmp_path / commit_name(0)).unlink()
+    assert again.history().num_rows == 3
+
+
+def test_names_of_some_time_ago_are_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_log(tmp_path, [[PROTOCOL, METADATA], [add("a", 1)], [add("b", 1)]])
+    store = open_store(tmp_path)
+    write_checkpoint(store, 1, [PROTOCOL, METADATA, add("a", 1)], "classic")
+    store.put("_delta_log/_last_checkpoint", encode_last_checkpoint(LastCheckpoint(1, 5)))
+    table = explorer.open_table(tmp_path)
+    write_log(tmp_path, [[add("c", 1)]], 3)
+    for version in (0, 1):
+        (tmp_path / commit_name(version)).unlink()
+    now = time.monotonic()
+    monkeypatch.setattr("time.monotonic", lambda: now + 11)
+    assert table.history().num_rows == 2
+
+
+@pytest.mark.parametrize("versions", [[0, 1, 2], [7], [3, 4, 6], [0, 10**18 - 1], []])
+def test_versions_are_those_that_the_names_say(versions: list[int]) -> None:
+    names = _names(*versions)
+    objects = ListedObjects(
+        "_delta_log", names, sizes=[1] * len(names), modified=[2] * len(names), etags=[3] * len(names)
+    )
+    found, places = VersionFiles.recognised(objects, ".json", LogFileKind.COMMIT)
+    assert ([*found], places) == (versions, [*range(len(names))])
+    assert found.file_keys == [path.path for path in found.paths] == [f"_delta_log/{name}" for name in names]
+    assert (list(found.sizes), found.modified.tolist()) == ([1] * len(names), [2] * len(names))
 
 
 def test_a_file_of_a_folder_is_listed_with_its_size_and_times(tmp_path: Path) -> None:
