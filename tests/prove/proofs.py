@@ -164,6 +164,18 @@ PROOFS: Final = (
         "provenance read alone beside the whole reading, on more logs",
     ),
     Proof(
+        "first-lines",
+        _COMMITS,
+        "tests/core/log/test_commit_infos.py",
+        "provenance out of the first line of a commit beside a closer look at all of it, whatever its bytes",
+    ),
+    Proof(
+        "provenance",
+        _COMMITS,
+        "tests/core/versions/test_commit_provenance.py",
+        "provenance alone beside the history, on every log, however in-commit timestamps come and go",
+    ),
+    Proof(
         "kept-history",
         _COMMITS,
         "tests/core/versions/test_kept_history.py",
