@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -30,6 +31,8 @@ __all__ = ["LocalLogStore", "open_folder"]
 _READ_SIZE: Final = 1 << 16
 # How many files are looked at before what was seen of them is kept as columns.
 _STATS: Final = 1 << 10
+# Seconds for which the names of a folder are taken for those that it has.
+_FRESH: Final = 10.0
 
 
 def open_folder(location: str, options: Mapping[str, Any], opener: Opener, roots: AllowedRoots | None) -> LocalLogStore:
@@ -81,11 +84,13 @@ class LocalLogStore:
         finally:
             os.close(handle)
         if start:
-            found.earlier = partial(self._stat_earlier, folder, names, start)
+            found.earlier = partial(self._stat_earlier, folder, names, start, time.monotonic())
         return found
 
-    def _stat_earlier(self, folder: str, names: Sequence[str], start: str) -> ListedObjects:
-        """Of the files of a folder that was listed those before a name."""
+    def _stat_earlier(self, folder: str, names: Sequence[str], start: str, listed: float) -> ListedObjects | None:
+        """Of the files of a folder that was listed right now, by the clock given, those before a name."""
+        if time.monotonic() - listed > _FRESH:
+            return None
         path = self._path(folder)
         try:
             handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)

@@ -145,6 +145,18 @@ def test_history_is_newest_first_and_can_be_limited(cli: Call, demo_warehouse: P
     assert cli("history", demo_warehouse / "sales/orders", "--limit", 2, "--json").lines() == lines[:2]
 
 
+def test_who_did_what_is_listed_without_what_it_did_to_files(cli: Call, demo_warehouse: Path) -> None:
+    orders = demo_warehouse / "sales/orders"
+    whole, alone = (cli("history", orders, *more, "--json").lines() for more in ((), ("--no-totals",)))
+    assert [*alone[0]] == [*whole[0]][: [*whole[0]].index("engineInfo") + 1]
+    assert alone == [{name: line[name] for name in alone[0]} for line in whole]
+    ana = cli("history", orders, "--by", "ana@", "--limit", 1, "--no-totals", "--json").lines()
+    assert ana == [line for line in alone if "ana@" in (line["userName"] or "")][:1]
+    for more, of_files in (((), ["files", "rows"]), (("--no-totals",), [])):
+        head = next(line for line in cli("history", orders, *more).out.splitlines() if "basis" in line)
+        assert head.split() == ["version", "time", "basis", "operation", "by", *of_files, "reason"]
+
+
 def test_commits_are_found_by_person_operation_text_and_time(cli: Call, demo_warehouse: Path) -> None:
     orders = demo_warehouse / "sales/orders"
     whole = cli("history", orders, "--json").lines()

@@ -69,6 +69,9 @@ def history(  # noqa: PLR0917  # options of the command line come by position in
     text: TextOption = None,
     since: SinceOption = None,
     until: UntilOption = None,
+    totals: Annotated[
+        bool, typer.Option("--totals/--no-totals", help="What each did to files and rows; without it any log is quick.")
+    ] = True,
     json: JsonFlag = False,
 ) -> None:
     """List the commits, newest first; or those of a person, an operation, a text, a span of time.
@@ -81,23 +84,26 @@ def history(  # noqa: PLR0917  # options of the command line come by position in
     JSON, a line a commit: version, timestamp, timestampBasis (in-commit or file), commitInfoTimestamp, operation,
     operationParameters, operationMetrics, userName, userMetadata, engineInfo, numFilesAdded, numFilesRemoved,
     numFilesRemasked, bytesAdded, bytesRemoved, rowsAdded, rowsRemoved, rowsMasked, rowsRewritten (rows among the added
-    and the removed ones that only moved). Null means unknown.
+    and the removed ones that only moved). Null means unknown. With --no-totals the lines end with engineInfo.
     """
     earliest, before = (None if given is None else day_or_moment(given) for given in (since, until))
     wanted = Wanted(by=by, operation=operation, text=text, since=earliest, until=before)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        commits = found_entries(opened.history(), wanted, _TEXTS).slice(0, limit) if wanted else opened.history(limit)
-    rows = records(commits.select(list(_HISTORY.values())))
+        commits = opened.history() if totals else opened.provenance()
+        commits = (found_entries(commits, wanted, _TEXTS) if wanted else commits).slice(0, limit)
+    members = {name: column for name, column in _HISTORY.items() if column in commits.column_names}
+    rows = records(commits.select(list(members.values())))
     if json:
         for row in rows:
-            emit({name: row[column] for name, column in _HISTORY.items()})
+            emit({name: row[column] for name, column in members.items()})
         return
+    of_files = ("files", "rows") if totals else ()
     listing(
-        ["version", "time", "basis", "operation", "by", "files", "rows", "reason"],
-        (_commit(row) for row in rows),
+        ["version", "time", "basis", "operation", "by", *of_files, "reason"],
+        (_commit(row, totals=totals) for row in rows),
         "No commit was found." if wanted else "The log holds no commits.",
-        numbers=("version", "files", "rows"),
+        numbers=("version", *of_files),
         whole=("time", "basis"),
     )
     doubtful = [
@@ -131,15 +137,15 @@ def diff(
         _print_diff(document)
 
 
-def _commit(row: dict[str, Any]) -> tuple[object, ...]:
+def _commit(row: dict[str, Any], *, totals: bool) -> tuple[object, ...]:
+    files = _signed(row["num_files_added"], row["num_files_removed"], row["num_files_remasked"]) if totals else ""
     return (
         row["version"],
         timestamp(row["timestamp"]),
         row["timestamp_basis"],
         row["operation"] or UNKNOWN,
         row["user_name"] or UNKNOWN,
-        _signed(row["num_files_added"], row["num_files_removed"], row["num_files_remasked"]),
-        _rows_changed(row),
+        *((files, _rows_changed(row)) if totals else ()),
         row["reason"] or "",
     )
 

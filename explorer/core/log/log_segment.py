@@ -8,7 +8,6 @@ version (LOG-011, LOG-014, CKPT-003).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from itertools import groupby, islice
@@ -26,8 +25,6 @@ from explorer.core.protocol.log_store import ListedObjects, LogStore
 __all__ = ["Checkpoint", "LogListing", "LogSegment", "arrange_log", "list_log", "list_names", "list_newer"]
 
 _LOOKS: Final = 10
-# Seconds for which the names of a folder are taken for those that it has.
-_FRESH: Final = 10.0
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -257,15 +254,14 @@ def list_log(store: LogStore, *, use_hint: bool = False) -> LogListing:
     if not start:
         return listing
     earlier = found.objects.earlier
-    beginning = None if earlier is None else partial(_with_earlier, earlier, found.objects, time.monotonic())
+    beginning = None if earlier is None else partial(_with_earlier, earlier, found.objects)
     return msgspec.structs.replace(listing, is_whole=False, beginning=beginning)
 
 
-def _with_earlier(earlier: Callable[[], ListedObjects], objects: ListedObjects, listed: float) -> LogListing | None:
-    if time.monotonic() - listed > _FRESH:
-        return None
-    found = _sorted_out(earlier().with_more(objects))
-    return None if found.seems_to_lack else _arranged(found)
+def _with_earlier(earlier: Callable[[], ListedObjects | None], objects: ListedObjects) -> LogListing | None:
+    before = earlier()
+    found = None if before is None else _sorted_out(before.with_more(objects))
+    return None if found is None or found.seems_to_lack else _arranged(found)
 
 
 def _hinted_start(store: LogStore) -> str:
