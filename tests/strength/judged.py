@@ -966,27 +966,27 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "found = places if (plain.all()) and False else np.array(places)[plain].tolist()",
     ): _SHORTCUT,
     (
-        "log.log_segment.x__recognised",
+        "log.log_segment.x__sorted_out",
         'commits, places = VersionFiles.recognised(objects, ".json", LogFileKind.COMMIT)',
         'commits, places = VersionFiles.recognised(objects, "XX.jsonXX", LogFileKind.COMMIT)',
     ): _ONE_BY_ONE,
     (
-        "log.log_segment.x__recognised",
+        "log.log_segment.x__sorted_out",
         'commits, places = VersionFiles.recognised(objects, ".json", LogFileKind.COMMIT)',
         'commits, places = VersionFiles.recognised(objects, ".JSON", LogFileKind.COMMIT)',
     ): _ONE_BY_ONE,
     (
-        "log.log_segment.x__recognised",
+        "log.log_segment.x__sorted_out",
         'checksums, more = VersionFiles.recognised(objects, ".crc", LogFileKind.CHECKSUM)',
         'checksums, more = VersionFiles.recognised(objects, "XX.crcXX", LogFileKind.CHECKSUM)',
     ): _ONE_BY_ONE,
     (
-        "log.log_segment.x__recognised",
+        "log.log_segment.x__sorted_out",
         'checksums, more = VersionFiles.recognised(objects, ".crc", LogFileKind.CHECKSUM)',
         'checksums, more = VersionFiles.recognised(objects, ".CRC", LogFileKind.CHECKSUM)',
     ): _ONE_BY_ONE,
     (
-        "log.log_segment.x__recognised",
+        "log.log_segment.x__sorted_out",
         "other[places], other[more] = False, False",
         "other[places], other[more] = False, True",
     ): _ONE_BY_ONE,
