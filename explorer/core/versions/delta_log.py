@@ -40,7 +40,7 @@ from explorer.core.versions.commit_times import commit_time, mentions_in_commit_
 from explorer.core.versions.diff import SnapshotDiff, diff_versions
 from explorer.core.versions.history import PROVENANCE, History
 from explorer.core.versions.history_reader import HistoryReader
-from explorer.core.versions.kept_history import read_history, read_provenance, read_provenance_table
+from explorer.core.versions.kept_history import files_alone, read_history, read_provenance, read_provenance_table
 from explorer.core.versions.kept_index import KeptIndexes
 from explorer.core.versions.located import located
 from explorer.core.versions.provenance import Provenance
@@ -151,7 +151,7 @@ class DeltaLog:
         if version is not None and timestamp is not None:
             raise RequestError("Give a version or a timestamp, not both.")
         if timestamp is not None:
-            version = self.provenance_record().version_at(aware_moment(timestamp))
+            version = self._record_of_times().version_at(aware_moment(timestamp))
         return self._snapshot(self._recent.latest if version is None else version)
 
     @located
@@ -481,6 +481,15 @@ class DeltaLog:
                 self._unusable.add(error.version)
             self._relist()
             return action(self.segment(version))
+
+    def _record_of_times(self) -> Provenance:
+        """The recorded commits with their times, and no more of them where those are the times of their files."""
+        if self._history is None and self._provenance is None:
+            listing = self.listing
+            state = self.on_segment(listing.latest, self._state)[1]
+            if not mentions_in_commit_timestamps(state.protocol, state.metadata):
+                return files_alone(listing)
+        return self.provenance_record()
 
     def _newest_metadata(self) -> Metadata:
         return self.on_segment(self.listing.latest, self._state)[1].metadata

@@ -36,7 +36,7 @@ from explorer.core.versions.lifetimes.builder import LifetimesBuilder, kept_file
 from explorer.core.versions.lifetimes.lifetimes import Described, Lifetimes
 from explorer.core.versions.provenance import CommitRecord, KnownState, Provenance
 
-__all__ = ["read_history", "read_provenance", "read_provenance_table"]
+__all__ = ["files_alone", "read_history", "read_provenance", "read_provenance_table"]
 
 _FACTS: Final = b"facts"
 _OF_FILES: Final = ("files", "paths", "vectors")
@@ -145,6 +145,23 @@ def read_provenance(store: LogStore, listing: LogListing, indexes: KeptIndexes |
         recorder.records,
         base,
         first_readable=readable_from,
+        latest=listing.latest,
+        by_catalog=listing.by_catalog,
+    )
+
+
+def files_alone(listing: LogListing) -> Provenance:
+    """The recorded commits with the times of their files, where no in-commit timestamp was ever enabled.
+
+    Raises:
+        VersionGap: Not even the latest version can be rebuilt.
+    """
+    commits = _commits(listing)
+    times = file_times(commits.modified).tolist()
+    return Provenance(
+        [CommitRecord(*each, None, None, None, change_files=False) for each in zip(commits, times, strict=True)],
+        None,
+        first_readable=listing.earliest(),
         latest=listing.latest,
         by_catalog=listing.by_catalog,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,28 @@ def test_its_times_are_those_of_the_history_however_timestamps_come_and_go(
             for old in range(gone):
                 (table / commit_name(old)).unlink()
     _is_of_the_history(table)
+    read = explorer.open_table(table)
+    read.history()
+    for minute in range(22):
+        assert _current(explorer.open_table(table), minute) == _current(read, minute)
+
+
+def _current(table: explorer.Table, minute: int) -> int | str:
+    try:
+        return table.snapshot(timestamp=datetime.fromtimestamp(minute * 60, UTC)).version
+    except explorer.ExplorerError as error:
+        return str(error)
+
+
+def test_a_version_is_found_by_time_without_the_commits_where_files_say_theirs(folder: Path) -> None:
+    for version in range(30):
+        os.utime(folder / commit_name(version), (version * 60, version * 60))
+    write_checkpoint(open_store(folder), 25, [small_logs.PROTOCOL, small_logs.metadata({"id": "long"})], "classic")
+    store = FaultyStore(open_store(folder))
+    found = DeltaLog(store).snapshot(timestamp=datetime.fromtimestamp(27 * 60 + 30, UTC))
+    assert found.version == 27
+    read = [each for each in store.requests if each.startswith("read ") and "_last" not in each]
+    assert read == ["read 4", "read 2"], "those since the checkpoint, of the newest version and of the one found"
 
 
 def test_the_newest_commits_come_first_and_may_be_asked_for_alone(folder: Path) -> None:
