@@ -31,8 +31,10 @@ __all__ = ["LocalLogStore", "open_folder"]
 _READ_SIZE: Final = 1 << 16
 # How many files are looked at before what was seen of them is kept as columns.
 _STATS: Final = 1 << 10
-# Seconds for which the names of a folder are taken for those that it has.
-_FRESH: Final = 10.0
+# How many names of a folder are kept at most, so that it need not be asked for them again.
+_MOST_NAMES: Final = 1 << 17
+# Nanoseconds in which a folder may change more than once without another time.
+_TICK: Final = 2_000_000_000
 
 
 def open_folder(location: str, options: Mapping[str, Any], opener: Opener, roots: AllowedRoots | None) -> LocalLogStore:
@@ -77,27 +79,32 @@ class LocalLogStore:
         except OSError as error:
             raise _failed("list", path, error) from error
         try:
+            seen = os.fstat(handle)
             names = os.listdir(handle)
             found = _stat_all(handle, folder, sorted([name for name in names if name >= start] if start else names))
         except OSError as error:
             raise _failed("list", path, error) from error
         finally:
             os.close(handle)
-        if start:
-            found.earlier = partial(self._stat_earlier, folder, names, start, time.monotonic())
+        if start and len(names) <= _MOST_NAMES and time.time_ns() - seen.st_mtime_ns > _TICK:
+            found.earlier = partial(self._stat_earlier, folder, names, start, seen)
         return found
 
-    def _stat_earlier(self, folder: str, names: Sequence[str], start: str, listed: float) -> ListedObjects | None:
-        """Of the files of a folder that was listed right now, by the clock given, those before a name."""
-        if time.monotonic() - listed > _FRESH:
-            return None
+    def _stat_earlier(
+        self, folder: str, names: Sequence[str], start: str, seen: os.stat_result
+    ) -> ListedObjects | None:
+        """Of the files of a folder those before a name, by the names that it had; None if it has others now."""
         path = self._path(folder)
         try:
             handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
             try:
+                if not _is_as_it_was(os.fstat(handle), seen):
+                    return None
                 return _stat_all(handle, folder, sorted([name for name in names if name < start]))
             finally:
                 os.close(handle)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
         except OSError as error:
             raise _failed("list", path, error) from error
 
@@ -246,6 +253,11 @@ class LocalLogStore:
                 self._checked.add(folder)
             return True
         return False
+
+
+def _is_as_it_was(folder: os.stat_result, seen: os.stat_result) -> bool:
+    """Whether a folder has the names that it had when it was seen: a new name, or one less, gives it another time."""
+    return (folder.st_dev, folder.st_ino, folder.st_mtime_ns) == (seen.st_dev, seen.st_ino, seen.st_mtime_ns)
 
 
 def _stat_all(handle: int, folder: str, names: list[str]) -> ListedObjects:

@@ -235,7 +235,7 @@ def _tried() -> Iterator[str]:
         "that needs the whole log); the files of a checkpoint that stand together are cut out of its columns without "
         "a copy, and texts are searched 64 kilobytes at a time (S listed in 7.9 ms, not 10.5; DV in 21, not 28); of a "
         "small checkpoint the counts are read after its other columns, not beside them (all columns of S in 13.8 ms, "
-        "not 17); a version is found by time out of the listing, where no in-commit timestamp was ever enabled."
+        "not 17). A log with in-commit timestamps is read as before: only its metadata says which of them count."
     )
     yield ""
     yield (

@@ -69,9 +69,9 @@ def history(  # noqa: PLR0917  # options of the command line come by position in
     text: TextOption = None,
     since: SinceOption = None,
     until: UntilOption = None,
-    totals: Annotated[
-        bool, typer.Option("--totals/--no-totals", help="What each did to files and rows; without it any log is quick.")
-    ] = True,
+    no_totals: Annotated[
+        bool, typer.Option("--no-totals", help="Without what each did to files and rows, which is quicker.")
+    ] = False,
     json: JsonFlag = False,
 ) -> None:
     """List the commits, newest first; or those of a person, an operation, a text, a span of time.
@@ -90,7 +90,7 @@ def history(  # noqa: PLR0917  # options of the command line come by position in
     wanted = Wanted(by=by, operation=operation, text=text, since=earliest, until=before)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        commits = opened.history() if totals else opened.provenance()
+        commits = opened.provenance() if no_totals else opened.history()
         commits = (found_entries(commits, wanted, _TEXTS) if wanted else commits).slice(0, limit)
     members = {name: column for name, column in _HISTORY.items() if column in commits.column_names}
     rows = records(commits.select(list(members.values())))
@@ -98,10 +98,10 @@ def history(  # noqa: PLR0917  # options of the command line come by position in
         for row in rows:
             emit({name: row[column] for name, column in members.items()})
         return
-    of_files = ("files", "rows") if totals else ()
+    of_files = () if no_totals else ("files", "rows")
     listing(
         ["version", "time", "basis", "operation", "by", *of_files, "reason"],
-        (_commit(row, totals=totals) for row in rows),
+        (_commit(row, totals=not no_totals) for row in rows),
         "No commit was found." if wanted else "The log holds no commits.",
         numbers=("version", *of_files),
         whole=("time", "basis"),

@@ -2,7 +2,7 @@
 
 Protocol sections: Commit Provenance Information, In-Commit Timestamps. Invariants: the first commitInfo of a commit
 counts, as in the reference implementation; it is that of `explorer.core.log.commit.SmallActions.commit_info`. What
-follows the first line is read only where that holds none, and is not checked otherwise.
+follows the first line is read only where that holds none, and is not checked otherwise, its length included.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from explorer.core.protocol.log_store import LogStore
 
 __all__ = ["read_commit_infos"]
 
-# Most provenance is shorter than this; where that of a log is longer, more of its commits is read.
+# Most provenance is shorter than this. Where that of a log is longer, more of its commits is read, and all of them
+# where it does not come first.
 _START: Final = 1 << 11
-_MOST: Final = 1 << 16
+_MOST: Final = 1 << 14
 _BATCH: Final = 1 << 8
 
 
@@ -40,9 +41,9 @@ def read_commit_infos(store: LogStore, commits: VersionFiles) -> Iterator[list[C
         VersionGap: A commit vanished since it was listed.
         MalformedAction: A commit does not begin with its provenance, and a line of it is broken.
     """
-    length = _START
-    for end in range(len(commits), 0, -_BATCH):
-        batch = commits.part(range(max(end - _BATCH, 0), end))
+    length, left = _START, len(commits)
+    while left and length:
+        batch = commits.part(range(max(left - _BATCH, 0), left))
         starts = read_commit_starts(store, batch, length)
         found = [_of_first_line(data, whole=size <= length) for data, size in zip(starts, batch.sizes, strict=True)]
         others = [place for place, info in enumerate(found) if info is None]
@@ -50,8 +51,13 @@ def read_commit_infos(store: LogStore, commits: VersionFiles) -> Iterator[list[C
         for place, actions in zip(others, small, strict=True):
             found[place] = actions.commit_info()
         yield found[::-1]
-        if 2 * sum(b"\n" not in starts[place] for place in others) > len(batch):
-            length = min(8 * length, _MOST)
+        left -= len(batch)
+        if 2 * len(others) > len(batch):
+            cut = sum(bool(starts[place]) and b"\n" not in starts[place] for place in others)
+            length = 8 * length if 2 * cut > len(others) and length < _MOST else 0
+    if left:
+        rest = commits.part(range(left))
+        yield [actions.commit_info() for actions in read_small_actions(store, rest.paths)][::-1]
 
 
 def _of_first_line(data: bytes, *, whole: bool) -> CommitInfo | None:

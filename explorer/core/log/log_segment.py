@@ -51,8 +51,8 @@ class LogListing(msgspec.Struct, frozen=True):
     """What the log holds: commits by version and complete checkpoints, both ascending.
 
     ``by_catalog`` says that a catalog ratified the commits, ``is_whole`` that the folder was listed from its beginning.
-    ``beginning`` makes it whole with the names that the folder had then, or gives None where a commit seems to be
-    missing or that was some time ago; it is None itself where the store did not learn those names.
+    ``beginning`` makes it whole with the names that the folder had then, or gives None where it has others now, or a
+    commit seems to be missing; it is None itself where the store does not know those names.
     """
 
     commits: dict[int, LogPath] | VersionFiles

@@ -38,7 +38,7 @@ class ListedObjects(Iterable[ObjectMeta]):
         modified: Modification times, ms since the epoch.
         etags: As of `ObjectMeta`.
         earlier: Looks up those of the same folder that come before them, by the names that it had when these were
-            listed, or gives None where that was some time ago; None if nobody knows their names.
+            listed, or gives None where it has others now; None if nobody knows their names.
     """
 
     __slots__ = ("earlier", "etags", "folder", "modified", "names", "sizes")

@@ -28,7 +28,6 @@ from explorer.core.log.table_state import TableState
 from explorer.core.log.verify.hash_chain import CommitSeal, seal
 from explorer.core.log.verify.verify import IntegrityReport, verify
 from explorer.core.log.version_files import VersionFiles
-from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
@@ -40,7 +39,7 @@ from explorer.core.versions.commit_times import commit_time, mentions_in_commit_
 from explorer.core.versions.diff import SnapshotDiff, diff_versions
 from explorer.core.versions.history import PROVENANCE, History
 from explorer.core.versions.history_reader import HistoryReader
-from explorer.core.versions.kept_history import files_alone, read_history, read_provenance, read_provenance_table
+from explorer.core.versions.kept_history import read_history, read_provenance, read_provenance_table
 from explorer.core.versions.kept_index import KeptIndexes
 from explorer.core.versions.located import located
 from explorer.core.versions.provenance import Provenance
@@ -151,7 +150,7 @@ class DeltaLog:
         if version is not None and timestamp is not None:
             raise RequestError("Give a version or a timestamp, not both.")
         if timestamp is not None:
-            version = self._record_of_times().version_at(aware_moment(timestamp))
+            version = self.provenance_record().version_at(aware_moment(timestamp))
         return self._snapshot(self._recent.latest if version is None else version)
 
     @located
@@ -190,7 +189,9 @@ class DeltaLog:
 
     @located
     def provenance(self, limit: int | None = None) -> pa.Table:
-        """Return who did what and when, newest first, out of what the commits say of themselves: quick on any log.
+        """Return who did what and when, newest first, out of what the commits say of themselves.
+
+        It is quick where commits begin with that, as nearly all do, and have no in-commit timestamp.
 
         Returns:
             The columns of `history` that need no file and no state: version, timestamp, timestamp_basis,
@@ -204,7 +205,7 @@ class DeltaLog:
         if self._told is None or self._outdated:
             listing = self.listing
             indexes = None if self._indexes is None else self._indexes()
-            self._told = read_provenance_table(self.store, listing, indexes, self._newest_metadata)
+            self._told = read_provenance_table(self.store, listing, indexes)
         return self._told.slice(0, limit)
 
     @located
@@ -481,18 +482,6 @@ class DeltaLog:
                 self._unusable.add(error.version)
             self._relist()
             return action(self.segment(version))
-
-    def _record_of_times(self) -> Provenance:
-        """The recorded commits with their times, and no more of them where those are the times of their files."""
-        if self._history is None and self._provenance is None:
-            listing = self.listing
-            state = self.on_segment(listing.latest, self._state)[1]
-            if not mentions_in_commit_timestamps(state.protocol, state.metadata):
-                return files_alone(listing)
-        return self.provenance_record()
-
-    def _newest_metadata(self) -> Metadata:
-        return self.on_segment(self.listing.latest, self._state)[1].metadata
 
     def _read_history(self) -> History:
         listing = self.listing

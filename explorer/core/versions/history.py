@@ -35,7 +35,7 @@ from explorer.core.versions.history_totals import KnownSums, Totals
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 from explorer.core.versions.provenance import CommitRecord, KnownState, Provenance
 
-__all__ = ["PROVENANCE", "History", "info_columns", "time_columns"]
+__all__ = ["PROVENANCE", "History", "info_columns", "record_table", "time_columns"]
 
 PROVENANCE: Final = (
     "version",
@@ -112,18 +112,12 @@ def _table(history: History) -> pa.Table:
     def known(sums: KnownSums) -> pa.Int64Array:
         return known_int64s(sums[0][at], sums[1][at])
 
-    said = info_columns(infos)
-    reason = said.pop("reason")
+    told = record_table(history.commits)
     unmarked = cache(schema_without_marks)  # each text is parsed once, however often it is compared
     schema_changed = _schema_changes(history, unmarked)
     return pa.table(
         {
-            **time_columns(
-                np.array([record.version for record in chosen], np.int64),
-                np.array([record.timestamp for record in chosen], np.int64),
-                np.array([record.time_in_commit for record in chosen], bool),
-            ),
-            **said,
+            **{name: told[name] for name in PROVENANCE[:-1]},
             "num_files_added": int64s(totals.files_added[at]),
             "num_files_removed": int64s(totals.files_removed[at]),
             "num_files_remasked": int64s(totals.remasked[at]),
@@ -143,7 +137,26 @@ def _table(history: History) -> pa.Table:
             "data_change": mask(totals.data_change[at]),
             "change_files": bools([record.change_files for record in chosen]),
             "change_feed": bools(history.change_feed_enabled([record.version for record in chosen])),
-            "reason": reason,
+            "reason": told["reason"],
+        }
+    )
+
+
+def record_table(commits: Sequence[CommitRecord]) -> pa.Table:
+    """Who did what and when, newest first; the columns are `PROVENANCE`.
+
+    Args:
+        commits: The commits, ascending.
+    """
+    chosen = list(reversed(commits))
+    return pa.table(
+        {
+            **time_columns(
+                np.array([record.version for record in chosen], np.int64),
+                np.array([record.timestamp for record in chosen], np.int64),
+                np.array([record.time_in_commit for record in chosen], bool),
+            ),
+            **info_columns([record.info or CommitInfo() for record in chosen]),
         }
     )
 

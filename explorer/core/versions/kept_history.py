@@ -23,20 +23,19 @@ from explorer.core.log.log_segment import LogListing, LogSegment
 from explorer.core.log.replay import read_small_actions
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.actions import CommitInfo, DomainMetadata, Metadata, Protocol
-from explorer.core.protocol.arrow.arrays import integers, large_binaries, numpy_array, only_array
+from explorer.core.protocol.arrow.arrays import large_binaries, numpy_array, only_array
 from explorer.core.protocol.json_values import JsonObject, encode_json, exact_number
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LaterFiles, LogicalFiles
-from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
-from explorer.core.versions.commit_times import enablement, file_times
-from explorer.core.versions.history import PROVENANCE, History, info_columns, time_columns
+from explorer.core.versions.commit_times import file_times
+from explorer.core.versions.history import PROVENANCE, History, info_columns, record_table, time_columns
 from explorer.core.versions.history_reader import FirstReadable, HistoryReader, Recorder, first_read
 from explorer.core.versions.kept_index import KeptIndex, KeptIndexes
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder, kept_files
 from explorer.core.versions.lifetimes.lifetimes import Described, Lifetimes
 from explorer.core.versions.provenance import CommitRecord, KnownState, Provenance
 
-__all__ = ["files_alone", "read_history", "read_provenance", "read_provenance_table"]
+__all__ = ["read_history", "read_provenance", "read_provenance_table"]
 
 _FACTS: Final = b"facts"
 _OF_FILES: Final = ("files", "paths", "vectors")
@@ -150,33 +149,10 @@ def read_provenance(store: LogStore, listing: LogListing, indexes: KeptIndexes |
     )
 
 
-def files_alone(listing: LogListing) -> Provenance:
-    """The recorded commits with the times of their files, where no in-commit timestamp was ever enabled.
+def read_provenance_table(store: LogStore, listing: LogListing, indexes: KeptIndexes | None) -> pa.Table:
+    """Read who did what and when, out of what the commits say of themselves.
 
-    Raises:
-        VersionGap: Not even the latest version can be rebuilt.
-    """
-    commits = _commits(listing)
-    times = file_times(commits.modified).tolist()
-    return Provenance(
-        [CommitRecord(*each, None, None, None, change_files=False) for each in zip(commits, times, strict=True)],
-        None,
-        first_readable=listing.earliest(),
-        latest=listing.latest,
-        by_catalog=listing.by_catalog,
-    )
-
-
-def read_provenance_table(
-    store: LogStore, listing: LogListing, indexes: KeptIndexes | None, newest: Callable[[], Metadata]
-) -> pa.Table:
-    """Read who did what and when, out of what the commits say of themselves, and nothing else of them.
-
-    Args:
-        store: The log's store.
-        listing: The log.
-        indexes: What is kept of tables; None keeps nothing.
-        newest: Reads the metadata in force at the newest version; asked for where a commit has an in-commit timestamp.
+    Where one has an in-commit timestamp, all small actions are read: the metadata in force says whether it counts.
 
     Returns:
         One row a commit, newest first; the columns are `explorer.core.versions.history.PROVENANCE`.
@@ -189,27 +165,15 @@ def read_provenance_table(
     kept = None if indexes is None else _kept(indexes, store, listing)
     if kept is not None and kept.is_whole:
         return kept.history().table().select(PROVENANCE)
-    commits = _commits(listing)
-    in_commit, parts = list[int | None](), list[pa.Table]()
+    commits, parts = _commits(listing), list[pa.Table]()
     for batch in read_commit_infos(store, commits):
         infos = [info or CommitInfo() for info in batch]
-        in_commit += [info.in_commit_timestamp for info in infos]
+        if any(info.in_commit_timestamp is not None for info in infos):
+            return record_table(read_provenance(store, listing, indexes).commits)
         parts.append(pa.table(info_columns(infos)))
-    told = pa.concat_tables(parts or [pa.table(info_columns([]))])
-    stated, is_stated = integers(in_commit)
-    versions, times = commits.versions[::-1], file_times(commits.modified)[::-1]
-    if is_stated.any():
-        configuration = newest().configuration
-        since = enablement(configuration)[0] if IN_COMMIT_TIMESTAMPS.of(configuration) else listing.latest + 1
-        if (is_stated == (versions >= since)).all():
-            times = np.where(is_stated, stated, times)
-        else:
-            # They came and went, or are lacking: what was in force at each version says which of them count.
-            records = read_provenance(store, listing, indexes).commits[::-1]
-            times = np.array([record.timestamp for record in records], np.int64)
-            is_stated = np.array([record.time_in_commit for record in records], bool)
-    of_times = time_columns(versions, times, is_stated)
-    return pa.table({name: of_times[name] if name in of_times else told[name] for name in PROVENANCE})
+    times = time_columns(commits.versions[::-1], file_times(commits.modified)[::-1], np.zeros(len(commits), bool))
+    said = pa.concat_tables(parts or [pa.table(info_columns([]))])
+    return pa.table({**times, **dict(zip(said.column_names, said.columns, strict=True))})
 
 
 class _Kept:

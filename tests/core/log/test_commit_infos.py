@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from explorer.core.errors import MalformedAction, VersionGap
 from explorer.core.log.commit_infos import read_commit_infos
-from explorer.core.log.log_path import commit_name
+from explorer.core.log.log_path import LogFileKind, LogPath, commit_name
 from explorer.core.log.log_segment import list_log
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.actions import CommitInfo
@@ -124,14 +124,22 @@ def test_where_provenance_is_long_more_of_the_later_commits_is_read() -> None:
     ]
 
 
-def test_provenance_at_the_end_of_a_commit_is_found_there() -> None:
-    store = FaultyStore(_store(300, last=True))
-    assert _versions(_read(store)) == list(range(299, -1, -1))
-    assert store.requests == [
-        "list _delta_log",
-        *("read starts of 256", "read 256"),
-        *("read starts of 44", "read 44"),
-    ]
+@pytest.mark.parametrize(("long", "last", "starts"), [(0, True, 1), (20_000, False, 2)])
+def test_where_it_does_not_stand_at_the_beginning_the_rest_is_read_whole(long: int, last: bool, starts: int) -> None:
+    store = FaultyStore(_store(600, long=long, last=last))
+    assert _versions(_read(store)) == list(range(599, -1, -1))
+    looked_at = [each for each in store.requests if each.startswith("read starts")]
+    assert looked_at == ["read starts of 256"] * starts
+    whole = [int(each.split()[1]) for each in store.requests if each.startswith("read ") and each not in looked_at]
+    assert sum(whole) == 600
+
+
+def test_commits_whose_size_no_listing_says_are_read_whole_and_no_sign_of_long_ones() -> None:
+    unlisted = {version: LogPath(f"{version:020d}.json", LogFileKind.COMMIT, version) for version in range(344, 600)}
+    store = FaultyStore(_store(600))
+    commits = VersionFiles.of({**{path.version: path for path in _listed(store).paths}, **unlisted})
+    found = [info for batch in read_commit_infos(store, commits) for info in batch]
+    assert _versions(found) == list(range(599, -1, -1))
 
 
 def test_a_log_without_commits_says_nothing() -> None:

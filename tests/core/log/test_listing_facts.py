@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -129,52 +129,96 @@ def test_a_hint_says_where_a_listing_may_begin() -> None:
         assert asked.requests == ["read _delta_log/_last_checkpoint", *["list _delta_log"] * listings]
 
 
+LONG_AGO = 1_700_000_000
+
+
+def _age(folder: Path) -> None:
+    """Let the names of a log be old: those that it has had for less than two seconds are asked for again."""
+    os.utime(folder / "_delta_log", (LONG_AGO, LONG_AGO))
+
+
+def _hinted_table(folder: Path, files: str) -> Path:
+    """A table of a commit for each file, with a checkpoint of version 1 and a hint of it."""
+    write_log(folder, [[PROTOCOL, METADATA], *([add(file, 1)] for file in files)])
+    store = open_store(folder)
+    write_checkpoint(store, 1, [PROTOCOL, METADATA, add(files[0], 1)], "classic")
+    store.put("_delta_log/_last_checkpoint", encode_last_checkpoint(LastCheckpoint(1, 5)))
+    _age(folder)
+    return folder
+
+
 def test_a_listing_from_a_hint_on_is_made_whole_by_the_names_of_that_time(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     for name in (*_names(0, 1, 2, 3, 4), f"{3:020d}.checkpoint.parquet", f"{1:020d}.crc"):
         store.put_if_absent(f"_delta_log/{name}", b"{}")
     (tmp_path / "_delta_log" / f"{2:020d}.checkpoint.parquet").mkdir()
     store.put("_delta_log/_last_checkpoint", encode_last_checkpoint(LastCheckpoint(3, 5)))
-    hinted, whole = list_log(store, use_hint=True), list_log(store)
+    assert list_log(store, use_hint=True).beginning is None, "its names changed right now, and may again unseen"
+    _age(tmp_path)
+    asked = FaultyStore(store)
+    hinted, whole = list_log(asked, use_hint=True), list_log(store)
+    assert hinted.beginning is None, "a store that lists objects one by one keeps no names"
+    hinted = list_log(store, use_hint=True)
     assert hinted.beginning is not None
+    assert hinted.beginning() == whole
     store.put_if_absent(commit_name(5), b"{}")
+    assert hinted.beginning() is None, "the folder has other names"
+    _age(tmp_path)
     assert hinted.beginning() == whole
     (tmp_path / commit_name(0)).unlink()
+    _age(tmp_path)
     later = hinted.beginning()
     assert later is not None
     assert [*later.commits] == [1, 2, 3, 4]
     (tmp_path / commit_name(2)).unlink()
+    _age(tmp_path)
     assert hinted.beginning() is None, "a commit seems to be missing, which another look at the folder shows or not"
 
 
-def test_a_log_that_is_open_has_the_versions_of_that_time(tmp_path: Path) -> None:
-    write_log(tmp_path, [[PROTOCOL, METADATA], [add("a", 1)], [add("b", 1)]])
-    store = open_store(tmp_path)
-    write_checkpoint(store, 1, [PROTOCOL, METADATA, add("a", 1)], "classic")
-    store.put("_delta_log/_last_checkpoint", encode_last_checkpoint(LastCheckpoint(1, 5)))
-    table = explorer.open_table(tmp_path)
-    write_log(tmp_path, [[add("c", 1)]], 3)
-    assert table.history().num_rows == 3
-    assert table.latest_version() == 2
-    table.refresh()
+def test_the_names_of_a_log_are_asked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = _hinted_table(tmp_path, "abc")
+    looks = list[object]()
+    listdir = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda path: looks.append(path) or listdir(path))
+    table = explorer.open_table(folder)
+    assert table.provenance().num_rows == 4
     assert table.history().num_rows == 4
-    again = explorer.open_table(tmp_path)
-    (tmp_path / commit_name(0)).unlink()
-    assert again.history().num_rows == 3
+    assert len(looks) == 1
+    write_log(folder, [[add("d", 1)]], 4)
+    table.refresh()
+    assert table.history().num_rows == 5
 
 
-def test_names_of_some_time_ago_are_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_log(tmp_path, [[PROTOCOL, METADATA], [add("a", 1)], [add("b", 1)]])
-    store = open_store(tmp_path)
-    write_checkpoint(store, 1, [PROTOCOL, METADATA, add("a", 1)], "classic")
-    store.put("_delta_log/_last_checkpoint", encode_last_checkpoint(LastCheckpoint(1, 5)))
-    table = explorer.open_table(tmp_path)
-    write_log(tmp_path, [[add("c", 1)]], 3)
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_log_that_changed_since_it_was_opened_is_listed_again(tmp_path: Path, waits: bool) -> None:
+    table = explorer.open_table(_hinted_table(tmp_path, "abc"))
+    assert table.latest_version() == 3
+    write_log(tmp_path, [[add("d", 1)]], 4)
     for version in (0, 1):
         (tmp_path / commit_name(version)).unlink()
-    now = time.monotonic()
-    monkeypatch.setattr("time.monotonic", lambda: now + 11)
-    assert table.history().num_rows == 2
+    if waits:
+        table.refresh()
+    assert table.history().num_rows == 3
+
+
+def test_another_table_in_the_place_of_one_that_is_open_is_read_whole(tmp_path: Path) -> None:
+    table = explorer.open_table(_hinted_table(tmp_path / "t", "abc"))
+    assert table.snapshot().num_files == 1 + 2
+    shutil.rmtree(tmp_path / "t")
+    _hinted_table(tmp_path / "t", "vwxyz")
+    assert table.history().num_rows == 6
+    assert table.latest_version() == 5
+    assert sorted(table.snapshot().files()["path"].to_pylist()) == ["v", "w", "x", "y", "z"]
+    shutil.rmtree(tmp_path / "t")
+    with pytest.raises(TableNotFound):
+        explorer.open_table(tmp_path / "t")
+
+
+def test_a_table_that_is_gone_since_it_was_opened_is_no_table(tmp_path: Path) -> None:
+    table = explorer.open_table(_hinted_table(tmp_path / "t", "abc"))
+    shutil.rmtree(tmp_path / "t")
+    with pytest.raises(TableNotFound):
+        table.history()
 
 
 @pytest.mark.parametrize("versions", [[0, 1, 2], [7], [3, 4, 6], [0, 10**18 - 1], []])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +61,7 @@ def _metadata(enabled: bool, since: int | None) -> Any:
 
 
 _COMMIT = st.tuples(
+    st.one_of(st.none(), st.integers(0, 5)),
     st.integers(0, 20),
     st.sampled_from(["", "enabled", "disabled"]),
     st.one_of(st.none(), st.just(-1), st.integers(0, 20)),
@@ -74,13 +74,13 @@ _COMMIT = st.tuples(
 def test_its_times_are_those_of_the_history_however_timestamps_come_and_go(
     tmp_path_factory: pytest.TempPathFactory, commits: list[Any], checkpoint: bool, gone: int
 ) -> None:
-    """A commit enables in-commit timestamps from its version on, or disables them, and states one, or does not."""
+    """A commit enables in-commit timestamps, or disables them, and states one, or does not; it may say since when."""
     table = tmp_path_factory.mktemp("table")
     store = open_store(table)
     metadata = small_logs.METADATA
-    for version, (minutes, change, stated, last) in enumerate(commits):
+    for version, (since, minutes, change, stated, last) in enumerate(commits):
         if change:
-            metadata = _metadata(change == "enabled", version or None)
+            metadata = _metadata(change == "enabled", since)
         timestamp = None if stated is None or stated < 0 else stated * _MINUTE
         said = [] if stated is None else [CommitInfo(operation="WRITE", in_commit_timestamp=timestamp)]
         actions = [*([_PROTOCOL] if not version else []), *([metadata] if change or not version else [])]
@@ -91,28 +91,6 @@ def test_its_times_are_those_of_the_history_however_timestamps_come_and_go(
             for old in range(gone):
                 (table / commit_name(old)).unlink()
     _is_of_the_history(table)
-    read = explorer.open_table(table)
-    read.history()
-    for minute in range(22):
-        assert _current(explorer.open_table(table), minute) == _current(read, minute)
-
-
-def _current(table: explorer.Table, minute: int) -> int | str:
-    try:
-        return table.snapshot(timestamp=datetime.fromtimestamp(minute * 60, UTC)).version
-    except explorer.ExplorerError as error:
-        return str(error)
-
-
-def test_a_version_is_found_by_time_without_the_commits_where_files_say_theirs(folder: Path) -> None:
-    for version in range(30):
-        os.utime(folder / commit_name(version), (version * 60, version * 60))
-    write_checkpoint(open_store(folder), 25, [small_logs.PROTOCOL, small_logs.metadata({"id": "long"})], "classic")
-    store = FaultyStore(open_store(folder))
-    found = DeltaLog(store).snapshot(timestamp=datetime.fromtimestamp(27 * 60 + 30, UTC))
-    assert found.version == 27
-    read = [each for each in store.requests if each.startswith("read ") and "_last" not in each]
-    assert read == ["read 4", "read 2"], "those since the checkpoint, of the newest version and of the one found"
 
 
 def test_the_newest_commits_come_first_and_may_be_asked_for_alone(folder: Path) -> None:

@@ -386,10 +386,13 @@ def _itself(value: _T) -> _T:
 
 
 def _filtered(column: pa.Array, keep: Mask) -> pa.Array:
-    """Some rows of a column; nothing is copied where they follow each other, as the files of most checkpoints do."""
+    """Some rows of a column; nothing is copied where they follow each other, as the files of most checkpoints do.
+
+    Unless they are few: they would keep all of the column in memory.
+    """
     count = int(np.count_nonzero(keep))
     first = int(keep.argmax()) if count else 0
-    together = bool(keep[first : first + count].all())
+    together = 2 * count >= len(keep) and bool(keep[first : first + count].all())
     return column.slice(first, count) if together else column.filter(mask(keep))
 
 
