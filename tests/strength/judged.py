@@ -823,9 +823,20 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         '"needed_until": known_int64s(np.where(known, until, 1), known),',
     ): "what stands under a null is not looked at",
     (
-        "versions.change_feed.schema_breaks.x__breaks",
-        "continue",
-    ): "the first of what it says is shown",
+        "versions.history.x__all_texts",
+        "if kinds <= {str}:",
+        "if kinds < {str}:",
+    ): _SHORTCUT,
+    (
+        "versions.history.x__all_texts",
+        "return cast(Sequence[dict[str, str | None] | None], values)",
+        "return cast(None, values)",
+    ): "a cast says something to the type checker alone",
+    (
+        "log.version_files.xǁVersionFilesǁrecognised",
+        "return cls(_numbers(digits if plain.all() else digits[plain]), objects.take(found), kind), found",
+        "return cls(_numbers(digits if (plain.all()) and False else digits[plain]), objects.take(found), kind), found",
+    ): _SHORTCUT,
     (
         "versions.settings_history.x__moves",
         "if fields != old.get(parent, fields):",

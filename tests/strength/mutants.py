@@ -114,7 +114,10 @@ _IN_FULL: Final[dict[str, Part]] = {
     ),
     "commit-times": Part(
         ("versions/commit_times",),
-        ("tests/core/versions/test_commit_times.py", "tests/core/versions/test_history.py"),
+        (
+            *("tests/core/versions/test_commit_times.py", "tests/core/versions/test_history.py"),
+            "tests/core/versions/test_commit_provenance.py",
+        ),
     ),
     "history": Part(
         ("versions/lifetimes/events", "versions/lifetimes/builder", "versions/history_totals", "versions/diff"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from explorer.core.errors import MalformedAction
 from explorer.core.log.catalog_commits import CatalogCommits
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import CommitInfo, Protocol
+from explorer.core.versions.commit_times import commit_time, file_times
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.history import PROVENANCE
 from explorer.storage import open_store
@@ -91,6 +93,15 @@ def test_its_times_are_those_of_the_history_however_timestamps_come_and_go(
             for old in range(gone):
                 (table / commit_name(old)).unlink()
     _is_of_the_history(table)
+
+
+@given(st.lists(st.integers(-5, 5) | st.integers(0, 1 << 42), max_size=8))
+def test_times_of_files_are_raised_all_at_once_as_they_are_one_by_one(modified: list[int]) -> None:
+    meant, before = list[int](), -1
+    for each in modified:
+        before = commit_time(each, None, before)
+        meant.append(before)
+    assert file_times(np.array(modified, np.int64)).tolist() == meant
 
 
 def test_the_newest_commits_come_first_and_may_be_asked_for_alone(folder: Path) -> None:
