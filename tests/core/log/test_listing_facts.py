@@ -19,12 +19,11 @@ from explorer.core.log.log_segment import LogListing, arrange_log, list_log, lis
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.file_paths import canonical_key, decode_path, needs_decoding
 from explorer.core.protocol.log_store import ListedObjects, LogStore
-from explorer.core.versions.delta_log import _same_commits
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
 from tests.support.checkpoint_shapes import write_checkpoint
 from tests.support.faulty_store import FaultyStore
-from tests.support.small_logs import METADATA, PROTOCOL, add, listed, new_store, write_log
+from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, write_log
 
 UUID = "0123abcd-0123-4567-89ab-0123456789ab"
 KINDS: dict[str, tuple[LogFileKind, int, dict[str, Any]]] = {
@@ -343,12 +342,3 @@ def test_a_path_that_names_no_file_is_told(path: str) -> None:
         decode_path(path)
     assert error.value.path == path
     assert repr(path) in error.value.message
-
-
-def test_logs_of_which_one_lost_old_commits_and_got_new_ones_are_the_same_log() -> None:
-    known = listed({}, dict.fromkeys(range(4), 1))
-    assert _same_commits(known, listed({}, dict.fromkeys(range(2, 6), 1)))
-    assert _same_commits(listed({}, dict.fromkeys(range(3, 5), 1)), known)
-    assert _same_commits(known, listed({}, {7: 1}))
-    assert not _same_commits(known, listed({}, {3: 2, 4: 1}))
-    assert not _same_commits(listed({}, {2: 1, 3: 2}), known)
