@@ -823,6 +823,11 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         '"needed_until": known_int64s(np.where(known, until, 1), known),',
     ): "what stands under a null is not looked at",
     (
+        "log.checkpoint.parquet_part.x__filtered",
+        "first = int(keep.argmax()) if count else 0",
+        "first = int(keep.argmax()) if count else 1",
+    ): "no row at all may begin anywhere",
+    (
         "versions.history.x__all_texts",
         "if kinds <= {str}:",
         "if kinds < {str}:",
