@@ -138,14 +138,15 @@ def diff(
 
 
 def _commit(row: dict[str, Any], *, totals: bool) -> tuple[object, ...]:
-    files = _signed(row["num_files_added"], row["num_files_removed"], row["num_files_remasked"]) if totals else ""
+    changes = "num_files_added", "num_files_removed", "num_files_remasked"
+    of_files = (_signed(*(row[name] for name in changes)), _rows_changed(row)) if totals else ()
     return (
         row["version"],
         timestamp(row["timestamp"]),
         row["timestamp_basis"],
         row["operation"] or UNKNOWN,
         row["user_name"] or UNKNOWN,
-        *((files, _rows_changed(row)) if totals else ()),
+        *of_files,
         row["reason"] or "",
     )
 

@@ -167,7 +167,7 @@ class DeltaLog:
             return self._history
         if self._provenance is None or self._outdated:
             listing = self.listing
-            self._provenance = read_provenance(self.store, listing, None if self._indexes is None else self._indexes())
+            self._provenance = read_provenance(self.store, listing, self._kept_indexes())
         return self._provenance
 
     @located
@@ -204,8 +204,7 @@ class DeltaLog:
             return self._history.table(limit).select(PROVENANCE)
         if self._told is None or self._outdated:
             listing = self.listing
-            indexes = None if self._indexes is None else self._indexes()
-            self._told = read_provenance_table(self.store, listing, indexes)
+            self._told = read_provenance_table(self.store, listing, self._kept_indexes())
         return self._told.slice(0, limit)
 
     @located
@@ -483,14 +482,17 @@ class DeltaLog:
             self._relist()
             return action(self.segment(version))
 
+    def _kept_indexes(self) -> KeptIndexes | None:
+        """What is kept of tables between processes; None keeps nothing."""
+        return None if self._indexes is None else self._indexes()
+
     def _read_history(self) -> History:
         listing = self.listing
         reader, self._reader = self._reader, None
         if reader is not None and not reader.reads_on(listing):
             reader = None
-        indexes = None if self._indexes is None else self._indexes()
         found, self._reader = read_history(
-            self.store, listing, indexes, reader, follow=self._follows, watch=self._watch
+            self.store, listing, self._kept_indexes(), reader, follow=self._follows, watch=self._watch
         )
         return found
 

@@ -21,6 +21,7 @@ from explorer.core.versions.commit_times import commit_time, file_times
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.history import PROVENANCE
 from explorer.storage import open_store
+from tests.core.log.test_small_actions import ROOTS
 from tests.core.versions.test_kept_history import commits_read, folder, kept_in, opened
 from tests.support import small_logs
 from tests.support.checkpoint_shapes import write_checkpoint
@@ -30,7 +31,6 @@ from tests.support.shared_tables import golden_root, reference_root
 
 __all__ = ["folder"]
 
-ROOTS = [pytest.param("golden", marks=pytest.mark.golden), pytest.param("reference", marks=pytest.mark.reference)]
 _PROTOCOL = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("inCommitTimestamp",))
 _MINUTE = 60_000
 
