@@ -23,7 +23,7 @@ from tests.conformance.record import (
     stale_tests,
 )
 from tests.conformance.report import standings
-from tests.support.shared_tables import REPOSITORY
+from tests.support.shared_tables import ABSENT, REPOSITORY
 from tests.support.small_dose import check_rows
 
 TEST = "tests/test_x.py::test_y"
@@ -140,7 +140,7 @@ def project(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         "@pytest.mark.skipif('LEFT' in os.environ, reason='part of the whole dose: make prove')\n"
         "@pytest.mark.parametrize('case', [1, 2])\n"
         "def test_y(case):\n"
-        "    if 'SKIP' in os.environ: pytest.skip('not here')\n"
+        "    if 'SKIP' in os.environ: pytest.skip(os.environ['SKIP'])\n"
         "@pytest.mark.spark\n"
         "@pytest.mark.conformance('LOG-004')\n"
         "def test_skipped(): pytest.skip('never here')\n"
@@ -192,11 +192,12 @@ def test_where_ci_is_set_a_recorded_test_may_not_be_skipped(
     project(OPTION)
     deselect = ("--deselect", "tests/test_x.py::test_failing")
     assert project(*deselect, CI="true").returncode == pytest.ExitCode.OK
-    assert project(*deselect, SKIP="1").returncode == pytest.ExitCode.OK
-    refused = project(*deselect, SKIP="1", CI="true")
+    assert project(*deselect, SKIP="not here").returncode == pytest.ExitCode.OK
+    refused = project(*deselect, SKIP="not here", CI="true")
     assert refused.returncode == pytest.ExitCode.TESTS_FAILED
     assert "tests/test_x.py::test_y: LOG-003" in refused.stdout
     assert project(*deselect, LEFT="1", CI="true").returncode == pytest.ExitCode.OK
+    assert project(*deselect, SKIP=f"{ABSENT}: none", CI="true").returncode == pytest.ExitCode.OK
 
 
 def test_not_every_test_of_a_row_is_left_to_the_whole_dose(request: pytest.FixtureRequest) -> None:

@@ -35,9 +35,15 @@ class Forwards:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
-        """Give the tests of every worker one order, before anything else is done with it."""
+        """Give the tests of every worker one order, before anything else is done with it.
+
+        A run that is refused is refused in words: pytest-xdist says of a worker's usage error only which test was next.
+        """
         items.sort(key=_place)
-        yield
+        try:
+            yield
+        except pytest.UsageError as refused:
+            raise RuntimeError("\n".join(map(str, refused.args))) from refused
 
 
 class Backwards(Forwards):
