@@ -224,3 +224,46 @@ def test_a_file_that_cannot_be_used_is_refused_with_the_reason(data: bytes, acti
 def test_small_actions_are_objects() -> None:
     found = read_rows(pa.BufferReader(written([file("a", 1, None), None])), ["add", "txn", "gone"])
     assert found == {"add": [file("a", 1, None)], "txn": []}
+
+
+TXN = pa.struct([("appId", pa.string()), ("version", pa.int64())])
+DOMAIN = pa.struct([("domain", pa.string()), ("removed", pa.bool_())])
+
+
+def transaction(name: str | None) -> dict[str, Any]:
+    return {"appId": name, "version": None if name is None else 1}
+
+
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize(
+    ("transactions", "domains"),
+    [
+        ({}, {}),
+        ({0: "x"}, {2: "d"}),
+        ({0: "x", 63: "y"}, {}),
+        ({63: "x", 64: "y"}, {}),
+        ({0: "x"}, {64: "d"}),
+        ({64: "x"}, {0: "d"}),
+        ({4_095: "x"}, {4_096: "d", 4_097: "e"}),
+        ({0: "x", 39_999: "y"}, {20_000: "d"}),
+        ({place: f"x{place}" for place in range(0, 40_000, 13)}, {39_998: "d"}),
+        # Members that are all null, which a footer counts as no value: the row is one of the column nevertheless.
+        ({0: None, 1: "x"}, {2: None, 70: "d"}),
+        ({0: None, 1: "x"}, {2: None, 5_000: "d"}),
+    ],
+)
+@pytest.mark.parametrize("group", [40_000, 33_000])
+def test_small_actions_are_found_wherever_they_stand_in_large_row_groups(
+    transactions: dict[int, str | None], domains: dict[int, str | None], group: int, counted: bool
+) -> None:
+    rows = range(40_000)
+    lines = {place: transaction(name) for place, name in transactions.items()}
+    others = {place: {"domain": name, "removed": None} for place, name in domains.items()}
+    sink = io.BytesIO()
+    columns = {"txn": pa.array(map(lines.get, rows), TXN), "domainMetadata": pa.array(map(others.get, rows), DOMAIN)}
+    pq.write_table(pa.table(columns), sink, row_group_size=group, write_statistics=counted)
+    found = read_rows(pa.BufferReader(sink.getvalue()), ["txn", "domainMetadata", "gone"])
+    assert found == {
+        "txn": [lines[place] for place in sorted(lines)],
+        "domainMetadata": [others[place] for place in sorted(others)],
+    }

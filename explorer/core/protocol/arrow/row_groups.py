@@ -27,6 +27,8 @@ __all__ = ["RowGroups", "in_parallel", "value_count"]
 _T = TypeVar("_T")
 _S = TypeVar("_S")
 
+# How many rows from a group's start are decoded whole before anything is looked for: writers put the few there.
+_FIRST: Final = 1 << 6
 # How many rows from a group's start are decoded in one piece instead of the whole group.
 _NEAR: Final = 1 << 12
 # How many rows a group must have for several threads, or a look at the counts of its footer, to be worth their time.
@@ -90,12 +92,9 @@ class RowGroups:
         leaves = {name: _first_leaf(name, self.schema.field(name).type) for name in found}
         wanted = [self._wanted(group, leaves) for group in range(self.count)]
         holding = [group for group, counts in enumerate(wanted) if counts]
-        ends = in_parallel(lambda group: self._end(group, wanted[group]), holding)
-        for group, end in zip(holding, ends, strict=True):
-            if end:
-                table = self._head(group, end, list(found))
-                for name in found:
-                    found[name] += table.column(name).drop_null().to_pylist(maps_as_pydicts="strict")
+        for table in in_parallel(lambda group: self._holding(group, wanted[group], list(found)), holding):
+            for name in found:
+                found[name] += table.column(name).drop_null().to_pylist(maps_as_pydicts="strict")
         return found
 
     def batches(
@@ -135,24 +134,37 @@ class RowGroups:
                 counts[name][path] = value_count(column)
         return {leaf: _agreed(counts[name], leaf) for name, leaf in leaves.items() if set(counts[name].values()) != {0}}
 
-    def _end(self, group: int, wanted: Mapping[str, int | None]) -> int:
-        """How many rows of a row group come before the rows in which the columns are all null."""
-        if None in wanted.values():
+    def _holding(self, group: int, wanted: Mapping[str, int | None], columns: list[str]) -> pa.Table:
+        """At least the rows of a row group in which some column is not null."""
+        counts = {leaf: count for leaf, count in wanted.items() if count is not None}
+        if len(counts) < len(wanted):
             table = self.read(group, list(wanted), alone=self.count == 1)
-            return max(_last(column.chunks) for column in table.columns)
-        missing = sum(count for count in wanted.values() if count is not None)
-        seen = end = 0
-        for batch in self.batches(group, _NEAR, list(wanted), alone=False):
-            for column in batch.columns:
-                missing -= int(np.count_nonzero(validity(column)))
-                end = max(end, seen + _last([column]))
-            seen += batch.num_rows
+            return self._head(group, max(_last(column.chunks) for column in table.columns), columns)
+        first = self._head(group, _FIRST, columns)
+        if all(_values(first, leaf) >= count for leaf, count in counts.items()):
+            return first
+        return self._head(group, self._end(group, counts), columns)
+
+    def _end(self, group: int, counts: Mapping[str, int]) -> int:
+        """How many rows of a row group come before the rows in which the columns are all null.
+
+        Args:
+            group: Which one.
+            counts: How many values each column has.
+        """
+        missing, seen, end = sum(counts.values()), 0, 0
+        for batch in self.batches(group, _NEAR, list(counts), alone=False):
+            missing -= sum(_values(batch, leaf) for leaf in counts)
+            last = max(_last([column]) for column in batch.columns)
+            end, seen = seen + last if last else end, seen + batch.num_rows
             if missing <= 0:
                 break
         return end
 
     def _head(self, group: int, end: int, columns: list[str]) -> pa.Table:
         """At least the first rows of a row group."""
+        if not end:
+            return pa.Table.from_batches([], pa.schema([self.schema.field(name) for name in columns]))
         with self._lent() as reader:
             if end > _NEAR:
                 return reader.read_row_group(group, columns)
@@ -207,6 +219,16 @@ def _agreed(counts: Mapping[str, int | None], leaf: str) -> int | None:
     first = counts.get(leaf)
     plain = [count for path, count in counts.items() if path.count(".") == leaf.count(".")]
     return None if first is None or any(count is None or count > first for count in plain) else first
+
+
+def _values(rows: pa.Table | pa.RecordBatch, leaf: str) -> int:
+    """How many values that are not null a leaf has; a struct without any value is no value of it."""
+    name, _, member = leaf.partition(".")
+    column = rows.column(name)
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    if member:
+        chunks = [chunk.flatten()[chunk.type.get_field_index(member)] for chunk in chunks]
+    return sum(len(chunk) - chunk.null_count for chunk in chunks)
 
 
 def _last(chunks: Sequence[pa.Array]) -> int:
