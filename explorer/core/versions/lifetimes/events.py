@@ -149,20 +149,23 @@ class Intervals:
 
     def _apply_tidy(self, events: FileEvents, order: Int64s, vectors: VectorCodes) -> None:
         """Each removal follows the add of the file it names, so every file lives until the next event of its path."""
-        path, adds, row = events.path[order], _adds(events.kind[order]), events.row
-        follows = path[1:] == path[:-1]
-        lasts = follows & adds[:-1]
-        ended, by = row[order[:-1][lasts]], order[1:][lasts]
-        self.removed[ended], self.deletion_times[ended] = events.version[by], events.time[by]
+        follows, adds = _repeats(events.path[order]), _adds(events.kind[order])
+        self._apply_next(events, order, follows & adds[:-1], adds)
+        renewed = np.flatnonzero(follows & ~adds[:-1] & _repeats(events.version[order]))
+        removals, adds_after = order[renewed], order[renewed + 1]
+        self.previous[events.row[adds_after]] = events.row[order[renewed - 1]]
+        same = removals[~vectors.differ(events.vector[removals], events.vector[adds_after])]
+        both = zip(events.version[same].tolist(), events.path[same].tolist(), strict=True)
+        self.contradictions += [Contradiction(at, "added and removed", name) for at, name in both]
+
+    def _apply_next(self, events: FileEvents, order: Int64s, lasts: Mask, adds: Mask) -> None:
+        """End each file that lasts until the next event of its path; an add there replaces it."""
+        ended, by = events.row[order[:-1][lasts]], order[1:][lasts]
+        self.removed[ended] = events.version[by]
+        self.deletion_times[ended] = events.time[by]
         self.removed_data_change[ended] = ~events.quiet[by]
         replaced = np.flatnonzero(lasts & adds[1:])
-        self.previous[row[order[replaced + 1]]] = row[order[replaced]]
-        version = events.version[order]
-        renewed = np.flatnonzero(follows & ~adds[:-1] & (version[1:] == version[:-1]))
-        self.previous[row[order[renewed + 1]]] = row[order[renewed - 1]]
-        same = renewed[~vectors.differ(events.vector[order[renewed]], events.vector[order[renewed + 1]])]
-        both = zip(version[same].tolist(), path[same].tolist(), strict=True)
-        self.contradictions += [Contradiction(at, "added and removed", name) for at, name in both]
+        self.previous[events.row[order[replaced + 1]]] = events.row[order[replaced]]
 
     def _apply_odd(self, events: list[_Event], vectors: VectorCodes) -> None:
         """One path, in the order of the lines; each of its files in a broken checkpoint is checked by itself."""
@@ -266,8 +269,8 @@ def _adds(kinds: npt.NDArray[np.int8]) -> Mask:
 
 def _removals_first(events: FileEvents, order: Int64s, vectors: VectorCodes) -> Int64s:
     """The events of each path; within a version, the removal of a file comes before the add of another of its path."""
-    path, version, adds = events.path[order], events.version[order], _adds(events.kind[order])
-    together = (path[1:] == path[:-1]) & (version[1:] == version[:-1])
+    adds = _adds(events.kind[order])
+    together = _repeats(events.path[order]) & _repeats(events.version[order])
     swapped = np.flatnonzero(together & (events.kind[order[:-1]] == ADD) & ~adds[1:])
     swapped = swapped[vectors.differ(events.vector[order[swapped]], events.vector[order[swapped + 1]])]
     if not len(swapped):
@@ -279,18 +282,30 @@ def _removals_first(events: FileEvents, order: Int64s, vectors: VectorCodes) -> 
 
 def _odd_paths(events: FileEvents, order: Int64s, vectors: VectorCodes) -> Mask:
     """For each path, whether any of its events does more than add the path or end the live file."""
-    path, version, adds = events.path[order], events.version[order], _adds(events.kind[order])
-    follows = _from_second(path[1:] == path[:-1])
+    adds = _adds(events.kind[order])
+    follows = _from_second(_repeats(events.path[order]))
     after_add = follows & _from_second(adds[:-1])
-    earlier = _from_second(version[:-1] < version[1:])
+    earlier = _from_second(_rises(events.version[order]))
     ends = ~adds & after_add & earlier
     pairs = np.flatnonzero(ends)
     ends[pairs] = ~vectors.differ(events.vector[order[pairs - 1]], events.vector[order[pairs]])
     plain = np.where(adds, ~after_add | earlier, ends)
     plain &= (events.kind[order] != FOUND) | ~follows
-    odd = np.zeros(int(path.max(initial=-1)) + 1, bool)
-    odd[path[~plain]] = True
+    odd = np.zeros(int(events.path.max(initial=-1)) + 1, bool)
+    odd[events.path[order[~plain]]] = True
     return odd
+
+
+def _repeats(column: npt.NDArray[np.generic]) -> Mask:
+    """For each value but the first, whether it is the one before it."""
+    found: Mask = column[1:] == column[:-1]
+    return found
+
+
+def _rises(column: Int32s) -> Mask:
+    """For each value but the first, whether it is more than the one before it."""
+    found: Mask = column[:-1] < column[1:]
+    return found
 
 
 def _from_second(found: Mask) -> Mask:
