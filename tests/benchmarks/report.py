@@ -235,11 +235,15 @@ def _tried() -> Iterator[str]:
         "that needs the whole log); the files of a checkpoint that stand together are cut out of its columns without "
         "a copy, and texts are searched 64 kilobytes at a time (S listed in 7.9 ms, not 10.5; DV in 21, not 28); of a "
         "small checkpoint the counts are read after its other columns, not beside them (all columns of S in 13.8 ms, "
-        "not 17). A log with in-commit timestamps is read as before: only its metadata says which of them count."
+        "not 17). A log with in-commit timestamps is read as before: only its metadata says which of them count. "
+        "The first 64 rows of a large checkpoint are read whole before its few small actions are looked for (DV opened "
+        "in 4.1 ms, not 4.7; the kernel's wrapper 3.9), and columns of events are let go once they are compared (the "
+        "history of DV peaks 3 MB lower)."
     )
     yield ""
     yield (
-        "Also tried: the actions of a commit told apart by one look at all lines instead of line by line (DV 77 ns a "
+        "Also tried, for provenance alone: commits opened by name in their open folder (M in 96 ms, not 98), more first "
+        "lines at once (nothing), files looked at on two threads (the same time). The actions of a commit told apart by one look at all lines instead of line by line (DV 77 ns a "
         "line, not 41); the counts of a footer also for small row groups (opening S takes the same). "
         "Finding line breaks eight bytes at a time (slower than NumPy's own search); lines cut one by one "
         "and decoded by themselves, which needs no look at line breaks (160 ms on M, not 198; 719 on DV, not 541); "
