@@ -242,9 +242,10 @@ def _tried() -> Iterator[str]:
     )
     yield ""
     yield (
-        "Also tried, for provenance alone: commits opened by name in their open folder (M in 96 ms, not 98), more first "
-        "lines at once (nothing), files looked at on two threads (the same time). The actions of a commit told apart by one look at all lines instead of line by line (DV 77 ns a "
-        "line, not 41); the counts of a footer also for small row groups (opening S takes the same). "
+        "Also tried, for provenance alone: commits opened by name in their open folder (M in 96 ms, not 98), more "
+        "first lines at once (nothing), files looked at on two threads (the same time). The actions of a commit told "
+        "apart by one look at all lines instead of line by line (DV 77 ns a line, not 41); the counts of a "
+        "footer also for small row groups (opening S takes the same). "
         "Finding line breaks eight bytes at a time (slower than NumPy's own search); lines cut one by one "
         "and decoded by themselves, which needs no look at line breaks (160 ms on M, not 198; 719 on DV, not 541); "
         "finding line breaks on the thread that reads ahead (it waits for the decoder to let go of the interpreter: "
