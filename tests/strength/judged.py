@@ -497,13 +497,13 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
     ): "more room than the order needs",
     (
         "versions.lifetimes.events.x__odd_paths",
-        "odd = np.zeros(int(path.max(initial=-1)) + 1, bool)",
-        "odd = np.zeros(int(path.max(initial=+1)) + 1, bool)",
+        "odd = np.zeros(int(events.path.max(initial=-1)) + 1, bool)",
+        "odd = np.zeros(int(events.path.max(initial=+1)) + 1, bool)",
     ): "a place more, which no path has",
     (
         "versions.lifetimes.events.x__odd_paths",
-        "odd = np.zeros(int(path.max(initial=-1)) + 1, bool)",
-        "odd = np.zeros(int(path.max(initial=-1)) + 2, bool)",
+        "odd = np.zeros(int(events.path.max(initial=-1)) + 1, bool)",
+        "odd = np.zeros(int(events.path.max(initial=-1)) + 2, bool)",
     ): "a place more, which no path has",
     (
         "versions.lifetimes.builder.xǁLifetimesBuilderǁ_contradictions",
