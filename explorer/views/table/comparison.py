@@ -149,7 +149,7 @@ def _happened(
     gone = pc.if_else(
         pc.equal(others, 0),
         _text("gone at ", at),
-        _text("gone at ", at, ", where ", others, " new files took its place"),
+        _text("gone at ", at, ", replaced by ", others, pc.if_else(pc.equal(others, 1), " new file", " new files")),
     )
     kept = pc.if_else(
         added,

@@ -14,7 +14,7 @@ from tests.support.small_logs import add, commit_info, remove, vector
 
 @pytest.fixture(scope="module")
 def facts() -> TableFacts:
-    """Two files; v2 compacts them; v3 masks rows; v4 writes a file with masked rows; v5 replaces one by two."""
+    """Two files; v2 compacts them; v3 masks rows; v4 writes a file with masked rows; v5 replaces one by two, v6 two by one."""
     commits: dict[int, list[Any]] = {
         0: [commit_info("CREATE TABLE"), small_logs.MASKED, small_logs.METADATA],
         1: [commit_info("WRITE"), add("a.parquet", 10), add("b.parquet", 20)],
@@ -31,6 +31,7 @@ def facts() -> TableFacts:
         ],
         4: [commit_info("UPDATE"), add("new.parquet", 5, vector=vector("two", 2))],
         5: [commit_info("WRITE"), remove("new.parquet", vector=vector("two", 2)), add("x.parquet"), add("y.parquet")],
+        6: [commit_info("WRITE"), remove("x.parquet"), remove("y.parquet"), add("z.parquet")],
     }
     return TableFacts(small_logs.table(commits))
 
@@ -68,8 +69,10 @@ def test_numbers_of_masked_rows_are_parted_by_thousands() -> None:
 
 def test_a_file_that_changed_rows_replaced_names_how_many_took_its_place(facts: TableFacts) -> None:
     words = _words(facts, 4, 5)
-    assert words["new.parquet"] == "gone at v5, where 2 new files took its place"
+    assert words["new.parquet"] == "gone at v5, replaced by 2 new files"
     assert words["x.parquet"] == "new at v5"
+    words = _words(facts, 5, 6)
+    assert words["x.parquet"] == words["y.parquet"] == "gone at v6, replaced by 1 new file"
 
 
 def test_seen_backwards_the_words_say_what_happened_and_not_the_reverse(facts: TableFacts) -> None:
