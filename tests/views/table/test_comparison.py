@@ -14,7 +14,7 @@ from tests.support.small_logs import add, commit_info, remove, vector
 
 @pytest.fixture(scope="module")
 def facts() -> TableFacts:
-    """Two files; v2 compacts them; v3 masks rows; v4 writes a file with masked rows; v5 replaces one by two, v6 two by one."""
+    """Two files; v2 compacts them, v3 masks rows, v4 writes masked rows, v5 replaces one file by two, v6 two by one."""
     commits: dict[int, list[Any]] = {
         0: [commit_info("CREATE TABLE"), small_logs.MASKED, small_logs.METADATA],
         1: [commit_info("WRITE"), add("a.parquet", 10), add("b.parquet", 20)],
