@@ -7,7 +7,7 @@ Times carry their zone (UTC); ages are relative to a moment that is passed in, s
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from math import isnan
 
@@ -88,9 +88,15 @@ def plural(number: int, noun: str, nouns: str | None = None) -> str:
     return f"{count(number)} {noun if abs(number) == 1 else nouns or noun + 's'}"
 
 
-def quantity(number: int | None, noun: str) -> str:
-    """Return ``25 rows``, or ``rows unknown`` where the number is not known."""
-    return f"{noun}s unknown" if number is None else plural(number, noun)
+def quantity(number: int | None, noun: str, shown: Callable[[int], str] = count) -> str:
+    """Return ``25 rows``, or ``rows unknown`` where the number is not known.
+
+    Args:
+        number: How many.
+        noun: Of what.
+        shown: How the number is written: `count`, `signed` or `compact`.
+    """
+    return f"{noun}s unknown" if number is None else f"{shown(number)} {noun if abs(number) == 1 else noun + 's'}"
 
 
 def moment(time: datetime | None) -> str:

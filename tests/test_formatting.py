@@ -39,6 +39,20 @@ def test_unknown_is_never_zero() -> None:
     assert fmt.percent(None, 10) == "unknown"
     assert fmt.percent(1, None) == "unknown"
     assert fmt.quantity(None, "row") == "rows unknown"
+    assert fmt.quantity(None, "row", fmt.signed) == "rows unknown"
+
+
+def test_a_number_and_its_noun_agree_however_the_number_is_written() -> None:
+    assert [fmt.quantity(number, "row") for number in (0, 1, -1, 1_234)] == [
+        "0 rows",
+        "1 row",
+        "\u22121 row",
+        "1,234 rows",
+    ]
+    assert [fmt.quantity(number, "row", fmt.signed) for number in (0, 1, -1, 25)] == [
+        "0 rows", "+1 row", "\u22121 row", "+25 rows"
+    ]  # fmt: skip
+    assert [fmt.quantity(number, "row", fmt.compact) for number in (1, 54_709)] == ["1 row", "54.7 k rows"]
 
 
 def test_a_share_that_is_not_zero_is_not_shown_as_zero() -> None:

@@ -135,7 +135,7 @@ def _basis(size: int | None, rows: int | None) -> str:
 
 
 def _net(rows: int | None) -> str:
-    return "rows unknown" if rows is None else f"{fmt.signed(rows)} {'row' if abs(rows) == 1 else 'rows'}"
+    return fmt.quantity(rows, "row", fmt.signed)
 
 
 def _cards(comparison: Comparison) -> Markup:

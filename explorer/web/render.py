@@ -7,7 +7,7 @@ regions, each a string of HTML with the id of the element it belongs in.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jinja2
@@ -29,7 +29,9 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.filters |= {
+        "about": partial(fmt.quantity, shown=fmt.compact),
         "age": lambda time: fmt.age(time, datetime.now(UTC)),
+        "change": partial(fmt.quantity, shown=fmt.signed),
         "compact": fmt.compact,
         "count": fmt.count,
         "day": fmt.day,

@@ -130,7 +130,7 @@ def _document(horizon: Horizon, found: WhatIf) -> dict[str, Any]:
 def _orphans(horizon: Horizon) -> Iterator[tuple[str, str]]:
     look = horizon.look
     if look is not None and look.orphans.num_rows:
-        yield "named by no action", f"{fmt.count(look.orphans.num_rows)} files, {fmt.size(look.orphan_bytes)}"
+        yield "named by no action", f"{fmt.plural(look.orphans.num_rows, 'file')}, {fmt.size(look.orphan_bytes)}"
     if look is not None and look.missing:
         yield "needed and missing", f"{fmt.plural(len(look.missing), 'file')}"
 

@@ -90,7 +90,7 @@ def _write(
         emit({"output": str(output), "rows": written, "table": table.location, "version": found.version})
     else:
         size = fmt.size(output.stat().st_size)
-        note(f"Wrote {fmt.count(written)} rows of version {found.version} to {output} ({size}).")
+        note(f"Wrote {fmt.plural(written, 'row')} of version {found.version} to {output} ({size}).")
 
 
 def _print_json(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int | None) -> None:

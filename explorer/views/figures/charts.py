@@ -225,7 +225,7 @@ def _depth_figure(ranges: ColumnRanges, theme: Theme, height: int) -> Figure:
     area: Part = {
         "type": "scatter", "mode": "lines", "x": ranges.shown(edges), "y": files, "fill": "tozeroy",
         "line": {"shape": "hv", "color": theme.accent, "width": 1.5}, "fillcolor": theme.between,
-        "hovertext": [f"{int(number)} files" for number in files], "hoverinfo": "text",
+        "hovertext": [fmt.plural(int(number), "file") for number in files], "hoverinfo": "text",
     }  # fmt: skip
     top = float(files.max()) if len(files) else 1.0
     ticks = nice_ticks(top, wanted=4)

@@ -54,7 +54,7 @@ class CommitRecord:
     operation: str
     user_name: str
     engine_info: str
-    parameters: dict[str, str] = field(default_factory=dict)
+    parameters: dict[str, str | None] = field(default_factory=dict)
     metrics: dict[str, str] = field(default_factory=dict)
     reason: str = ""
     files_added: int | None = None
@@ -92,7 +92,7 @@ class CommitRecord:
     def said_parameters(self) -> tuple[tuple[str, str], ...]:
         """Its operation's parameters that say something, by name, as people read them."""
         said = {**self.parameters, "predicate": self.predicate}
-        return tuple((name, said[name]) for name in sorted(said) if said[name] not in ("", "[]", "{}"))
+        return tuple((name, text) for name, text in sorted(said.items()) if text not in (None, "", "[]", "{}"))
 
     @property
     def basis(self) -> TimeBasis:

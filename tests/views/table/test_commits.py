@@ -76,6 +76,6 @@ def test_updated_rows_are_those_of_the_recorded_feed(name: str) -> None:
 
 def test_a_predicate_reads_the_same_however_its_writer_recorded_it() -> None:
     for recorded, read in (('["(a#12 = 1)","b"]', "(a#12 = 1) AND b"), ("a = 1", "a = 1"), ("[]", ""), ("{}", "{}")):
-        commit = CommitRecord(3, None, "DELETE", "", "", parameters={"predicate": recorded, "x": "[]"})
+        commit = CommitRecord(3, None, "DELETE", "", "", parameters={"predicate": recorded, "x": "[]", "y": None})
         assert commit.predicate == read
         assert dict(commit.said_parameters) == ({"predicate": read} if read not in ("", "{}") else {})
