@@ -125,7 +125,7 @@ def _figures(snapshot: Snapshot, totals: _Totals) -> tuple[KeyFigure, ...]:
     return (
         KeyFigure(
             fmt.count(totals.rows),
-            "live rows",
+            "live row" if totals.rows == 1 else "live rows",
             "from statistics, less masked"
             if totals.masked
             else "from statistics"
