@@ -17,6 +17,7 @@ __all__ = [
     "compact",
     "count",
     "day",
+    "hidden_rows",
     "moment",
     "percent",
     "plain",
@@ -83,20 +84,26 @@ def percent(part: float | None, whole: float | None, unknown: str = UNKNOWN) -> 
     return f"{share:.1f} %".replace(".0 %", " %")
 
 
-def plural(number: int, noun: str, nouns: str | None = None) -> str:
-    """Return ``1 file``, ``25 files``."""
-    return f"{count(number)} {noun if abs(number) == 1 else nouns or noun + 's'}"
-
-
-def quantity(number: int | None, noun: str, shown: Callable[[int], str] = count) -> str:
-    """Return ``25 rows``, or ``rows unknown`` where the number is not known.
+def plural(number: int, noun: str, nouns: str | None = None, shown: Callable[[int], str] = count) -> str:
+    """Return ``1 file``, ``25 files``.
 
     Args:
         number: How many.
         noun: Of what.
+        nouns: The same of more than one, if it does not only end in an s.
         shown: How the number is written: `count`, `signed` or `compact`.
     """
-    return f"{noun}s unknown" if number is None else f"{shown(number)} {noun if abs(number) == 1 else noun + 's'}"
+    return f"{shown(number)} {noun if abs(number) == 1 else nouns or noun + 's'}"
+
+
+def quantity(number: int | None, noun: str, shown: Callable[[int], str] = count) -> str:
+    """Return what `plural` returns, or ``rows unknown`` where the number is not known."""
+    return f"{noun}s unknown" if number is None else plural(number, noun, shown=shown)
+
+
+def hidden_rows(masked: int) -> str:
+    """Return ``25 more rows hidden``, or ``1 row shown again`` for what is masked no more."""
+    return f"{plural(-masked, 'row')} shown again" if masked < 0 else f"{plural(masked, 'more row')} hidden"
 
 
 def moment(time: datetime | None) -> str:

@@ -155,3 +155,9 @@ def test_values_are_shown_whole_or_say_that_they_are_cut() -> None:
     assert fmt.value_text("x" * 200) == "x" * 200
     assert fmt.value_text("x" * 201) == "x" * 200 + "…"
     assert fmt.value_text(b"x" * 101) == "0x" + "78" * 100 + "…"
+
+
+def test_rows_that_are_masked_no_more_are_shown_again() -> None:
+    assert [fmt.hidden_rows(masked) for masked in (0, 1, 2_500, -1, -3)] == [
+        "0 more rows hidden", "1 more row hidden", "2,500 more rows hidden", "1 row shown again", "3 rows shown again"
+    ]  # fmt: skip

@@ -113,7 +113,7 @@ def _figures(comparison: Comparison) -> Markup:
         figure(f"+{fmt.plural(t.files_added, 'file')}", _basis(t.bytes_added, t.rows_added), "dte-added"),
         figure(f"\u2212{fmt.plural(t.files_removed, 'file')}", _basis(t.bytes_removed, t.rows_removed), "dte-removed"),
         figure(f"~{fmt.count(t.files_remasked)} re-masked", masked, "dte-remasked"),
-        figure(_net(comparison.net_rows), "live rows, net", None),
+        figure(fmt.quantity(comparison.net_rows, "row", fmt.signed), "live rows, net", None),
     )
     return tag("div", *figures, class_="dte-figures")
 
@@ -132,10 +132,6 @@ def figure(value: str, basis: str, kind: str | None = None) -> Markup:
 
 def _basis(size: int | None, rows: int | None) -> str:
     return f"{'size unknown' if size is None else fmt.size(size)} \u00b7 {fmt.quantity(rows, 'row')}"
-
-
-def _net(rows: int | None) -> str:
-    return fmt.quantity(rows, "row", fmt.signed)
 
 
 def _cards(comparison: Comparison) -> Markup:

@@ -35,6 +35,7 @@ def environment() -> jinja2.Environment:
         "compact": fmt.compact,
         "count": fmt.count,
         "day": fmt.day,
+        "hidden_rows": fmt.hidden_rows,
         "lines": fmt.readable_lines,
         "moment": fmt.moment,
         "percent": fmt.percent,

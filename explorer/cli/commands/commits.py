@@ -13,7 +13,7 @@ from explorer.core.protocol.arrow.records import records
 from explorer.core.protocol.times import day_or_moment
 from explorer.core.versions.commit_times import is_doubtful
 from explorer.core.versions.record_search import Wanted, found_entries
-from explorer.formatting import UNKNOWN, count, plural, quantity, size, timestamp
+from explorer.formatting import UNKNOWN, count, hidden_rows, plural, quantity, size, timestamp
 
 __all__ = ["register"]
 
@@ -234,7 +234,7 @@ def _print_diff(document: dict[str, Any]) -> None:
     pairs: list[tuple[str, object]] = [
         ("added", _sum(totals, "Added")),
         ("removed", _sum(totals, "Removed")),
-        ("re-masked", f"{quantity(totals['filesRemasked'], 'file')}, {_hidden(totals['rowsMasked'])}"),
+        ("re-masked", f"{quantity(totals['filesRemasked'], 'file')}, {hidden_rows(totals['rowsMasked'])}"),
     ]
     protocol = document["protocol"]
     if protocol is not None:
@@ -263,12 +263,6 @@ def _print_diff(document: dict[str, Any]) -> None:
 def _sum(totals: dict[str, Any], what: str) -> str:
     files, rows = quantity(totals[f"files{what}"], "file"), quantity(totals[f"rows{what}"], "row")
     return f"{files}, {size(totals[f'bytes{what}'])}, {rows}"
-
-
-def _hidden(rows: int | None) -> str:
-    if rows is None:
-        return "rows hidden unknown"
-    return f"{plural(-rows, 'row')} shown again" if rows < 0 else f"{plural(rows, 'more row')} hidden"
 
 
 def _versions(protocol: dict[str, Any]) -> str:

@@ -439,7 +439,7 @@ def _alone_commits(commits: Commits, amounts: Amounts, lonely: Sequence[Mask], c
         masked=(kinds == 1) & (_known(amounts.masked) > _known(amounts.removed))[places],
         updated=kinds == 2,
         labels=tuple(
-            signs[kind] + fmt.quantity(int(abs(value)), amounts.unit.removesuffix("s"), fmt.compact)
+            signs[kind] + fmt.plural(int(abs(value)), amounts.unit.removesuffix("s"), shown=fmt.compact)
             for kind, value in zip(kinds.tolist(), values.tolist(), strict=True)
         ),
         details=tuple(commit_detail(commits.record(version)) for version in commits.versions[places].tolist()),
