@@ -27,6 +27,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
+from explorer.core.protocol.arrow.text_spans import TextSpans
 from explorer.core.protocol.record_counts import counts_of_lines
 from tests.benchmarks.operation import chosen
 
@@ -110,7 +111,7 @@ class _Totals:
         codes = np.fromiter(map(self._numbers.__getitem__, paths), np.int64, len(paths))
         same = codes if paths == removed else np.fromiter(map(self._numbers.__getitem__, removed), np.int64)
         sizes = np.array([add.size for add in self._adds], np.int64)
-        rows = counts_of_lines([add.stats for add in self._adds])[0]
+        rows = counts_of_lines(TextSpans.of_bytes([add.stats for add in self._adds]))[0]
         masked = np.array([0 if vector is None else vector.cardinality for vector in vectors], np.int64)
         versions = np.arange(self._version, self._version + len(self._counts))
         added, ended = (np.repeat(versions, [each[place] for each in self._counts]) for place in (0, 1))

@@ -34,10 +34,12 @@ __all__ = [
     "CommitFile",
     "SmallActions",
     "decode_commit",
-    "decode_commit_parts",
     "decode_commits",
+    "decode_line",
+    "decode_plain_lines",
     "decode_small_actions",
     "parse_commit_info",
+    "two_actions",
 ]
 
 _LARGEST_FILE = 1 << 50
@@ -148,22 +150,23 @@ class Commit(SmallActions, frozen=True):
 
     def two_actions(self, place: int) -> MalformedAction:
         """The error for a line that both adds and removes a file (LOG-008)."""
-        return _malformed(self.version, self.path, self.line_number(place), "it holds both an add and a remove")
+        return two_actions(self.version, self.path, self.line_number(place))
 
 
-def decode_commit(data: bytes, version: int, path: str) -> Commit:
-    """Decode a commit file.
+def decode_commit(data: bytes, version: int, path: str, before: int = 0) -> Commit:
+    """Decode a commit file, or the lines of it that come after some others.
 
     Args:
-        data: The file's bytes.
+        data: The bytes.
         version: The version it commits.
         path: The file's key, for errors.
+        before: How many lines the others are.
 
     Raises:
         MalformedAction: A line is not JSON, not an object, or a known action has a field of a wrong type.
         LimitExceeded: A line is too long.
     """
-    return Commit(version, path, *_joined(_parts(_LINES, data, version, path)))
+    return Commit(version, path, *_joined(_parts(_LINES, data, version, path, before)))
 
 
 def decode_commits(files: Iterable[CommitFile]) -> Iterator[Commit]:
@@ -171,13 +174,27 @@ def decode_commits(files: Iterable[CommitFile]) -> Iterator[Commit]:
     return (Commit(path.version, path.path, *_joined(parts)) for path, parts in _files(_LINES, files))
 
 
-def decode_commit_parts(files: Iterable[CommitFile]) -> Iterator[tuple[LogPath, Iterator[Commit]]]:
-    """Decode many commit files, each in parts of some thousand lines: of a large one only a part is in memory as lines.
+def two_actions(version: int, path: str, number: int) -> MalformedAction:
+    """The error for a line of a commit file that both adds and removes a file (LOG-008)."""
+    return _malformed(version, path, number, "it holds both an add and a remove")
 
-    Errors are those of `decode_commit`; who gets one has to let go of the parts before.
+
+def decode_plain_lines(data: bytes) -> list[CommitLine] | None:
+    """Decode lines, where it is plain that each is one document; None leaves them to `decode_line`."""
+    found = _plain_lines(_LINES, [data])
+    return None if found is None else found[0]
+
+
+def decode_line(line: bytes, version: int, path: str, number: int) -> CommitLine | None:
+    """Decode a line of a commit file, None where it is blank; errors are those of `decode_commit`.
+
+    Args:
+        line: The line.
+        version, path: As of `decode_commit`.
+        number: Its number in the file, from 1.
     """
-    for path, parts in _files(_LINES, files):
-        yield path, (Commit(path.version, path.path, *part) for part in parts)
+    lines, _ = _line_by_line(_LINES, line, number - 1, version, path)
+    return lines[0] if lines else None
 
 
 def decode_small_actions(files: Iterable[CommitFile]) -> Iterator[SmallActions]:
@@ -260,7 +277,9 @@ def _joined(parts: Iterable[_Part[_LineT]]) -> _Part[_LineT]:
     return lines, numbers
 
 
-def _parts(decoder: msgspec.json.Decoder[_LineT], data: bytes, version: int, path: str) -> Iterator[_Part[_LineT]]:
+def _parts(
+    decoder: msgspec.json.Decoder[_LineT], data: bytes, version: int, path: str, before: int = 0
+) -> Iterator[_Part[_LineT]]:
     """The lines of a commit file that are not blank, of a large one some at a time, and their numbers.
 
     Raises:
@@ -268,7 +287,7 @@ def _parts(decoder: msgspec.json.Decoder[_LineT], data: bytes, version: int, pat
         LimitExceeded: A line is too long.
     """
     limits.check_lines(data, version, path)
-    stream, before = BytesIO(data), 0
+    stream = BytesIO(data)
     while piece := stream.read(_PART) + stream.readline():
         plain = _plain_lines(decoder, [piece])
         after = before + (piece.count(b"\n") if plain is None else len(plain[0]))

@@ -15,16 +15,17 @@ from itertools import chain
 import msgspec
 
 from explorer.core.errors import CorruptTable, VersionGap
+from explorer.core.log.alike_lines import AlikeLines
 from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.log.checkpoint.reader import open_checkpoint_files, read_checkpoint_state
 from explorer.core.log.commit import (
     Commit,
     CommitFile,
     SmallActions,
-    decode_commit_parts,
     decode_commits,
     decode_small_actions,
 )
+from explorer.core.log.decoded_parts import DecodedPart, decode_parts
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.table_state import TableState
@@ -40,16 +41,16 @@ __all__ = [
     "Superseded",
     "advance_state",
     "read_commit_files",
-    "read_commit_parts",
     "read_commit_starts",
     "read_commits",
+    "read_parts",
     "read_small_actions",
     "replay_files",
     "replay_state",
 ]
 
 _BATCH = 1024
-_BATCH_BYTES = 1 << 23
+_BATCH_BYTES = 1 << 22
 
 
 def read_commits(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Commit]:
@@ -62,14 +63,27 @@ def read_commits(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Commit]:
     return chain.from_iterable(map(decode_commits, _read_ahead(store, paths)))
 
 
-def read_commit_parts(store: LogStore, paths: Iterable[LogPath]) -> Iterator[tuple[LogPath, Iterable[Commit]]]:
-    """Read commits in the order given, and decode each in parts: of a large one only a part is in memory as lines.
+def read_parts(store: LogStore, paths: Iterable[LogPath], alike: AlikeLines | None) -> Iterator[DecodedPart]:
+    """Read commits in the order given, and decode some together, a large one in parts.
+
+    Args:
+        store: The log's store.
+        paths: The commits.
+        alike: Finds the lines that are alike; None decodes every line by itself.
 
     Raises:
         VersionGap: A commit vanished since it was listed.
         MalformedAction: A line is broken; parts of its commit may have come before.
     """
-    return chain.from_iterable(map(decode_commit_parts, _read_ahead(store, paths)))
+    return chain.from_iterable(decode_parts(files, alike) for files in _read_ahead(store, paths))
+
+
+def _ahead(parts: Iterator[DecodedPart]) -> Iterator[DecodedPart]:
+    with ThreadPoolExecutor(1) as ahead:
+        coming = ahead.submit(next, parts, None)
+        while (part := coming.result()) is not None:
+            coming = ahead.submit(next, parts, None)
+            yield part
 
 
 def read_small_actions(store: LogStore, paths: Iterable[LogPath]) -> Iterator[SmallActions]:

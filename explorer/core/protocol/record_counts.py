@@ -7,15 +7,15 @@ writers put it; anything else is decoded as JSON; statistics that cannot be read
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Int64s, Mask, validity
+from explorer.core.protocol.arrow.digits import MOST_DIGITS, digits_from
+from explorer.core.protocol.arrow.text_spans import WORD, TextSpans, windows, words_of
 
 __all__ = ["count_of_line", "count_of_text", "counts_of_column", "counts_of_lines"]
 
@@ -29,8 +29,7 @@ _TEXT: Final = msgspec.json.Decoder(str | None)
 _FIRST_MEMBER: Final = re.compile(rb'"\{\\"numRecords\\":(\d{1,18})[,}]')
 _PLAIN: Final = b'{"numRecords":'
 _QUOTED: Final = b'"{\\"numRecords\\":'
-_MOST_DIGITS: Final = 18
-_NINE: Final = 9
+_COMMA, _BRACE = b",}"
 _MOST: Final = (1 << 63) - 1
 
 
@@ -56,15 +55,11 @@ def count_of_text(text: str) -> int | None:
     return count if count is None or 0 <= count <= _MOST else None
 
 
-def counts_of_lines(raws: Sequence[msgspec.Raw]) -> tuple[Int64s, Mask]:
-    """The counts in the ``stats`` of many actions as NumPy arrays: values, and where they are known."""
-    offsets = np.zeros(len(raws) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, raws), np.int64, len(raws)), out=offsets[1:])
-    # Some bytes more: a check of the last text may reach beyond its end.
-    data = np.frombuffer(b"".join([*raws, b" " * (len(_QUOTED) + _MOST_DIGITS + 1)]), np.uint8)
-    values, found = _leading_counts(data, offsets, _QUOTED)
-    for row in np.flatnonzero(~found & (np.diff(offsets) > 0)).tolist():
-        count = count_of_line(raws[row])
+def counts_of_lines(texts: TextSpans) -> tuple[Int64s, Mask]:
+    """The counts in the ``stats`` of many actions, as JSON, as NumPy arrays: values, and where they are known."""
+    values, found = _leading_counts(texts, _QUOTED)
+    for row in np.flatnonzero(~found & (texts.lengths > 0)).tolist():
+        count = count_of_line(msgspec.Raw(texts.bytes(row)))
         if count is not None:
             values[row], found[row] = count, True
     return values, found
@@ -75,9 +70,7 @@ def counts_of_column(stats: pa.StringArray) -> pa.Int64Array:
     length = len(stats)
     if not length or stats.null_count == length:
         return pa.nulls(length, pa.int64())
-    offsets = np.frombuffer(stats.buffers()[1], np.int32)[stats.offset : stats.offset + length + 1].astype(np.int64)
-    data = np.frombuffer(stats.buffers()[2], np.uint8)
-    values, found = _leading_counts(data, offsets, _PLAIN)
+    values, found = _leading_counts(TextSpans.of_column(stats), _PLAIN)
     present = validity(stats)
     for row in np.flatnonzero(present & ~found):
         count = count_of_text(stats[int(row)].as_py())
@@ -87,25 +80,21 @@ def counts_of_column(stats: pa.StringArray) -> pa.Int64Array:
     return pa.Array.from_buffers(pa.int64(), length, [bitmap, pa.py_buffer(values)])
 
 
-def _leading_counts(data: npt.NDArray[np.uint8], offsets: Int64s, head: bytes) -> tuple[Int64s, Mask]:
-    """Read the digits after the usual first member, of all rows at once; rows too near to the end are not found."""
-    starts, ends, width = offsets[:-1], offsets[1:], len(head) + _MOST_DIGITS + 1
-    values, found = np.zeros(len(starts), np.int64), starts + width <= len(data)
-    rows = np.flatnonzero(found)
-    if not len(rows):
+def _leading_counts(texts: TextSpans, head: bytes) -> tuple[Int64s, Mask]:
+    """Read the digits after the usual first member, of all texts at once; one too near to the end is not found."""
+    values, found = np.zeros(len(texts), np.int64), texts.starts + (len(head) + 3 * WORD + 1) <= len(texts.data)
+    near = texts if found.all() else texts[found]
+    if not len(near):
         return values, found
-    # A row for each place in the texts: one operation then checks that place in all texts.
-    places = np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(data, width)[starts[rows]].T)
-    reading = (places[: len(head)] == np.frombuffer(head, np.uint8)[:, None]).all(axis=0)
-    good, counts, lengths = reading, np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
-    for digits in places[len(head) : -1] - np.uint8(ord("0")):
-        reading = reading & (digits <= _NINE)
-        if not reading.any():
-            break
-        counts = np.where(reading, counts * 10 + digits, counts)
-        lengths += reading
-    after = places[len(head) + lengths, np.arange(len(rows))]
-    closed = ((after == ord(",")) | (after == ord("}"))) & (starts[rows] + len(head) + lengths < ends[rows])
-    found[rows] = good & closed & (lengths > 0)
-    values[rows] = np.where(found[rows], counts, 0)
+    heads = windows(texts.data, len(head))[near.starts]
+    good = np.ones(len(near), bool)
+    if heads.tobytes() != head * len(near):
+        good = (heads.view(np.uint8).reshape(len(near), -1) == np.frombuffer(head, np.uint8)).all(axis=1)
+    behind = near.starts + len(head)
+    counts, lengths = digits_from(words_of(texts.data), behind)
+    after = texts.data[behind + lengths]
+    good &= (after == _COMMA) | (after == _BRACE)
+    good &= (lengths > 0) & (lengths <= MOST_DIGITS) & (behind + lengths < near.ends)
+    values[found] = np.where(good, counts, 0)
+    found[found] = good
     return values, found

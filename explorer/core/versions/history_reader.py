@@ -9,12 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
+import numpy as np
+
+from explorer.core.log.alike_lines import AlikeLines
 from explorer.core.log.commit import Commit, SmallActions
+from explorer.core.log.decoded_parts import DecodedPart
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment
-from explorer.core.log.replay import read_commit_parts, read_commits, replay_files, replay_state
+from explorer.core.log.replay import read_commits, read_parts, replay_files, replay_state
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.raw_actions import CommitLine
@@ -26,8 +31,6 @@ from explorer.core.versions.provenance import CommitRecord, KnownState
 
 __all__ = ["FirstReadable", "HistoryReader", "Recorder", "first_read"]
 
-_WATCHED: Final = 200
-_WATCHED_BYTES: Final = 16 << 20
 _SMALL: Final = ("commitInfo", "metaData", "protocol", "txn", "domainMetadata", "cdc")
 
 
@@ -208,24 +211,23 @@ class HistoryReader:
         Args:
             listing: The log, of which `reads_on` is true.
             last: Do not go on afterwards: less is kept.
-            watch: Called every some hundred commits, or some megabytes of them, with the number of those read, and of
-                all; may raise.
+            watch: Called at the start and after some megabytes, or some hundred commits, with the number of those read,
+                and of all; may raise.
 
         Raises:
             MalformedAction: A commit is broken.
         """
         paths = self.unread(listing)
-        known, size = len(self._read), 0
+        whole = len(self._read) + len(paths)
         if watch is not None:
-            watch(known, known + len(paths))
-        for place, (path, parts) in enumerate(read_commit_parts(self._store, paths)):
-            if watch is not None and place and (not place % _WATCHED or size >= _WATCHED_BYTES):
-                watch(known + place, known + len(paths))
-                size = 0
-            self._take(path, parts)
-            size += path.size
-        if self._pending is not None:
-            self._pass(self._pending)
+            watch(len(self._read), whole)
+        if (base := self._pending) is not None:
+            # Up to the base a removal may name a file that no commit added.
+            before = [path for path in paths if path.version <= base.known.version]
+            self._take(read_parts(self._store, before, None), whole, watch)
+            self._pass(base)
+            paths = paths[len(before) :]
+        self._take(read_parts(self._store, paths, AlikeLines()), whole, watch)
         return History(
             list(self.recorder.records),
             self.builder.build(listing.latest, last=last),
@@ -235,14 +237,27 @@ class HistoryReader:
             kept=self._kept,
         )
 
-    def _take(self, path: LogPath, parts: Iterable[Commit]) -> None:
-        if self._pending is not None and path.version > self._pending.known.version:
-            self._pass(self._pending)
+    def _take(self, parts: Iterable[DecodedPart], whole: int, watch: Callable[[int, int], None] | None) -> None:
+        """Take the next commits; a large one may be in several parts."""
         lines, numbers = list[CommitLine](), list[int]()
+        told = len(self._read)
         for part in parts:
-            places = self.builder.commit(part)
-            lines += [part.lines[place] for place in places]
-            numbers += [part.line_number(place) for place in places]
+            if watch is not None and len(self._read) > told:
+                told = len(self._read)
+                watch(told, whole)
+            others = self.builder.take(part)
+            places = part.places[others]
+            bounds = np.searchsorted(places, [*(piece.start for piece in part.pieces), part.count]).tolist()
+            found, of_line = [part.lines[place] for place in others], places.tolist()
+            for piece, (start, stop) in zip(part.pieces, pairwise(bounds), strict=True):
+                lines += found[start:stop]
+                numbers += [place - piece.start + piece.before + 1 for place in of_line[start:stop]]
+                if piece.last:
+                    self._end(piece.path, lines, numbers)
+                    lines, numbers = [], []
+
+    def _end(self, path: LogPath, lines: list[CommitLine], numbers: list[int]) -> None:
+        """All of a commit was taken: these are its small actions."""
         small = SmallActions(path.version, path.path, lines, numbers)
         self.recorder.take(small, path.modified)
         if self.lines is not None:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import explorer
 from explorer.core.errors import MalformedAction
-from explorer.core.log import commit as module
-from explorer.core.log.commit import decode_commit, decode_commit_parts
+from explorer.core.log import decoded_parts as module
+from explorer.core.log.commit import decode_commit
+from explorer.core.log.decoded_parts import decode_parts
 from explorer.core.log.log_path import LogFileKind, LogPath
 from tests.support import small_logs
 from tests.support.at_least_one import at_least_one
@@ -30,12 +31,18 @@ _BROKEN = st.sampled_from((b"{", b"}", b'{"a":', b"{}{}", b'{"add":{"path":1}}',
 
 def _found(data: bytes) -> tuple[list[tuple[int, object]], int | None]:
     """Numbers of lines with what they are, or else the number of the bad line."""
+    path = LogPath("4.json", LogFileKind.COMMIT, 4)
     try:
-        ((_, found),) = decode_commit_parts([(LogPath("4.json", LogFileKind.COMMIT, 4), data)])
-        parts = list(found)
+        parts = list(decode_parts([(path, data)], None))
     except MalformedAction as error:
         return [], error.line
-    return [(part.line_number(place), line) for part in parts for place, line in enumerate(part.lines)], None
+    found: list[tuple[int, object]] = []
+    for part in parts:
+        assert {piece.path for piece in part.pieces} == {path}
+        assert {*part.versions().tolist()} <= {4}
+        found += zip([number for _, number in part.origins(part.places)], part.lines, strict=True)
+    assert [piece.last for part in parts for piece in part.pieces] == [False] * (len(parts) - 1) + [True]
+    return found, None
 
 
 @given(lines=st.lists(_LINES, max_size=12), end=st.sampled_from((b"", b"\n")), size=st.integers(1, 200))

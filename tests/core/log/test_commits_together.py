@@ -16,7 +16,6 @@ from explorer.core.log import commit as module
 from explorer.core.log.commit import (
     SmallActions,
     decode_commit,
-    decode_commit_parts,
     decode_commits,
     decode_small_actions,
 )
@@ -148,11 +147,8 @@ def test_plain_files_take_the_quick_ways(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(module, "_line_by_line", slow)
     large = b'{"txn":{"appId":"x","version":1}}\n' * 10
     monkeypatch.setattr(module, "_PART", 100)
-    ((path, parts),) = decode_commit_parts([(_path(3), large)])
-    found = list(parts)
-    assert (path.version, [len(part.lines) for part in found]) == (3, [3, 3, 3, 1])
-    assert {(part.version, part.path) for part in found} == {(3, "_delta_log/3.json")}
-    assert [part.line_number(0) for part in found] == [1, 4, 7, 10]
+    whole = decode_commit(large, 3, "3.json")
+    assert [whole.line_number(place) for place in range(len(whole.lines))] == [*range(1, 11)]
     monkeypatch.setattr(module, "_parts", slow)
     files = [(_path(version), b"{}\n" * (version + 1)) for version in range(2)]
     assert [len(commit.lines) for commit in decode_commits(files)] == [1, 2]

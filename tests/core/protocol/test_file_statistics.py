@@ -13,6 +13,8 @@ import pytest
 
 from explorer.core.errors import CorruptTable, LimitExceeded
 from explorer.core.protocol import limits
+from explorer.core.protocol.arrow.arrays import Int64s
+from explorer.core.protocol.arrow.text_spans import TextSpans
 from explorer.core.protocol.logical_files import LineSource, LogicalFiles
 from explorer.core.protocol.partition_values import ZoneDoubt
 from explorer.core.protocol.raw_actions import AddLine
@@ -258,7 +260,7 @@ def test_the_count_of_rows_is_taken_out_of_statistics(text: str, count: int | No
     assert count_of_text(text) == count
     assert count_of_line(msgspec.Raw(quoted)) == count
     for raw in (quoted, quoted + b" " * 40):
-        values, known = counts_of_lines([msgspec.Raw(raw)])
+        values, known = counts_of_lines(TextSpans.of_bytes([msgspec.Raw(raw)]))
         assert (values.tolist(), known.tolist()) == ([count or 0], [count is not None])
     for texts in ([text], [text, " " * 40], [None, text, None]):
         expected = [count if each == text else None for each in texts]
@@ -270,14 +272,14 @@ def test_the_count_of_rows_is_taken_out_of_statistics(text: str, count: int | No
 )
 def test_what_is_no_text_of_statistics_has_no_count(raw: bytes, count: int | None) -> None:
     assert count_of_line(msgspec.Raw(raw)) is count
-    values, known = counts_of_lines([msgspec.Raw(raw), msgspec.Raw(b'"{\\"numRecords\\":3}"')])
+    values, known = counts_of_lines(TextSpans.of_bytes([msgspec.Raw(raw), msgspec.Raw(b'"{\\"numRecords\\":3}"')]))
     assert (values.tolist(), known.tolist()) == ([0, 3], [False, True])
 
 
 def test_the_counts_of_many_files_are_those_of_each() -> None:
     texts: list[str | None] = [text for text, _ in COUNTS]
     expected = [count for _, count in COUNTS]
-    values, known = counts_of_lines([msgspec.Raw(json.dumps(text).encode()) for text in texts])
+    values, known = counts_of_lines(TextSpans.of_bytes([msgspec.Raw(json.dumps(text).encode()) for text in texts]))
     assert [str(each.dtype) for each in (values, known)] == ["int64", "bool"]
     assert values.tolist() == [count or 0 for count in expected]
     assert known.tolist() == [count is not None for count in expected]
@@ -291,10 +293,14 @@ def test_the_counts_of_many_files_are_those_of_each() -> None:
 
 
 def test_no_statistics_have_no_counts() -> None:
-    assert [each.tolist() for each in counts_of_lines([])] == [[], []]
+    assert [each.tolist() for each in counts_of_lines(TextSpans.of_bytes([]))] == [[], []]
     assert counts_of_column(pa.array([], pa.string())).equals(pa.array([], pa.int64()))
     assert counts_of_column(pa.nulls(3, pa.string())).equals(pa.nulls(3, pa.int64()))
     assert count_of_text('{"numRecords":5,"a":"\ud800"}') is None
+
+
+def spans(data: bytes, offsets: Int64s) -> TextSpans:
+    return TextSpans(np.frombuffer(data, np.uint8), offsets[:-1], offsets[1:])
 
 
 @pytest.mark.parametrize(
@@ -316,16 +322,15 @@ def test_counts_that_come_first_are_read_of_all_texts_at_once(text: str, count: 
     head = b'{"numRecords":'
     parts = [b'{"numRecords":8}', text.encode(), b"}", b'{"numRecords":4,', b" " * 40]
     offsets = np.cumsum([0, *map(len, parts)])
-    values, found = _leading_counts(np.frombuffer(b"".join(parts), np.uint8), offsets, head)
+    values, found = _leading_counts(spans(b"".join(parts), offsets), head)
     assert values.tolist() == [8, count or 0, 0, 4, 0]
     assert found.tolist() == [True, count is not None, False, True, False]
-    short = np.frombuffer(b"".join(parts[:2]), np.uint8)
-    assert _leading_counts(short[: offsets[1]], offsets[:2], head)[1].tolist() == [False]
-    assert [each.tolist() for each in _leading_counts(short, offsets[:1], head)] == [[], []]
+    assert _leading_counts(spans(parts[0], offsets[:2]), head)[1].tolist() == [False]
+    assert [each.tolist() for each in _leading_counts(spans(b"", offsets[:1]), head)] == [[], []]
 
 
 @pytest.mark.parametrize("room", [0, 1])
 def test_a_text_is_read_at_once_if_the_most_digits_fit_behind_it(room: int) -> None:
-    data = b'{"numRecords":6}'.ljust(14 + 18 + room)
-    values, found = _leading_counts(np.frombuffer(data, np.uint8), np.array([0, 16]), b'{"numRecords":')
+    data = b'{"numRecords":6}'.ljust(14 + 24 + room)
+    values, found = _leading_counts(spans(data, np.array([0, 16])), b'{"numRecords":')
     assert (values.tolist(), found.tolist()) == ([6 * room], [room == 1])

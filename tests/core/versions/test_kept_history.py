@@ -8,22 +8,20 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import explorer
-from explorer.core.protocol.arrow.arrays import Int32s, Int64s
 from explorer.storage import open_store
 from explorer.storage.kept_indexes import KeptFolder
 from explorer.views import TableFacts
 from tests.support import small_logs
 from tests.support.dose import WHOLE_DOSE, some_of
 from tests.support.faulty_store import FaultyStore
+from tests.support.same_histories import same
 from tests.support.shared_tables import golden_root, reference_root
 
-INTERVALS = ("added", "removed", "previous", "removed_data_change", "deletion_times", "data_change")
 ROOTS = [pytest.param("golden", marks=pytest.mark.golden), pytest.param("reference", marks=pytest.mark.reference)]
 
 
@@ -45,34 +43,6 @@ def commits_read(store: FaultyStore) -> int:
 
 def _many(request: str) -> bool:
     return request.split()[1].isdecimal()
-
-
-def same(mine: explorer.Table, meant: explorer.Table) -> None:
-    """Both say the same of every version."""
-    assert mine.history().equals(meant.history())
-    one, other = mine.history_record(), meant.history_record()
-    assert one.commits == other.commits
-    assert (one.base_domains, one.first_readable, one.latest) == (
-        other.base_domains,
-        other.first_readable,
-        other.latest,
-    )
-    for name in INTERVALS:
-        assert np.array_equal(getattr(one.lifetimes, name), getattr(other.lifetimes, name)), name
-    assert np.array_equal(_first_places(one.lifetimes.path_ids), _first_places(other.lifetimes.path_ids))
-    assert one.lifetimes.contradictions == other.lifetimes.contradictions
-    versions = range(other.first_readable, other.latest + 1)
-    for version in some_of(versions, 4):
-        assert one.lifetimes.files_at(version).equals(other.lifetimes.files_at(version)), version
-        assert one.metadata_at(version) == other.metadata_at(version)
-        assert one.protocol_at(version) == other.protocol_at(version)
-
-
-def _first_places(numbers: Int32s) -> Int64s:
-    """For each number the first place that has it: numbers mean nothing but which are equal."""
-    _, firsts, places = np.unique(numbers, return_index=True, return_inverse=True)
-    found: Int64s = firsts[places]
-    return found
 
 
 @pytest.mark.parametrize("root", ROOTS)

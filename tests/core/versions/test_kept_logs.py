@@ -9,9 +9,10 @@ import pytest
 import explorer
 from explorer.core.log.log_path import checkpoint_name, commit_name
 from explorer.storage import open_store
-from tests.core.versions.test_kept_history import commits_read, folder, kept_in, opened, same
+from tests.core.versions.test_kept_history import commits_read, folder, kept_in, opened
 from tests.support import small_logs
 from tests.support.checkpoint_shapes import write_checkpoint
+from tests.support.same_histories import same
 
 __all__ = ["folder"]
 

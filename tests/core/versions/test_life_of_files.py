@@ -13,8 +13,8 @@ import pytest
 
 import explorer
 from explorer.core.errors import LimitExceeded, MalformedAction, VersionNotFound
+from explorer.core.log import alike_lines, decoded_parts
 from explorer.core.protocol.actions import Action, Add, Remove
-from explorer.core.versions.lifetimes import builder
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder
 from explorer.core.versions.lifetimes.codes import VectorCodes
 from explorer.core.versions.lifetimes.events import NEVER, Intervals
@@ -305,10 +305,13 @@ def test_a_removal_of_what_was_never_there_makes_no_file() -> None:
 
 
 @pytest.mark.parametrize("lines", [1, 2, 5])
+@pytest.mark.parametrize("fewest", [0, 1 << 30])
 def test_a_history_is_the_same_however_many_lines_become_columns_at_once(
-    lines: int, monkeypatch: pytest.MonkeyPatch
+    lines: int, fewest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(builder, "_BATCH", lines)
+    monkeypatch.setattr(decoded_parts, "_PART", lines * 100)
+    monkeypatch.setattr(decoded_parts, "_FEWEST", fewest)
+    monkeypatch.setattr(alike_lines, "_FEWEST", 1)
     for seed in range(5):
         model = _made(seed)
         found = table(dict(enumerate(model.commits)))

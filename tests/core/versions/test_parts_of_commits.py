@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from explorer.core.errors import MalformedAction
-from explorer.core.log import commit as module
+from explorer.core.log import decoded_parts as module
 from explorer.core.protocol.actions import DomainMetadata
 from tests.support import small_logs
 from tests.support.small_logs import METADATA, PROTOCOL, add, commit_info

@@ -16,6 +16,7 @@ from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVec
 from explorer.core.protocol.logical_files import SCHEMA
 from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
+from explorer.core.versions.lifetimes.file_columns import columns_of_lines
 from explorer.core.versions.lifetimes.lifetimes import COLUMNS, NEVER, Lifetimes
 from explorer.core.versions.lifetimes.recorded_files import RecordedFiles, RecordedFilesBuilder
 from tests.support.checkpoint_shapes import begun_late
@@ -55,10 +56,14 @@ SAID: dict[str, list[Any]] = {
 }
 
 
+def take(builder: RecordedFilesBuilder, lines: Sequence[AddLine]) -> None:
+    builder.take(columns_of_lines(lines, builder.paths, builder.vectors))
+
+
 def taken(*groups: Sequence[AddLine]) -> RecordedFilesBuilder:
     found = RecordedFilesBuilder(PathCodes(), VectorCodes())
     for group in groups:
-        found.take(group)
+        take(found, group)
     return found
 
 
@@ -100,17 +105,17 @@ def test_what_is_taken_after_the_columns_were_built_comes_after_them(last: bool)
     builder = taken(LINES[:2])
     assert told(builder.build(np.ones(2, bool), last=last)) == said([0, 1])
     rows = [2, 4] if last else [0, 1, 2, 4]
-    builder.take([LINES[2], LINES[4]])
+    take(builder, [LINES[2], LINES[4]])
     assert told(builder.build(np.ones(len(rows), bool), last=last)) == said(rows)
 
 
 def test_a_copy_goes_on_apart_with_numbers_of_its_own() -> None:
     paths, vectors = PathCodes(), VectorCodes()
     builder = RecordedFilesBuilder(paths, vectors)
-    builder.take(LINES[:2])
+    take(builder, LINES[:2])
     copy = builder.copy(paths.copy(), vectors.copy())
-    builder.take(LINES[2:3])
-    copy.take(LINES[3:])
+    take(builder, LINES[2:3])
+    take(copy, LINES[3:])
     assert told(builder.build(np.ones(3, bool), last=False)) == said([0, 1, 2])
     assert told(copy.build(np.ones(4, bool), last=False)) == said([0, 1, 3, 4])
 
@@ -123,7 +128,7 @@ KEPT += ["default_row_commit_version", "dv_cardinality", "dv_size_in_bytes", "pa
 def test_what_was_kept_goes_on_as_before(rows: list[int]) -> None:
     paths, vectors = PathCodes(), VectorCodes()
     builder = RecordedFilesBuilder(paths, vectors)
-    builder.take([LINES[row] for row in rows])
+    take(builder, [LINES[row] for row in rows])
     kept = builder.kept()
     assert kept.column_names == KEPT
     known = {name for name in KEPT[4:-1] if any(SAID[name][row] is not None for row in rows)}
@@ -134,7 +139,7 @@ def test_what_was_kept_goes_on_as_before(rows: list[int]) -> None:
     }
     assert pa.types.is_dictionary(kept.schema.field("partitions").type)
     again = RecordedFilesBuilder.again(kept, PathCodes(paths.column()), VectorCodes(vectors.listed()))
-    again.take([LINES[1], LINES[4]])
+    take(again, [LINES[1], LINES[4]])
     files = again.build(np.ones(len(rows) + 2, bool), last=False)
     assert told(files) == said([*rows, 1, 4])
     assert told(builder.build(np.ones(len(rows), bool), last=False)) == said(rows)

@@ -18,6 +18,7 @@ import pyarrow as pa
 from explorer.core.protocol.limits import check_column
 
 __all__ = [
+    "SYSTEM_POOL",
     "Float64s",
     "Int32s",
     "Int64s",
@@ -53,6 +54,9 @@ Integers = npt.NDArray[np.signedinteger]
 Numbers = npt.NDArray[np.number]
 """Numbers of any width."""
 Float64s = npt.NDArray[np.float64]
+
+SYSTEM_POOL = pa.system_memory_pool()
+"""For columns that are made one after the other and put together: Arrow's own pool keeps what they gave back."""
 
 _PLAIN = {name: getattr(pa, name)() for name in ("int8", "uint8", "int32", "int64")}
 
@@ -130,7 +134,7 @@ def one_array(parts: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
         return parts[0]
     for sizes in zip(*(_text_sizes(part) for part in parts), strict=True):
         check_column(sum(sizes), f"The texts of {sum(map(len, parts)):,} rows")
-    return pa.concat_arrays(parts) if parts else pa.nulls(0, kind)
+    return pa.concat_arrays(parts, SYSTEM_POOL) if parts else pa.nulls(0, kind)
 
 
 def integers(values: Sequence[int | None] | Numbers) -> tuple[Int64s, Mask]:

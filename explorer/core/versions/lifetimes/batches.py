@@ -13,8 +13,9 @@ from typing import Final, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute
 
-from explorer.core.protocol.arrow.arrays import Mask, one_array
+from explorer.core.protocol.arrow.arrays import SYSTEM_POOL, Mask, one_array
 
 __all__ = ["Arrays", "Batches", "Texts", "chosen", "constant", "encoded", "thin"]
 
@@ -90,14 +91,16 @@ def _together(batches: Sequence[pa.LargeBinaryArray | pa.DictionaryArray]) -> pa
         return one_array(batches, pa.large_binary())
     if len(batches) == 1:
         return batches[0]
-    chunks = pa.chunked_array([encoded(batch) for batch in batches]).unify_dictionaries().chunks
+    chunks = pa.chunked_array([encoded(batch) for batch in batches]).unify_dictionaries(SYSTEM_POOL).chunks
     indices = one_array([chunk.indices for chunk in chunks], pa.int32())
     return pa.DictionaryArray.from_arrays(indices, chunks[-1].dictionary)
 
 
 def encoded(texts: pa.Array) -> pa.DictionaryArray:
     """The same texts, each distinct one once."""
-    return texts if pa.types.is_dictionary(texts.type) else texts.dictionary_encode()
+    if pa.types.is_dictionary(texts.type):
+        return texts
+    return pyarrow.compute.dictionary_encode(texts, memory_pool=SYSTEM_POOL)
 
 
 def constant(value: _ScalarT, length: int) -> npt.NDArray[_ScalarT]:

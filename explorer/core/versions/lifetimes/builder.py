@@ -6,15 +6,16 @@ the record names their path; of a file whose add is older than the record, only 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
 from explorer.core.errors import LimitExceeded
-from explorer.core.log.commit import Commit
+from explorer.core.log.alike_lines import AlikeActions
+from explorer.core.log.decoded_parts import DecodedPart
 from explorer.core.protocol.actions import DeletionVectorId
 from explorer.core.protocol.arrow.arrays import (
     Int32s,
@@ -26,11 +27,18 @@ from explorer.core.protocol.arrow.arrays import (
     plain_array,
     strings,
 )
+from explorer.core.protocol.arrow.text_spans import TextSpans
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
-from explorer.core.versions.lifetimes.batches import Arrays, Batches
+from explorer.core.versions.lifetimes.batches import Arrays, Batches, constant
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
 from explorer.core.versions.lifetimes.events import ADD, FOUND, LEAVE, REMOVE, Contradiction, FileEvents, Intervals
+from explorer.core.versions.lifetimes.file_columns import (
+    columns_of_alike,
+    columns_of_lines,
+    merged,
+    vectors_of_alike,
+)
 from explorer.core.versions.lifetimes.lifetimes import Described, Lifetimes
 from explorer.core.versions.lifetimes.recorded_files import RecordedFilesBuilder
 
@@ -47,8 +55,7 @@ _EVENT: Final[dict[str, type[np.generic]]] = {
 }
 _LATEST_TIME: Final = 1 << 60
 _LATEST_VERSION: Final = 1 << 30
-# Lines that are kept with the bytes of their commits until they become columns together: no more than caches hold.
-_BATCH: Final = 1 << 12
+_OTHER: Final = -1
 
 
 class LifetimesBuilder:
@@ -75,16 +82,9 @@ class LifetimesBuilder:
         self._events = Batches()
         self._events_before = self._count = self._rows = 0
         self._left: Mask = np.zeros(0, bool)
-        # What did not become columns yet: files that get a row, removals, and the kind of each event, commit by commit.
-        self._files: list[AddLine] = []
-        self._removes: list[RemoveLine] = []
-        self._kinds = bytearray()
-        self._versions: list[int] = []
-        self._bounds: list[int] = [0]
 
     def copy(self) -> LifetimesBuilder:
         """The same commits so far, to go on with apart."""
-        self._take()
         found = LifetimesBuilder(self._first, self._readable_from)
         found._base = self._base
         found._paths, found._vectors = self._paths.copy(), self._vectors.copy()
@@ -139,38 +139,77 @@ class LifetimesBuilder:
     def checkpoint(self, files: LogicalFiles) -> None:
         """Take the live files of the first readable version; files that earlier commits added keep their rows."""
         self._base = files
-        self._events_before = self._count + len(self._kinds)
+        self._events_before = self._count
 
-    def commit(self, commit: Commit) -> list[int]:
-        """Take the file actions of a commit, in line order, and return the places of its other lines.
+    def take(self, part: DecodedPart) -> list[int]:
+        """Take the file actions of a part of the log.
+
+        Args:
+            part: The part; its commits are all up to the first readable version, or all after it.
+
+        Returns:
+            Which of the lines that were decoded one by one hold no file action.
 
         Raises:
-            MalformedAction: A line holds two file actions, or a path is not valid; a later call may find it.
+            MalformedAction: A line holds two file actions, or a path is not valid.
         """
-        # Hundreds of thousands of lines go through this loop, so it only stores them.
-        keep_file, keep_remove, keep_kind = self._files.append, self._removes.append, self._kinds.append
-        leaves = self._first > 0 and commit.version <= self._readable_from
-        others = []
-        for place, line in enumerate(commit.lines):
-            if (add := line.add) is not None:
-                if line.remove is not None:
-                    raise commit.two_actions(place)
-                keep_file(add)
-                keep_kind(ADD)
-            elif (remove := line.remove) is not None:
-                keep_remove(remove)
-                if leaves:
-                    keep_file(_leaving(remove))
-                    keep_kind(LEAVE)
-                else:
-                    keep_kind(REMOVE)
+        leaves = self._first > 0 and part.pieces[-1].path.version <= self._readable_from
+        lines = _told_apart(part, leaves)
+        kinds = np.full(part.count, _OTHER, np.int8)
+        kinds[lines.files], kinds[lines.removes] = ADD, LEAVE if leaves else REMOVE
+        for actions in part.alike:
+            kinds[actions.places] = ADD if isinstance(actions.like, AddLine) else REMOVE
+        of_files = np.flatnonzero(kinds != _OTHER)
+        if not len(of_files):
+            return lines.others
+        batch: Arrays = {name: np.zeros(part.count, dtype) for name, dtype in _EVENT.items()}
+        batch["kind"], batch["version"] = kinds, part.versions().astype(np.int32)
+        removals = [(lines.removes, self._removals(lines.removed))] if lines.removed else []
+        files = [(lines.files, columns_of_lines(lines.added, self._paths, self._vectors))] if lines.added else []
+        for actions, decoded, written in self._with_paths(part.alike):
+            if isinstance(actions.like, AddLine):
+                files.append((actions.places, columns_of_alike(actions, decoded, written, self._vectors)))
             else:
-                others.append(place)
-        self._versions.append(commit.version)
-        self._bounds.append(len(self._kinds))
-        if len(self._kinds) >= _BATCH:
-            self._take()
-        return others
+                removals.append((actions.places, self._alike_removals(actions, decoded)))
+        for places, columns in removals:
+            for name, values in columns.items():
+                batch[name][places] = values
+        if files:
+            rows = np.flatnonzero((kinds != REMOVE) & (kinds != _OTHER))
+            added = merged([(np.searchsorted(rows, places), each) for places, each in files], len(rows))
+            batch["path"][rows], batch["vector"][rows] = added.arrays["path"], added.arrays["vector"]
+            self._recorded.take(added)
+            self._rows += len(rows)
+        self._events.append({name: values[of_files] for name, values in batch.items()})
+        self._count += len(of_files)
+        return lines.others
+
+    def _removals(self, removes: Sequence[RemoveLine]) -> Arrays:
+        """Columns of the events of removals that were decoded one by one."""
+        return {
+            "path": self._paths.of_files(TextSpans.of_texts([remove.path for remove in removes]))[0],
+            "vector": self._vectors.of([remove.deletion_vector for remove in removes]),
+            "time": _deletion_times([remove.deletion_timestamp for remove in removes]),
+            "quiet": np.array([remove.data_change is False for remove in removes], bool),
+        }
+
+    def _with_paths(self, alike: Sequence[AlikeActions]) -> Iterator[tuple[AlikeActions, Int32s, Int32s]]:
+        """Actions whose lines are alike, with the numbers of their paths: decoded, and as written."""
+        if alike:
+            paths = TextSpans.together([actions.texts["path"] for actions in alike])
+            decoded, written = self._paths.of_files(paths)
+            ends = np.cumsum([len(actions.places) for actions in alike])[:-1]
+            yield from zip(alike, np.split(decoded, ends), np.split(written, ends), strict=True)
+
+    def _alike_removals(self, removes: AlikeActions, paths: Int32s) -> Arrays:
+        """Columns of the events of removals whose lines are alike."""
+        times = removes.numbers.get("deletion_timestamp")
+        found: Arrays = {
+            "path": paths,
+            "vector": vectors_of_alike(removes, self._vectors),
+            "quiet": constant(np.bool_(removes.like.data_change is False), len(removes.places)),
+        }
+        return found if times is None else {**found, "time": _in_range(times)}
 
     def build(self, newest: int, *, last: bool) -> Lifetimes:
         """Make the lifetimes of everything taken so far.
@@ -182,7 +221,6 @@ class LifetimesBuilder:
         Raises:
             MalformedAction: A path names no file.
         """
-        self._take()
         base, split = self._base, self._base.num_rows
         rows, paths, vectors = self._named()
         intervals = Intervals(split + self._rows, self._first - 1)
@@ -209,36 +247,18 @@ class LifetimesBuilder:
         names = self._paths.distinct() if found else []
         return tuple(sorted((each.version, each.kind, names[each.path]) for each in found))
 
-    def _take(self) -> None:
-        """Make columns of the newest actions, and release the bytes of their commits."""
-        if not self._kinds:
-            return
-        kind = np.frombuffer(bytes(self._kinds), np.int8)
-        batch: Arrays = {name: np.zeros(len(kind), dtype) for name, dtype in _EVENT.items()}
-        batch["kind"], batch["version"] = kind, np.repeat(np.array(self._versions, np.int32), np.diff(self._bounds))
-        files, removals, removes = kind != REMOVE, kind != ADD, self._removes
-        batch["path"][removals], _ = self._paths.of_files([remove.path for remove in removes])
-        batch["vector"][removals] = self._vectors.of([remove.deletion_vector for remove in removes])
-        batch["time"][removals] = _deletion_times([remove.deletion_timestamp for remove in removes])
-        batch["quiet"][removals] = [remove.data_change is False for remove in removes]
-        batch["path"][files], batch["vector"][files] = self._recorded.take(self._files)
-        self._events.append(batch)
-        self._count += len(kind)
-        self._rows += len(self._files)
-        self._files, self._removes, self._kinds, self._versions, self._bounds = [], [], bytearray(), [], [0]
-
     def _named(self) -> tuple[Int64s, Int32s, Int64s]:
         """Files of the checkpoint whose path an action of the record names: row, path, deletion vector."""
         if not self._base.num_rows or not len(self._paths):
             return np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
-        rows = self._base.rows_at(strings(self._paths.distinct()))
+        rows = self._base.rows_at(self._paths.column())
         names = ("path", "dv_storage_type", "dv_path_or_inline", "dv_offset")
         paths, *parts = (column.to_pylist() for column in self._base.take(rows, names).columns)
         vectors = [
             None if kind is None else DeletionVectorId(kind, place, offset)
             for kind, place, offset in zip(*parts, strict=True)
         ]
-        return rows, self._paths.of(paths), self._vectors.of(vectors)
+        return rows, self._paths.of(TextSpans.of_texts(paths)), self._vectors.of(vectors)
 
     def _all_events(self, rows: Int64s, paths: Int32s, vectors: Int64s, *, last: bool) -> FileEvents:
         """The events of all batches, and the files of the checkpoint between those of commits."""
@@ -277,6 +297,44 @@ def kept_files(tables: Mapping[str, pa.Table]) -> tuple[PathCodes, VectorCodes, 
     return paths, vectors, RecordedFilesBuilder.again(tables["files"].drop_columns("left"), paths, vectors)
 
 
+class _ToldApart(NamedTuple):
+    """Lines that were decoded one by one.
+
+    Attributes:
+        added, files: Files that get a row, and the places of their lines in the part.
+        removed, removes: Removals, and the places of theirs.
+        others: Which lines hold no file action.
+    """
+
+    added: list[AddLine]
+    files: Int64s
+    removed: list[RemoveLine]
+    removes: Int64s
+    others: list[int]
+
+
+def _told_apart(part: DecodedPart, leaves: bool) -> _ToldApart:
+    """Tell the lines of a part apart; with `leaves` each removal gets a row too."""
+    added, removed, others = list[AddLine](), list[RemoveLine](), list[int]()
+    files, removes = list[int](), list[int]()
+    # Hundreds of thousands of lines may go through this loop, so it only stores them.
+    for line_at, line in enumerate(part.lines):
+        if (add := line.add) is not None:
+            if line.remove is not None:
+                raise part.two_actions(line_at)
+            added.append(add)
+            files.append(line_at)
+        elif (remove := line.remove) is not None:
+            removed.append(remove)
+            removes.append(line_at)
+            if leaves:
+                added.append(_leaving(remove))
+                files.append(line_at)
+        else:
+            others.append(line_at)
+    return _ToldApart(added, part.places[files], removed, part.places[removes], others)
+
+
 def _leaving(remove: RemoveLine) -> AddLine:
     """What the record knows of a file of which it only has the remove."""
     extended = remove.extended_file_metadata is True
@@ -295,4 +353,8 @@ def _deletion_times(times: Sequence[int | None]) -> Int64s:
         found: Int64s = integers(times)[0]
     except OverflowError:
         found = np.array([time if time is not None and 0 <= time < _LATEST_TIME else 0 for time in times], np.int64)
-    return np.where((found >= 0) & (found < _LATEST_TIME), found, 0)
+    return _in_range(found)
+
+
+def _in_range(times: Int64s) -> Int64s:
+    return np.where((times >= 0) & (times < _LATEST_TIME), times, 0)

@@ -7,17 +7,18 @@ identities are (DV-006), however their parts are spelt.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
-from itertools import count
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVectorId
-from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, int64s, strings
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, int64s
+from explorer.core.protocol.arrow.text_spans import TextSpans
 from explorer.core.protocol.file_paths import canonical_key
+from explorer.core.versions.lifetimes.text_codes import TextCodes
 
 __all__ = ["PathCodes", "VectorCodes"]
 
@@ -35,54 +36,49 @@ class PathCodes:
     """
 
     def __init__(self, kept: pa.StringArray | None = None) -> None:
-        self._numbers: defaultdict[str, int] | None = defaultdict(count().__next__) if kept is None else None
+        self._codes = TextCodes()
+        # As long as nothing else is numbered, what was kept is enough.
         self._kept = kept
         # By number of a path as written: the number of the decoded one, -1 where no file was looked up by it.
         self._decoded: Int32s = np.zeros(0, np.int32)
-        self._asked: tuple[Sequence[str], Int32s, Int32s] = ((), self._decoded, self._decoded)
 
     def __len__(self) -> int:
-        return len(self._known if self._kept is None else self._kept)
+        return len(self._codes if self._kept is None else self._kept)
 
     def copy(self) -> PathCodes:
         """The same numbers, to go on with apart."""
         found = PathCodes(self._kept)
-        found._decoded = self._decoded.copy()
-        if self._kept is None:
-            found._numbers = defaultdict(count(len(self)).__next__, self._known)
+        found._codes, found._decoded = self._codes.copy(), self._decoded.copy()
         return found
 
-    def of(self, paths: Collection[str]) -> Int32s:
+    def of(self, paths: TextSpans) -> Int32s:
         """The numbers of paths as written; a new one gets the next."""
-        known = self._known
-        self._kept = None
-        return np.fromiter(map(known.__getitem__, paths), np.int32, len(paths))
+        if self._kept is not None:
+            self._codes.of(TextSpans.of_column(self._kept))
+            self._kept = None
+        return self._codes.of(paths)
 
-    def of_files(self, paths: Sequence[str]) -> tuple[Int32s, Int32s]:
+    def of_files(self, paths: TextSpans) -> tuple[Int32s, Int32s]:
         """The numbers of the decoded paths, the same for two spellings of one file, and of the paths as written.
 
         Raises:
             MalformedAction: A path names no file.
         """
-        # A commit that masks rows removes the files that it adds, in the same order.
-        if paths != self._asked[0]:
-            written = self.of(paths)
-            self._asked = (paths, self._decoded_of(written, paths), written)
-        return self._asked[1:]
+        written = self.of(paths)
+        return self._decoded_of(written, paths), written
 
-    def _decoded_of(self, written: Int32s, paths: Sequence[str]) -> Int32s:
+    def _decoded_of(self, written: Int32s, paths: TextSpans) -> Int32s:
         """The numbers of decoded paths; only those of new spellings are looked at."""
         self._make_room()
         new = np.flatnonzero(self._decoded[written] < 0)
         if len(new):
-            spellings = [paths[place] for place in new.tolist()]
-            # All are checked at once, because most need no decoding.
-            whole = "\n".join(("", *spellings))
-            if "%" in whole or ":" in whole or "\n/" in whole:
-                keys = self.of([canonical_key(path) for path in spellings])
+            spellings, keys = paths[new], written[new]
+            # Most need no decoding, whether a percent sign, a colon or a slash at the start has a meaning or not.
+            some = np.flatnonzero(spellings.having(b"%") | spellings.having(b":") | spellings.beginning(b"/"))
+            if len(some):
+                texts = [canonical_key(spellings.text(place)) for place in some.tolist()]
+                keys[some] = self.of(TextSpans.of_texts(texts))
                 self._make_room()
-            else:
-                keys = written[new]
             self._decoded[written[new]] = keys
         return self._decoded[written]
 
@@ -95,26 +91,17 @@ class PathCodes:
 
     def distinct(self) -> list[str]:
         """The paths by number."""
-        return list(self._known)
+        return self._codes.distinct() if self._kept is None else self._kept.to_pylist()
 
     def column(self) -> pa.StringArray:
         """The same as a column."""
-        return strings(self.distinct()) if self._kept is None else self._kept
+        return self._codes.column() if self._kept is None else self._kept
 
     def texts(self, codes: npt.NDArray[np.generic]) -> pa.StringArray:
         """The paths of some numbers."""
         if self._kept is not None:
             return self._kept.take(int64s(codes.astype(np.int64, copy=False)))
-        used, places = np.unique(codes, return_inverse=True)
-        known = self.distinct()
-        return strings([known[code] for code in used.tolist()]).take(int64s(places))
-
-    @property
-    def _known(self) -> defaultdict[str, int]:
-        if self._numbers is None:
-            paths = [] if self._kept is None else self._kept.to_pylist()
-            self._numbers = defaultdict(count(len(paths)).__next__, zip(paths, range(len(paths)), strict=True))
-        return self._numbers
+        return self._codes.texts(codes)
 
 
 class VectorCodes:
@@ -125,30 +112,49 @@ class VectorCodes:
     """
 
     def __init__(self, kept: Sequence[tuple[str, str]] = ()) -> None:
-        # By storage type the numbers of files and inline vectors; all types share one sequence.
-        numbers = count(len(kept))
-        self._heads: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(numbers.__next__))
-        self._listed = list(kept)
-        for number, (kind, path) in enumerate(kept):
-            self._heads[kind][path] = number
+        # Files and inline vectors: by storage type those that were met, and their numbers, which all types share.
+        self._codes: defaultdict[str, TextCodes] = defaultdict(TextCodes)
+        self._numbers: defaultdict[str, list[int]] = defaultdict(list)
+        self._listed: list[tuple[str, str]] = []
+        for kind, path in kept:
+            self._heads(kind, TextSpans.of_texts([path]))
 
     def copy(self) -> VectorCodes:
         """The same numbers, to go on with apart."""
-        return VectorCodes(self._distinct())
+        return VectorCodes(self._listed)
 
     def of(self, vectors: Sequence[DeletionVectorDescriptor | DeletionVectorId | None]) -> Int64s:
         """The numbers of some vectors."""
-        found = [vector for vector in vectors if vector is not None]
-        if not found:
-            return np.zeros(len(vectors), np.int64)
-        heads = self._heads_of(found)
-        offsets = [0 if vector.offset is None else vector.offset + _FIRST_OFFSET for vector in found]
-        numbered = (heads.astype(np.int64) + 1 << _OFFSET_BITS) + np.array(offsets, np.int64)
-        if len(found) == len(vectors):
-            return numbered
-        codes = np.zeros(len(vectors), np.int64)
-        codes[np.array([vector is not None for vector in vectors])] = numbered
+        codes, places = np.zeros(len(vectors), np.int64), defaultdict[str, list[int]](list)
+        for place, vector in enumerate(vectors):
+            if vector is not None:
+                places[vector.storage_type].append(place)
+        for kind, chosen in places.items():
+            found = [cast(DeletionVectorId, vectors[place]) for place in chosen]
+            offsets = [0 if vector.offset is None else vector.offset + _FIRST_OFFSET for vector in found]
+            paths = TextSpans.of_texts([vector.path_or_inline_dv for vector in found])
+            codes[chosen] = self._numbered(kind, paths) + np.array(offsets, np.int64)
         return codes
+
+    def of_texts(self, kind: str, paths: TextSpans, offsets: Int64s | None) -> Int64s:
+        """The numbers of vectors of one storage type, with their offsets if they have one."""
+        found = self._numbered(kind, paths)
+        return found if offsets is None else found + offsets + _FIRST_OFFSET
+
+    def _numbered(self, kind: str, paths: TextSpans) -> Int64s:
+        found: Int64s = self._heads(kind, paths) + 1 << _OFFSET_BITS
+        return found
+
+    def _heads(self, kind: str, paths: TextSpans) -> Int64s:
+        """The numbers of files and inline vectors, without offsets."""
+        known, numbers = self._codes[kind], self._numbers[kind]
+        before = len(known)
+        codes = known.of(paths)
+        if len(known) > before:
+            texts = known.texts(np.arange(before, len(known))).to_pylist()
+            numbers += range(len(self._listed), len(self._listed) + len(texts))
+            self._listed += [(kind, text) for text in texts]
+        return np.array(numbers, np.int64)[codes]
 
     def differ(self, some: Int64s, others: Int64s) -> Mask:
         """For pairs of numbers, whether their vectors differ."""
@@ -163,12 +169,12 @@ class VectorCodes:
 
     def identities(self, codes: Int64s) -> list[str | None]:
         """Identity of each vector (DV-006), None for none."""
-        heads = self._distinct()
+        heads = self._listed
         return [_identity(heads, code) if code else None for code in codes.tolist()]
 
     def heads(self, kinds: bool) -> list[str]:
         """Storage types, or else paths and inline bytes, of the places of the vectors."""
-        return [kind if kinds else path for kind, path in self._distinct()]
+        return [kind if kinds else path for kind, path in self._listed]
 
     @staticmethod
     def places(codes: Int64s) -> Int64s:
@@ -184,21 +190,7 @@ class VectorCodes:
 
     def listed(self) -> list[tuple[str, str]]:
         """Storage type, and path or inline bytes, of the places of the vectors."""
-        return list(self._distinct())
-
-    def _heads_of(self, vectors: Sequence[DeletionVectorDescriptor | DeletionVectorId]) -> Int32s:
-        kinds = {vector.storage_type for vector in vectors}
-        if len(kinds) == 1:
-            known = self._heads[kinds.pop()].__getitem__
-            return np.fromiter(map(known, [vector.path_or_inline_dv for vector in vectors]), np.int32, len(vectors))
-        return np.array([self._heads[vector.storage_type][vector.path_or_inline_dv] for vector in vectors], np.int32)
-
-    def _distinct(self) -> list[tuple[str, str]]:
-        """Storage type and path, or inline bytes, by number."""
-        if len(self._listed) != sum(map(len, self._heads.values())):
-            found = {number: (kind, path) for kind, paths in self._heads.items() for path, number in paths.items()}
-            self._listed = [found[number] for number in range(len(found))]
-        return self._listed
+        return list(self._listed)
 
 
 def _identity(heads: Sequence[tuple[str, str]], code: int) -> str:

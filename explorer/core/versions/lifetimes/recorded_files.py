@@ -21,9 +21,7 @@ from explorer.core.protocol.arrow.arrays import (
     Integers,
     Mask,
     int64s,
-    integers,
     known_int64s,
-    large_binaries,
     mask,
     numbers,
     numpy_array,
@@ -34,9 +32,9 @@ from explorer.core.protocol.arrow.arrays import (
 )
 from explorer.core.protocol.logical_files import SCHEMA, decode_map
 from explorer.core.protocol.raw_actions import AddLine
-from explorer.core.protocol.record_counts import counts_of_lines
-from explorer.core.versions.lifetimes.batches import Arrays, Batches, Texts, chosen, constant, encoded, thin
+from explorer.core.versions.lifetimes.batches import Arrays, Batches, Texts, chosen, encoded
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
+from explorer.core.versions.lifetimes.file_columns import FileColumns, columns_of_lines
 
 __all__ = ["RecordedFiles", "RecordedFilesBuilder"]
 
@@ -48,12 +46,15 @@ class RecordedFilesBuilder:
     """Takes files in the order of the commits that added them, a batch at a time.
 
     Args:
-        paths: Takes their paths.
-        vectors: Takes their deletion vectors.
+        paths: Has the numbers of their paths.
+        vectors: Has the numbers of their deletion vectors.
+
+    Attributes:
+        paths, vectors: As given.
     """
 
     def __init__(self, paths: PathCodes, vectors: VectorCodes) -> None:
-        self._paths, self._vectors = paths, vectors
+        self.paths, self.vectors = paths, vectors
         self._arrays, self._known, self._partitions = Batches(), Batches(), Texts()
 
     def copy(self, paths: PathCodes, vectors: VectorCodes) -> RecordedFilesBuilder:
@@ -63,35 +64,16 @@ class RecordedFilesBuilder:
         found._partitions = self._partitions.copy()
         return found
 
-    def take(self, lines: Sequence[AddLine]) -> tuple[Int32s, Int64s]:
-        """Keep some files; returns the numbers of their decoded paths and of their deletion vectors.
-
-        Raises:
-            MalformedAction: A path names no file.
-        """
-        paths, raw_paths = self._paths.of_files([line.path for line in lines])
-        descriptors = [line.deletion_vector for line in lines]
-        vectors = self._vectors.of(descriptors)
-        stated = {
-            "num_records": counts_of_lines([line.stats for line in lines]),
-            "size": _stated([line.size for line in lines]),
-            "modification_time": _stated([line.modification_time for line in lines]),
-            "base_row_id": _stated([line.base_row_id for line in lines]),
-            "default_row_commit_version": _stated([line.default_row_commit_version for line in lines]),
-            "dv_cardinality": _stated([None if vector is None else vector.cardinality for vector in descriptors]),
-            "dv_size_in_bytes": _stated([None if vector is None else vector.size_in_bytes for vector in descriptors]),
-        }
-        data_change = np.array([line.data_change is not False for line in lines], bool)
-        codes: Arrays = {"path": paths, "raw_path": raw_paths, "vector": vectors, "data_change": thin(data_change)}
-        self._arrays.append({**codes, **{name: values for name, (values, _) in stated.items()}})
-        self._known.append({name: known for name, (_, known) in stated.items()})
-        self._partitions.append(large_binaries([line.partition_values for line in lines]))
-        return paths, vectors
+    def take(self, files: FileColumns) -> None:
+        """Keep some files."""
+        self._arrays.append(files.arrays)
+        self._known.append(files.known)
+        self._partitions.append(files.partitions)
 
     def kept(self) -> pa.Table:
         """All files so far, as columns that `again` takes."""
         if not self._arrays:
-            self.take(())
+            self.take(columns_of_lines((), self.paths, self.vectors))
         arrays, known = self._arrays.joined(), self._known.joined()
         columns = {name: plain_array(arrays[name]) for name in _CODES}
         for name, values in known.items():
@@ -121,15 +103,15 @@ class RecordedFilesBuilder:
             last: Nothing is taken afterwards; the builder is empty then.
         """
         if not self._arrays:
-            self.take(())
+            self.take(columns_of_lines((), self.paths, self.vectors))
         partitions = self._partitions.joined()
         arrays, known = self._arrays.joined(last=last), self._known.joined(last=last)
         # One batch from now on, which shares its columns with what is returned.
         self._arrays, self._known = (Batches(), Batches()) if last else (Batches([arrays]), Batches([known]))
         self._partitions = Texts() if last else Texts([partitions])
         return RecordedFiles(
-            paths=self._paths,
-            vectors=self._vectors,
+            paths=self.paths,
+            vectors=self.vectors,
             arrays=chosen(arrays, kept),
             known=chosen(known, kept),
             partitions=partitions if kept.all() else partitions.take(int64s(np.flatnonzero(kept))),
@@ -226,14 +208,6 @@ def _restored(column: pa.Array) -> tuple[Integers, Mask]:
     if pa.types.is_null(column.type):
         return np.zeros(len(column), np.int64), np.zeros(len(column), bool)
     return numbers(column)
-
-
-def _stated(values: Sequence[int | None]) -> tuple[Integers, Mask]:
-    """Integers, and where they are known; a column that a table does not use is null in all of its files."""
-    if values.count(None) == len(values):
-        return constant(np.int64(0), len(values)), constant(np.bool_(0), len(values))
-    found, known = integers(values)
-    return found, thin(known)
 
 
 def _of_codes(

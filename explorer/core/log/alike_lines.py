@@ -1,0 +1,244 @@
+"""Lines of commits that differ in their texts and numbers alone -> columns of file actions, many lines at once.
+
+Protocol section: Actions. Invariants: a line that is not proven to have a shape, byte by byte, is left to the decoder
+of single lines, whatever it is; so are all lines of a text that has anything but line breaks below the space, or that
+is not UTF-8.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from explorer.core.log.line_shape import LONGEST_PIECE, LineShape, shape_of
+from explorer.core.protocol.arrow.arrays import Int64s, Mask
+from explorer.core.protocol.arrow.digits import whole_numbers
+from explorer.core.protocol.arrow.text_spans import WORD, Bytes, TextSpans, Words, windows, words_of
+from explorer.core.protocol.raw_actions import AddLine, RemoveLine
+
+__all__ = ["AlikeActions", "AlikeLines", "AlikeText"]
+
+_SPACE, _QUOTE, _SLASH, _BREAK = b' "\\\n'
+_HEADS: Final = tuple(np.uint64(int.from_bytes(head, "little")) for head in (b'{"add":{', b'{"remove'))
+_BLOCK: Final = 1 << 18  # bytes that are looked at together, which a processor keeps at hand
+_AFTER: Final = b" " * (LONGEST_PIECE + WORD)
+_SHORT: Final = {"dv_offset", "dv_size_in_bytes"}  # numbers of 32 bits
+# Texts that are kept decoded, so that none may have an escape, and that are laid side by side, so that none is long.
+_DECODED, _LONGEST = {"path", "dv_path_or_inline"}, 1 << 12
+# A shape is worth its making if as many lines have it; after as many that do not, the other lines are left alone.
+_FEWEST, _MOST_FAILURES, _MOST_SHAPES = 16, 3, 64
+
+
+class AlikeActions(NamedTuple):
+    """File actions of some lines as columns.
+
+    Attributes:
+        places: Places of the lines, ascending, from 0.
+        like: One of the actions; what has no column here is in all of them as it is there.
+        texts: The path, where the vector is, and the statistics and partition values as JSON.
+        numbers: Members of the action, those of its vector with ``dv_`` before their names.
+    """
+
+    places: Int64s
+    like: AddLine | RemoveLine
+    texts: Mapping[str, TextSpans]
+    numbers: Mapping[str, Int64s]
+
+
+class AlikeText(NamedTuple):
+    """What was found in a text.
+
+    Attributes:
+        alike: The file actions whose lines have a shape.
+        others: Places of the other lines.
+        lines: The text of those.
+        breaks: Where the line break of each line is, in bytes from the first text on.
+    """
+
+    alike: list[AlikeActions]
+    others: Int64s
+    lines: list[bytes]
+    breaks: Int64s
+
+
+class AlikeLines:
+    """Finds the lines of texts that have shapes; the shapes of one text are tried first on the next."""
+
+    def __init__(self) -> None:
+        # By the kind of action and the number of double quotes.
+        self._shapes: defaultdict[tuple[int, int], list[_Matcher]] = defaultdict(list)
+        self._masks = np.zeros((4, _BLOCK), bool)
+        self._count = 0
+
+    def find(self, contents: Sequence[bytes]) -> AlikeText | None:
+        """Find them in texts, one after the other, of which every line has a line break.
+
+        None where all of it is to be decoded line by line.
+        """
+        data = b"".join([*contents, _AFTER])
+        if not data.isascii():
+            try:
+                str(data, "utf-8")
+            except UnicodeDecodeError:
+                return None
+        marks = self._marks(data)
+        if marks is None:
+            return None
+        found = list[AlikeActions]()
+        for kind, head in enumerate(_HEADS):
+            rows = np.flatnonzero((marks.words[marks.starts] == head) & ~marks.odd)
+            counts = marks.counts[rows]
+            for count in np.flatnonzero(np.bincount(counts)).tolist():
+                found += self._alike(marks, rows[counts == count], self._shapes[kind, count])
+        left = np.ones(len(marks.ends), bool)
+        for each in found:
+            left[each.places] = False
+        others = np.flatnonzero(left)
+        return AlikeText(found, others, [marks.line(place) for place in others.tolist()], marks.ends)
+
+    def _alike(self, marks: _Marks, rows: Int64s, shapes: list[_Matcher]) -> list[AlikeActions]:
+        """The actions of lines of one kind that have as many double quotes."""
+        found, failures, place = list[AlikeActions](), 0, 0
+        while len(rows):
+            if place == len(shapes):
+                if failures == _MOST_FAILURES or len(rows) < _FEWEST or self._count == _MOST_SHAPES:
+                    break
+                shape = shape_of(marks.line(rows[0]))
+                if shape is None:
+                    failures, rows = failures + 1, rows[1:]
+                    continue
+                shapes.append(_Matcher(shape))
+                self._count += 1
+            actions = shapes[place].match(marks, rows)
+            place += 1
+            failures += place == len(shapes) and len(actions.places) < _FEWEST
+            if len(actions.places):
+                found.append(actions)
+                rows = np.setdiff1d(rows, actions.places, assume_unique=True)
+        return found
+
+    def _marks(self, data: bytes) -> _Marks | None:
+        """Where lines end and texts begin and end; None if there is anything else below the space."""
+        text, length = np.frombuffer(data, np.uint8), len(data) - len(_AFTER)
+        found, odd_places = list[Int64s](), list[Int64s]()
+        for start in range(0, length, _BLOCK):
+            block = text[start : min(start + _BLOCK, length)]
+            low, quotes, behind, bounds = self._masks[:, : len(block)]
+            np.less(block, _SPACE, out=low)
+            np.equal(block, _QUOTE, out=quotes)
+            behind[0] = start > 0 and text[start - 1] == _SLASH
+            np.equal(block[:-1], _SLASH, out=behind[1:])
+            # A quote right behind a slash is inside of a text; all others begin one or end one.
+            np.greater(quotes, behind, out=bounds)
+            bounds |= low
+            found.append(np.flatnonzero(bounds) + start)
+            odd = np.greater(behind, quotes, out=low)
+            if odd.any():
+                odd_places.append(np.flatnonzero(odd) + start)
+        marks = np.concatenate([*found, np.zeros(0, np.int64)])
+        breaks = np.flatnonzero(text[marks] < _SPACE)
+        ends = marks[breaks]
+        if not len(ends) or (text[ends] != _BREAK).any():
+            return None
+        first = np.concatenate([[0], breaks[:-1] + 1])
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        of_odd = np.zeros(len(ends), bool)
+        of_odd[np.searchsorted(ends, np.concatenate([*odd_places, np.zeros(0, np.int64)]))] = True
+        return _Marks(text, words_of(text), marks, first, breaks - first, starts, ends, of_odd)
+
+
+class _Marks(NamedTuple):
+    """A text, and its lines.
+
+    Attributes:
+        text: The text, with some spaces behind it.
+        words: The word that begins at each byte.
+        quotes: Places of double quotes that begin or end a text, and of line breaks.
+        first: For each line the number of its first double quote.
+        counts: How many it has.
+        starts, ends: Where it begins, and where its line break is.
+        odd: Whether it has an escape other than that of a double quote.
+    """
+
+    text: Bytes
+    words: Words
+    quotes: Int64s
+    first: Int64s
+    counts: Int64s
+    starts: Int64s
+    ends: Int64s
+    odd: Mask
+
+    def line(self, place: int) -> bytes:
+        """The text of a line."""
+        return self.text[self.starts[place] : self.ends[place]].tobytes()
+
+
+class _Matcher:
+    """A shape, made ready to be compared with many lines."""
+
+    def __init__(self, shape: LineShape) -> None:
+        self._shape = shape
+        quotes = [piece.quote for piece in shape.pieces[1:] if piece.quote is not None]
+        self._ordinals, self._offsets = np.array(quotes, np.int64).reshape(-1, 2).T[:, :, None]
+        self._lengths = np.array([len(piece.text) for piece in shape.pieces], np.int64)[:, None]
+        self._numbers = np.flatnonzero(shape.numbers)
+
+    def match(self, marks: _Marks, rows: Int64s) -> AlikeActions:
+        """The actions of the lines that have the shape, of some that have as many double quotes."""
+        shape, starts = self._shape, self._starts(marks, rows)
+        begins, ends = starts[:-1] + self._lengths[:-1], starts[1:]
+        found = self._have_pieces(marks, rows, starts) & (begins <= ends).all(axis=0)
+        values, good = whole_numbers(marks.words, begins[self._numbers].ravel(), ends[self._numbers].ravel())
+        found &= good.reshape(-1, len(rows)).all(axis=0)
+        of_gap = dict(zip(self._numbers.tolist(), values.reshape(-1, len(rows)), strict=True))
+        numbers = {name: of_gap[gap] for gap, name in shape.names.items() if gap in of_gap}
+        texts = {
+            name: TextSpans(marks.text, begins[gap], ends[gap])
+            for gap, name in shape.names.items()
+            if gap not in of_gap
+        }
+        for name, (start, end) in shape.values.items():
+            texts[name] = TextSpans(marks.text, starts[start[0]] + start[1], starts[end[0]] + end[1])
+        for name in _SHORT & numbers.keys():
+            found &= numbers[name] < 1 << 31
+        decoded = _DECODED & texts.keys()
+        for name in decoded:
+            found &= texts[name].lengths <= _LONGEST
+        actions = _some(AlikeActions(rows, shape.action, texts, numbers), found)
+        return _some(actions, ~np.any([actions.texts[name].having(b"\\") for name in decoded], axis=0))
+
+    def _starts(self, marks: _Marks, rows: Int64s) -> Int64s:
+        """Where each piece, a row of the result each, begins in each line, if it has the shape.
+
+        A piece after a text begins with the double quote that ends the text.
+        """
+        starts = np.empty((len(self._lengths), len(rows)), np.int64)
+        starts[0], starts[-1] = marks.starts[rows], marks.ends[rows] - self._lengths[-1]
+        starts[1 : len(self._ordinals) + 1] = marks.quotes[marks.first[rows] + self._ordinals] - self._offsets
+        return starts
+
+    def _have_pieces(self, marks: _Marks, rows: Int64s, starts: Int64s) -> Mask:
+        """Which lines have all pieces at these places, and end with the last one."""
+        found: Mask = starts[-1] + self._lengths[-1] == marks.ends[rows]
+        for piece, at in zip(self._shape.pieces, starts, strict=True):
+            there = windows(marks.text, len(piece.text))[at]
+            if there.tobytes() != piece.text * len(rows):
+                same = there.view(np.uint8).reshape(len(rows), -1) == np.frombuffer(piece.text, np.uint8)
+                found &= same.all(axis=1)
+        return found
+
+
+def _some(actions: AlikeActions, rows: Mask) -> AlikeActions:
+    """Some of the actions."""
+    if rows.all():
+        return actions
+    return AlikeActions(
+        actions.places[rows],
+        actions.like,
+        {name: texts[rows] for name, texts in actions.texts.items()},
+        {name: values[rows] for name, values in actions.numbers.items()},
+    )

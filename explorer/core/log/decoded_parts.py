@@ -1,0 +1,180 @@
+"""Parts of a log, decoded: some commits together or some lines of a large one, their file actions as columns.
+
+Protocol sections: Delta Log Entries, Actions. Invariants: whichever way a line is decoded, it says the same, and a
+broken one is named with its file and line; of a large commit only a part is in memory as lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from explorer.core.errors import MalformedAction
+from explorer.core.log.alike_lines import AlikeActions, AlikeLines
+from explorer.core.log.commit import (
+    CommitFile,
+    decode_commit,
+    decode_commits,
+    decode_line,
+    decode_plain_lines,
+    two_actions,
+)
+from explorer.core.log.log_path import LogPath
+from explorer.core.protocol import limits
+from explorer.core.protocol.arrow.arrays import Int64s
+from explorer.core.protocol.raw_actions import CommitLine
+
+__all__ = ["CommitPiece", "DecodedPart", "decode_parts"]
+
+# Bytes that are decoded together. Fewer than the second are not worth looking for lines that are alike.
+_PART: Final = 1 << 22
+_FEWEST: Final = 1 << 17
+
+
+class CommitPiece(NamedTuple):
+    """The lines of a commit that are in one part.
+
+    Attributes:
+        path: Its file.
+        start: Place of its first line in the part.
+        before: Lines of the commit in earlier parts.
+        last: Whether no more of its lines follow.
+    """
+
+    path: LogPath
+    start: int
+    before: int
+    last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedPart:
+    """A part of a log.
+
+    Attributes:
+        pieces: The commits that it is of, ascending.
+        count: How many lines it has.
+        alike: File actions as columns.
+        lines: The lines that are not among those and are not blank.
+        places: Their places in the part.
+    """
+
+    pieces: Sequence[CommitPiece]
+    count: int
+    alike: Sequence[AlikeActions]
+    lines: Sequence[CommitLine]
+    places: Int64s
+
+    def versions(self) -> Int64s:
+        """The version of each line."""
+        starts = np.array([*(piece.start for piece in self.pieces), self.count], np.int64)
+        return np.repeat(np.array([piece.path.version for piece in self.pieces], np.int64), np.diff(starts))
+
+    def two_actions(self, place: int) -> MalformedAction:
+        """The error for one of the lines that both adds and removes a file (LOG-008)."""
+        ((path, number),) = self.origins(self.places[[place]])
+        return two_actions(path.version, path.path, number)
+
+    def origins(self, places: Int64s) -> list[tuple[LogPath, int]]:
+        """The file of each of some lines, and the number that it has there, from 1."""
+        starts = np.array([piece.start for piece in self.pieces], np.int64)
+        pieces = [self.pieces[of] for of in np.searchsorted(starts, places, side="right") - 1]
+        numbers = zip(pieces, places.tolist(), strict=True)
+        return [(piece.path, place - piece.start + piece.before + 1) for piece, place in numbers]
+
+
+class _Text(NamedTuple):
+    """Some of a commit file; `begins` where it is from its first byte on, `ends` where it is to its last."""
+
+    path: LogPath
+    data: bytes
+    begins: bool
+    ends: bool
+
+
+def decode_parts(files: Iterable[CommitFile], alike: AlikeLines | None) -> Iterator[DecodedPart]:
+    """Decode commit files, in their order.
+
+    Args:
+        files: Their names and bytes.
+        alike: Finds the lines that are alike; None decodes every line by itself.
+
+    Raises:
+        MalformedAction: A line is not JSON, not an object, or a known action has a field of a wrong type; parts of its
+            commit may have come before.
+        LimitExceeded: A line is too long.
+    """
+    before = 0
+    for texts in _together(files):
+        before = 0 if texts[0].begins else before
+        part = _with_columns(texts, before, alike) or _line_by_line(texts, before)
+        yield part
+        last = part.pieces[-1]
+        before = last.before + part.count - last.start
+
+
+def _together(files: Iterable[CommitFile]) -> Iterator[list[_Text]]:
+    """What is decoded together: some small files, or some lines of a large one."""
+    texts, size = list[_Text](), 0
+    for path, data in files:
+        limits.check_lines(data, path.version, path.path)
+        start, length = 0, len(data)
+        while start < length or not start:
+            end = length if length - start <= _PART else data.find(b"\n", start + _PART) + 1 or length
+            if texts and size + end - start > 2 * _PART:
+                yield texts
+                texts, size = [], 0
+            texts.append(_Text(path, data[start:end], not start, end == length))
+            size += end - start
+            if size >= _PART:
+                yield texts
+                texts, size = [], 0
+            start = max(end, 1)
+    if texts:
+        yield texts
+
+
+def _with_columns(texts: Sequence[_Text], before: int, alike: AlikeLines | None) -> DecodedPart | None:
+    """The part with the lines that are alike as columns; None if it is to be decoded line by line."""
+    if alike is None or sum(len(text.data) for text in texts) < _FEWEST:
+        return None
+    contents = [text.data + b"\n" if text.data and not text.data.endswith(b"\n") else text.data for text in texts]
+    found = alike.find(contents)
+    if found is None:
+        return None
+    ends = np.cumsum([len(content) for content in contents])
+    pieces = _pieces(texts, [0, *np.searchsorted(found.breaks, ends[:-1]).tolist()], before)
+    part = DecodedPart(pieces, len(found.breaks), found.alike, [], found.others)
+    lines = decode_plain_lines(b"".join(line + b"\n" for line in found.lines))
+    places = found.others
+    if lines is None:
+        each = zip(found.lines, part.origins(places), strict=True)
+        decoded = [decode_line(line, path.version, path.path, number) for line, (path, number) in each]
+        places = places[np.array([line is not None for line in decoded], bool)]
+        lines = [line for line in decoded if line is not None]
+    return replace(part, lines=lines, places=places)
+
+
+def _line_by_line(texts: Sequence[_Text], before: int) -> DecodedPart:
+    """The part without columns."""
+    lines, places, starts, count = list[CommitLine](), list[int](), list[int](), 0
+    begun = [decode_commit(texts[0].data, texts[0].path.version, texts[0].path.path, before)] if before else []
+    rest = decode_commits([(text.path, text.data) for text in texts[len(begun) :]])
+    for text, commit in zip(texts, chain(begun, rest), strict=True):
+        starts.append(count)
+        earlier = 0 if text.begins else before
+        places += [count + number - 1 - earlier for number in commit.numbers]
+        lines += commit.lines
+        count += text.data.count(b"\n") + (text.data[-1:] not in {b"", b"\n"})
+    return DecodedPart(_pieces(texts, starts, before), count, [], lines, np.array(places, np.int64))
+
+
+def _pieces(texts: Sequence[_Text], starts: Sequence[int], before: int) -> list[CommitPiece]:
+    return [
+        CommitPiece(text.path, start, 0 if text.begins else before, text.ends)
+        for text, start in zip(texts, starts, strict=True)
+    ]

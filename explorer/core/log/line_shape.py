@@ -1,0 +1,187 @@
+"""What lines of one writer have in common: a line of a file action without its texts and numbers.
+
+Protocol section: Actions. Invariant: a line that has the pieces of a shape at its places, with a text or a number
+between each two of them, is JSON of the same members as the line that the shape was made of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
+
+import msgspec
+
+from explorer.core.protocol.raw_actions import AddLine, CommitLine, RemoveLine
+
+__all__ = ["LONGEST_PIECE", "LineShape", "Piece", "Value", "shape_of"]
+
+LONGEST_PIECE: Final = 1 << 10
+"""Bytes of a piece, at most."""
+
+_Member: TypeAlias = tuple[str, ...]
+_LINE: Final = msgspec.json.Decoder(CommitLine)
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\")*"|\d+|true|false|null|[{},:]| +')
+# Members of which the whole value is asked for as JSON, and members that are the same in most lines of a writer.
+_WHOLE: Final[dict[_Member, str]] = {("stats",): "stats", ("partitionValues",): "partition_values"}
+_SAME: Final = {("deletionVector", "storageType")}
+_NAMES: Final[dict[_Member, str]] = {
+    ("path",): "path",
+    ("size",): "size",
+    ("modificationTime",): "modification_time",
+    ("deletionTimestamp",): "deletion_timestamp",
+    ("baseRowId",): "base_row_id",
+    ("defaultRowCommitVersion",): "default_row_commit_version",
+    ("deletionVector", "pathOrInlineDv"): "dv_path_or_inline",
+    ("deletionVector", "offset"): "dv_offset",
+    ("deletionVector", "sizeInBytes"): "dv_size_in_bytes",
+    ("deletionVector", "cardinality"): "dv_cardinality",
+}
+_BETWEEN: Final = {b",", b":"}
+
+
+class Piece(NamedTuple):
+    """Text that is the same in all lines of a shape.
+
+    Attributes:
+        text: The text.
+        quote: Number of its first double quote among those of the line, and where in the text that is; None for the
+            piece at the end, which may have none.
+    """
+
+    text: bytes
+    quote: tuple[int, int] | None
+
+
+class Value(NamedTuple):
+    """Where the JSON of a member is: its first byte and the one behind it, each as a piece and a place in its text."""
+
+    start: tuple[int, int]
+    end: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LineShape:
+    """What lines of one writer have in common.
+
+    Attributes:
+        action: The file action of the line that the shape was made of.
+        pieces: What is the same, from the first byte to the last.
+        numbers: For each gap between two pieces, whether a number is there; otherwise a text.
+        names: What those gaps are called that are asked for.
+        values: Members that are asked for as JSON.
+        quotes: Double quotes of such a line, without those inside of texts.
+    """
+
+    action: AddLine | RemoveLine
+    pieces: Sequence[Piece]
+    numbers: Sequence[bool]
+    names: Mapping[int, str]
+    values: Mapping[str, Value]
+    quotes: int
+
+
+def shape_of(line: bytes) -> LineShape | None:
+    """The shape of a line of UTF-8; None where it is not one file action, or is written in a way that has no shape.
+
+    Arrays, numbers with a sign or a fraction, and texts with escapes other than of double quotes have none.
+    """
+    try:
+        found = _LINE.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    action = found.remove if found.add is None else found.add
+    return None if action is None else _Reading(line).shape(action)
+
+
+class _Reading:
+    """A line of JSON, token by token."""
+
+    def __init__(self, line: bytes) -> None:
+        self._line = line
+        self._pieces: list[Piece] = []
+        self._numbers: list[bool] = []
+        self._names: dict[int, str] = {}
+        self._values: dict[str, Value] = {}
+        # Where the piece begins, and the number of its first double quote.
+        self._begin = self._quotes = 0
+        # Of the objects that are open: their names, and the names of their members so far.
+        self._open: list[str] = []
+        self._members: list[set[str]] = []
+        self._name: str | None = None
+        self._starts: dict[_Member, tuple[int, int]] = {}
+
+    def shape(self, action: AddLine | RemoveLine) -> LineShape | None:
+        """The shape of the line; None where it has none."""
+        place = 0
+        for token in _TOKEN.finditer(self._line):
+            if token.start() != place or not self._take(token):
+                return None
+            place = token.end()
+        self._end_piece(place, place)
+        lengths = [len(piece.text) for piece in self._pieces]
+        if place != len(self._line) or max(lengths) > LONGEST_PIECE:
+            return None
+        return LineShape(action, self._pieces, self._numbers, self._names, self._values, self._quotes)
+
+    def _take(self, token: re.Match[bytes]) -> bool:
+        """Take the next token; False where a line with it has no shape."""
+        start, end = token.span()
+        text = token[0]
+        if text in _BETWEEN or text.isspace():
+            return True
+        if text == b"}":
+            self._name = self._open.pop()
+            self._members.pop()
+        elif self._name is None and text != b"{":
+            # The line is JSON, so that a text where no member has begun is the name of one.
+            return self._take_name(text)
+        else:
+            self._starts[self._member()] = len(self._pieces), start - self._begin
+        if text == b"{":
+            self._open.append(self._name or "")
+            self._members.append(set())
+            self._name = None
+            return True
+        if text.isdigit():
+            self._gap(start, end, is_number=True)
+        elif text.startswith(b'"') and self._member() not in _SAME:
+            self._gap(start + 1, end - 1, is_number=False)
+        self._end_value(end)
+        return True
+
+    def _take_name(self, text: bytes) -> bool:
+        """Begin a member; False if its name is not plain, is there twice, or is beside that of the action."""
+        self._name = text[1:-1].decode()
+        known = self._members[-1]
+        if "\\" in self._name or self._name in known:
+            return False
+        known.add(self._name)
+        return len(self._members[0]) == 1
+
+    def _gap(self, start: int, end: int, *, is_number: bool) -> None:
+        """Leave out a text or a number, which differs from line to line."""
+        if name := _NAMES.get(self._member()):
+            self._names[len(self._pieces)] = name
+        self._numbers.append(is_number)
+        self._end_piece(start, end)
+
+    def _end_piece(self, end: int, begin: int) -> None:
+        """End the piece, and begin the next."""
+        text = self._line[self._begin : end]
+        place = text.find(b'"')
+        self._pieces.append(Piece(text, None if place < 0 else (self._quotes, place)))
+        self._quotes += text.count(b'"')
+        self._begin = begin
+
+    def _end_value(self, end: int) -> None:
+        """The value of a member ends; the next text in this object is a name."""
+        member = self._member()
+        if name := _WHOLE.get(member):
+            self._values[name] = Value(self._starts[member], (len(self._pieces), end - self._begin))
+        self._name = None
+
+    def _member(self) -> _Member:
+        """The member that is being read, after the names of the objects between the action and it."""
+        return (*self._open[2:], self._name or "") if len(self._open) > 1 else ()

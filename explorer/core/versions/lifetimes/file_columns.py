@@ -1,0 +1,162 @@
+"""Files of some lines as columns, whether the lines were decoded one by one or are alike.
+
+Protocol section: Add File and Remove File. Invariants: a number that is not in the log is unknown, never 0 (STATS-002);
+a column that is the same in all files takes no memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from explorer.core.log.alike_lines import AlikeActions
+from explorer.core.protocol.arrow.arrays import (
+    Int32s,
+    Int64s,
+    Integers,
+    Mask,
+    int64s,
+    integers,
+    large_binaries,
+    one_array,
+)
+from explorer.core.protocol.arrow.text_spans import TextSpans
+from explorer.core.protocol.raw_actions import AddLine
+from explorer.core.protocol.record_counts import counts_of_lines
+from explorer.core.versions.lifetimes.batches import Arrays, constant, thin
+from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
+
+__all__ = ["FileColumns", "columns_of_alike", "columns_of_lines", "merged", "vectors_of_alike"]
+
+_NUMBERS: Final = (
+    "size",
+    "modification_time",
+    "base_row_id",
+    "default_row_commit_version",
+    "dv_cardinality",
+    "dv_size_in_bytes",
+)
+
+
+class FileColumns(NamedTuple):
+    """Some files.
+
+    Attributes:
+        arrays: Numbers of decoded paths, of paths as written and of deletion vectors, whether data changed, and what
+            the log says in numbers.
+        known: Of the latter, where the log says it.
+        partitions: The partition values as JSON.
+    """
+
+    arrays: Arrays
+    known: Arrays
+    partitions: pa.LargeBinaryArray
+
+
+def columns_of_lines(lines: Sequence[AddLine], paths: PathCodes, vectors: VectorCodes) -> FileColumns:
+    """The columns of adds that were decoded one by one.
+
+    Raises:
+        MalformedAction: A path names no file.
+    """
+    decoded, written = paths.of_files(TextSpans.of_texts([line.path for line in lines]))
+    descriptors = [line.deletion_vector for line in lines]
+    stated = {
+        "num_records": counts_of_lines(TextSpans.of_bytes([line.stats for line in lines])),
+        "size": _stated([line.size for line in lines]),
+        "modification_time": _stated([line.modification_time for line in lines]),
+        "base_row_id": _stated([line.base_row_id for line in lines]),
+        "default_row_commit_version": _stated([line.default_row_commit_version for line in lines]),
+        "dv_cardinality": _stated([None if vector is None else vector.cardinality for vector in descriptors]),
+        "dv_size_in_bytes": _stated([None if vector is None else vector.size_in_bytes for vector in descriptors]),
+    }
+    data_change = np.array([line.data_change is not False for line in lines], bool)
+    return FileColumns(
+        {
+            "path": decoded,
+            "raw_path": written,
+            "vector": vectors.of(descriptors),
+            "data_change": thin(data_change),
+            **{name: values for name, (values, _) in stated.items()},
+        },
+        {name: known for name, (_, known) in stated.items()},
+        large_binaries([line.partition_values for line in lines]),
+    )
+
+
+def columns_of_alike(adds: AlikeActions, decoded: Int32s, written: Int32s, vectors: VectorCodes) -> FileColumns:
+    """The columns of adds whose lines are alike.
+
+    Args:
+        adds: The adds.
+        decoded, written: The numbers of their paths, as `PathCodes.of_files` returns them.
+        vectors: Has the numbers of their deletion vectors.
+    """
+    count = len(adds.places)
+    stats = adds.texts.get("stats")
+    stated = {"num_records": _unknown(count) if stats is None else counts_of_lines(stats)}
+    for name in _NUMBERS:
+        values = adds.numbers.get(name)
+        stated[name] = _unknown(count) if values is None else (values, constant(np.bool_(1), count))
+    partitions = adds.texts.get("partition_values")
+    return FileColumns(
+        {
+            "path": decoded,
+            "raw_path": written,
+            "vector": vectors_of_alike(adds, vectors),
+            "data_change": constant(np.bool_(adds.like.data_change is not False), count),
+            **{name: values for name, (values, _) in stated.items()},
+        },
+        {name: thin(known) for name, (_, known) in stated.items()},
+        large_binaries([b""] * count) if partitions is None else partitions.column(),
+    )
+
+
+def vectors_of_alike(actions: AlikeActions, vectors: VectorCodes) -> Int64s:
+    """The numbers of the deletion vectors of actions whose lines are alike, 0 for none."""
+    vector = actions.like.deletion_vector
+    if vector is None:
+        return np.zeros(len(actions.places), np.int64)
+    offsets = actions.numbers.get("dv_offset")
+    return vectors.of_texts(vector.storage_type, actions.texts["dv_path_or_inline"], offsets)
+
+
+def merged(parts: Sequence[tuple[Int64s, FileColumns]], count: int) -> FileColumns:
+    """Files of several groups as one, each at its place.
+
+    Args:
+        parts: Places, each once, and files.
+        count: How many places there are.
+    """
+    if len(parts) == 1:
+        return parts[0][1]
+    columns = [files for _, files in parts]
+    order = np.empty(count, np.int64)
+    order[np.concatenate([places for places, _ in parts])] = np.arange(count)
+    arrays, known = (
+        {name: _one([each[of][name] for each in columns], order) for name in columns[0][of]} for of in (0, 1)
+    )
+    return FileColumns(
+        arrays, known, one_array([each.partitions for each in columns], pa.large_binary()).take(int64s(order))
+    )
+
+
+def _one(parts: Sequence[npt.NDArray[np.generic]], order: Int64s) -> npt.NDArray[np.generic]:
+    whole = np.concatenate(parts)[order]
+    return thin(whole)
+
+
+def _unknown(count: int) -> tuple[Integers, Mask]:
+    return constant(np.int64(0), count), constant(np.bool_(0), count)
+
+
+def _stated(values: Sequence[int | None]) -> tuple[Integers, Mask]:
+    """Integers, and where they are known; a column that a table does not use is null in all of its files."""
+    if values.count(None) == len(values):
+        return _unknown(len(values))
+    found, known = integers(values)
+    return found, thin(known)

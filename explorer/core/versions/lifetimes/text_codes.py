@@ -1,0 +1,229 @@
+"""Texts as small numbers, many at once: a hash table in columns.
+
+Invariants: two texts have one number exactly if their bytes are the same; the numbers go from 0 in the order in which
+the texts were first met. How texts are spread over the table differs from process to process, so that nobody can
+choose paths that make it slow.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask
+from explorer.core.protocol.arrow.text_spans import WORD, TextSpans, Words, windows
+from explorer.core.protocol.limits import check_column
+
+__all__ = ["TextCodes"]
+
+_ScalarT = TypeVar("_ScalarT", bound=np.generic)
+_RANDOM: Final = np.random.default_rng()
+_FACTORS: Final = _RANDOM.integers(1 << 63, size=1 << 10, dtype=np.uint64) << np.uint64(1) | np.uint64(1)
+_HALF_WORD, _STEP = np.uint64(32), np.uint64(0x9E3779B97F4A7C15)
+_FREE: Final = -1
+_SMALLEST: Final = 10  # bits of the number of places in an empty table
+# Texts of up to so many bytes are looked up together, longer ones with as many as have so many words.
+_USUAL, _MOST_WORDS = 512, 1 << 20
+
+
+class TextCodes:
+    """Numbers of texts."""
+
+    def __init__(self) -> None:
+        # By number: the hash, the length in bytes, and where in the words the text begins.
+        self._hashes: Words = np.zeros(0, np.uint64)
+        self._lengths: Int32s = np.zeros(0, np.int32)
+        self._starts: Int64s = np.zeros(0, np.int64)
+        self._words: Words = np.zeros(0, np.uint64)
+        self._count = self._used = 0
+        self._bits = _SMALLEST
+        self._table: Int32s = np.full(1 << self._bits, _FREE, np.int32)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def copy(self) -> TextCodes:
+        """The same numbers, to go on with apart."""
+        found = TextCodes()
+        found._hashes, found._lengths = self._hashes.copy(), self._lengths.copy()
+        found._starts, found._words = self._starts.copy(), self._words.copy()
+        found._count, found._used = self._count, self._used
+        found._bits, found._table = self._bits, self._table.copy()
+        return found
+
+    def of(self, texts: TextSpans) -> Int32s:
+        """The numbers of some texts; a new one gets the next."""
+        lengths = texts.lengths
+        if not len(texts) or int(lengths.max()) <= _USUAL:
+            return self._of(texts)
+        # In their order, so that numbers are given in it; a long one alone makes its piece wide.
+        found, start = np.empty(len(texts), np.int32), 0
+        while start < len(texts):
+            widths = np.maximum.accumulate(lengths[start:] // WORD + 1)
+            fit = np.searchsorted(widths * np.arange(1, len(widths) + 1), _MOST_WORDS, side="right")
+            stop = start + max(int(fit), 1)
+            found[start:stop] = self._of(texts[np.arange(start, stop)])
+            start = stop
+        return found
+
+    def column(self) -> pa.StringArray:
+        """The texts by number.
+
+        Raises:
+            LimitExceeded: They are more than a column holds.
+        """
+        return self.texts(np.arange(self._count))
+
+    def texts(self, codes: npt.NDArray[np.generic]) -> pa.StringArray:
+        """The texts of some numbers.
+
+        Raises:
+            LimitExceeded: They are more than a column holds.
+        """
+        check_column(int(self._lengths[codes].sum()), f"{len(codes):,} texts")
+        return self._spans(codes).column().cast(pa.binary()).view(pa.string())
+
+    def distinct(self) -> list[str]:
+        """The texts by number."""
+        spans = self._spans(np.arange(self._count))
+        return [spans.text(row) for row in range(self._count)]
+
+    def _spans(self, codes: npt.NDArray[np.generic]) -> TextSpans:
+        starts = self._starts[codes] * WORD
+        return TextSpans(self._words.view(np.uint8), starts, starts + self._lengths[codes])
+
+    def _of(self, texts: TextSpans) -> Int32s:
+        rows = _Rows.of(texts)
+        # A window of as many words as the longest has begins at each text that is kept.
+        self._words = _with_room(self._words, self._used + rows.words.shape[1])
+        self._make_room(len(texts))
+        slots = (rows.hashes >> np.uint64(64 - self._bits)).astype(np.int64)
+        codes = self._table[slots]
+        left = np.flatnonzero(~self._kept(codes, rows))
+        if len(left):
+            self._look_further(left, codes, slots, rows)
+        return codes
+
+    def _kept(self, codes: Int32s, rows: _Rows) -> Mask:
+        """Whether texts that are kept are those of some rows; a number of none is that of the last."""
+        if not self._count:
+            return np.zeros(len(codes), bool)
+        same: Mask = (self._hashes[codes] == rows.hashes) & (self._lengths[codes] == rows.lengths) & (codes >= 0)
+        if same.all():
+            return self._equal(codes, rows)
+        places = np.flatnonzero(same)
+        same[places] = self._equal(codes[places], rows.at(places))
+        return same
+
+    def _equal(self, codes: Int32s, rows: _Rows) -> Mask:
+        """Whether texts that are kept and as long are those of some rows."""
+        width = rows.words.shape[1]
+        there = windows(self._words.view(np.uint8), width * WORD)[self._starts[codes] * WORD]
+        theirs = there.view(np.uint64).reshape(-1, width)
+        counts = (rows.lengths + (WORD - 1)) // WORD
+        if len(counts) and int(counts.min()) < width:
+            # What is behind the end of a text that is kept is the next one.
+            theirs *= np.arange(width) < counts[:, None]
+        found: Mask = ~(theirs != rows.words).any(axis=1)
+        return found
+
+    def _look_further(self, left: Int64s, codes: Int32s, slots: Int64s, rows: _Rows) -> None:
+        """Find the numbers of the rows that are left, or give them new ones."""
+        before, new = self._count, list[Int64s]()
+        while len(left):
+            at = slots[left]
+            free = self._table[at] == _FREE
+            # A row that finds a free place writes itself there, as if all were new.
+            self._table[at[free][::-1]] = before + left[free][::-1]
+            found = self._table[at]
+            # Of several rows for one place the last to be written stays, which is the first of them.
+            fresh = found >= before
+            first, mine, others = found[fresh] - before, left[fresh], left[~fresh]
+            same = np.empty(len(left), bool)
+            same[fresh] = rows.at(first).equal(rows.at(mine))
+            same[~fresh] = self._kept(found[~fresh], rows.at(others))
+            codes[left[same]] = found[same]
+            new.append(mine[first == mine])
+            left = left[~same]
+            slots[left] = (slots[left] + 1) & (len(self._table) - 1)
+        first = np.sort(np.concatenate(new))
+        if len(first):
+            fresh = codes >= before
+            codes[fresh] = before + np.searchsorted(first, codes[fresh] - before)
+            self._table[slots[first]] = codes[first]
+            self._keep(rows.at(first))
+
+    def _keep(self, rows: _Rows) -> None:
+        """Keep new texts, in the order of their numbers."""
+        words, lengths, hashes = rows
+        before, after = self._count, self._count + len(hashes)
+        counts = (lengths.astype(np.int64) + WORD - 1) // WORD
+        ends = self._used + np.cumsum(counts)
+        self._hashes[before:after], self._lengths[before:after] = hashes, lengths
+        self._starts[before:after] = ends - counts
+        self._words = _with_room(self._words, int(ends[-1]))
+        self._words[self._used : ends[-1]] = words[np.arange(words.shape[1]) < counts[:, None]]
+        self._count, self._used = after, int(ends[-1])
+
+    def _make_room(self, more: int) -> None:
+        """Room for more texts; at most a quarter of the table is in use."""
+        self._hashes = _with_room(self._hashes, self._count + more)
+        self._lengths = _with_room(self._lengths, self._count + more)
+        self._starts = _with_room(self._starts, self._count + more)
+        if 4 * (self._count + more) <= len(self._table):
+            return
+        self._bits = int(8 * (self._count + more) - 1).bit_length()
+        self._table = np.full(1 << self._bits, _FREE, np.int32)
+        left = np.arange(self._count)
+        slots = (self._hashes[: self._count] >> np.uint64(64 - self._bits)).astype(np.int64)
+        while len(left):
+            at = slots[left]
+            free = self._table[at] == _FREE
+            self._table[at[free]] = left[free]
+            left = left[self._table[at] != left]
+            slots[left] = (slots[left] + 1) & (len(self._table) - 1)
+
+
+class _Rows(NamedTuple):
+    """Texts that are looked up.
+
+    Attributes:
+        words: Each as a row of words.
+        lengths: Bytes of each.
+        hashes: The hash of each.
+    """
+
+    words: Words
+    lengths: Int32s
+    hashes: Words
+
+    @classmethod
+    def of(cls, texts: TextSpans) -> _Rows:
+        words, lengths = texts.words, texts.lengths.astype(np.int32)
+        factors = _FACTORS if words.shape[1] <= len(_FACTORS) else np.resize(_FACTORS, words.shape[1])
+        # Words of zeros at the end of a row change nothing.
+        hashes: Words = words @ factors[: words.shape[1]]
+        hashes += lengths.astype(np.uint64)
+        for _ in range(2):
+            hashes ^= hashes >> _HALF_WORD
+            hashes *= _STEP
+        return cls(words, lengths, hashes)
+
+    def at(self, rows: Int64s | Int32s) -> _Rows:
+        """Some of them."""
+        return _Rows(self.words[rows], self.lengths[rows], self.hashes[rows])
+
+    def equal(self, others: _Rows) -> Mask:
+        """Which are the same as others."""
+        found: Mask = (self.lengths == others.lengths) & ~(self.words != others.words).any(axis=1)
+        return found
+
+
+def _with_room(values: npt.NDArray[_ScalarT], needed: int) -> npt.NDArray[_ScalarT]:
+    """The same values with room for as many, and more, so that this is rarely needed."""
+    if needed <= len(values):
+        return values
+    return np.concatenate([values, np.zeros(max(needed - len(values), len(values) // 2), values.dtype)])
