@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Final
 
 from explorer.core.errors import CorruptTable
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, FILE_RETENTION, LOG_RETENTION
 from explorer.core.transaction.proposal import Proposal
 from explorer.core.versions.change_feed.schema_breaks import why_rows_do_not_fit
@@ -79,11 +80,9 @@ def _removed(snapshot: Snapshot, proposal: Proposal) -> Iterator[str]:
         kept = FILE_RETENTION.of((proposal.metadata or snapshot.metadata).configuration)
     except CorruptTable:
         return
-    count = len(proposal.removes)
-    gone, them = ("file is", "it") if count == 1 else ("files are", "them")
-    yield (
-        f"{count:,} {gone} removed; earlier versions need {them}, and VACUUM may delete {them} after {in_days(kept)}."
-    )
+    gone = counted(len(proposal.removes), "file is", "files are")
+    them = "it" if len(proposal.removes) == 1 else "them"
+    yield f"{gone} removed; earlier versions need {them}, and VACUUM may delete {them} after {in_days(kept)}."
 
 
 def in_days(length: timedelta) -> str:

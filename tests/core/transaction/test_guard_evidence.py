@@ -321,7 +321,7 @@ def stored(*names: str) -> LogStore:
     ("there", "asked", "missing", "detail"),
     [
         (["a", "b"], ["a", "b"], [], "All 2 files exist."),
-        (["a"], ["a"], [], "All 1 files exist."),
+        (["a"], ["a"], [], "The one file exists."),
         (["a"], ["a", "b"], ["b"], "1 of 2 files is gone, such as b."),
         (["a"], ["c", "a", "b"], ["b", "c"], "2 of 3 files are gone, such as b."),
         ([], ["a"], ["a"], "The only file is gone: a."),

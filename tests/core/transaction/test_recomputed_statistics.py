@@ -200,7 +200,7 @@ def test_what_is_described_again_is_said_whole(where: str | None) -> None:
         undo="Restore version 0; only statistics change back.",
     )
     nothing = recompute_statistics(intent, before, {"c": files["c"]}, leaves, facts)
-    detail = "The statistics of all 1 files say what their rows say, so there is nothing to commit."
+    detail = "The statistics of the one file say what the rows say, so there is nothing to commit."
     evidence = {"files": 1, "changed": 0, "detail": detail}
     assert nothing.guards == (GuardResult("statistics-differ", "fail", evidence),)
     assert nothing.metrics == {"numFiles": "0"}

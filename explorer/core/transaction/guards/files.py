@@ -26,7 +26,8 @@ def file_guards(store: LogStore, paths: Sequence[str]) -> tuple[GuardResult, ...
         return (GuardResult("files-exist", "unknown", evidence, "Try again, or accept this guard by name."),)
     evidence = {"files": len(paths), "missing": gone[:_MOST_NAMED], "numMissing": len(gone)}
     if not gone:
-        return (GuardResult("files-exist", "pass", evidence | {"detail": f"All {len(paths):,} files exist."}),)
+        detail = "The one file exists." if len(paths) == 1 else f"All {len(paths):,} files exist."
+        return (GuardResult("files-exist", "pass", evidence | {"detail": detail}),)
     verb = "is" if len(gone) == 1 else "are"
     detail = f"{len(gone):,} of {len(paths):,} files {verb} gone, such as {gone[0]}."
     if len(paths) == 1:

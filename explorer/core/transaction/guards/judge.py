@@ -16,6 +16,7 @@ import msgspec
 
 from explorer.core.errors import ExplorerError
 from explorer.core.protocol.actions import Protocol
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.table_features import (
     CATALOG_FEATURES,
     supported_features,
@@ -127,7 +128,7 @@ def _append_only(situation: Situation) -> GuardResult | None:
     return GuardResult(
         "append-only",
         "fail",
-        {APPEND_ONLY.key: "true", "files": len(gone), "detail": f"{len(gone)} files would lose rows."},
+        {APPEND_ONLY.key: "true", "files": len(gone), "detail": f"{counted(len(gone), 'file')} would lose rows."},
         f"Set {APPEND_ONLY} to false first, if rows may be removed from this table.",
     )
 
@@ -161,7 +162,7 @@ def _access(situation: Situation) -> GuardResult:
         return GuardResult("access", "pass", {"detail": "No known client loses access or gives wrong answers."})
     counts = Counter(worst.values())
     kinds = [(counts[kind], words[counts[kind] > 1]) for kind, words in _LOST.items() if counts[kind]]
-    versions = "1 client version" if len(worst) == 1 else f"{len(worst)} client versions"
+    versions = counted(len(worst), "client version")
     detail = (
         f"{versions} {kinds[0][1]}."
         if len(kinds) == 1

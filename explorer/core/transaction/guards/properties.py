@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Final
 
 from explorer.core.errors import CorruptTable
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.table_features import feature_of_property
 from explorer.core.protocol.table_properties.registry import (
     CHECKPOINT_INTERVAL,
@@ -48,7 +49,7 @@ def properties_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | No
     if risks:
         remedy = "Commit only if you intend this."
         return GuardResult("properties", "warn", evidence | {"detail": " ".join(risks)}, remedy)
-    number = "1 property changes" if len(changed) == 1 else f"{len(changed)} properties change"
+    number = counted(len(changed), "property changes", "properties change")
     detail = f"{number}. The guard access says what that means for clients."
     return GuardResult("properties", "pass", evidence | {"detail": detail})
 

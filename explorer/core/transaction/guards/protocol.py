@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from explorer.core.errors import ExplorerError
 from explorer.core.protocol.actions import Add, Metadata, Protocol, Remove
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.protocol_evolution import evolution_problems, protocol_problems
 from explorer.core.protocol.row_tracking import RowTracking, row_tracking
@@ -169,7 +170,7 @@ def _files_without_ids(snapshot: Snapshot, proposal: Proposal) -> Iterator[str]:
     }
     count = sum((file["path"], file["dv_unique_id"]) not in named for file in bare)
     if count:
-        yield f"{count:,} {'file' if count == 1 else 'files'} would stay without row ids (ROWTRACK-005)"
+        yield f"{counted(count, 'file')} would stay without row ids (ROWTRACK-005)"
 
 
 def _lacking(needs: dict[str, str], protocol: Protocol) -> dict[str, str]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.core.protocol.actions import Metadata
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.schema.column_mapping import MappingMode
 from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.diff import diff_metadata, diff_properties
@@ -82,16 +83,16 @@ def _versions(first: int, last: int) -> str:
 def _moved(files: int, verb: str, rows: int | None) -> str:
     if not files:
         return f"no file {verb}{' back' if verb == 'comes' else ''}"
-    what = f"1 file {verb}" if files == 1 else f"{files:,} files {'come' if verb == 'comes' else 'go'}"
-    number = "an unknown number of rows" if rows is None else "1 row" if rows == 1 else f"{rows:,} rows"
+    what = counted(files, f"file {verb}", f"files {'come' if verb == 'comes' else 'go'}")
+    number = "an unknown number of rows" if rows is None else counted(rows, "row")
     return f"{what}{' back' if verb == 'comes' else ''} with {number}"
 
 
 def _changed(properties: int, columns: int) -> Iterator[str]:
     if properties:
-        yield f"{properties:,} {'property' if properties == 1 else 'properties'}"
+        yield counted(properties, "property", "properties")
     if columns:
-        yield f"{columns:,} {'column' if columns == 1 else 'columns'}"
+        yield counted(columns, "column")
 
 
 def _rows(back: pa.Table, gone: pa.Table) -> tuple[int | None, int | None]:

@@ -12,6 +12,7 @@ from typing import Final
 import pyarrow as pa
 
 from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, ExpressionRefused, InvalidIntent
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.transaction.proposal import GuardResult, RowCheck
@@ -110,13 +111,16 @@ def _judged(check: RowCheck, result: CheckResult) -> GuardResult:
         evidence["detail"] = f"It fails on a row: {result.error}"
         return GuardResult(check.guard, "fail", evidence, check.remedy)
     evidence |= {"rows": result.rows_checked, "violations": result.violations}
+    rows, violations = result.rows_checked or 0, result.violations or 0
     if result.passed:
-        return GuardResult(check.guard, "pass", evidence | {"detail": f"All {result.rows_checked:,} rows satisfy it."})
+        detail = "The one row satisfies it." if rows == 1 else f"All {rows:,} rows satisfy it."
+        return GuardResult(check.guard, "pass", evidence | {"detail": detail})
+    verb = "does" if violations == 1 else "do"
     evidence |= {
         "numFiles": result.files.num_rows,
         "files": result.files.select(["path", "violations"]).slice(0, _MOST_FILES).to_pylist(),
         "examples": _examples(result.samples),
-        "detail": f"{result.violations:,} of {result.rows_checked:,} rows do not satisfy it.",
+        "detail": f"{violations:,} of {counted(rows, 'row')} {verb} not satisfy it.",
     }
     return GuardResult(check.guard, "fail", evidence, check.remedy)
 

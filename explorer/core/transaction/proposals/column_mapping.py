@@ -16,6 +16,7 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
 from explorer.core.protocol.clustering import clustering_columns
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.protocol_evolution import with_features
 from explorer.core.protocol.schema.column_ids import highest_id, map_columns, unmap_columns
 from explorer.core.protocol.schema.nested_types import walk
@@ -143,7 +144,8 @@ def _files_guard(snapshot: Snapshot) -> GuardResult:
     evidence: dict[str, object] = {"from": snapshot.column_mapping_mode, "to": "none", "files": files}
     if files == 0:
         return GuardResult("mapping-mode", "pass", evidence | {"detail": "There is no file to rewrite."})
-    detail = f"{files} files hold the columns under their physical names and would have to be rewritten (CM-012)."
+    hold = counted(files, "file holds", "files hold")
+    detail = f"{hold} the columns under their physical names and would have to be rewritten (CM-012)."
     remedy = f"Let Spark do it: ALTER TABLE ... SET TBLPROPERTIES ('{COLUMN_MAPPING_MODE}' = 'none')."
     return GuardResult("mapping-mode", "fail", evidence | {"detail": detail}, remedy)
 

@@ -16,6 +16,7 @@ import msgspec
 from explorer.core.errors import InvalidIntent
 from explorer.core.log.log_path import LogFileKind
 from explorer.core.protocol.actions import DomainMetadata, Remove
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import dependents, with_features, without_feature
 from explorer.core.protocol.row_tracking import DOMAIN
@@ -217,7 +218,7 @@ def _constraints(snapshot: Snapshot) -> tuple[list[str], str]:
 
 def _vectors(snapshot: Snapshot) -> tuple[list[str], str]:
     masked = snapshot.deletion_vectors().num_rows
-    found = [f"{masked} files have deletion vectors"] if masked else []
+    found = [counted(masked, "file has deletion vectors", "files have deletion vectors")] if masked else []
     return found, "Purge the masked rows first, which rewrites these files."
 
 

@@ -20,6 +20,7 @@ from explorer.core.errors import ChangeFeedGap, CorruptTable, RequestError, Vers
 from explorer.core.log.log_segment import LogListing
 from explorer.core.log.replay import read_commits
 from explorer.core.protocol.arrow.arrays import mask
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.row_tracking import row_tracking
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, IN_COMMIT_TIMESTAMPS
@@ -234,8 +235,7 @@ def check_sources(store: LogStore, sources: ChangeSources) -> None:
     version, path = next((version, path) for version, path in needed if path in gone)
     affected = sorted({version for version, path in needed if path in gone})
     after = affected[-1] + 1
-    files = "1 file is" if len(gone) == 1 else f"{len(gone)} files are"
-    versions = "1 version" if len(affected) == 1 else f"{len(affected)} versions"
+    files, versions = counted(len(gone), "file is", "files are"), counted(len(affected), "version")
     rest = ""
     if after <= sources.to_version:
         left = f"version {after}" if after == sources.to_version else f"versions {after} to {sources.to_version}"

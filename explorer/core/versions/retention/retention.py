@@ -18,6 +18,7 @@ import pyarrow as pa
 from explorer.core.errors import RequestError
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.arrow.arrays import int64s, strings
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.table_properties.registry import (
     EXPIRED_LOG_CLEANUP,
     FILE_RETENTION,
@@ -91,7 +92,7 @@ class _Words:
         place = states.first + index - states.readable_from
         if self._lost is not None and self._lost.count[place]:
             missing, names = int(self._lost.count[place]), self._lost.named[place]
-            return _Row(None, None, f"{_files(missing)} of it can no longer be read", names, missing)
+            return _Row(None, None, f"{counted(missing, 'file')} of it can no longer be read", names, missing)
         if states.vacuums[index] >= 0:
             told = f"version {int(states.vacuums[index])} records a VACUUM that took files of it"
             return _Row(None, None, f"{told}; its files were not checked")
@@ -145,12 +146,8 @@ def _table(states: VersionStates, rows: Sequence[_Row]) -> pa.Table:
     )
 
 
-def _files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count:,} files"
-
-
 def _duration(milliseconds: int) -> str:
     days, rest = divmod(milliseconds, _DAY)
     if not rest:
-        return "1 day" if days == 1 else f"{days} days"
+        return counted(days, "day")
     return str(timedelta(milliseconds=milliseconds))

@@ -17,6 +17,7 @@ import pyarrow as pa
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Add
 from explorer.core.protocol.arrow.arrays import int64s
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.protocol.schema.edit import column_path
@@ -204,7 +205,8 @@ def _text(value: object) -> str:
 def _found(found: Compaction) -> GuardResult:
     evidence: dict[str, object] = {"files": len(found.gone), "newFiles": found.arrangement.files}
     if found.gone:
-        detail = f"{len(found.gone):,} files become about {found.arrangement.files:,}."
+        files = counted(len(found.gone), "file becomes", "files become")
+        detail = f"{files} about {found.arrangement.files:,}."
         return GuardResult("files-found", "pass", evidence | {"detail": detail})
     detail = "No partition has two files that are small enough, so there is nothing to commit."
     return GuardResult("files-found", "fail", evidence | {"detail": detail})

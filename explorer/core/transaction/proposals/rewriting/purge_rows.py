@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from explorer.core.protocol.actions import Add, Remove
+from explorer.core.protocol.counted import counted
 from explorer.core.transaction.commit_info import ROWS_KEPT_TAG
 from explorer.core.transaction.new_files.file_actions import remove_of
 from explorer.core.transaction.new_files.row_ids import number_rows
@@ -102,10 +103,10 @@ def _metrics(touched: Sequence[Touched], adds: Sequence[Add]) -> dict[str, str]:
 def _found(hidden: int, removes: Sequence[Remove], with_dropped: int) -> GuardResult:
     evidence: dict[str, object] = {"rows": hidden, "files": len(removes), "filesWithDroppedColumns": with_dropped}
     if removes:
-        hold = "file holds" if with_dropped == 1 else "files hold"
-        columns = f" {with_dropped:,} {hold} columns that the table has dropped." if with_dropped else ""
-        masked = "masked row leaves" if hidden == 1 else "masked rows leave"
-        detail = f"{hidden:,} {masked} {len(removes):,} {'file' if len(removes) == 1 else 'files'}.{columns}"
+        hold = counted(with_dropped, "file holds", "files hold")
+        columns = f" {hold} columns that the table has dropped." if with_dropped else ""
+        masked = counted(hidden, "masked row leaves", "masked rows leave")
+        detail = f"{masked} {counted(len(removes), 'file')}.{columns}"
         return GuardResult("masked-rows-found", "pass", evidence | {"detail": detail})
     detail = "No live file holds such a masked row or a dropped column, so there is nothing to commit."
     return GuardResult(

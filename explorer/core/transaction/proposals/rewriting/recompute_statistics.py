@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Add
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.schema.data_types import VOID, StructField, StructType, format_column
 from explorer.core.protocol.schema.edit import column_path
 from explorer.core.protocol.schema.nested_types import Path, walk_structs
@@ -174,7 +175,10 @@ def _folded(path: Path) -> Path:
 def _found(looked: int, changed: int) -> GuardResult:
     evidence: dict[str, object] = {"files": looked, "changed": changed}
     if changed:
-        detail = f"The statistics of {changed:,} of {looked:,} files say something else than their rows, or less."
+        detail = (
+            f"The statistics of {changed:,} of {counted(looked, 'file')} say something else than their rows, or less."
+        )
         return GuardResult("statistics-differ", "pass", evidence | {"detail": detail})
-    detail = f"The statistics of all {looked:,} files say what their rows say, so there is nothing to commit."
+    which = "the one file" if looked == 1 else f"all {looked:,} files"
+    detail = f"The statistics of {which} say what the rows say, so there is nothing to commit."
     return GuardResult("statistics-differ", "fail", evidence | {"detail": detail})

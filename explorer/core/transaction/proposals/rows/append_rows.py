@@ -14,6 +14,7 @@ import numpy as np
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Add
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK, IDENTITY_STEP
 from explorer.core.transaction.commit_info import IDENTITY_TAG
@@ -94,8 +95,7 @@ def append_rows(snapshot: Snapshot, added: Addition) -> Proposal:
 
 def _some(rows: int) -> GuardResult:
     if rows:
-        detail = "1 new row." if rows == 1 else f"{rows:,} new rows."
-        return GuardResult("rows-found", "pass", {"rows": rows, "detail": detail})
+        return GuardResult("rows-found", "pass", {"rows": rows, "detail": f"{counted(rows, 'new row')}."})
     return GuardResult(
         "rows-found", "fail", {"rows": 0, "detail": "The source has no rows, so there is nothing to commit."}, None
     )

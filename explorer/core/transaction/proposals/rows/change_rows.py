@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.transaction.commit_info import IDENTITY_TAG
 from explorer.core.transaction.intents.records import Merge, Update, merge_clauses
@@ -154,8 +155,7 @@ def _found(counts: RowCounts, touched: Sequence[Touched]) -> GuardResult:
             "inserted": counts.inserted,
         }
         said = ", ".join(f"{number:,} {what}" for what, number in parts.items() if number)
-        files = "1 file" if len(touched) == 1 else f"{len(touched):,} files"
-        detail = f"Rows: {said}, in {files}."
+        detail = f"Rows: {said}, in {counted(len(touched), 'file')}."
         return GuardResult("rows-found", "pass", evidence | {"detail": detail})
     detail = "No row matches, so there is nothing to commit."
     return GuardResult("rows-found", "fail", evidence | {"detail": detail}, "Check the conditions.")

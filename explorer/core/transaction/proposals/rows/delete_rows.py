@@ -15,6 +15,7 @@ import numpy as np
 
 from explorer.core.protocol.actions import Add, Remove
 from explorer.core.protocol.arrow.arrays import int64s
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.deletion_vectors import encode_vectors, read_rows, vector_file_name
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.log_store import LogStore
@@ -117,7 +118,7 @@ def delete_rows(
         reads=reads,
         staged=staged,
         guards=(*faults, _found(deleted, removes)),
-        change_feed=f"{deleted} rows will appear as deleted." if records_changes(snapshot) else None,
+        change_feed=f"{counted(deleted, 'row')} will appear as deleted." if records_changes(snapshot) else None,
         undo=f"Restore version {snapshot.version}, as long as its files are not vacuumed.",
     )
 
@@ -170,6 +171,7 @@ def _metrics(
 def _found(deleted: int, removes: Sequence[Remove]) -> GuardResult:
     evidence: dict[str, object] = {"rows": deleted, "files": len(removes)}
     if deleted:
-        return GuardResult("rows-found", "pass", evidence | {"detail": f"{deleted:,} rows in {len(removes):,} files."})
+        detail = f"{counted(deleted, 'row')} in {counted(len(removes), 'file')}."
+        return GuardResult("rows-found", "pass", evidence | {"detail": detail})
     detail = "No row matches, so there is nothing to commit."
     return GuardResult("rows-found", "fail", evidence | {"detail": detail}, "Check the predicate.")

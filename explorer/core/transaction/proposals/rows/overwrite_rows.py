@@ -13,6 +13,7 @@ import msgspec
 
 from explorer.core.protocol.actions import Add
 from explorer.core.protocol.arrow.arrays import int64s
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.transaction.commit_info import IDENTITY_TAG
 from explorer.core.transaction.intents.records import Overwrite
@@ -143,9 +144,7 @@ def _metrics(replaced: Replaced, written: Written, *, masked: bool, new_rows: in
 def _found(rows: int, files: int) -> GuardResult:
     evidence: dict[str, object] = {"rows": rows, "files": files}
     if rows or files:
-        detail = f"{rows:,} rows replace those of {files:,} files."
-        return GuardResult(
-            "rows-found", "pass", evidence | {"detail": f"{rows:,} rows replace those of {files:,} files."}
-        )
+        detail = f"{counted(rows, 'row replaces', 'rows replace')} those of {counted(files, 'file')}."
+        return GuardResult("rows-found", "pass", evidence | {"detail": detail})
     detail = "There are no rows to replace and none to write, so there is nothing to commit."
     return GuardResult("rows-found", "fail", evidence | {"detail": detail})
