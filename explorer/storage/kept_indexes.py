@@ -35,7 +35,7 @@ __all__ = ["CACHE_VARIABLE", "KeptFile", "KeptFolder", "user_indexes"]
 CACHE_VARIABLE: Final = "DELTA_EXPLORER_CACHE"
 """``off``, or the folder to keep indexes in, in place of the one in the user's cache folder."""
 
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 _SUFFIX: Final = f".v{_FORMAT}.index"
 # Of any version of this program, and what one that was stopped left behind.
 _ANY_SUFFIX: Final = (".index", ".tmp")

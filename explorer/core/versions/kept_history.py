@@ -38,7 +38,7 @@ from explorer.core.versions.provenance import CommitRecord, KnownState, Provenan
 __all__ = ["read_history", "read_provenance", "read_provenance_table"]
 
 _FACTS: Final = b"facts"
-_OF_FILES: Final = ("files", "paths", "vectors")
+_OF_FILES: Final = ("files", "paths", "partitions", "vectors")
 
 
 class _Base(msgspec.Struct, frozen=True):
@@ -247,10 +247,10 @@ class _Kept:
         if tables is None:
             # The same log has the same files in the same order.
             return self._read.lifetimes.described
-        _, codes, files = kept_files(tables)
+        files = kept_files(tables)
         left = numpy_array(only_array(tables["files"], "left"), flags=True).astype(bool, copy=False)
         vectors = numpy_array(only_array(stays, "vectors")).astype(np.int64, copy=False)
-        return Described(files.build(left, last=True), vectors, codes)
+        return Described(files.build(left, last=True), vectors, files.codes.vectors)
 
     @cached_property
     def _read(self) -> History:

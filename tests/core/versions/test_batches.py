@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
-from explorer.core.versions.lifetimes import batches
-from explorer.core.versions.lifetimes.batches import Arrays, Batches, Texts, chosen, constant, encoded, thin
+from explorer.core.versions.lifetimes.batches import Arrays, Batches, chosen, constant, thin
 
 BATCHES: list[Arrays] = [
     {
@@ -61,28 +59,6 @@ def test_flags_are_kept_where_they_differ() -> None:
     for flags in ([True, True, False], [True] * 3, [False] * 3, [True], []):
         assert thin(np.array(flags, bool)).tolist() == flags
     assert thin(np.array([True, True])).strides == (0,)
-
-
-@pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 63, 64, 65, 70, 520])
-@pytest.mark.parametrize("much", [0, 500, 1 << 24])
-def test_texts_are_there_in_their_order_and_once_where_they_are_much(
-    count: int, much: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batches, "_MUCH", much)
-    texts = Texts()
-    rows = [[b"x", b"y" * (place % 3), b"x"] for place in range(count)]
-    for row in rows:
-        texts.append(pa.array(row, pa.large_binary()))
-    copy = texts.copy()
-    copy.append(pa.array([b"z"], pa.large_binary()))
-    found = texts.joined()
-    assert found.to_pylist() == [text for row in rows for text in row]
-    size = sum(pa.array(row, pa.large_binary()).nbytes for row in rows)
-    assert pa.types.is_dictionary(found.type) is (size >= much)
-    assert len(encoded(found).dictionary) == len({text for row in rows for text in row})
-    assert copy.joined().to_pylist() == [*found.to_pylist(), b"z"]
-    assert Texts([found]).joined().to_pylist() == found.to_pylist()
-    assert Texts().joined().to_pylist() == []
 
 
 def _same(one: Arrays, other: Arrays) -> None:

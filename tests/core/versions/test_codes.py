@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from explorer.core.errors import MalformedAction
 from explorer.core.protocol.actions import DeletionVectorId
 from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.arrow.text_spans import TextSpans
-from explorer.core.versions.lifetimes import batches
-from explorer.core.versions.lifetimes.batches import Batches, Texts, chosen, constant, encoded, thin
+from explorer.core.versions.lifetimes.batches import Batches, chosen, constant, thin
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
 
 texts = TextSpans.of_texts
@@ -119,31 +117,12 @@ def test_vectors_that_were_kept_have_their_numbers_and_a_copy_goes_on_apart() ->
     assert len(codes.listed()) == 4
 
 
-@pytest.mark.parametrize(
-    ("sizes", "much", "coded"), [((8,), 8, True), ((8,), 9, False), ((4, 5), 9, True), ((4, 5), 10, False)]
-)
-@pytest.mark.parametrize("given", [True, False])
-def test_texts_are_kept_once_from_some_size_on(
-    sizes: tuple[int, ...], much: int, coded: bool, given: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    around = pa.array([b""], pa.large_binary()).nbytes
-    monkeypatch.setattr(batches, "_MUCH", much + around * len(sizes))
-    columns = [pa.array([b"x" * size], pa.large_binary()) for size in sizes]
-    texts = Texts(columns[:-1]) if given else Texts()
-    for column in columns[-1:] if given else columns:
-        texts.append(column)
-    assert pa.types.is_dictionary(texts.joined().type) is coded
-    assert texts.joined().to_pylist() == [b"x" * size for size in sizes]
-
-
 @pytest.mark.parametrize(("count", "large", "small"), [(7, 0, 7), (8, 1, 0), (9, 1, 1), (16, 2, 0)])
 def test_batches_are_put_together_eight_at_a_time(count: int, large: int, small: int) -> None:
-    some, texts = Batches(), Texts()
+    some = Batches()
     for place in range(count):
         some.append({"a": np.array([place])})
-        texts.append(pa.array([b"%d" % place], pa.large_binary()))
     assert (len(some._large), len(some._small)) == (large, small)
-    assert [len(level) for level in texts._levels] == ([small, large] if large else [small])
     assert some.joined()["a"].tolist() == some.joined()["a"].tolist() == [*range(count)]
 
 
@@ -169,7 +148,5 @@ def test_columns_of_one_value_are_told_from_others() -> None:
     ):
         [joined] = Batches([{"a": part} for part in parts]).joined().values()
         assert (joined.tolist(), joined.strides) == (values, (width,))
-    coded = encoded(pa.array([b"x", b"x"]))
-    assert (encoded(coded) is coded, len(coded.dictionary), coded.to_pylist()) == (True, 1, [b"x", b"x"])
     assert [thin(np.array(each)).strides for each in ([True, False], [False, False])] == [(1,), (0,)]
     assert Batches().joined() == {}

@@ -279,7 +279,8 @@ def test_what_the_tables_do_not_say_is_said_beside_them() -> None:
     assert [tuple(row.values()) for row in tables["log"].to_pylist()] == listed
     assert tables["log"].column_names == ["name", "size", "modified", "etag"]
     assert tables["history"].equals(history.table())
-    assert set(tables) == {"log", "history", "lines", "stays", "files", "paths", "vectors", "events"}
+    of_files = {"files", "paths", "partitions", "vectors", "events"}
+    assert set(tables) == {"log", "history", "lines", "stays", *of_files}
     plain = log()
     read(plain, kept)
     assert _facts(kept, plain)["base"] is None

@@ -16,9 +16,10 @@ from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVec
 from explorer.core.protocol.logical_files import SCHEMA
 from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
-from explorer.core.versions.lifetimes.file_columns import columns_of_lines
+from explorer.core.versions.lifetimes.file_columns import FileCodes, columns_of_lines
 from explorer.core.versions.lifetimes.lifetimes import COLUMNS, NEVER, Lifetimes
 from explorer.core.versions.lifetimes.recorded_files import RecordedFiles, RecordedFilesBuilder
+from explorer.core.versions.lifetimes.text_codes import TextCodes
 from tests.support.checkpoint_shapes import begun_late
 from tests.support.small_logs import MASKED, METADATA, add, remove
 
@@ -56,12 +57,16 @@ SAID: dict[str, list[Any]] = {
 }
 
 
+def new_codes() -> FileCodes:
+    return FileCodes(PathCodes(), TextCodes(), VectorCodes())
+
+
 def take(builder: RecordedFilesBuilder, lines: Sequence[AddLine]) -> None:
-    builder.take(columns_of_lines(lines, builder.paths, builder.vectors))
+    builder.take(columns_of_lines(lines, builder.codes))
 
 
 def taken(*groups: Sequence[AddLine]) -> RecordedFilesBuilder:
-    found = RecordedFilesBuilder(PathCodes(), VectorCodes())
+    found = RecordedFilesBuilder(new_codes())
     for group in groups:
         take(found, group)
     return found
@@ -110,35 +115,31 @@ def test_what_is_taken_after_the_columns_were_built_comes_after_them(last: bool)
 
 
 def test_a_copy_goes_on_apart_with_numbers_of_its_own() -> None:
-    paths, vectors = PathCodes(), VectorCodes()
-    builder = RecordedFilesBuilder(paths, vectors)
+    codes = new_codes()
+    builder = RecordedFilesBuilder(codes)
     take(builder, LINES[:2])
-    copy = builder.copy(paths.copy(), vectors.copy())
+    copy = builder.copy(codes.copy())
     take(builder, LINES[2:3])
     take(copy, LINES[3:])
     assert told(builder.build(np.ones(3, bool), last=False)) == said([0, 1, 2])
     assert told(copy.build(np.ones(4, bool), last=False)) == said([0, 1, 3, 4])
 
 
-KEPT = ["path", "raw_path", "vector", "data_change", "num_records", "size", "modification_time", "base_row_id"]
-KEPT += ["default_row_commit_version", "dv_cardinality", "dv_size_in_bytes", "partitions"]
+KEPT = ["path", "raw_path", "partition", "vector", "data_change", "num_records", "size", "modification_time"]
+KEPT += ["base_row_id", "default_row_commit_version", "dv_cardinality", "dv_size_in_bytes"]
 
 
 @pytest.mark.parametrize("rows", [[0, 1, 2, 3, 4], [4], [0, 4], []])
 def test_what_was_kept_goes_on_as_before(rows: list[int]) -> None:
-    paths, vectors = PathCodes(), VectorCodes()
-    builder = RecordedFilesBuilder(paths, vectors)
+    codes = new_codes()
+    builder = RecordedFilesBuilder(codes)
     take(builder, [LINES[row] for row in rows])
     kept = builder.kept()
     assert kept.column_names == KEPT
-    known = {name for name in KEPT[4:-1] if any(SAID[name][row] is not None for row in rows)}
-    assert {name for name in KEPT if not pa.types.is_null(kept.schema.field(name).type)} == {
-        *KEPT[:4],
-        *known,
-        "partitions",
-    }
-    assert pa.types.is_dictionary(kept.schema.field("partitions").type)
-    again = RecordedFilesBuilder.again(kept, PathCodes(paths.column()), VectorCodes(vectors.listed()))
+    known = {name for name in KEPT[5:] if any(SAID[name][row] is not None for row in rows)}
+    assert {name for name in KEPT if not pa.types.is_null(kept.schema.field(name).type)} == {*KEPT[:5], *known}
+    texts = PathCodes(codes.paths.column()), TextCodes(codes.partitions.column())
+    again = RecordedFilesBuilder.again(kept, FileCodes(*texts, VectorCodes(codes.vectors.listed())))
     take(again, [LINES[1], LINES[4]])
     files = again.build(np.ones(len(rows) + 2, bool), last=False)
     assert told(files) == said([*rows, 1, 4])

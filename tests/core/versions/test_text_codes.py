@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from explorer.core.errors import LimitExceeded
@@ -72,3 +73,15 @@ def test_more_text_than_a_column_holds_is_refused(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(LimitExceeded, match="2 texts together have 5 bytes"):
         codes.column()
     assert codes.texts(np.array([1, 1])).to_pylist() == ["de", "de"]
+
+
+def test_texts_that_were_kept_are_enough_until_another_is_numbered() -> None:
+    kept = pa.array(["b", "a", ""])
+    codes = TextCodes(kept)
+    assert (len(codes), codes.column() is kept, codes.distinct()) == (3, True, ["b", "a", ""])
+    assert codes.texts(np.array([2, 0, 2], np.int32)).to_pylist() == ["", "b", ""]
+    copy = codes.copy()
+    assert codes.of(TextSpans.of_texts(["a", "n", ""])).tolist() == [1, 3, 2]
+    assert (codes.distinct(), copy.distinct(), len(codes)) == (["b", "a", "", "n"], ["b", "a", ""], 4)
+    assert copy.of(TextSpans.of_texts([])).tolist() == []
+    assert copy.of(TextSpans.of_texts(["m"])).tolist() == [3]

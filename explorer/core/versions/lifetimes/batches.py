@@ -12,18 +12,15 @@ from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute
 
-from explorer.core.protocol.arrow.arrays import SYSTEM_POOL, Mask, one_array
+from explorer.core.protocol.arrow.arrays import Mask
 
-__all__ = ["Arrays", "Batches", "Texts", "chosen", "constant", "encoded", "thin"]
+__all__ = ["Arrays", "Batches", "chosen", "constant", "thin"]
 
 Arrays: TypeAlias = dict[str, npt.NDArray[np.generic]]
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
 _TOGETHER: Final = 8
-_MUCH: Final = 1 << 23  # bytes of text from which on it is worth the time to keep each once
 
 
 class Batches:
@@ -53,54 +50,6 @@ class Batches:
         batches = [*self._large, *self._small]
         self._large, self._small = [] if last else self._large, [] if last else self._small
         return _joined(batches) if batches else {}
-
-
-class Texts:
-    """Batches of one column of texts; of much text, each distinct one is there once, or nearly so."""
-
-    def __init__(self, batches: Sequence[pa.LargeBinaryArray | pa.DictionaryArray] = ()) -> None:
-        # Eight of a level become one of the next, so that no text is looked at more often than there are levels.
-        self._levels = [list(batches)]
-        self._size = sum(batch.nbytes for batch in batches)
-
-    def copy(self) -> Texts:
-        """The same batches, to go on with apart."""
-        found = copy(self)
-        found._levels = [list(level) for level in self._levels]
-        return found
-
-    def append(self, batch: pa.LargeBinaryArray) -> None:
-        """Take the next batch."""
-        self._size += batch.nbytes
-        whole = batch if self._size < _MUCH else encoded(batch)
-        for level in self._levels:
-            level.append(whole)
-            if len(level) < _TOGETHER:
-                return
-            whole = _together(level)
-            level.clear()
-        self._levels.append([whole])
-
-    def joined(self) -> pa.LargeBinaryArray | pa.DictionaryArray:
-        """All batches as one."""
-        return _together([batch for level in reversed(self._levels) for batch in level])
-
-
-def _together(batches: Sequence[pa.LargeBinaryArray | pa.DictionaryArray]) -> pa.LargeBinaryArray | pa.DictionaryArray:
-    if all(pa.types.is_large_binary(batch.type) for batch in batches):
-        return one_array(batches, pa.large_binary())
-    if len(batches) == 1:
-        return batches[0]
-    chunks = pa.chunked_array([encoded(batch) for batch in batches]).unify_dictionaries(SYSTEM_POOL).chunks
-    indices = one_array([chunk.indices for chunk in chunks], pa.int32())
-    return pa.DictionaryArray.from_arrays(indices, chunks[-1].dictionary)
-
-
-def encoded(texts: pa.Array) -> pa.DictionaryArray:
-    """The same texts, each distinct one once."""
-    if pa.types.is_dictionary(texts.type):
-        return texts
-    return pyarrow.compute.dictionary_encode(texts, memory_pool=SYSTEM_POOL)
 
 
 def constant(value: _ScalarT, length: int) -> npt.NDArray[_ScalarT]:

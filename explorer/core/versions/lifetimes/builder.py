@@ -34,6 +34,7 @@ from explorer.core.versions.lifetimes.batches import Arrays, Batches, constant
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
 from explorer.core.versions.lifetimes.events import ADD, FOUND, LEAVE, REMOVE, Contradiction, FileEvents, Intervals
 from explorer.core.versions.lifetimes.file_columns import (
+    FileCodes,
     columns_of_alike,
     columns_of_lines,
     merged,
@@ -41,6 +42,7 @@ from explorer.core.versions.lifetimes.file_columns import (
 )
 from explorer.core.versions.lifetimes.lifetimes import Described, Lifetimes
 from explorer.core.versions.lifetimes.recorded_files import RecordedFilesBuilder
+from explorer.core.versions.lifetimes.text_codes import TextCodes
 
 __all__ = ["LifetimesBuilder", "kept_files"]
 
@@ -77,8 +79,8 @@ class LifetimesBuilder:
             )
         self._first, self._readable_from = first, readable_from
         self._base = LogicalFiles([])
-        self._paths, self._vectors = PathCodes(), VectorCodes()
-        self._recorded = RecordedFilesBuilder(self._paths, self._vectors)
+        self._codes = FileCodes(PathCodes(), TextCodes(), VectorCodes())
+        self._recorded = RecordedFilesBuilder(self._codes)
         self._events = Batches()
         self._events_before = self._count = self._rows = 0
         self._left: Mask = np.zeros(0, bool)
@@ -87,8 +89,8 @@ class LifetimesBuilder:
         """The same commits so far, to go on with apart."""
         found = LifetimesBuilder(self._first, self._readable_from)
         found._base = self._base
-        found._paths, found._vectors = self._paths.copy(), self._vectors.copy()
-        found._recorded = self._recorded.copy(found._paths, found._vectors)
+        found._codes = self._codes.copy()
+        found._recorded = self._recorded.copy(found._codes)
         found._events, found._events_before = self._events.copy(), self._events_before
         found._count, found._rows = self._count, self._rows
         return found
@@ -97,11 +99,12 @@ class LifetimesBuilder:
         """What was taken, as tables that `again` takes; `build` was the last call, and not the last one of all."""
         events = self._events.joined()
         files = self._recorded.kept()
-        heads = self._vectors.listed()
+        heads = self._codes.vectors.listed()
         return {
             "events": pa.table({name: plain_array(events.get(name, np.zeros(0, _EVENT[name]))) for name in _EVENT}),
             "files": files.append_column("left", plain_array(self._left)),
-            "paths": pa.table({"path": self._paths.column()}),
+            "paths": pa.table({"path": self._codes.paths.column()}),
+            "partitions": pa.table({"text": self._codes.partitions.column()}),
             "vectors": pa.table({"kind": strings([kind for kind, _ in heads]), "path": strings([p for _, p in heads])}),
         }
 
@@ -128,7 +131,8 @@ class LifetimesBuilder:
         """
         found = cls(*versions)
         found._base, found._events_before = base, events_before
-        found._paths, found._vectors, found._recorded = kept_files(tables)
+        found._recorded = kept_files(tables)
+        found._codes = found._recorded.codes
         events = tables["events"]
         found._events = Batches(
             [{name: numpy_array(only_array(events, name), flags=name == "quiet") for name in _EVENT}]
@@ -165,10 +169,10 @@ class LifetimesBuilder:
         batch: Arrays = {name: np.zeros(part.count, dtype) for name, dtype in _EVENT.items()}
         batch["kind"], batch["version"] = kinds, part.versions().astype(np.int32)
         removals = [(lines.removes, self._removals(lines.removed))] if lines.removed else []
-        files = [(lines.files, columns_of_lines(lines.added, self._paths, self._vectors))] if lines.added else []
+        files = [(lines.files, columns_of_lines(lines.added, self._codes))] if lines.added else []
         for actions, decoded, written in self._with_paths(part.alike):
             if isinstance(actions.like, AddLine):
-                files.append((actions.places, columns_of_alike(actions, decoded, written, self._vectors)))
+                files.append((actions.places, columns_of_alike(actions, decoded, written, self._codes)))
             else:
                 removals.append((actions.places, self._alike_removals(actions, decoded)))
         for places, columns in removals:
@@ -187,8 +191,8 @@ class LifetimesBuilder:
     def _removals(self, removes: Sequence[RemoveLine]) -> Arrays:
         """Columns of the events of removals that were decoded one by one."""
         return {
-            "path": self._paths.of_files(TextSpans.of_texts([remove.path for remove in removes]))[0],
-            "vector": self._vectors.of([remove.deletion_vector for remove in removes]),
+            "path": self._codes.paths.of_files(TextSpans.of_texts([remove.path for remove in removes]))[0],
+            "vector": self._codes.vectors.of([remove.deletion_vector for remove in removes]),
             "time": _deletion_times([remove.deletion_timestamp for remove in removes]),
             "quiet": np.array([remove.data_change is False for remove in removes], bool),
         }
@@ -197,7 +201,7 @@ class LifetimesBuilder:
         """Actions whose lines are alike, with the numbers of their paths: decoded, and as written."""
         if alike:
             paths = TextSpans.together([actions.texts["path"] for actions in alike])
-            decoded, written = self._paths.of_files(paths)
+            decoded, written = self._codes.paths.of_files(paths)
             ends = np.cumsum([len(actions.places) for actions in alike])[:-1]
             yield from zip(alike, np.split(decoded, ends), np.split(written, ends), strict=True)
 
@@ -206,7 +210,7 @@ class LifetimesBuilder:
         times = removes.numbers.get("deletion_timestamp")
         found: Arrays = {
             "path": paths,
-            "vector": vectors_of_alike(removes, self._vectors),
+            "vector": vectors_of_alike(removes, self._codes.vectors),
             "quiet": constant(np.bool_(removes.like.data_change is False), len(removes.places)),
         }
         return found if times is None else {**found, "time": _in_range(times)}
@@ -224,10 +228,10 @@ class LifetimesBuilder:
         base, split = self._base, self._base.num_rows
         rows, paths, vectors = self._named()
         intervals = Intervals(split + self._rows, self._first - 1)
-        intervals.apply(self._all_events(rows, paths, vectors, last=last), self._vectors)
+        intervals.apply(self._all_events(rows, paths, vectors, last=last), self._codes.vectors)
         self._left = intervals.keep()[split:]
         recorded = self._recorded.build(self._left, last=last)
-        in_base = np.full(len(self._paths), -1, np.int32)
+        in_base = np.full(len(self._codes.paths), -1, np.int32)
         in_base[paths] = rows
         own = recorded.path_codes
         path_ids = np.where(in_base[own] >= 0, in_base[own], own + split).astype(np.int32)
@@ -235,7 +239,7 @@ class LifetimesBuilder:
         of_base[rows] = vectors
         return Lifetimes(
             base,
-            Described(recorded, np.concatenate([of_base, recorded.vector_codes]), self._vectors),
+            Described(recorded, np.concatenate([of_base, recorded.vector_codes]), self._codes.vectors),
             intervals,
             path_ids=np.concatenate([np.arange(split, dtype=np.int32), path_ids]),
             versions=(self._first, self._readable_from, newest),
@@ -244,21 +248,21 @@ class LifetimesBuilder:
 
     def _contradictions(self, found: list[Contradiction]) -> tuple[tuple[int, str, str], ...]:
         """Version, kind and path of each, by version."""
-        names = self._paths.distinct() if found else []
+        names = self._codes.paths.distinct() if found else []
         return tuple(sorted((each.version, each.kind, names[each.path]) for each in found))
 
     def _named(self) -> tuple[Int64s, Int32s, Int64s]:
         """Files of the checkpoint whose path an action of the record names: row, path, deletion vector."""
-        if not self._base.num_rows or not len(self._paths):
+        if not self._base.num_rows or not len(self._codes.paths):
             return np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
-        rows = self._base.rows_at(self._paths.column())
+        rows = self._base.rows_at(self._codes.paths.column())
         names = ("path", "dv_storage_type", "dv_path_or_inline", "dv_offset")
         paths, *parts = (column.to_pylist() for column in self._base.take(rows, names).columns)
         vectors = [
             None if kind is None else DeletionVectorId(kind, place, offset)
             for kind, place, offset in zip(*parts, strict=True)
         ]
-        return rows, self._paths.of(TextSpans.of_texts(paths)), self._vectors.of(vectors)
+        return rows, self._codes.paths.of(TextSpans.of_texts(paths)), self._codes.vectors.of(vectors)
 
     def _all_events(self, rows: Int64s, paths: Int32s, vectors: Int64s, *, last: bool) -> FileEvents:
         """The events of all batches, and the files of the checkpoint between those of commits."""
@@ -289,12 +293,15 @@ class LifetimesBuilder:
         )
 
 
-def kept_files(tables: Mapping[str, pa.Table]) -> tuple[PathCodes, VectorCodes, RecordedFilesBuilder]:
-    """The files that `LifetimesBuilder.kept` gave, with the numbers of their paths and deletion vectors."""
-    paths = PathCodes(only_array(tables["paths"], "path"))
+def kept_files(tables: Mapping[str, pa.Table]) -> RecordedFilesBuilder:
+    """The files that `LifetimesBuilder.kept` gave, with the numbers of their paths, partition values and vectors."""
     heads = (column.to_pylist() for column in tables["vectors"].columns)
-    vectors = VectorCodes(list(zip(*heads, strict=True)))
-    return paths, vectors, RecordedFilesBuilder.again(tables["files"].drop_columns("left"), paths, vectors)
+    codes = FileCodes(
+        PathCodes(only_array(tables["paths"], "path")),
+        TextCodes(only_array(tables["partitions"], "text")),
+        VectorCodes(list(zip(*heads, strict=True))),
+    )
+    return RecordedFilesBuilder.again(tables["files"].drop_columns("left"), codes)
 
 
 class _ToldApart(NamedTuple):

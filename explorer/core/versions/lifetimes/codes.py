@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVectorId
-from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, int64s
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask
 from explorer.core.protocol.arrow.text_spans import TextSpans
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.versions.lifetimes.text_codes import TextCodes
@@ -36,26 +36,21 @@ class PathCodes:
     """
 
     def __init__(self, kept: pa.StringArray | None = None) -> None:
-        self._codes = TextCodes()
-        # As long as nothing else is numbered, what was kept is enough.
-        self._kept = kept
+        self._codes = TextCodes(kept)
         # By number of a path as written: the number of the decoded one, -1 where no file was looked up by it.
         self._decoded: Int32s = np.zeros(0, np.int32)
 
     def __len__(self) -> int:
-        return len(self._codes if self._kept is None else self._kept)
+        return len(self._codes)
 
     def copy(self) -> PathCodes:
         """The same numbers, to go on with apart."""
-        found = PathCodes(self._kept)
+        found = PathCodes()
         found._codes, found._decoded = self._codes.copy(), self._decoded.copy()
         return found
 
     def of(self, paths: TextSpans) -> Int32s:
         """The numbers of paths as written; a new one gets the next."""
-        if self._kept is not None:
-            self._codes.of(TextSpans.of_column(self._kept))
-            self._kept = None
         return self._codes.of(paths)
 
     def of_files(self, paths: TextSpans) -> tuple[Int32s, Int32s]:
@@ -91,16 +86,14 @@ class PathCodes:
 
     def distinct(self) -> list[str]:
         """The paths by number."""
-        return self._codes.distinct() if self._kept is None else self._kept.to_pylist()
+        return self._codes.distinct()
 
     def column(self) -> pa.StringArray:
         """The same as a column."""
-        return self._codes.column() if self._kept is None else self._kept
+        return self._codes.column()
 
     def texts(self, codes: npt.NDArray[np.generic]) -> pa.StringArray:
         """The paths of some numbers."""
-        if self._kept is not None:
-            return self._kept.take(int64s(codes.astype(np.int64, copy=False)))
         return self._codes.texts(codes)
 
 

@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from explorer.core.log.alike_lines import AlikeActions
 from explorer.core.protocol.arrow.arrays import (
@@ -19,18 +18,16 @@ from explorer.core.protocol.arrow.arrays import (
     Int64s,
     Integers,
     Mask,
-    int64s,
     integers,
-    large_binaries,
-    one_array,
 )
 from explorer.core.protocol.arrow.text_spans import TextSpans
 from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.protocol.record_counts import counts_of_lines
 from explorer.core.versions.lifetimes.batches import Arrays, constant, thin
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
+from explorer.core.versions.lifetimes.text_codes import TextCodes
 
-__all__ = ["FileColumns", "columns_of_alike", "columns_of_lines", "merged", "vectors_of_alike"]
+__all__ = ["FileCodes", "FileColumns", "columns_of_alike", "columns_of_lines", "merged", "vectors_of_alike"]
 
 _NUMBERS: Final = (
     "size",
@@ -46,24 +43,34 @@ class FileColumns(NamedTuple):
     """Some files.
 
     Attributes:
-        arrays: Numbers of decoded paths, of paths as written and of deletion vectors, whether data changed, and what
-            the log says in numbers.
+        arrays: Numbers of decoded paths, of paths as written, of partition values and of deletion vectors, whether
+            data changed, and what the log says in numbers.
         known: Of the latter, where the log says it.
-        partitions: The partition values as JSON.
     """
 
     arrays: Arrays
     known: Arrays
-    partitions: pa.LargeBinaryArray
 
 
-def columns_of_lines(lines: Sequence[AddLine], paths: PathCodes, vectors: VectorCodes) -> FileColumns:
+class FileCodes(NamedTuple):
+    """What has the numbers of paths, of partition values as JSON, and of deletion vectors."""
+
+    paths: PathCodes
+    partitions: TextCodes
+    vectors: VectorCodes
+
+    def copy(self) -> FileCodes:
+        """The same numbers, to go on with apart."""
+        return FileCodes(self.paths.copy(), self.partitions.copy(), self.vectors.copy())
+
+
+def columns_of_lines(lines: Sequence[AddLine], codes: FileCodes) -> FileColumns:
     """The columns of adds that were decoded one by one.
 
     Raises:
         MalformedAction: A path names no file.
     """
-    decoded, written = paths.of_files(TextSpans.of_texts([line.path for line in lines]))
+    decoded, written = codes.paths.of_files(TextSpans.of_texts([line.path for line in lines]))
     descriptors = [line.deletion_vector for line in lines]
     stated = {
         "num_records": counts_of_lines(TextSpans.of_bytes([line.stats for line in lines])),
@@ -79,22 +86,22 @@ def columns_of_lines(lines: Sequence[AddLine], paths: PathCodes, vectors: Vector
         {
             "path": decoded,
             "raw_path": written,
-            "vector": vectors.of(descriptors),
+            "partition": codes.partitions.of(TextSpans.of_bytes([line.partition_values for line in lines])),
+            "vector": codes.vectors.of(descriptors),
             "data_change": thin(data_change),
             **{name: values for name, (values, _) in stated.items()},
         },
         {name: known for name, (_, known) in stated.items()},
-        large_binaries([line.partition_values for line in lines]),
     )
 
 
-def columns_of_alike(adds: AlikeActions, decoded: Int32s, written: Int32s, vectors: VectorCodes) -> FileColumns:
+def columns_of_alike(adds: AlikeActions, decoded: Int32s, written: Int32s, codes: FileCodes) -> FileColumns:
     """The columns of adds whose lines are alike.
 
     Args:
         adds: The adds.
         decoded, written: The numbers of their paths, as `PathCodes.of_files` returns them.
-        vectors: Has the numbers of their deletion vectors.
+        codes: Has the other numbers.
     """
     count = len(adds.places)
     stats = adds.texts.get("stats")
@@ -107,12 +114,12 @@ def columns_of_alike(adds: AlikeActions, decoded: Int32s, written: Int32s, vecto
         {
             "path": decoded,
             "raw_path": written,
-            "vector": vectors_of_alike(adds, vectors),
+            "partition": codes.partitions.of(_none(count) if partitions is None else partitions),
+            "vector": vectors_of_alike(adds, codes.vectors),
             "data_change": constant(np.bool_(adds.like.data_change is not False), count),
             **{name: values for name, (values, _) in stated.items()},
         },
         {name: thin(known) for name, (_, known) in stated.items()},
-        large_binaries([b""] * count) if partitions is None else partitions.column(),
     )
 
 
@@ -140,14 +147,17 @@ def merged(parts: Sequence[tuple[Int64s, FileColumns]], count: int) -> FileColum
     arrays, known = (
         {name: _one([each[of][name] for each in columns], order) for name in columns[0][of]} for of in (0, 1)
     )
-    return FileColumns(
-        arrays, known, one_array([each.partitions for each in columns], pa.large_binary()).take(int64s(order))
-    )
+    return FileColumns(arrays, known)
 
 
 def _one(parts: Sequence[npt.NDArray[np.generic]], order: Int64s) -> npt.NDArray[np.generic]:
     whole = np.concatenate(parts)[order]
     return thin(whole)
+
+
+def _none(count: int) -> TextSpans:
+    """As many empty texts."""
+    return TextSpans.of_bytes([b""] * count)
 
 
 def _unknown(count: int) -> tuple[Integers, Mask]:

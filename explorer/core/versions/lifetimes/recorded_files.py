@@ -32,48 +32,44 @@ from explorer.core.protocol.arrow.arrays import (
 )
 from explorer.core.protocol.logical_files import SCHEMA, decode_map
 from explorer.core.protocol.raw_actions import AddLine
-from explorer.core.versions.lifetimes.batches import Arrays, Batches, Texts, chosen, encoded
-from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
-from explorer.core.versions.lifetimes.file_columns import FileColumns, columns_of_lines
+from explorer.core.versions.lifetimes.batches import Arrays, Batches, chosen
+from explorer.core.versions.lifetimes.codes import VectorCodes
+from explorer.core.versions.lifetimes.file_columns import FileCodes, FileColumns, columns_of_lines
 
 __all__ = ["RecordedFiles", "RecordedFilesBuilder"]
 
 _NO_LINE: Final = AddLine("")
-_CODES: Final = ("path", "raw_path", "vector", "data_change")
+_CODES: Final = ("path", "raw_path", "partition", "vector", "data_change")
 
 
 class RecordedFilesBuilder:
     """Takes files in the order of the commits that added them, a batch at a time.
 
     Args:
-        paths: Has the numbers of their paths.
-        vectors: Has the numbers of their deletion vectors.
+        codes: Has the numbers of their paths, partition values and deletion vectors.
 
     Attributes:
-        paths, vectors: As given.
+        codes: As given.
     """
 
-    def __init__(self, paths: PathCodes, vectors: VectorCodes) -> None:
-        self.paths, self.vectors = paths, vectors
-        self._arrays, self._known, self._partitions = Batches(), Batches(), Texts()
+    def __init__(self, codes: FileCodes) -> None:
+        self.codes = codes
+        self._arrays, self._known = Batches(), Batches()
 
-    def copy(self, paths: PathCodes, vectors: VectorCodes) -> RecordedFilesBuilder:
+    def copy(self, codes: FileCodes) -> RecordedFilesBuilder:
         """The same files so far, to go on with apart; the numbers are those of copies of what gave them."""
-        found = RecordedFilesBuilder(paths, vectors)
+        found = RecordedFilesBuilder(codes)
         found._arrays, found._known = self._arrays.copy(), self._known.copy()
-        found._partitions = self._partitions.copy()
         return found
 
     def take(self, files: FileColumns) -> None:
         """Keep some files."""
         self._arrays.append(files.arrays)
         self._known.append(files.known)
-        self._partitions.append(files.partitions)
 
     def kept(self) -> pa.Table:
         """All files so far, as columns that `again` takes."""
-        if not self._arrays:
-            self.take(columns_of_lines((), self.paths, self.vectors))
+        self._take_none()
         arrays, known = self._arrays.joined(), self._known.joined()
         columns = {name: plain_array(arrays[name]) for name in _CODES}
         for name, values in known.items():
@@ -82,17 +78,16 @@ class RecordedFilesBuilder:
                 if values.any()
                 else pa.nulls(len(values))
             )
-        return pa.table({**columns, "partitions": encoded(self._partitions.joined())})
+        return pa.table(columns)
 
     @classmethod
-    def again(cls, files: pa.Table, paths: PathCodes, vectors: VectorCodes) -> RecordedFilesBuilder:
+    def again(cls, files: pa.Table, codes: FileCodes) -> RecordedFilesBuilder:
         """What was kept, to go on with."""
-        found, columns = cls(paths, vectors), {name: only_array(files, name) for name in files.column_names}
-        numbered = {name: _restored(columns[name]) for name in columns.keys() - {*_CODES, "partitions"}}
-        codes = {name: numpy_array(columns[name], flags=name == "data_change") for name in _CODES}
-        found._arrays = Batches([{**codes, **{name: values for name, (values, _) in numbered.items()}}])
+        found, columns = cls(codes), {name: only_array(files, name) for name in files.column_names}
+        numbered = {name: _restored(columns[name]) for name in columns.keys() - {*_CODES}}
+        coded = {name: numpy_array(columns[name], flags=name == "data_change") for name in _CODES}
+        found._arrays = Batches([{**coded, **{name: values for name, (values, _) in numbered.items()}}])
         found._known = Batches([{name: known for name, (_, known) in numbered.items()}])
-        found._partitions = Texts([columns["partitions"]])
         return found
 
     def build(self, kept: Mask, *, last: bool) -> RecordedFiles:
@@ -102,44 +97,29 @@ class RecordedFilesBuilder:
             kept: Which are.
             last: Nothing is taken afterwards; the builder is empty then.
         """
-        if not self._arrays:
-            self.take(columns_of_lines((), self.paths, self.vectors))
-        partitions = self._partitions.joined()
+        self._take_none()
         arrays, known = self._arrays.joined(last=last), self._known.joined(last=last)
         # One batch from now on, which shares its columns with what is returned.
         self._arrays, self._known = (Batches(), Batches()) if last else (Batches([arrays]), Batches([known]))
-        self._partitions = Texts() if last else Texts([partitions])
-        return RecordedFiles(
-            paths=self.paths,
-            vectors=self.vectors,
-            arrays=chosen(arrays, kept),
-            known=chosen(known, kept),
-            partitions=partitions if kept.all() else partitions.take(int64s(np.flatnonzero(kept))),
-        )
+        return RecordedFiles(self.codes, chosen(arrays, kept), chosen(known, kept))
+
+    def _take_none(self) -> None:
+        """Have all columns, also of no file."""
+        if not self._arrays:
+            self.take(columns_of_lines((), self.codes))
 
 
 class RecordedFiles:
     """Files that commits added, as columns.
 
     Args:
-        paths: The paths that are numbered.
-        vectors: The deletion vectors that are numbered.
-        arrays: Numbers of paths and vectors, and the other columns but for partition values.
+        codes: Has the numbers of paths, partition values and deletion vectors.
+        arrays: These numbers, and the other columns.
         known: Of the columns of numbers, where they are not null.
-        partitions: The partition values as JSON.
     """
 
-    def __init__(
-        self,
-        *,
-        paths: PathCodes,
-        vectors: VectorCodes,
-        arrays: Arrays,
-        known: Arrays,
-        partitions: pa.LargeBinaryArray | pa.DictionaryArray,
-    ) -> None:
-        self._paths, self._vectors = paths, vectors
-        self._arrays, self._known, self._partitions = arrays, known, partitions
+    def __init__(self, codes: FileCodes, arrays: Arrays, known: Arrays) -> None:
+        self._codes, self._arrays, self._known = codes, arrays, known
 
     @property
     def data_change(self) -> Mask:
@@ -169,16 +149,16 @@ class RecordedFiles:
         chosen = slice(None) if rows is None else rows
         match name:
             case "path" | "raw_path":
-                return self._paths.texts(self._arrays[name][chosen])
+                return self._codes.paths.texts(self._arrays[name][chosen])
             case "partition_values":
-                return self._maps(self._partitions if rows is None else self._partitions.take(int64s(rows)))
+                return self._maps(self._arrays["partition"][chosen])
             case "data_change":
                 return mask(self.data_change[chosen])
             case "dv_unique_id":
                 used, places = np.unique(self.vector_codes[chosen], return_inverse=True)
-                return strings(self._vectors.identities(used)).take(int64s(places))
+                return strings(self._codes.vectors.identities(used)).take(int64s(places))
             case "dv_storage_type" | "dv_path_or_inline":
-                heads = self._vectors.heads(name == "dv_storage_type")
+                heads = self._codes.vectors.heads(name == "dv_storage_type")
                 return _of_codes(strings, heads, VectorCodes.places(self.vector_codes[chosen]))
             case "dv_offset":
                 return known_int64s(*VectorCodes.offsets(self.vector_codes[chosen])).cast(SCHEMA.field(name).type)
@@ -188,19 +168,17 @@ class RecordedFiles:
                     SCHEMA.field(name).type
                 )
 
-    def _maps(self, texts: pa.LargeBinaryArray | pa.DictionaryArray) -> pa.MapArray:
+    def _maps(self, codes: npt.NDArray[np.generic]) -> pa.MapArray:
         """Decode partition values, each distinct text once."""
-        coded = encoded(texts)
-        used, places = np.unique(numpy_array(coded.indices), return_inverse=True)
+        used, places = np.unique(codes, return_inverse=True)
         maps = []
-        for text in coded.dictionary.take(int64s(used)).to_pylist():
+        for code, text in zip(used.tolist(), self._codes.partitions.texts(used).to_pylist(), strict=True):
+            raw = msgspec.Raw(text.encode())
             try:
-                maps.append(decode_map(msgspec.Raw(text), _NO_LINE, "partitionValues") or {})
+                maps.append(decode_map(raw, _NO_LINE, "partitionValues") or {})
             except MalformedAction:
-                whole = encoded(self._partitions)
-                place = whole.dictionary.index(pa.scalar(text, pa.large_binary())).as_py()
-                row = np.flatnonzero(numpy_array(whole.indices) == place)[:1]
-                decode_map(msgspec.Raw(text), AddLine(self.column("raw_path", row)[0].as_py()), "partitionValues")
+                row = np.flatnonzero(self._arrays["partition"] == code)[:1]
+                decode_map(raw, AddLine(self.column("raw_path", row)[0].as_py()), "partitionValues")
         return string_maps(maps).take(int64s(places))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, int64s
 from explorer.core.protocol.arrow.text_spans import WORD, TextSpans, Words, windows
 from explorer.core.protocol.limits import check_column
 
@@ -30,9 +30,14 @@ _USUAL, _MOST_WORDS = 512, 1 << 20
 
 
 class TextCodes:
-    """Numbers of texts."""
+    """Numbers of texts.
 
-    def __init__(self) -> None:
+    Args:
+        kept: Those that were numbered before, by number; as long as no other is numbered, they are enough.
+    """
+
+    def __init__(self, kept: pa.StringArray | None = None) -> None:
+        self._given = kept
         # By number: the hash, the length in bytes, and where in the words the text begins.
         self._hashes: Words = np.zeros(0, np.uint64)
         self._lengths: Int32s = np.zeros(0, np.int32)
@@ -43,11 +48,11 @@ class TextCodes:
         self._table: Int32s = np.full(1 << self._bits, _FREE, np.int32)
 
     def __len__(self) -> int:
-        return self._count
+        return self._count if self._given is None else len(self._given)
 
     def copy(self) -> TextCodes:
         """The same numbers, to go on with apart."""
-        found = TextCodes()
+        found = TextCodes(self._given)
         found._hashes, found._lengths = self._hashes.copy(), self._lengths.copy()
         found._starts, found._words = self._starts.copy(), self._words.copy()
         found._count, found._used = self._count, self._used
@@ -56,6 +61,9 @@ class TextCodes:
 
     def of(self, texts: TextSpans) -> Int32s:
         """The numbers of some texts; a new one gets the next."""
+        if self._given is not None:
+            given, self._given = self._given, None
+            self.of(TextSpans.of_column(given))
         lengths = texts.lengths
         if not len(texts) or int(lengths.max()) <= _USUAL:
             return self._of(texts)
@@ -75,7 +83,7 @@ class TextCodes:
         Raises:
             LimitExceeded: They are more than a column holds.
         """
-        return self.texts(np.arange(self._count))
+        return self.texts(np.arange(self._count)) if self._given is None else self._given
 
     def texts(self, codes: npt.NDArray[np.generic]) -> pa.StringArray:
         """The texts of some numbers.
@@ -83,11 +91,15 @@ class TextCodes:
         Raises:
             LimitExceeded: They are more than a column holds.
         """
+        if self._given is not None:
+            return self._given.take(int64s(codes.astype(np.int64, copy=False)))
         check_column(int(self._lengths[codes].sum()), f"{len(codes):,} texts")
         return self._spans(codes).column().cast(pa.binary()).view(pa.string())
 
     def distinct(self) -> list[str]:
         """The texts by number."""
+        if self._given is not None:
+            return list(map(str, self._given.to_pylist()))
         spans = self._spans(np.arange(self._count))
         return [spans.text(row) for row in range(self._count)]
 
