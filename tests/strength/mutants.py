@@ -112,20 +112,6 @@ _IN_FULL: Final[dict[str, Part]] = {
             *("tests/core/log/test_checksum_writer.py", "tests/core/log/test_verify.py"),
         ),
     ),
-    "lines-alike": Part(
-        (
-            *("log/alike_lines", "log/line_shape", "log/decoded_parts", "protocol/arrow/digits"),
-            *("protocol/arrow/text_spans", "versions/lifetimes/text_codes", "versions/lifetimes/file_columns"),
-        ),
-        (
-            *("tests/core/log/test_alike_lines.py", "tests/core/log/test_commit_parts.py"),
-            *("tests/core/protocol/test_digits.py", "tests/core/protocol/test_text_spans.py"),
-            *("tests/core/protocol/test_file_statistics.py", "tests/core/versions/test_text_codes.py"),
-            *("tests/core/versions/test_codes.py", "tests/core/versions/test_recorded_files.py"),
-            *("tests/core/versions/test_parts_of_commits.py", "tests/core/versions/test_life_of_files.py"),
-            *("tests/core/versions/test_reading_facts.py", "tests/core/versions/test_alike_histories.py"),
-        ),
-    ),
     "commit-times": Part(
         ("versions/commit_times",),
         (

@@ -140,11 +140,13 @@ def _together(files: Iterable[CommitFile]) -> Iterator[list[_Text]]:
 
 def _with_columns(texts: Sequence[_Text], before: int, alike: AlikeLines | None) -> DecodedPart | None:
     """The part with the lines that are alike as columns; None if it is to be decoded line by line."""
-    if alike is None or sum(len(text.data) for text in texts) < _FEWEST:
+    size = sum(len(text.data) for text in texts)
+    # What is larger than a part is a line that is.
+    if alike is None or not _FEWEST <= size <= 2 * _PART:
         return None
     contents = [text.data + b"\n" if text.data and not text.data.endswith(b"\n") else text.data for text in texts]
     found = alike.find(contents)
-    if found is None:
+    if found is None or not found.alike:
         return None
     ends = np.cumsum([len(content) for content in contents])
     pieces = _pieces(texts, [0, *np.searchsorted(found.breaks, ends[:-1]).tolist()], before)

@@ -39,6 +39,8 @@ _NAMES: Final[dict[_Member, str]] = {
     ("deletionVector", "cardinality"): "dv_cardinality",
 }
 _BETWEEN: Final = {b",", b":"}
+# What no usual line has: so many bytes, and objects inside of each other.
+_LONGEST, _DEEPEST = 1 << 16, 8
 
 
 class Piece(NamedTuple):
@@ -87,6 +89,8 @@ def shape_of(line: bytes) -> LineShape | None:
 
     Arrays, numbers with a sign or a fraction, and texts with escapes other than of double quotes have none.
     """
+    if len(line) > _LONGEST:
+        return None
     try:
         found = _LINE.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -143,13 +147,15 @@ class _Reading:
             self._open.append(self._name or "")
             self._members.append(set())
             self._name = None
-            return True
+            return len(self._open) <= _DEEPEST
         if text.isdigit():
             self._gap(start, end, is_number=True)
-        elif text.startswith(b'"') and self._member() not in _SAME:
+        elif self._member() in _SAME:
+            # A piece has no escapes, because each of its double quotes is counted.
+            return self._end_value(end) if b"\\" not in text else False
+        elif text.startswith(b'"'):
             self._gap(start + 1, end - 1, is_number=False)
-        self._end_value(end)
-        return True
+        return self._end_value(end)
 
     def _take_name(self, text: bytes) -> bool:
         """Begin a member; False if its name is not plain, is there twice, or is beside that of the action."""
@@ -175,12 +181,13 @@ class _Reading:
         self._quotes += text.count(b'"')
         self._begin = begin
 
-    def _end_value(self, end: int) -> None:
+    def _end_value(self, end: int) -> bool:
         """The value of a member ends; the next text in this object is a name."""
         member = self._member()
         if name := _WHOLE.get(member):
             self._values[name] = Value(self._starts[member], (len(self._pieces), end - self._begin))
         self._name = None
+        return True
 
     def _member(self) -> _Member:
         """The member that is being read, after the names of the objects between the action and it."""

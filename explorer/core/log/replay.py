@@ -78,14 +78,6 @@ def read_parts(store: LogStore, paths: Iterable[LogPath], alike: AlikeLines | No
     return chain.from_iterable(decode_parts(files, alike) for files in _read_ahead(store, paths))
 
 
-def _ahead(parts: Iterator[DecodedPart]) -> Iterator[DecodedPart]:
-    with ThreadPoolExecutor(1) as ahead:
-        coming = ahead.submit(next, parts, None)
-        while (part := coming.result()) is not None:
-            coming = ahead.submit(next, parts, None)
-            yield part
-
-
 def read_small_actions(store: LogStore, paths: Iterable[LogPath]) -> Iterator[SmallActions]:
     """Read commits in the order given, some at a time, and decode what is not of files.
 

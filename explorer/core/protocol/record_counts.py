@@ -81,20 +81,22 @@ def counts_of_column(stats: pa.StringArray) -> pa.Int64Array:
 
 
 def _leading_counts(texts: TextSpans, head: bytes) -> tuple[Int64s, Mask]:
-    """Read the digits after the usual first member, of all texts at once; one too near to the end is not found."""
-    values, found = np.zeros(len(texts), np.int64), texts.starts + (len(head) + 3 * WORD + 1) <= len(texts.data)
-    near = texts if found.all() else texts[found]
-    if not len(near):
+    """Read the digits after the usual first member, of all texts at once."""
+    room = texts.starts + (len(head) + 3 * WORD + 1) <= len(texts.data)
+    if not room.all():
+        # Near the end of the buffer texts are looked at in one that goes on behind them.
+        values, found = np.zeros(len(texts), np.int64), np.zeros(len(texts), bool)
+        values[room], found[room] = _leading_counts(texts[room], head)
+        moved = TextSpans.of_bytes([texts.bytes(row) for row in np.flatnonzero(~room).tolist()])
+        values[~room], found[~room] = _leading_counts(moved, head)
         return values, found
-    heads = windows(texts.data, len(head))[near.starts]
-    good = np.ones(len(near), bool)
-    if heads.tobytes() != head * len(near):
-        good = (heads.view(np.uint8).reshape(len(near), -1) == np.frombuffer(head, np.uint8)).all(axis=1)
-    behind = near.starts + len(head)
+    good = np.ones(len(texts), bool)
+    heads = windows(texts.data, len(head))[texts.starts]
+    if heads.tobytes() != head * len(texts):
+        good = (heads.view(np.uint8).reshape(len(texts), -1) == np.frombuffer(head, np.uint8)).all(axis=1)
+    behind = texts.starts + len(head)
     counts, lengths = digits_from(words_of(texts.data), behind)
     after = texts.data[behind + lengths]
     good &= (after == _COMMA) | (after == _BRACE)
-    good &= (lengths > 0) & (lengths <= MOST_DIGITS) & (behind + lengths < near.ends)
-    values[found] = np.where(good, counts, 0)
-    found[found] = good
-    return values, found
+    good &= (lengths > 0) & (lengths <= MOST_DIGITS) & (behind + lengths < texts.ends)
+    return np.where(good, counts, 0), good

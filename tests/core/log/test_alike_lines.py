@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from explorer.core.errors import MalformedAction
+from explorer.core.errors import LimitExceeded, MalformedAction
 from explorer.core.log import alike_lines, decoded_parts
 from explorer.core.log.alike_lines import AlikeActions, AlikeLines
 from explorer.core.log.commit import decode_commit
 from explorer.core.log.decoded_parts import DecodedPart, decode_parts
 from explorer.core.log.line_shape import shape_of
 from explorer.core.log.log_path import LogFileKind, LogPath
+from explorer.core.protocol import limits
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
+from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
+from explorer.core.versions.lifetimes.file_columns import FileCodes, columns_of_alike, columns_of_lines, merged
+from explorer.core.versions.lifetimes.text_codes import TextCodes
 from tests.support.at_least_one import at_least_one
 
 _TEXTS = ("path", "stats", "partition_values")
@@ -96,15 +102,11 @@ def _in_parts(contents: Sequence[bytes]) -> tuple[list[tuple[int, int, dict[str,
     try:
         for part in decode_parts([(_path(version), data) for version, data in enumerate(contents)], alike):
             each = _actions(part)
-            places = [place for place, _ in each]
-            assert len({*places}) == len(places)
-            versions = part.versions()
-            assert len(versions) == part.count
-            for place, said in each:
-                piece = max((piece for piece in part.pieces if piece.start <= place), key=lambda piece: piece.start)
-                # An empty commit begins where the next one does.
-                assert piece.path.version == versions[place]
-                found.append((piece.path.version, place - piece.start + piece.before + 1, said))
+            places = np.array([place for place, _ in each], np.int64)
+            assert len(np.unique(places)) == len(places)
+            assert part.versions()[places].tolist() == [path.version for path, _ in part.origins(places)]
+            origins = zip(part.origins(places), each, strict=True)
+            found += [(path.version, number, said) for (path, number), (_, said) in origins]
     except MalformedAction as error:
         return [], (int(error.version or 0), int(error.line or 0))
     return found, None
@@ -118,6 +120,7 @@ MASKED = (
     '{"add":{"path":"f%d","partitionValues":{},"size":7,"modificationTime":1,"dataChange":false,"stats":"{}",'
     '"deletionVector":{"storageType":"u","pathOrInlineDv":"%s","offset":%d,"sizeInBytes":%d,"cardinality":%d}}}'
 )
+FLAGGED = '{"add":{"path":"a%%20b%d","dataChange":%s}}'
 INFO = '{"commitInfo":{"operation":"WRITE","n":%d}}'
 REMOVE = '{"remove":{"path":"f%d","deletionTimestamp":%d,"dataChange":true,"extendedFileMetadata":true,"size":%d}}'
 
@@ -141,7 +144,7 @@ def _usual(seed: int, count: int) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("size", [1 << 22, 3_000, 1])
+@pytest.mark.parametrize("size", [1 << 22, 3_000, 400])
 @pytest.mark.parametrize("seed", range(4))
 def test_usual_lines_become_columns_and_say_what_they_say(
     seed: int, size: int, monkeypatch: pytest.MonkeyPatch
@@ -205,6 +208,8 @@ ODD = [
     '{"remove":{"path":"a","deletionTimestamp":1,"dataChange":false}}',
     '{"remove":{"path":"a","deletionTimestamp":12345678901234567890123}}',
     '{"removed":{"path":"a"}}',
+    '{"add":{"path":"a","deletionVector":{"storageType":"\\"u","pathOrInlineDv":"x","sizeInBytes":1,"cardinality":2}}}',
+    '{"add":{"path":"a","x":' + '{"y":' * 9 + "1" + "}" * 9 + "}}",
     '{"add":{"path":"a","dataChange":false}}',
     '{"add":null}',
     '{"add":{"path":"\ud83d\ude00 \u00e9"}}'.encode("utf-16", "surrogatepass").decode("utf-16"),
@@ -273,6 +278,23 @@ def test_a_text_with_other_bytes_is_read_line_by_line(bad: bytes) -> None:
         assert AlikeLines().find([contents[0] + b"\n"]) is None
 
 
+@pytest.mark.parametrize("empty", [[0], [1], [2], [0, 1], [0, 1, 2, 3]])
+def test_commits_without_lines_are_commits(empty: list[int]) -> None:
+    contents = [b"" if version in empty else "\n".join(_usual(version, 9)).encode() for version in range(4)]
+    assert _in_parts(contents) == _lines_of(contents)
+    parts = decode_parts([(_path(version), data) for version, data in enumerate(contents)], AlikeLines())
+    assert [piece.path.version for part in parts for piece in part.pieces] == [*range(4)]
+
+
+@pytest.mark.parametrize("filler", [b"", b"   ", b"{}"])
+def test_lines_without_actions_are_not_looked_at_twice(filler: bytes) -> None:
+    contents = [b"\n".join([filler] * 50 + [_GOOD.encode()] + [filler] * 50)]
+    assert _in_parts(contents) == _lines_of(contents)
+    found = AlikeLines().find([contents[0] + b"\n"])
+    assert found is not None
+    assert (len(found.breaks), len(found.others)) == (101, 100 if filler else 0)
+
+
 _CHANGED = st.lists(
     st.tuples(
         st.integers(0, 10_000), st.sampled_from([*'"\\{}[]:, 0159-ae.\u00e9', '\\"', "", "null", "\n", "1" * 18])
@@ -298,6 +320,82 @@ def test_whatever_is_changed_in_a_log_is_read_as_line_by_line(
         mine, broken = _in_parts(contents)
     meant, expected = _lines_of(contents)
     assert (mine, broken) == (meant, expected)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_each_line_has_all_pieces_or_is_read_by_itself(place: int) -> None:
+    """Lines of one length and as many quotes, of which each lacks another piece of the shape."""
+    lines = ['{"add":{"path":"a","size":1,"modificationTime":2}}'] * 3
+    lines += [
+        '{"add":{"path":"a","sizf":1,"modificationTime":2}}',
+        '{"add":{"path":"a","size":1,"modificationTimf":2}}',
+    ]
+    lines += [
+        '{"add":{"path":"a","size":1,"modificationTime":2 }}',
+        '{"add":{"path":"a" ,"size":1,"modificationTime":2}}',
+    ]
+    data = "\n".join([lines[0], *lines[3 + place :], *lines[:3], *lines[3 : 3 + place]]).encode()
+    assert _in_parts([data]) == _lines_of([data])
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [("offset", 2**31 - 1), ("sizeInBytes", 2**31 - 1), ("cardinality", 2**63 - 1), ("maxRowIndex", 2**63 - 1)],
+)
+def test_numbers_are_as_wide_as_their_member(name: str, most: int) -> None:
+    """A line like the one before it but for one number; up to 64 bits it may be one that is decoded by itself."""
+    line = (MASKED % (1, "x", 2, 3, 4)).replace("}}}", ',"maxRowIndex":5}}}')
+    for number in (2**31 - 1, 2**31, 10**18 - 1, 10**18, 2**63 - 1, 2**63):
+        data = "\n".join([line] * 3 + [re.sub(rf'"{name}":\d+', f'"{name}":{number}', line)]).encode()
+        assert _in_parts([data]) == _lines_of([data])
+        assert (_lines_of([data])[1] is None) is (number <= most)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_of_lines_that_are_alike_are_those_of_the_lines(seed: int) -> None:
+    lines = [line for line in _usual(seed, 80) if line.startswith('{"add"')]
+    extra = ',"baseRowId":%d,"defaultRowCommitVersion":%d}}'
+    lines += [lines[place].removesuffix("}}") + extra % (place, 2 * place) for place in range(20)]
+    lines += [FLAGGED % (place, flag) for place in range(3) for flag in ("true", "false", "null")]
+    codes, others = (FileCodes(PathCodes(), TextCodes(), VectorCodes()) for _ in range(2))
+    found = AlikeLines().find(["\n".join([*lines, ""]).encode()])
+    assert found is not None
+    assert len(found.others) == 0
+    parts = []
+    for actions in found.alike:
+        decoded, written = codes.paths.of_files(actions.texts["path"])
+        parts.append((actions.places, columns_of_alike(actions, decoded, written, codes)))
+    mine = merged(parts, len(lines))
+    adds = [line.add for line in decode_commit("\n".join(lines).encode(), 0, "0.json").lines if line.add is not None]
+    meant = columns_of_lines(adds, others)
+    assert [{**mine.arrays}.keys(), {**mine.known}.keys()] == [meant.arrays.keys(), meant.known.keys()]
+    for name in meant.known:
+        assert mine.known[name].tolist() == meant.known[name].tolist(), name
+        stated = [value if known else None for value, known in zip(mine.arrays[name], mine.known[name], strict=True)]
+        assert stated == [
+            value if known else None for value, known in zip(meant.arrays[name], meant.known[name], strict=True)
+        ], name
+    assert mine.arrays["data_change"].tolist() == meant.arrays["data_change"].tolist()
+    for name, one, other in (
+        ("path", codes.paths.texts, others.paths.texts),
+        ("raw_path", codes.paths.texts, others.paths.texts),
+        ("partition", codes.partitions.texts, others.partitions.texts),
+    ):
+        assert one(mine.arrays[name]).equals(other(meant.arrays[name])), name
+    vectors = [each.arrays["vector"].astype(np.int64) for each in (mine, meant)]
+    assert codes.vectors.identities(vectors[0]) == others.vectors.identities(vectors[1])
+
+
+def test_what_is_wrong_is_told_with_the_file_and_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = '{"add":{"path":"a"},"remove":{"path":"b"}}'
+    contents = [_GOOD.encode(), "\n".join([_GOOD, _GOOD, both]).encode()]
+    [part] = decode_parts([(_path(version), data) for version, data in enumerate(contents)], AlikeLines())
+    error = part.two_actions(0)
+    assert (error.version, error.path, error.line) == (1, "_delta_log/1.json", 3)
+    monkeypatch.setattr(limits, "MAX_LINE_BYTES", len(_GOOD) - 1)
+    with pytest.raises(LimitExceeded) as refused:
+        list(decode_parts([(_path(7), _GOOD.encode())], AlikeLines()))
+    assert (refused.value.version, refused.value.path) == (7, "_delta_log/7.json")
 
 
 def test_a_shape_is_what_lines_of_one_writer_share() -> None:

@@ -35,7 +35,7 @@ def _found(data: bytes) -> tuple[list[tuple[int, object]], int | None]:
     try:
         parts = list(decode_parts([(path, data)], None))
     except MalformedAction as error:
-        return [], error.line
+        return [], error.line if (error.version, error.path) == (4, path.path) else None
     found: list[tuple[int, object]] = []
     for part in parts:
         assert {piece.path for piece in part.pieces} == {path}

@@ -325,12 +325,13 @@ def test_counts_that_come_first_are_read_of_all_texts_at_once(text: str, count: 
     values, found = _leading_counts(spans(b"".join(parts), offsets), head)
     assert values.tolist() == [8, count or 0, 0, 4, 0]
     assert found.tolist() == [True, count is not None, False, True, False]
-    assert _leading_counts(spans(parts[0], offsets[:2]), head)[1].tolist() == [False]
+    assert [each.tolist() for each in _leading_counts(spans(parts[0], offsets[:2]), head)] == [[8], [True]]
     assert [each.tolist() for each in _leading_counts(spans(b"", offsets[:1]), head)] == [[], []]
 
 
-@pytest.mark.parametrize("room", [0, 1])
-def test_a_text_is_read_at_once_if_the_most_digits_fit_behind_it(room: int) -> None:
-    data = b'{"numRecords":6}'.ljust(14 + 24 + room)
-    values, found = _leading_counts(spans(data, np.array([0, 16])), b'{"numRecords":')
-    assert (values.tolist(), found.tolist()) == ([6 * room], [room == 1])
+@pytest.mark.parametrize("room", [0, 1, 24, 25, 40])
+@pytest.mark.parametrize(("text", "count"), [('{"numRecords":6}', 6), ('{"numRecords":5}x', 5), ('{"numRecords":', 0)])
+def test_a_count_is_the_same_wherever_in_its_buffer_the_text_is(room: int, text: str, count: int) -> None:
+    data = text.encode()
+    values, found = _leading_counts(spans(data.ljust(len(data) + room), np.array([0, len(data)])), b'{"numRecords":')
+    assert (values.tolist(), found.tolist()) == ([count], [count > 0])

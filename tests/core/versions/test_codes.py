@@ -77,7 +77,6 @@ def test_deletion_vectors_have_numbers_out_of_which_all_of_them_comes(with_none:
     assert known.tolist() == [vector is not None and vector.offset is not None for vector in vectors]
     heads = codes.listed()
     assert sorted(heads) == sorted([("u", "x"), ("p", "x"), ("i", "x"), ("u", "y")][: max(1, count - 5)])
-    assert (codes.heads(True), codes.heads(False)) == ([kind for kind, _ in heads], [path for _, path in heads])
     places = codes.places(found).tolist()
     assert [None if place < 0 else heads[place] for place in places] == [
         None if vector is None else (vector.storage_type, vector.path_or_inline_dv) for vector in vectors
@@ -115,6 +114,21 @@ def test_vectors_that_were_kept_have_their_numbers_and_a_copy_goes_on_apart() ->
     assert (codes.listed()[3:], copy.listed()[3:]) == ([("i", "two")], [("u", "one")])
     codes.listed().clear()
     assert len(codes.listed()) == 4
+
+
+def test_storage_types_that_nobody_knows_are_told_from_all_others() -> None:
+    vectors = [identified(kind, path) for kind, path in (("", "ab"), ("a", "b"), ("ab", ""), ("u", "ab"), ("1:a", "b"))]
+    codes = VectorCodes()
+    found = codes.of([*vectors, *vectors])
+    assert found[:5].tolist() == found[5:].tolist()
+    assert len({*found.tolist()}) == 5
+    assert codes.identities(found[:5]) == [each.unique_id for each in vectors]
+    again = VectorCodes(codes.listed())
+    assert again.of(vectors).tolist() == found[:5].tolist()
+    copy = again.copy()
+    more = [identified("ab", "n"), identified("u", "n")]
+    assert copy.of(more).tolist() == codes.of(more).tolist()
+    assert again.listed() == codes.listed()[:5]
 
 
 @pytest.mark.parametrize(("count", "large", "small"), [(7, 0, 7), (8, 1, 0), (9, 1, 1), (16, 2, 0)])

@@ -29,7 +29,7 @@ def _texts(chance: random.Random, count: int) -> list[str]:
 def test_numbers_are_those_of_a_dictionary(seed: int, collide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where all texts have one hash, or all of a length."""
     if collide:
-        monkeypatch.setattr(text_codes, "_FACTORS", np.zeros(1 << 10, np.uint64))
+        monkeypatch.setattr(text_codes, "_factors", lambda count: np.zeros((2, count), np.uint64))
     chance, codes, meant = random.Random(seed), TextCodes(), dict[str, int]()
     for count in (0, 1, 3, 0, 200, 50, 700, 1):
         texts = _texts(chance, count)
@@ -40,6 +40,21 @@ def test_numbers_are_those_of_a_dictionary(seed: int, collide: bool, monkeypatch
     plain = [text for text in meant if "\ud800" not in text]
     rows = np.array([meant[text] for text in reversed(plain)], np.int64)
     assert codes.texts(rows).to_pylist() == plain[::-1]
+
+
+def test_factors_of_few_words_are_the_first_of_those_of_many() -> None:
+    few, many = text_codes._factors(3), text_codes._factors(2_000)
+    assert (few.shape, many.shape, few.tolist()) == ((2, 3), (2, 2_000), many[:, :3].tolist())
+    assert (many % 2 == 1).all()
+    assert len(np.unique(many)) == many.size
+
+
+def test_texts_that_differ_in_the_last_byte_of_a_word_are_spread() -> None:
+    """A product alone would give as many hashes as a byte has values, whatever it is multiplied with."""
+    texts = [f"abcdefg{chr(33 + place % 90)}hijklmn{chr(33 + place // 90)}" for place in range(8_100)]
+    codes = TextCodes()
+    assert codes.of(TextSpans.of_texts(texts)).tolist() == [*range(8_100)]
+    assert len(np.unique(codes._hashes[:8_100])) == 8_100
 
 
 def test_a_copy_goes_on_apart() -> None:

@@ -106,13 +106,15 @@ class TextSpans:
         return found.view(np.uint64)
 
     def having(self, byte: bytes) -> Mask:
-        """Which hold a byte, which is not zero."""
-        found = self.words.view(np.uint8) == ord(byte)
-        return found.any(axis=1) if found.any() else np.zeros(len(self), bool)
+        """Which hold a byte."""
+        places = np.flatnonzero(self.data == ord(byte))
+        found: Mask = np.searchsorted(places, self.starts) < np.searchsorted(places, self.ends)
+        return found
 
     def beginning(self, byte: bytes) -> Mask:
         """Which begin with a byte."""
-        found: Mask = self.words.view(np.uint8)[:, 0] == ord(byte)
+        found = self.starts < self.ends
+        found[found] = self.data[self.starts[found]] == ord(byte)
         return found
 
     def bytes(self, row: int) -> bytes:

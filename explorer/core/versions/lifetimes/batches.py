@@ -57,8 +57,8 @@ def constant(value: _ScalarT, length: int) -> npt.NDArray[_ScalarT]:
     return np.ndarray((length,), value.dtype, np.array(value), strides=(0,))
 
 
-def thin(values: Mask) -> Mask:
-    """The same flags, in no memory where all are the same."""
+def thin(values: npt.NDArray[_ScalarT]) -> npt.NDArray[_ScalarT]:
+    """The same values, in no memory where all are the same."""
     return constant(values[0], len(values)) if len(values) and (values == values[0]).all() else values
 
 

@@ -22,6 +22,7 @@ from explorer.core.versions.lifetimes.text_codes import TextCodes
 
 __all__ = ["PathCodes", "VectorCodes"]
 
+_KINDS, _OTHER = ("u", "p", "i"), ""
 _OFFSET_BITS: Final = 33
 _OFFSETS: Final = (1 << _OFFSET_BITS) - 1
 # Offsets are 32 bits wide and may be negative; 0 is left for none.
@@ -105,16 +106,22 @@ class VectorCodes:
     """
 
     def __init__(self, kept: Sequence[tuple[str, str]] = ()) -> None:
-        # Files and inline vectors: by storage type those that were met, and their numbers, which all types share.
-        self._codes: defaultdict[str, TextCodes] = defaultdict(TextCodes)
-        self._numbers: defaultdict[str, list[int]] = defaultdict(list)
-        self._listed: list[tuple[str, str]] = []
-        for kind, path in kept:
-            self._heads(kind, TextSpans.of_texts([path]))
+        # Files and inline vectors by storage type, and their numbers, which all types share. Of all types that the
+        # protocol does not know there is one table.
+        self._codes = {kind: TextCodes() for kind in (*_KINDS, _OTHER)}
+        self._numbers = {kind: np.zeros(0, np.int64) for kind in self._codes}
+        self._listed = list(kept)
+        for table, codes in self._codes.items():
+            rows = [number for number, (kind, _) in enumerate(kept) if _table(kind) == table]
+            codes.of(TextSpans.of_texts(["".join((_before(kept[row][0]), kept[row][1])) for row in rows]))
+            self._numbers[table] = np.array(rows, np.int64)
 
     def copy(self) -> VectorCodes:
         """The same numbers, to go on with apart."""
-        return VectorCodes(self._listed)
+        found = VectorCodes()
+        found._codes = {kind: codes.copy() for kind, codes in self._codes.items()}
+        found._numbers, found._listed = dict(self._numbers), list(self._listed)
+        return found
 
     def of(self, vectors: Sequence[DeletionVectorDescriptor | DeletionVectorId | None]) -> Int64s:
         """The numbers of some vectors."""
@@ -140,14 +147,18 @@ class VectorCodes:
 
     def _heads(self, kind: str, paths: TextSpans) -> Int64s:
         """The numbers of files and inline vectors, without offsets."""
-        known, numbers = self._codes[kind], self._numbers[kind]
-        before = len(known)
-        codes = known.of(paths)
-        if len(known) > before:
-            texts = known.texts(np.arange(before, len(known))).to_pylist()
-            numbers += range(len(self._listed), len(self._listed) + len(texts))
-            self._listed += [(kind, text) for text in texts]
-        return np.array(numbers, np.int64)[codes]
+        table, before = _table(kind), _before(kind)
+        texts = TextSpans.of_texts([before + paths.text(row) for row in range(len(paths))]) if before else paths
+        known = self._codes[table]
+        count = len(known)
+        codes = known.of(texts)
+        if len(known) > count:
+            new = [text[len(before) :] for text in known.texts(np.arange(count, len(known))).to_pylist()]
+            numbers = np.arange(len(self._listed), len(self._listed) + len(new))
+            self._numbers[table] = np.concatenate([self._numbers[table], numbers])
+            self._listed += [(kind, text) for text in new]
+        found: Int64s = self._numbers[table][codes]
+        return found
 
     def differ(self, some: Int64s, others: Int64s) -> Mask:
         """For pairs of numbers, whether their vectors differ."""
@@ -165,13 +176,9 @@ class VectorCodes:
         heads = self._listed
         return [_identity(heads, code) if code else None for code in codes.tolist()]
 
-    def heads(self, kinds: bool) -> list[str]:
-        """Storage types, or else paths and inline bytes, of the places of the vectors."""
-        return [kind if kinds else path for kind, path in self._listed]
-
     @staticmethod
     def places(codes: Int64s) -> Int64s:
-        """The place in `heads` of each vector, -1 for none."""
+        """The place in `listed` of each vector, -1 for none."""
         found: Int64s = (codes >> _OFFSET_BITS) - 1
         return found
 
@@ -184,6 +191,15 @@ class VectorCodes:
     def listed(self) -> list[tuple[str, str]]:
         """Storage type, and path or inline bytes, of the places of the vectors."""
         return list(self._listed)
+
+
+def _table(kind: str) -> str:
+    return kind if kind in _KINDS else _OTHER
+
+
+def _before(kind: str) -> str:
+    """What stands before the texts of a storage type, which tells it from all others."""
+    return "" if kind in _KINDS else f"{len(kind)}:{kind}"
 
 
 def _identity(heads: Sequence[tuple[str, str]], code: int) -> str:

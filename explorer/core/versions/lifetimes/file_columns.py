@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from explorer.core.log.alike_lines import AlikeActions
 from explorer.core.protocol.arrow.arrays import (
@@ -144,15 +143,9 @@ def merged(parts: Sequence[tuple[Int64s, FileColumns]], count: int) -> FileColum
     columns = [files for _, files in parts]
     order = np.empty(count, np.int64)
     order[np.concatenate([places for places, _ in parts])] = np.arange(count)
-    arrays, known = (
-        {name: _one([each[of][name] for each in columns], order) for name in columns[0][of]} for of in (0, 1)
-    )
+    arrays = {name: thin(np.concatenate([each.arrays[name] for each in columns])[order]) for name in columns[0].arrays}
+    known = {name: thin(np.concatenate([each.known[name] for each in columns])[order]) for name in columns[0].known}
     return FileColumns(arrays, known)
-
-
-def _one(parts: Sequence[npt.NDArray[np.generic]], order: Int64s) -> npt.NDArray[np.generic]:
-    whole = np.concatenate(parts)[order]
-    return thin(whole)
 
 
 def _none(count: int) -> TextSpans:

@@ -158,7 +158,7 @@ class RecordedFiles:
                 used, places = np.unique(self.vector_codes[chosen], return_inverse=True)
                 return strings(self._codes.vectors.identities(used)).take(int64s(places))
             case "dv_storage_type" | "dv_path_or_inline":
-                heads = self._codes.vectors.heads(name == "dv_storage_type")
+                heads = [kind if name == "dv_storage_type" else path for kind, path in self._codes.vectors.listed()]
                 return _of_codes(strings, heads, VectorCodes.places(self.vector_codes[chosen]))
             case "dv_offset":
                 return known_int64s(*VectorCodes.offsets(self.vector_codes[chosen])).cast(SCHEMA.field(name).type)

@@ -7,6 +7,8 @@ choose paths that make it slow.
 
 from __future__ import annotations
 
+import secrets
+from functools import cache
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,13 +22,11 @@ from explorer.core.protocol.limits import check_column
 __all__ = ["TextCodes"]
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
-_RANDOM: Final = np.random.default_rng()
-_FACTORS: Final = _RANDOM.integers(1 << 63, size=1 << 10, dtype=np.uint64) << np.uint64(1) | np.uint64(1)
-_HALF_WORD, _STEP = np.uint64(32), np.uint64(0x9E3779B97F4A7C15)
+_RANDOM: Final = secrets.randbits(128)
+_HALF_WORD, _ONE, _STEP = map(np.uint64, (32, 1, 0x9E3779B97F4A7C15))
 _FREE: Final = -1
 _SMALLEST: Final = 10  # bits of the number of places in an empty table
-# Texts of up to so many bytes are looked up together, longer ones with as many as have so many words.
-_USUAL, _MOST_WORDS = 512, 1 << 20
+_MOST_WORDS: Final = 1 << 20  # of the texts that are looked up together
 
 
 class TextCodes:
@@ -64,18 +64,15 @@ class TextCodes:
         if self._given is not None:
             given, self._given = self._given, None
             self.of(TextSpans.of_column(given))
-        lengths = texts.lengths
-        if not len(texts) or int(lengths.max()) <= _USUAL:
+        if not len(texts):
+            return np.zeros(0, np.int32)
+        # In their order, so that numbers are given in it; a long one makes the rows of its piece wide.
+        sizes = np.maximum.accumulate(texts.lengths // WORD + 1) * np.arange(1, len(texts) + 1)
+        if sizes[-1] <= _MOST_WORDS:
             return self._of(texts)
-        # In their order, so that numbers are given in it; a long one alone makes its piece wide.
-        found, start = np.empty(len(texts), np.int32), 0
-        while start < len(texts):
-            widths = np.maximum.accumulate(lengths[start:] // WORD + 1)
-            fit = np.searchsorted(widths * np.arange(1, len(widths) + 1), _MOST_WORDS, side="right")
-            stop = start + max(int(fit), 1)
-            found[start:stop] = self._of(texts[np.arange(start, stop)])
-            start = stop
-        return found
+        fit = max(int(np.searchsorted(sizes, _MOST_WORDS, side="right")), 1)
+        rows = np.arange(len(texts))
+        return np.concatenate([self._of(texts[rows[:fit]]), self.of(texts[rows[fit:]])])
 
     def column(self) -> pa.StringArray:
         """The texts by number.
@@ -120,7 +117,7 @@ class TextCodes:
         return codes
 
     def _kept(self, codes: Int32s, rows: _Rows) -> Mask:
-        """Whether texts that are kept are those of some rows; a number of none is that of the last."""
+        """Whether texts that are kept are those of some rows; where no number is given, none is."""
         if not self._count:
             return np.zeros(len(codes), bool)
         same: Mask = (self._hashes[codes] == rows.hashes) & (self._lengths[codes] == rows.lengths) & (codes >= 0)
@@ -215,9 +212,11 @@ class _Rows(NamedTuple):
     @classmethod
     def of(cls, texts: TextSpans) -> _Rows:
         words, lengths = texts.words, texts.lengths.astype(np.int32)
-        factors = _FACTORS if words.shape[1] <= len(_FACTORS) else np.resize(_FACTORS, words.shape[1])
+        # Each half of a word has a factor of its own: a product alone says little of the higher bits of a word.
         # Words of zeros at the end of a row change nothing.
-        hashes: Words = words @ factors[: words.shape[1]]
+        low, high = _factors(words.shape[1])
+        hashes: Words = words @ low
+        hashes += (words >> _HALF_WORD) @ high
         hashes += lengths.astype(np.uint64)
         for _ in range(2):
             hashes ^= hashes >> _HALF_WORD
@@ -232,6 +231,13 @@ class _Rows(NamedTuple):
         """Which are the same as others."""
         found: Mask = (self.lengths == others.lengths) & ~(self.words != others.words).any(axis=1)
         return found
+
+
+@cache
+def _factors(count: int) -> Words:
+    """Odd numbers for the lower and the higher half of as many words, which begin with those for fewer."""
+    drawn = np.random.default_rng(_RANDOM).integers(1 << 63, size=(count, 2), dtype=np.uint64)
+    return np.ascontiguousarray((drawn << _ONE | _ONE).T)
 
 
 def _with_room(values: npt.NDArray[_ScalarT], needed: int) -> npt.NDArray[_ScalarT]:
