@@ -128,36 +128,32 @@ class VectorCodes:
         codes, places = np.zeros(len(vectors), np.int64), defaultdict[str, list[int]](list)
         for place, vector in enumerate(vectors):
             if vector is not None:
-                places[vector.storage_type].append(place)
-        for kind, chosen in places.items():
+                places[_table(vector.storage_type)].append(place)
+        for table, chosen in places.items():
             found = [cast(DeletionVectorId, vectors[place]) for place in chosen]
             offsets = [0 if vector.offset is None else vector.offset + _FIRST_OFFSET for vector in found]
-            paths = TextSpans.of_texts([vector.path_or_inline_dv for vector in found])
-            codes[chosen] = self._numbered(kind, paths) + np.array(offsets, np.int64)
+            texts = [_before(vector.storage_type) + vector.path_or_inline_dv for vector in found]
+            codes[chosen] = self._numbered(table, TextSpans.of_texts(texts)) + np.array(offsets, np.int64)
         return codes
 
     def of_texts(self, kind: str, paths: TextSpans, offsets: Int64s | None) -> Int64s:
         """The numbers of vectors of one storage type, with their offsets if they have one."""
-        found = self._numbered(kind, paths)
+        before = _before(kind)
+        texts = TextSpans.of_texts([before + paths.text(row) for row in range(len(paths))]) if before else paths
+        found = self._numbered(_table(kind), texts)
         return found if offsets is None else found + offsets + _FIRST_OFFSET
 
-    def _numbered(self, kind: str, paths: TextSpans) -> Int64s:
-        found: Int64s = self._heads(kind, paths) + 1 << _OFFSET_BITS
-        return found
-
-    def _heads(self, kind: str, paths: TextSpans) -> Int64s:
-        """The numbers of files and inline vectors, without offsets."""
-        table, before = _table(kind), _before(kind)
-        texts = TextSpans.of_texts([before + paths.text(row) for row in range(len(paths))]) if before else paths
+    def _numbered(self, table: str, texts: TextSpans) -> Int64s:
+        """The numbers of vectors without an offset."""
         known = self._codes[table]
         count = len(known)
         codes = known.of(texts)
         if len(known) > count:
-            new = [text[len(before) :] for text in known.texts(np.arange(count, len(known))).to_pylist()]
+            new = [_head(table, text) for text in known.texts(np.arange(count, len(known))).to_pylist()]
             numbers = np.arange(len(self._listed), len(self._listed) + len(new))
             self._numbers[table] = np.concatenate([self._numbers[table], numbers])
-            self._listed += [(kind, text) for text in new]
-        found: Int64s = self._numbers[table][codes]
+            self._listed += new
+        found: Int64s = self._numbers[table][codes] + 1 << _OFFSET_BITS
         return found
 
     def differ(self, some: Int64s, others: Int64s) -> Mask:
@@ -200,6 +196,14 @@ def _table(kind: str) -> str:
 def _before(kind: str) -> str:
     """What stands before the texts of a storage type, which tells it from all others."""
     return "" if kind in _KINDS else f"{len(kind)}:{kind}"
+
+
+def _head(table: str, text: str) -> tuple[str, str]:
+    """The storage type and the path or inline bytes of a text in a table."""
+    if table != _OTHER:
+        return table, text
+    length, _, rest = text.partition(":")
+    return rest[: int(length)], rest[int(length) :]
 
 
 def _identity(heads: Sequence[tuple[str, str]], code: int) -> str:

@@ -7,7 +7,6 @@ choose paths that make it slow.
 
 from __future__ import annotations
 
-import secrets
 from functools import cache
 from typing import Final, NamedTuple, TypeVar
 
@@ -22,7 +21,7 @@ from explorer.core.protocol.limits import check_column
 __all__ = ["TextCodes"]
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
-_RANDOM: Final = secrets.randbits(128)
+_RANDOM: Final = np.random.SeedSequence()
 _HALF_WORD, _ONE, _STEP = map(np.uint64, (32, 1, 0x9E3779B97F4A7C15))
 _FREE: Final = -1
 _SMALLEST: Final = 10  # bits of the number of places in an empty table
