@@ -109,6 +109,7 @@ _IN_FULL: Final[dict[str, Part]] = {
             *("tests/core/log/test_small_actions.py", "tests/core/log/test_bad_input.py"),
             *("tests/core/log/test_decoded_commits.py", "tests/core/log/test_commits_together.py"),
             *("tests/core/log/test_commit_parts.py", "tests/core/log/test_states_alike.py"),
+            "tests/core/log/test_alike_lines.py",
             *("tests/core/log/test_checksum_writer.py", "tests/core/log/test_verify.py"),
         ),
     ),

@@ -191,4 +191,4 @@ class _Reading:
 
     def _member(self) -> _Member:
         """The member that is being read, after the names of the objects between the action and it."""
-        return (*self._open[2:], self._name or "") if len(self._open) > 1 else ()
+        return (*self._open[2:], self._name or "")

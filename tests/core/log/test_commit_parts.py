@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import explorer
 from explorer.core.errors import MalformedAction
+from explorer.core.log import commit
 from explorer.core.log import decoded_parts as module
 from explorer.core.log.commit import decode_commit
 from explorer.core.log.decoded_parts import decode_parts
@@ -51,6 +52,7 @@ def test_the_parts_of_a_commit_are_the_whole(lines: list[bytes], end: bytes, siz
     filled = [number for number, line in enumerate(lines, 1) if line.strip()]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_PART", size)
+        patch.setattr(commit, "_PART", size)
         found, bad = _found(data)
         whole = decode_commit(data, 4, "_delta_log/4.json")
         small = decode_small(data, 4, "_delta_log/4.json")
@@ -78,6 +80,7 @@ def test_a_broken_line_has_its_number_in_the_file(
     data = b"\n".join([*before, broken, *after])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_PART", size)
+        patch.setattr(commit, "_PART", size)
         found, bad = _found(data)
         assert (found, bad) == ([], len(before) + 1)
         for decode in at_least_one((decode_commit, decode_small)):
@@ -89,7 +92,7 @@ def test_a_broken_line_has_its_number_in_the_file(
 
 def test_an_object_over_two_lines_is_not_read_where_a_part_ends_within_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two documents in another line, so that there are as many documents as lines."""
-    monkeypatch.setattr(module, "_PART", 4)
+    monkeypatch.setattr(commit, "_PART", 4)
     data = b'{"txn":{"appId":"x","version":1},"add":\n{"path":"a"}}\n{}{}\n'
     for decode in at_least_one((decode_commit, decode_small)):
         with pytest.raises(MalformedAction) as error:

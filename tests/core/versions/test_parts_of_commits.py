@@ -38,3 +38,11 @@ def test_a_broken_action_in_a_later_part_is_named_with_its_file_and_line() -> No
     error = caught.value
     assert (error.version, error.line) == (0, 5)
     assert str(error.path).endswith("_delta_log/00000000000000000000.json")
+
+
+def test_a_broken_action_of_a_commit_that_is_read_with_others_is_named_with_its_line() -> None:
+    broken = b'{"domainMetadata":{"domain":1}}'
+    table = small_logs.table({0: [PROTOCOL, METADATA, add("a"), add("b")], 1: [commit_info("WRITE"), add("c"), broken]})
+    with pytest.raises(MalformedAction, match="Line 3 of ") as caught:
+        table.history_record()
+    assert (caught.value.version, caught.value.line) == (1, 3)
