@@ -338,6 +338,24 @@ def test_each_line_has_all_pieces_or_is_read_by_itself(place: int) -> None:
     assert _in_parts([data]) == _lines_of([data])
 
 
+@pytest.mark.parametrize("block", [1, 7, 64, 1 << 18])
+@pytest.mark.parametrize("escape", ["\\x", "\\", "\\\\", "\\n", "\\u00e9", "\\ud800"])
+@pytest.mark.parametrize("place", [0, 3, 5])
+def test_a_line_with_another_escape_is_read_by_itself(
+    block: int, escape: str, place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stands in the statistics, which stay JSON; one that JSON does not know makes the line a broken one."""
+    monkeypatch.setattr(alike_lines, "_BLOCK", block)
+    lines = [ADD % ("x", number, "x", number, number, number, "y") for number in range(6)]
+    lines[place] = lines[place].replace("minValues", f"min{escape}Values")
+    data = "\n".join(lines).encode()
+    assert _in_parts([data]) == _lines_of([data])
+    assert (_lines_of([data])[1] is None) is (escape in {"\\\\", "\\n", "\\u00e9"})
+    found = AlikeLines().find([data + b"\n"])
+    assert found is not None
+    assert found.others.tolist() == [place]
+
+
 @pytest.mark.parametrize(
     ("name", "most"),
     [("offset", 2**31 - 1), ("sizeInBytes", 2**31 - 1), ("cardinality", 2**63 - 1), ("maxRowIndex", 2**63 - 1)],
