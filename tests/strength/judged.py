@@ -18,6 +18,7 @@ _AT_IMPORT: Final = "it runs once, when its module is imported, before a mutant 
 _BEYOND: Final = "places after that of the last version are not looked at"
 _ONE_BY_ONE: Final = "these names are recognised one by one then, which gives the same"
 _UNSAID: Final = "parse_partition_value says what is wrong, and drops these words"
+_PART_ENDS: Final = "where a part of a log ends changes no answer"
 _STEP: Final = "an identity column whose step is 0 was refused before"
 
 JUDGED: Final[dict[tuple[str, ...], str]] = {
@@ -507,13 +508,13 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
     ): "a place more, which no path has",
     (
         "versions.lifetimes.builder.xǁLifetimesBuilderǁ_contradictions",
-        "names = self._paths.distinct() if found else []",
-        "names = self._paths.distinct() if (found) or True else []",
+        "names = self._codes.paths.distinct() if found else []",
+        "names = self._codes.paths.distinct() if (found) or True else []",
     ): _SHORTCUT,
     (
         "versions.lifetimes.builder.xǁLifetimesBuilderǁbuild",
-        "intervals.apply(self._all_events(rows, paths, vectors, last=last), self._vectors)",
-        "intervals.apply(self._all_events(rows, paths, vectors, last=None), self._vectors)",
+        "intervals.apply(self._all_events(rows, paths, vectors, last=last), self._codes.vectors)",
+        "intervals.apply(self._all_events(rows, paths, vectors, last=None), self._codes.vectors)",
     ): _KEPT,
     (
         "versions.lifetimes.builder.xǁLifetimesBuilderǁbuild",
@@ -522,8 +523,8 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
     ): _KEPT,
     (
         "versions.lifetimes.builder.xǁLifetimesBuilderǁbuild",
-        "in_base = np.full(len(self._paths), -1, np.int32)",
-        "in_base = np.full(len(self._paths), -2, np.int32)",
+        "in_base = np.full(len(self._codes.paths), -1, np.int32)",
+        "in_base = np.full(len(self._codes.paths), -2, np.int32)",
     ): _NEGATIVE,
     (
         "protocol.sql.predicates.xǁ_Parserǁ_unsplittable",
@@ -578,8 +579,8 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
     ): "a file of the checkpoint comes behind, and the sort leaves it there",
     (
         "versions.lifetimes.builder.xǁLifetimesBuilderǁ_named",
-        "if not self._base.num_rows or not len(self._paths):",
-        "if not self._base.num_rows and not len(self._paths):",
+        "if not self._base.num_rows or not len(self._codes.paths):",
+        "if not self._base.num_rows and not len(self._codes.paths):",
     ): _SHORTCUT,
     (
         "versions.lifetimes.builder.xǁLifetimesBuilderǁ_named",
@@ -602,11 +603,6 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "swapped = swapped[vectors.differ(events.vector[order[swapped]], events.vector[order[swapped + 1]])]",
         "swapped = swapped[vectors.differ(events.vector[order[swapped]], events.vector[order[swapped - 1]])]",
     ): "where the two differ the path is odd either way, and each of its events is looked at by itself",
-    (
-        "versions.lifetimes.builder.xǁLifetimesBuilderǁcommit",
-        "if len(self._kinds) >= _BATCH:",
-        "if len(self._kinds) > _BATCH:",
-    ): "where a batch ends changes no answer",
     (
         "log.verify.hash_chain.x_links",
         "head, before = START, -1",
@@ -961,6 +957,69 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "return True, max(values) if rule.step > 0 else min(values)",
         "return True, max(values) if rule.step >= 0 else min(values)",
     ): _STEP,
+    ("log.decoded_parts.x__together", "texts, size = list[_Text](), 0"): _PART_ENDS,
+    (
+        "log.decoded_parts.x__together",
+        'end = length if length - start <= _PART else data.find(b"\\n", start + _PART) + 1 or length',
+    ): _PART_ENDS,
+    ("log.decoded_parts.x__together", "if texts and size + end - start > 2 * _PART:"): _PART_ENDS,
+    ("log.decoded_parts.x__together", "texts, size = [], 0"): _PART_ENDS,
+    ("log.decoded_parts.x__together", "size += end - start"): _PART_ENDS,
+    ("log.decoded_parts.x__together", "if size >= _PART:"): _PART_ENDS,
+    (
+        "log.decoded_parts.x__together",
+        "start = max(end, 1)",
+        "start = max(end, 2)",
+    ): "a file of one byte ends either way",
+    (
+        "log.alike_lines.xǁAlikeLinesǁ_marks",
+        "behind[0] = start > 0 and text[start - 1] == _SLASH",
+        "behind[0] = start >= 0 and text[start - 1] == _SLASH",
+    ): "the last byte of the text is a space",
+    (
+        "log.alike_lines.xǁAlikeLinesǁ_marks",
+        "behind[0] = start > 0 and text[start - 1] == _SLASH",
+        "behind[0] = start > 1 and text[start - 1] == _SLASH",
+    ): "a line that begins with a slash is no action",
+    (
+        "log.alike_lines.xǁAlikeLinesǁ_marks",
+        "odd = np.greater(behind, quotes, out=low)",
+    ): "where the answer is put changes nothing",
+    (
+        "log.alike_lines.xǁAlikeLinesǁ_marks",
+        "breaks = np.flatnonzero(text[bounds] < _SPACE)",
+        "breaks = np.flatnonzero(text[bounds] <= _SPACE)",
+    ): "no bound is a space",
+    (
+        "log.replay.x_read_parts",
+        "return chain.from_iterable(decode_parts(files, alike) for files in _read_ahead(store, paths))",
+        "return chain.from_iterable(decode_parts(files, None) for files in _read_ahead(store, paths))",
+    ): _SHORTCUT,
+    (
+        "log.commit.x__parts",
+        "while piece := stream.read(_PART) + stream.readline():",
+        "while piece := stream.read(None) + stream.readline():",
+    ): _PART_ENDS,
+    (
+        "versions.lifetimes.builder.xǁLifetimesBuilderǁtake",
+        "removals = [(lines.removes, self._removals(lines.removed))] if lines.removed else []",
+        "removals = [(lines.removes, self._removals(lines.removed))] if (lines.removed) or True else []",
+    ): _SHORTCUT,
+    (
+        "versions.lifetimes.builder.xǁLifetimesBuilderǁtake",
+        "files = [(lines.files, columns_of_lines(lines.added, self._codes))] if lines.added else []",
+        "files = [(lines.files, columns_of_lines(lines.added, self._codes))] if (lines.added) or True else []",
+    ): _SHORTCUT,
+    (
+        "versions.lifetimes.builder.x__in_range",
+        "return np.where((times >= 0) & (times < _LATEST_TIME), times, 0)",
+        "return np.where((times > 0) & (times < _LATEST_TIME), times, 0)",
+    ): "a time of 0 is 0 either way",
+    (
+        "versions.lifetimes.builder.x__in_range",
+        "return np.where((times >= 0) & (times < _LATEST_TIME), times, 0)",
+        "return np.where((times >= 1) & (times < _LATEST_TIME), times, 0)",
+    ): "a time of 0 is 0 either way",
     (
         "log.version_files.xǁVersionFilesǁrecognised",
         "places = np.flatnonzero(np.fromiter(map(len, names), np.int64, len(names)) == width).tolist()",

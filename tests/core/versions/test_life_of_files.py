@@ -299,6 +299,7 @@ def test_a_file_of_a_checkpoint_is_ended_by_a_removal_with_its_vector(masked: An
 
 def test_a_removal_of_what_was_never_there_makes_no_file() -> None:
     assert [each[0] for each in _life([*CREATED, remove("ghost"), add("a")], [remove("ghost")])] == ["a"]
+    assert [each[0] for each in _life([*CREATED, remove("ghost"), add("a")])] == ["a"]
     commits: dict[int, list[Any]] = {0: [*CREATED, add("a")], 1: [], 2: [remove("ghost")]}
     life = begun_late(commits, 1, [*CREATED, add("a")]).history_record().lifetimes
     assert life.take(np.arange(len(life.added)), ["path"]).column(0).to_pylist() == ["a"]
