@@ -991,6 +991,21 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "breaks = np.flatnonzero(text[bounds] <= _SPACE)",
     ): "no bound is a space",
     (
+        "log.commit.x_decode_plain_lines",
+        "found = _plain_lines(_LINES, [data])",
+        "found = None",
+    ): _SHORTCUT,
+    (
+        "log.commit.x_decode_plain_lines",
+        "return None if found is None else found[0]",
+        "return None if (found is None) or True else found[0]",
+    ): _SHORTCUT,
+    (
+        "log.line_shape.xǁ_Readingǁ_member",
+        'return (*self._open[2:], self._name or "")',
+        'return (*self._open[2:], self._name or "XXXX")',
+    ): "no member that is asked for has either name",
+    (
         "log.replay.x_read_parts",
         "return chain.from_iterable(decode_parts(files, alike) for files in _read_ahead(store, paths))",
         "return chain.from_iterable(decode_parts(files, None) for files in _read_ahead(store, paths))",

@@ -268,6 +268,9 @@ def test_a_broken_line_is_named_whatever_is_around_it(line: str) -> None:
         contents = [_GOOD.encode(), "\n".join([*around, line, *around]).encode()]
         assert _lines_of(contents) == ([], (1, len(around) + 1))
         assert _in_parts(contents) == _lines_of(contents)
+        with pytest.raises(MalformedAction) as refused:
+            list(decode_parts([(_path(version), data) for version, data in enumerate(contents)], AlikeLines()))
+        assert refused.value.path == "_delta_log/1.json"
 
 
 @pytest.mark.parametrize("bad", [b"\xff", b"\xc3(", b"\x00", b"\x1f", b"\t", b"\r"])
