@@ -467,16 +467,6 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "found = np.array([time if time is not None and 0 <= time < _LATEST_TIME else 0 for time in times], np.int64)",
     ): "a time out of range is dropped below, and 0 is 0",
     (
-        "versions.lifetimes.builder.x__deletion_times",
-        "return np.where((found >= 0) & (found < _LATEST_TIME), found, 0)",
-        "return np.where((found > 0) & (found < _LATEST_TIME), found, 0)",
-    ): "0 is 0 either way",
-    (
-        "versions.lifetimes.builder.x__deletion_times",
-        "return np.where((found >= 0) & (found < _LATEST_TIME), found, 0)",
-        "return np.where((found >= 1) & (found < _LATEST_TIME), found, 0)",
-    ): "0 is 0 either way",
-    (
         "log.commit.x__plain_lines",
         'whole = contents[0] if len(contents) == 1 else (b"" if closed else b"\\n").join(contents)',
         'whole = contents[0] if (len(contents) == 1) and False else (b"" if closed else b"\\n").join(contents)',
@@ -834,11 +824,6 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "return cast(None, values)",
     ): "a cast says something to the type checker alone",
     (
-        "log.version_files.xǁVersionFilesǁrecognised",
-        "return cls(_numbers(digits if plain.all() else digits[plain]), objects.take(found), kind), found",
-        "return cls(_numbers(digits if (plain.all()) and False else digits[plain]), objects.take(found), kind), found",
-    ): _SHORTCUT,
-    (
         "versions.settings_history.x__moves",
         "if fields != old.get(parent, fields):",
     ): "both versions have the columns that stayed, so their parents too",
@@ -1035,26 +1020,6 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "return np.where((times >= 0) & (times < _LATEST_TIME), times, 0)",
         "return np.where((times >= 1) & (times < _LATEST_TIME), times, 0)",
     ): "a time of 0 is 0 either way",
-    (
-        "log.version_files.xǁVersionFilesǁrecognised",
-        "places = np.flatnonzero(np.fromiter(map(len, names), np.int64, len(names)) == width).tolist()",
-        "places = np.flatnonzero(np.fromiter(map(len, names), np.int64, ) == width).tolist()",
-    ): "the length saves memory alone",
-    (
-        "log.version_files.xǁVersionFilesǁrecognised",
-        "places = np.flatnonzero(np.fromiter(map(len, names), np.int64, len(names)) == width).tolist()",
-        "places = np.flatnonzero(np.fromiter(map(len, names), None, len(names)) == width).tolist()",
-    ): "lengths of names are the same as floating-point numbers",
-    (
-        "log.version_files.xǁVersionFilesǁrecognised",
-        "letters = np.frombuffer(text.encode(), np.uint8).reshape(-1, width)",
-        "letters = np.frombuffer(text.encode(), np.uint8).reshape(-2, width)",
-    ): "NumPy works out any size below zero",
-    (
-        "log.version_files.xǁVersionFilesǁrecognised",
-        "found = places if plain.all() else np.array(places)[plain].tolist()",
-        "found = places if (plain.all()) and False else np.array(places)[plain].tolist()",
-    ): _SHORTCUT,
     (
         "log.log_segment.x__sorted_out",
         'commits, places = VersionFiles.recognised(objects, ".json", LogFileKind.COMMIT)',
