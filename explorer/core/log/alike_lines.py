@@ -92,7 +92,7 @@ class AlikeLines:
         for kind, head in enumerate(_HEADS):
             rows = np.flatnonzero((marks.words[marks.starts] == head) & ~marks.odd)
             counts = marks.counts[rows]
-            for count in np.unique(counts).tolist():
+            for count in sorted({*counts.tolist()}):
                 found += self._alike(marks, rows[counts == count], (kind, count))
         left = marks.starts < marks.ends
         for each in found:
@@ -105,7 +105,7 @@ class AlikeLines:
         found, shapes = list[AlikeActions](), self._shapes[key]
         for matcher in shapes if len(rows) else ():
             found.append(matcher.match(marks, rows))
-            rows = np.setdiff1d(rows, found[-1].places, assume_unique=True)
+            rows = _others(rows, found[-1].places)
         while len(rows) >= _FEWEST and self._failures[key] < _MOST_FAILURES and self._count < _MOST_SHAPES:
             shape = shape_of(marks.line(int(rows[0])))
             new = None if shape is None or shape.quotes != key[1] else _Matcher(shape)
@@ -117,7 +117,7 @@ class AlikeLines:
                 shapes.append(new)
                 self._count += 1
                 found.append(actions)
-                rows = np.setdiff1d(rows, actions.places, assume_unique=True)
+                rows = _others(rows, actions.places)
         return [actions for actions in found if len(actions.places)]
 
     def _marks(self, data: bytes) -> _Marks | None:
@@ -238,6 +238,13 @@ class _Matcher:
                 same = there.view(np.uint8).reshape(len(rows), -1) == np.frombuffer(piece.text, np.uint8)
                 found &= same.all(axis=1)
         return found
+
+
+def _others(rows: Int64s, found: Int64s) -> Int64s:
+    """Of some places, ascending, those that are not among others, all of which are among them."""
+    left = np.ones(len(rows), bool)
+    left[np.searchsorted(rows, found)] = False
+    return rows[left]
 
 
 def _some(actions: AlikeActions, rows: Mask) -> AlikeActions:

@@ -21,8 +21,8 @@ from explorer.core.protocol.limits import check_column
 __all__ = ["TextCodes"]
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
-_RANDOM: Final = np.random.SeedSequence()
-_HALF_WORD, _ONE, _STEP = map(np.uint64, (32, 1, 0x9E3779B97F4A7C15))
+_ALL_BITS: Final = (1 << 64) - 1
+_HALF_WORD, _STEP = map(np.uint64, (32, 0x9E3779B97F4A7C15))
 _FREE: Final = -1
 _SMALLEST: Final = 10  # bits of the number of places in an empty table
 _MOST_WORDS: Final = 1 << 20  # of the texts that are looked up together
@@ -235,8 +235,9 @@ class _Rows(NamedTuple):
 @cache
 def _factors(count: int) -> Words:
     """Odd numbers for the lower and the higher half of as many words, which begin with those for fewer."""
-    drawn = np.random.default_rng(_RANDOM).integers(1 << 63, size=(count, 2), dtype=np.uint64)
-    return np.ascontiguousarray((drawn << _ONE | _ONE).T)
+    # Python draws anew for each process what the hash of a text is.
+    drawn = [[hash(f"{half} {place}") & _ALL_BITS | 1 for place in range(count)] for half in ("low", "high")]
+    return np.array(drawn, np.uint64)
 
 
 def _with_room(values: npt.NDArray[_ScalarT], needed: int) -> npt.NDArray[_ScalarT]:
