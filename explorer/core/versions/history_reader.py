@@ -31,6 +31,8 @@ from explorer.core.versions.provenance import CommitRecord, KnownState
 
 __all__ = ["FirstReadable", "HistoryReader", "Recorder", "first_read"]
 
+_WATCHED: Final = 200
+_WATCHED_BYTES: Final = 16 << 20
 _SMALL: Final = ("commitInfo", "metaData", "protocol", "txn", "domainMetadata", "cdc")
 
 
@@ -211,8 +213,8 @@ class HistoryReader:
         Args:
             listing: The log, of which `reads_on` is true.
             last: Do not go on afterwards: less is kept.
-            watch: Called at the start and after some megabytes, or some hundred commits, with the number of those read,
-                and of all; may raise.
+            watch: Called every some hundred commits, or some megabytes of them, with the number of those read, and of
+                all; may raise.
 
         Raises:
             MalformedAction: A commit is broken.
@@ -240,11 +242,8 @@ class HistoryReader:
     def _take(self, parts: Iterable[DecodedPart], whole: int, watch: Callable[[int, int], None] | None) -> None:
         """Take the next commits; a large one may be in several parts."""
         lines, numbers = list[CommitLine](), list[int]()
-        told = len(self._read)
+        taken = size = 0
         for part in parts:
-            if watch is not None and len(self._read) > told:
-                told = len(self._read)
-                watch(told, whole)
             others = self.builder.take(part)
             places = part.places[others]
             bounds = np.searchsorted(places, [*(piece.start for piece in part.pieces), part.count]).tolist()
@@ -255,6 +254,11 @@ class HistoryReader:
                 if piece.last:
                     self._end(piece.path, lines, numbers)
                     lines, numbers = [], []
+                    taken, size = taken + 1, size + piece.path.size
+                    due = not taken % _WATCHED or size >= _WATCHED_BYTES
+                    if watch is not None and due and len(self._read) < whole:
+                        watch(len(self._read), whole)
+                        size = 0
 
     def _end(self, path: LogPath, lines: list[CommitLine], numbers: list[int]) -> None:
         """All of a commit was taken: these are its small actions."""

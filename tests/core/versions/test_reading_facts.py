@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 import explorer
-from explorer.core.log import decoded_parts
 from explorer.core.log.log_path import LogPath, checkpoint_name, commit_name
 from explorer.core.log.log_segment import list_log
 from explorer.core.protocol.actions import Action, CommitInfo, DomainMetadata, Metadata, Protocol
@@ -149,15 +148,12 @@ def test_the_first_readable_version_is_read_once_or_known() -> None:
     assert (other.known, other.segment, store.requests) == (found.known, segment, [])
 
 
-def test_who_watches_is_told_at_the_start_and_between_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A commit of two braces and a line break has three bytes.
-    monkeypatch.setattr(decoded_parts, "_PART", 3 * 200)
+def test_who_watches_is_told_at_the_start_and_after_every_two_hundred_commits() -> None:
     store = new_store()
     write(store, {0: FIRST} | {version: [b"{}"] for version in range(1, 401)})
     told: list[tuple[int, int]] = []
     history, reader = read(store, None, watch=lambda *said: told.append(said), follow=True)
-    begun = 1 - (len(lines(FIRST)) - 600) // 3
-    assert told == [(0, 401), (begun, 401), (begun + 200, 401)]
+    assert told == [(0, 401), (200, 401), (400, 401)]
     assert len(history.commits) == 401
     write(store, {version: [b"{}"] for version in range(401, 603)})
     told.clear()
@@ -165,13 +161,17 @@ def test_who_watches_is_told_at_the_start_and_between_the_parts(monkeypatch: pyt
     assert told == [(401, 603), (601, 603)]
 
 
-def test_who_watches_is_not_told_within_a_large_commit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoded_parts, "_PART", 100)
+@pytest.mark.parametrize(("short", "after"), [(0, [(2, 5), (4, 5)]), (1, [(3, 5)])])
+def test_who_watches_is_told_after_many_bytes(short: int, after: list[tuple[int, int]]) -> None:
     store = new_store()
-    write(store, {0: FIRST, 1: [add(str(file)) for file in range(20)], 2: []})
+    write(store, {0: FIRST})
+    line = b'{"unknown":"%s"}\n'
+    known = len(lines(FIRST))
+    for version, size in ((1, (16 << 20) - known - short), (2, 20), (3, (16 << 20) - 20), (4, 20)):
+        store.put(commit_name(version), line % (b"x" * (size - len(line) + 2)))
     told: list[tuple[int, int]] = []
     read(store, None, watch=lambda *said: told.append(said))
-    assert told == [(0, 3), (1, 3), (2, 3)]
+    assert told == [(0, 5), *after]
 
 
 def test_small_actions_are_kept_in_the_text_that_they_had() -> None:
