@@ -976,6 +976,12 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "breaks = np.flatnonzero(text[bounds] <= _SPACE)",
     ): "no bound is a space",
     (
+        "versions.history_reader.xǁHistoryReaderǁ_take",
+        "taken, size = taken + 1, size + piece.path.size",
+        "taken, size = taken - 1, size + piece.path.size",
+    ): "every two hundredth is told either way",
+    ("versions.history_reader.xǁHistoryReaderǁ_take", "size = 0", "size = 1"): "one byte of many megabytes",
+    (
         "log.commit.x_decode_plain_lines",
         "found = _plain_lines(_LINES, [data])",
         "found = None",
