@@ -235,9 +235,8 @@ def _print_files(files: Sequence[MaintenanceFile]) -> None:
     rows = ((file.change, file.path, fmt.size(file.size), *(file.reason for _ in whys)) for file in files[:_MOST_FILES])
     listing(["change", "file", "size", *whys], rows, "", numbers=("size",), whole=("change",))
     if len(files) > _MOST_FILES:
-        more = len(files) - _MOST_FILES
-        are = "more file is" if more == 1 else "more files are"
-        note(f"{fmt.count(more)} {are} not shown here; --json lists all of them.")
+        more = fmt.plural(len(files) - _MOST_FILES, "more file is", "more files are")
+        note(f"{more} not shown here; --json lists all of them.")
     if len(files) > 1 and all(file.size is not None for file in files):
         note(f"{fmt.count(len(files))} files, {fmt.size(sum(file.size or 0 for file in files))}.")
 

@@ -16,7 +16,7 @@ import numpy as np
 from explorer.core.log.line_shape import LONGEST_PIECE, LineShape, shape_of
 from explorer.core.protocol.arrow.arrays import Int64s, Mask
 from explorer.core.protocol.arrow.digits import whole_numbers
-from explorer.core.protocol.arrow.text_spans import WORD, Bytes, TextSpans, Words, windows, words_of
+from explorer.core.protocol.arrow.text_spans import WORD, Bytes, TextSpans, Words, stands_at, words_of
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 
 __all__ = ["AlikeActions", "AlikeLines", "AlikeText"]
@@ -233,10 +233,7 @@ class _Matcher:
         """Which lines have all pieces at these places, and end with the last one."""
         found: Mask = starts[-1] + self._lengths[-1] == marks.ends[rows]
         for piece, at in zip(self._shape.pieces, starts, strict=True):
-            there = windows(marks.text, len(piece.text))[at]
-            if there.tobytes() != piece.text * len(rows):
-                same = there.view(np.uint8).reshape(len(rows), -1) == np.frombuffer(piece.text, np.uint8)
-                found &= same.all(axis=1)
+            found &= stands_at(marks.text, at, piece.text)
         return found
 
 

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
-import msgspec
-
-from explorer.core.protocol.raw_actions import AddLine, CommitLine, RemoveLine
+from explorer.core.log.commit import decode_plain_lines
+from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 
 __all__ = ["LONGEST_PIECE", "LineShape", "Piece", "Value", "shape_of"]
 
@@ -21,7 +20,6 @@ LONGEST_PIECE: Final = 1 << 10
 """Bytes of a piece, at most."""
 
 _Member: TypeAlias = tuple[str, ...]
-_LINE: Final = msgspec.json.Decoder(CommitLine)
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\")*"|\d+|true|false|null|[{},:]| +')
 # Members of which the whole value is asked for as JSON, and members that are the same in most lines of a writer.
 _WHOLE: Final[dict[_Member, str]] = {("stats",): "stats", ("partitionValues",): "partition_values"}
@@ -91,11 +89,10 @@ def shape_of(line: bytes) -> LineShape | None:
     """
     if len(line) > _LONGEST:
         return None
-    try:
-        found = _LINE.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    found = decode_plain_lines(line)
+    if found is None:
         return None
-    action = found.remove if found.add is None else found.add
+    action = found[0].remove if found[0].add is None else found[0].add
     return None if action is None else _Reading(line).shape(action)
 
 
@@ -152,10 +149,12 @@ class _Reading:
             self._gap(start, end, is_number=True)
         elif self._member() in _SAME:
             # A piece has no escapes, because each of its double quotes is counted.
-            return self._end_value(end) if b"\\" not in text else False
+            if b"\\" in text:
+                return False
         elif text.startswith(b'"'):
             self._gap(start + 1, end - 1, is_number=False)
-        return self._end_value(end)
+        self._end_value(end)
+        return True
 
     def _take_name(self, text: bytes) -> bool:
         """Begin a member; False if its name is not plain, is there twice, or is beside that of the action."""
@@ -181,13 +180,12 @@ class _Reading:
         self._quotes += text.count(b'"')
         self._begin = begin
 
-    def _end_value(self, end: int) -> bool:
+    def _end_value(self, end: int) -> None:
         """The value of a member ends; the next text in this object is a name."""
         member = self._member()
         if name := _WHOLE.get(member):
             self._values[name] = Value(self._starts[member], (len(self._pieces), end - self._begin))
         self._name = None
-        return True
 
     def _member(self) -> _Member:
         """The member that is being read, after the names of the objects between the action and it."""

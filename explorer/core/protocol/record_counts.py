@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Int64s, Mask, validity
 from explorer.core.protocol.arrow.digits import MOST_DIGITS, digits_from
-from explorer.core.protocol.arrow.text_spans import WORD, TextSpans, windows, words_of
+from explorer.core.protocol.arrow.text_spans import WORD, TextSpans, stands_at, words_of
 
 __all__ = ["count_of_line", "count_of_text", "counts_of_column", "counts_of_lines"]
 
@@ -90,10 +90,7 @@ def _leading_counts(texts: TextSpans, head: bytes) -> tuple[Int64s, Mask]:
         moved = TextSpans.of_bytes([texts.bytes(row) for row in np.flatnonzero(~room).tolist()])
         values[~room], found[~room] = _leading_counts(moved, head)
         return values, found
-    good = np.ones(len(texts), bool)
-    heads = windows(texts.data, len(head))[texts.starts]
-    if heads.tobytes() != head * len(texts):
-        good = (heads.view(np.uint8).reshape(len(texts), -1) == np.frombuffer(head, np.uint8)).all(axis=1)
+    good = stands_at(texts.data, texts.starts, head)
     behind = texts.starts + len(head)
     counts, lengths = digits_from(words_of(texts.data), behind)
     after = texts.data[behind + lengths]

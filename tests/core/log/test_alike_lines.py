@@ -54,9 +54,9 @@ def _said(line: AddLine | RemoveLine) -> dict[str, Any]:
         found |= {"dv_size_in_bytes": vector.size_in_bytes}
     if isinstance(line, RemoveLine):
         # Of a removal these are not columns.
-        found = {name: value for name, value in found.items() if name not in {"stats", "partition_values", "size"}}
-        found = {name: found[name] for name in found if name not in {"base_row_id", "default_row_commit_version"}}
-        found = {name: found[name] for name in found if name not in {"dv_cardinality", "dv_size_in_bytes"}}
+        left_out = {"stats", "partition_values", "size", "base_row_id", "default_row_commit_version"}
+        left_out |= {"dv_cardinality", "dv_size_in_bytes"}
+        found = {name: value for name, value in found.items() if name not in left_out}
     return found
 
 

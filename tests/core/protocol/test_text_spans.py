@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from explorer.core.protocol.arrow.text_spans import TextSpans, windows, words_of
+from explorer.core.protocol.arrow.text_spans import TextSpans, stands_at, windows, words_of
 
 TEXTS = ["abc", "", "h\u00e9llo", "x" * 8, "y" * 9, "\ud800x", "abc", "/a%b"]
 
@@ -78,3 +78,13 @@ def test_windows_and_words_end_with_the_buffer() -> None:
     assert [each.tobytes() for each in windows(data, 4)] == [b"0123456789"[place : place + 4] for place in range(7)]
     assert [each.tobytes() for each in words_of(data)] == [b"01234567", b"12345678", b"23456789"]
     assert (len(windows(data, 11)), len(words_of(data[:7]))) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [(b"ab", [True, False, True]), (b"abx", [False, False, True]), (b"y", [False] * 3)]
+)
+def test_a_text_is_looked_for_at_many_places(text: bytes, found: list[bool]) -> None:
+    data = np.frombuffer(b"ab ba abx ", np.uint8)
+    assert stands_at(data, np.array([0, 3, 6]), text).tolist() == found
+    assert stands_at(data, np.zeros(0, np.int64), text).tolist() == []
+    assert stands_at(data, np.array([0]), b"ab").tolist() == [True]

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Final, cast
+from typing import Final, Self, cast
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVectorId
 from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask
 from explorer.core.protocol.arrow.text_spans import TextSpans
 from explorer.core.protocol.file_paths import canonical_key
-from explorer.core.versions.lifetimes.text_codes import TextCodes
+from explorer.core.versions.lifetimes.text_codes import TextCodes, with_room
 
 __all__ = ["PathCodes", "VectorCodes"]
 
@@ -29,30 +28,19 @@ _OFFSETS: Final = (1 << _OFFSET_BITS) - 1
 _FIRST_OFFSET: Final = (1 << 31) + 1
 
 
-class PathCodes:
-    """Numbers of paths, from 0 in the order in which they were first met.
-
-    Args:
-        kept: Those that were numbered before, by number.
-    """
+class PathCodes(TextCodes):
+    """Numbers of paths, as written and decoded."""
 
     def __init__(self, kept: pa.StringArray | None = None) -> None:
-        self._codes = TextCodes(kept)
+        super().__init__(kept)
         # By number of a path as written: the number of the decoded one, -1 where no file was looked up by it.
         self._decoded: Int32s = np.zeros(0, np.int32)
 
-    def __len__(self) -> int:
-        return len(self._codes)
-
-    def copy(self) -> PathCodes:
+    def copy(self) -> Self:
         """The same numbers, to go on with apart."""
-        found = PathCodes()
-        found._codes, found._decoded = self._codes.copy(), self._decoded.copy()
+        found = super().copy()
+        found._decoded = self._decoded.copy()
         return found
-
-    def of(self, paths: TextSpans) -> Int32s:
-        """The numbers of paths as written; a new one gets the next."""
-        return self._codes.of(paths)
 
     def of_files(self, paths: TextSpans) -> tuple[Int32s, Int32s]:
         """The numbers of the decoded paths, the same for two spellings of one file, and of the paths as written.
@@ -65,7 +53,7 @@ class PathCodes:
 
     def _decoded_of(self, written: Int32s, paths: TextSpans) -> Int32s:
         """The numbers of decoded paths; only those of new spellings are looked at."""
-        self._make_room()
+        self._decoded = with_room(self._decoded, len(self), -1)
         new = np.flatnonzero(self._decoded[written] < 0)
         if len(new):
             spellings, keys = paths[new], written[new]
@@ -74,28 +62,9 @@ class PathCodes:
             if len(some):
                 texts = [canonical_key(spellings.text(place)) for place in some.tolist()]
                 keys[some] = self.of(TextSpans.of_texts(texts))
-                self._make_room()
+                self._decoded = with_room(self._decoded, len(self), -1)
             self._decoded[written[new]] = keys
         return self._decoded[written]
-
-    def _make_room(self) -> None:
-        """As many places as there are numbers, and more, so that this is rarely needed."""
-        lacking = len(self) - len(self._decoded)
-        if lacking > 0:
-            more = np.full(max(lacking, len(self._decoded)), -1, np.int32)
-            self._decoded = np.concatenate([self._decoded, more])
-
-    def distinct(self) -> list[str]:
-        """The paths by number."""
-        return self._codes.distinct()
-
-    def column(self) -> pa.StringArray:
-        """The same as a column."""
-        return self._codes.column()
-
-    def texts(self, codes: npt.NDArray[np.generic]) -> pa.StringArray:
-        """The paths of some numbers."""
-        return self._codes.texts(codes)
 
 
 class VectorCodes:

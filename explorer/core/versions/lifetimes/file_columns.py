@@ -6,7 +6,7 @@ a column that is the same in all files takes no memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -80,18 +80,14 @@ def columns_of_lines(lines: Sequence[AddLine], codes: FileCodes) -> FileColumns:
         "dv_cardinality": _stated([None if vector is None else vector.cardinality for vector in descriptors]),
         "dv_size_in_bytes": _stated([None if vector is None else vector.size_in_bytes for vector in descriptors]),
     }
-    data_change = np.array([line.data_change is not False for line in lines], bool)
-    return FileColumns(
-        {
-            "path": decoded,
-            "raw_path": written,
-            "partition": codes.partitions.of(TextSpans.of_bytes([line.partition_values for line in lines])),
-            "vector": codes.vectors.of(descriptors),
-            "data_change": thin(data_change),
-            **{name: values for name, (values, _) in stated.items()},
-        },
-        {name: known for name, (_, known) in stated.items()},
-    )
+    coded: Arrays = {
+        "path": decoded,
+        "raw_path": written,
+        "partition": codes.partitions.of(TextSpans.of_bytes([line.partition_values for line in lines])),
+        "vector": codes.vectors.of(descriptors),
+        "data_change": thin(np.array([line.data_change is not False for line in lines], bool)),
+    }
+    return _columns(coded, stated)
 
 
 def columns_of_alike(adds: AlikeActions, decoded: Int32s, written: Int32s, codes: FileCodes) -> FileColumns:
@@ -109,17 +105,16 @@ def columns_of_alike(adds: AlikeActions, decoded: Int32s, written: Int32s, codes
         values = adds.numbers.get(name)
         stated[name] = _unknown(count) if values is None else (values, constant(np.bool_(1), count))
     partitions = adds.texts.get("partition_values")
-    return FileColumns(
-        {
-            "path": decoded,
-            "raw_path": written,
-            "partition": codes.partitions.of(_none(count) if partitions is None else partitions),
-            "vector": vectors_of_alike(adds, codes.vectors),
-            "data_change": constant(np.bool_(adds.like.data_change is not False), count),
-            **{name: values for name, (values, _) in stated.items()},
-        },
-        {name: thin(known) for name, (_, known) in stated.items()},
-    )
+    if partitions is None:
+        partitions = TextSpans.of_bytes([b""] * count)
+    coded: Arrays = {
+        "path": decoded,
+        "raw_path": written,
+        "partition": codes.partitions.of(partitions),
+        "vector": vectors_of_alike(adds, codes.vectors),
+        "data_change": constant(np.bool_(adds.like.data_change is not False), count),
+    }
+    return _columns(coded, stated)
 
 
 def vectors_of_alike(actions: AlikeActions, vectors: VectorCodes) -> Int64s:
@@ -148,9 +143,10 @@ def merged(parts: Sequence[tuple[Int64s, FileColumns]], count: int) -> FileColum
     return FileColumns(arrays, known)
 
 
-def _none(count: int) -> TextSpans:
-    """As many empty texts."""
-    return TextSpans.of_bytes([b""] * count)
+def _columns(coded: Arrays, stated: Mapping[str, tuple[Integers, Mask]]) -> FileColumns:
+    """Numbers of texts and flags, and what the log states in numbers, with where it does."""
+    values, known = ({name: pair[of] for name, pair in stated.items()} for of in (0, 1))
+    return FileColumns({**coded, **values}, {name: thin(flags) for name, flags in known.items()})
 
 
 def _unknown(count: int) -> tuple[Integers, Mask]:
@@ -161,5 +157,4 @@ def _stated(values: Sequence[int | None]) -> tuple[Integers, Mask]:
     """Integers, and where they are known; a column that a table does not use is null in all of its files."""
     if values.count(None) == len(values):
         return _unknown(len(values))
-    found, known = integers(values)
-    return found, thin(known)
+    return integers(values)

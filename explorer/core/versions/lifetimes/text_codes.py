@@ -8,7 +8,7 @@ choose paths that make it slow.
 from __future__ import annotations
 
 from functools import cache
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, int64s
 from explorer.core.protocol.arrow.text_spans import WORD, TextSpans, Words, windows
 from explorer.core.protocol.limits import check_column
 
-__all__ = ["TextCodes"]
+__all__ = ["TextCodes", "with_room"]
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
 _ALL_BITS: Final = (1 << 64) - 1
@@ -49,9 +49,9 @@ class TextCodes:
     def __len__(self) -> int:
         return self._count if self._given is None else len(self._given)
 
-    def copy(self) -> TextCodes:
+    def copy(self) -> Self:
         """The same numbers, to go on with apart."""
-        found = TextCodes(self._given)
+        found = type(self)(self._given)
         found._hashes, found._lengths = self._hashes.copy(), self._lengths.copy()
         found._starts, found._words = self._starts.copy(), self._words.copy()
         found._count, found._used = self._count, self._used
@@ -106,7 +106,7 @@ class TextCodes:
     def _of(self, texts: TextSpans) -> Int32s:
         rows = _Rows.of(texts)
         # A window of as many words as the longest has begins at each text that is kept.
-        self._words = _with_room(self._words, self._used + rows.words.shape[1])
+        self._words = with_room(self._words, self._used + rows.words.shape[1])
         self._make_room(len(texts))
         slots = (rows.hashes >> np.uint64(64 - self._bits)).astype(np.int64)
         codes = self._table[slots]
@@ -172,15 +172,15 @@ class TextCodes:
         ends = self._used + np.cumsum(counts)
         self._hashes[before:after], self._lengths[before:after] = hashes, lengths
         self._starts[before:after] = ends - counts
-        self._words = _with_room(self._words, int(ends[-1]))
+        self._words = with_room(self._words, int(ends[-1]))
         self._words[self._used : ends[-1]] = words[np.arange(words.shape[1]) < counts[:, None]]
         self._count, self._used = after, int(ends[-1])
 
     def _make_room(self, more: int) -> None:
         """Room for more texts; at most a quarter of the table is in use."""
-        self._hashes = _with_room(self._hashes, self._count + more)
-        self._lengths = _with_room(self._lengths, self._count + more)
-        self._starts = _with_room(self._starts, self._count + more)
+        self._hashes = with_room(self._hashes, self._count + more)
+        self._lengths = with_room(self._lengths, self._count + more)
+        self._starts = with_room(self._starts, self._count + more)
         if 4 * (self._count + more) <= len(self._table):
             return
         self._bits = int(8 * (self._count + more) - 1).bit_length()
@@ -240,8 +240,15 @@ def _factors(count: int) -> Words:
     return np.array(drawn, np.uint64)
 
 
-def _with_room(values: npt.NDArray[_ScalarT], needed: int) -> npt.NDArray[_ScalarT]:
-    """The same values with room for as many, and more, so that this is rarely needed."""
+def with_room(values: npt.NDArray[_ScalarT], needed: int, filler: int = 0) -> npt.NDArray[_ScalarT]:
+    """The same values with room for as many, and more, so that this is rarely needed.
+
+    Args:
+        values: The values.
+        needed: How many there is to be room for.
+        filler: What stands in the room.
+    """
     if needed <= len(values):
         return values
-    return np.concatenate([values, np.zeros(max(needed - len(values), len(values) // 2), values.dtype)])
+    more = np.full(max(needed - len(values), len(values) // 2), filler, values.dtype)
+    return np.concatenate([values, more])
