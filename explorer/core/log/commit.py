@@ -81,6 +81,13 @@ class SmallActions(msgspec.Struct, frozen=True):
     lines: Sequence[SmallLine]
     numbers: Sequence[int]
 
+    def is_provenance(self) -> bool:
+        """Whether there is one action, which is the provenance, as in most commits."""
+        if len(self.lines) != 1 or not self.lines[0].commitInfo:
+            return False
+        line = self.lines[0]
+        return not (line.cdc or line.metaData or line.protocol or line.txn or line.domainMetadata)
+
     def protocol(self) -> Protocol | None:
         """The commit's protocol action, the last one if it wrongly holds several (D-15)."""
         raws = [line.protocol for line in self.lines if line.protocol and _present(line.protocol)]

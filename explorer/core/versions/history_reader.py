@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from explorer.core.log.decoded_parts import DecodedPart
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment
 from explorer.core.log.replay import read_commits, read_parts, replay_files, replay_state
+from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.raw_actions import CommitLine
@@ -33,6 +34,7 @@ __all__ = ["FirstReadable", "HistoryReader", "Recorder", "first_read"]
 
 _WATCHED: Final = 200
 _WATCHED_BYTES: Final = 16 << 20
+_Others: TypeAlias = tuple[Metadata | None, Protocol | None, tuple[int | None, ...], tuple[DomainMetadata, ...]]
 _SMALL: Final = ("commitInfo", "metaData", "protocol", "txn", "domainMetadata", "cdc")
 
 
@@ -99,24 +101,24 @@ class Recorder:
         """
         if self._base is not None and small.version > self._base.version:
             self.pass_base()
-        info, metadata = small.commit_info(), small.metadata()
+        info = small.commit_info()
+        metadata, protocol, sizes, domains = (None, None, (), ()) if small.is_provenance() else _others(small)
         if metadata is not None:
             self._enabled, self._since = IN_COMMIT_TIMESTAMPS.of(metadata.configuration), 0
         in_force = self._enabled and small.version >= self._since
         before = self.records[-1].timestamp if self.records else -1
         stated = info is not None and info.in_commit_timestamp is not None
-        times = in_force and stated, in_force and not stated
-        sizes = tuple(small.change_sizes())
         record = CommitRecord(
             small.version,
             commit_time(modified, info if in_force else None, before),
             info,
-            small.protocol(),
+            protocol,
             metadata,
             bool(sizes),
-            *times,
-            change_sizes=sizes,
-            domains=tuple(small.domains()),
+            in_force and stated,
+            in_force and not stated,
+            sizes,
+            domains,
         )
         self.records.append(record)
 
@@ -278,6 +280,11 @@ class HistoryReader:
 def first_read(listing: LogListing) -> int:
     """The first commit that is read."""
     return min(listing.first_recorded(), listing.earliest() + 1)
+
+
+def _others(small: SmallActions) -> _Others:
+    """What a commit has beside its provenance."""
+    return small.metadata(), small.protocol(), tuple(small.change_sizes()), tuple(small.domains())
 
 
 def _as_lines(small: SmallActions) -> bytes:

@@ -59,6 +59,25 @@ def test_sizes_of_change_files_that_nobody_can_have_are_not_known() -> None:
         assert found.change_sizes() == [7, None, None, None, (1 << 50) - 1, 0]
 
 
+@pytest.mark.parametrize(
+    ("data", "alone"),
+    [
+        (b'{"add":{"path":"a"}}\n{"commitInfo":{"operation":"WRITE"}}\n', True),
+        (b'{"commitInfo":{}}\n', True),
+        (b'{"commitInfo":null}\n', True),
+        (b'{"add":{"path":"a"}}\n', False),
+        (b'{"commitInfo":{}}\n{"commitInfo":{}}\n', False),
+        (b'{"commitInfo":{}}\n{"txn":{"appId":"x","version":1}}\n', False),
+        *[(b'{"commitInfo":{},"%s":null}\n' % name, False) for name in (b"cdc", b"metaData", b"protocol", b"txn")],
+        (b'{"commitInfo":{},"domainMetadata":null}\n', False),
+        (b'{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}\n', False),
+        (b"", False),
+    ],
+)
+def test_a_commit_that_has_nothing_small_but_its_provenance_is_known(data: bytes, alone: bool) -> None:
+    assert decode_small(data, 0, "0.json").is_provenance() is alone
+
+
 def test_a_commit_without_actions_tells_none() -> None:
     for data in at_least_one((b"", b"\n", b"{}\n", b'{"commitInfo":null}\n{"protocol":null}\n{"metaData":null}\n')):
         for decode in at_least_one((decode_commit, decode_small)):

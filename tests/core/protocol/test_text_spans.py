@@ -50,8 +50,9 @@ def test_a_text_at_the_end_of_its_buffer_has_words() -> None:
     assert spans.column().to_pylist() == [b"012", b"9", b""]
 
 
-def test_texts_that_hold_or_begin_with_a_byte() -> None:
-    spans = TextSpans.of_texts(TEXTS)
+@pytest.mark.parametrize("other", ["", "%/" * 500])
+def test_texts_that_hold_or_begin_with_a_byte(other: str) -> None:
+    spans = TextSpans.of_texts([*TEXTS, other])[np.arange(len(TEXTS))]
     assert spans.having(b"%").tolist() == ["%" in text for text in TEXTS]
     assert spans.having(b"~").tolist() == [False] * len(TEXTS)
     assert spans.beginning(b"/").tolist() == [text.startswith("/") for text in TEXTS]

@@ -6,7 +6,7 @@ than opening a table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, chain
 from typing import TypeVar, cast
 
@@ -86,7 +86,8 @@ def int32s(values: Sequence[int | None]) -> pa.Int32Array:
 
 def bools(values: Sequence[bool | None]) -> pa.BooleanArray:
     """A boolean column; None is null."""
-    data = np.packbits(np.fromiter((value is True for value in values), bool, len(values)), bitorder="little")
+    # None counts as False here.
+    data = np.packbits(np.array(values, bool), bitorder="little")
     return pa.Array.from_buffers(pa.bool_(), len(values), [_validity(values), pa.py_buffer(data)])
 
 
@@ -247,8 +248,8 @@ def _primitive(values: Sequence[int | None] | Numbers, kind: pa.DataType, width:
     return pa.Array.from_buffers(kind, len(values), [bitmap, pa.py_buffer(data)])
 
 
-def _validity(values: Iterable[object]) -> pa.Buffer | None:
-    present = np.fromiter((value is not None for value in values), bool)
-    if present.all():
+def _validity(values: Sequence[object]) -> pa.Buffer | None:
+    if None not in values:
         return None
+    present = np.fromiter((value is not None for value in values), bool, len(values))
     return pa.py_buffer(np.packbits(present, bitorder="little"))

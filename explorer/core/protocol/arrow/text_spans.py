@@ -90,11 +90,16 @@ class TextSpans:
         """Bytes of each."""
         return self.ends - self.starts
 
+    @property
+    def _width(self) -> int:
+        """Bytes of the words that the longest needs, at least of one."""
+        return max(int(self.lengths.max(initial=1) + WORD - 1) // WORD, 1) * WORD
+
     @cached_property
     def words(self) -> Words:
         """Each text as a row of words, with zeros behind its end; as many as the longest needs, at least one."""
         lengths = self.lengths
-        width = max(int(lengths.max(initial=1) + WORD - 1) // WORD, 1) * WORD
+        width = self._width
         data = self.data
         if int(self.starts.max(initial=0)) + width > len(data):
             data = np.concatenate([data, np.zeros(width, np.uint8)])
@@ -106,9 +111,13 @@ class TextSpans:
         return found.view(np.uint64)
 
     def having(self, byte: bytes) -> Mask:
-        """Which hold a byte."""
-        places = np.flatnonzero(self.data == ord(byte))
-        found: Mask = np.searchsorted(places, self.starts) < np.searchsorted(places, self.ends)
+        """Which hold a byte, which is not zero."""
+        if len(self) * self._width < len(self.data):
+            there = self.words.view(np.uint8) == ord(byte)
+            found: Mask = there.any(axis=1) if there.any() else np.zeros(len(self), bool)
+        else:
+            places = np.flatnonzero(self.data == ord(byte))
+            found = np.searchsorted(places, self.starts) < np.searchsorted(places, self.ends)
         return found
 
     def beginning(self, byte: bytes) -> Mask:

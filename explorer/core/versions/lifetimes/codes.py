@@ -56,7 +56,7 @@ class PathCodes(TextCodes):
         self._decoded = with_room(self._decoded, len(self), -1)
         new = np.flatnonzero(self._decoded[written] < 0)
         if len(new):
-            spellings, keys = paths[new], written[new]
+            spellings, keys = paths if len(new) == len(paths) else paths[new], written[new]
             # Most need no decoding, whether a percent sign, a colon or a slash at the start has a meaning or not.
             some = np.flatnonzero(spellings.having(b"%") | spellings.having(b":") | spellings.beginning(b"/"))
             if len(some):
