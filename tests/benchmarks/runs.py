@@ -18,10 +18,23 @@ ROUNDS = 5
 Measured = dict[str, float]
 
 
-def alternate(operation: str, path: Path, readers: Sequence[str], rounds: int = ROUNDS) -> dict[str, Measured]:
-    """Medians of each reader's runs, taken in turns so that a busy moment of the machine meets all alike."""
+def alternate(
+    operation: str, path: Path, readers: Sequence[str], rounds: int = ROUNDS, *, seconds: float = 0.0
+) -> dict[str, Measured]:
+    """Medians of each reader's runs, taken in turns so that a busy moment of the machine meets all alike.
+
+    Args:
+        operation: What is measured.
+        path: The table.
+        readers: Who reads it.
+        rounds: How many turns there are at least.
+        seconds: Up to three times as many are taken, as long as all took less: what is short varies more.
+    """
     runs: dict[str, list[Measured]] = {reader: [] for reader in readers}
-    for _ in range(rounds):
+    start = time.perf_counter()
+    for turn in range(3 * rounds):
+        if turn >= rounds and time.perf_counter() - start >= seconds:
+            break
         for reader in readers:
             runs[reader].append(run("operation", reader, operation, str(path)))
     return {

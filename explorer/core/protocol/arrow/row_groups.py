@@ -94,7 +94,9 @@ class RowGroups:
         holding = [group for group, counts in enumerate(wanted) if counts]
         for table in in_parallel(lambda group: self._holding(group, wanted[group], list(found)), holding):
             for name in found:
-                found[name] += table.column(name).drop_null().to_pylist(maps_as_pydicts="strict")
+                for chunk in table.column(name).chunks:
+                    rows = np.flatnonzero(validity(chunk)).tolist()
+                    found[name] += [chunk[row].as_py(maps_as_pydicts="strict") for row in rows]
         return found
 
     def batches(
