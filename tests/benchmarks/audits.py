@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks.operation import peak_megabytes
 from tests.benchmarks.runs import Measured, run
 from tests.benchmarks.sets import FOLDER, prepared
 
@@ -90,8 +91,7 @@ def main() -> None:
     start = time.perf_counter()
     counted = operation()
     seconds = time.perf_counter() - start
-    usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    peak = max(each.ru_maxrss for each in usage) / 1024
+    peak = max(peak_megabytes(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
     print(json.dumps({"seconds": seconds, "peak": peak, "counted": counted}))
 
 

@@ -6,7 +6,6 @@ Each size has a process of its own, which appends rows that Spark makes, updates
 from __future__ import annotations
 
 import json
-import resource
 import shutil
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from typing import Any, Final
 
 from explorer.new_table import new_table
 from explorer.spark.engine.session import engine
+from tests.benchmarks.operation import peak_megabytes
 from tests.benchmarks.runs import run
 from tests.benchmarks.sets import FOLDER
 
@@ -50,8 +50,7 @@ def main() -> None:
     for intent in _INTENTS:
         result = table.commit(table.plan(intent, rows=rows if "source" in intent else None))
         assert result.outcome == "committed", result
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"peak": peak, "jvm": _peak_of_jvm()}))
+    print(json.dumps({"peak": peak_megabytes(), "jvm": _peak_of_jvm()}))
     engine().stop()
     shutil.rmtree(folder)
 

@@ -10,7 +10,7 @@ from typing import Any
 from tests.benchmarks.runs import run
 from tests.benchmarks.sets import prepared
 
-ROUNDS = 3
+ROUNDS = 5
 LINEAR = 1.15
 """The exponent that still counts as linear: cost is measured, and small tables are lucky with the processor's cache."""
 

@@ -150,12 +150,12 @@ def main() -> None:
     seconds = time.perf_counter() - start
     after = resource.getrusage(resource.RUSAGE_SELF)
     processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    measured = {"seconds": seconds, "processor": processor, "peak": _peak(), "counted": counted}
+    measured = {"seconds": seconds, "processor": processor, "peak": peak_megabytes(), "counted": counted}
     print(json.dumps(measured))
 
 
-def _peak() -> float:
-    """Peak megabytes of this program; what `resource` says may be those of the process that started it."""
+def peak_megabytes() -> float:
+    """The most memory that this process held; what `resource` says may be that of the process that started it."""
     status = Path("/proc/self/status")
     if not status.is_file():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

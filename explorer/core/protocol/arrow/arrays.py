@@ -220,6 +220,8 @@ def _bits(buffer: pa.Buffer, column: pa.Array) -> Mask:
 
 def _encoded(values: Sequence[str | None]) -> tuple[bytes, Int64s, pa.Buffer | None]:
     """The bytes of some texts, one after the other, their lengths, and which are not None."""
+    if len(values) and values[0] is None and values.count(None) == len(values):
+        return b"", np.zeros(len(values), np.int64), pa.py_buffer(bytes((len(values) + 7) // 8))
     try:
         whole = "".join(cast(Sequence[str], values))
     except TypeError:
