@@ -36,18 +36,20 @@ measurement can be several times the median.
 """
 _PAST = """## Past one process
 
-Ten million files: set L ten times under other folders, one checkpoint of 1.5 GB. Single runs on 2026-11-23 on the
-same machine while it did other work (load 20 on 2 processors), so the seconds on the clock are many times those of a
-quiet machine; memory is not.
+Ten million files: set L ten times under other folders, one checkpoint of 1.5 GB. On 2026-11-27, on a quiet machine
+(2 processors, Spark's JVM with its usual heap of 1 GB, `local[2]`); a median of three in one process, single runs by
+Spark, whose start is part of the time.
 
 | what | files | wall s | driver peak MB | largest worker MB | JVM MB |
 |---|---|---|---|---|---|
-| list path, size, time in one process | 10,000,500 | 34.9 (8.6 of processor) | 1,512 | | |
-| totals by Spark | 1,000,500 | 118.5 | 162 | 430 | 454 |
-| files that a condition needs, by Spark | 1,000,500 | 92.8 | 173 | 555 | 516 |
-| every statistic typed, by Spark | 1,000,500 | 121.5 | 182 | 559 | 534 |
-| totals by Spark | 10,000,500 | 228.6 | 170 | 429 | 472 |
-| files that a condition needs, by Spark | 10,000,500 | 513.0 | 183 | 548 | 651 |
+| list path, size, time in one process | 10,000,500 | 1.1 | 1,575 | | |
+| totals by Spark | 1,000,500 | 9.1 | 169 | 332 | 419 |
+| files that a condition needs, by Spark | 1,000,500 | 13.1 | 177 | 521 | 498 |
+| every statistic typed, by Spark | 1,000,500 | 10.7 | 163 | 615 | 507 |
+| every file as a line of JSON, by Spark | 1,000,500 | 35.6 | 199 | 346 | 1,371 |
+| totals by Spark | 10,000,500 | 12.5 | 172 | 345 | 463 |
+| files that a condition needs, by Spark | 10,000,500 | 45.3 | 180 | 532 | 822 |
+| every statistic typed, by Spark | 10,000,500 | 28.6 | 165 | 652 | 692 |
 
 What grows: one process takes about 140 bytes a file for three columns, so the limit of 2 GiB of checkpoint (some 14
 million such files) is reached at about 2 GB. By Spark the driver keeps the commits after the checkpoint and nothing

@@ -55,14 +55,14 @@ def files(
     with patience("Reading the log"):
         opened = explorer.open_table(table)
         found = opened.snapshot(version)
-    listed = _listed(found, where) if spark is None else _replayed(opened, found, where)
+    most = SCREEN if spark is not None and limit is None and not json else limit
+    listed = _listed(found, where) if spark is None else _replayed(opened, found, where, most)
     if json:
         for row in _rows(limited(listed, limit)):
             emit(_file(row))
         return
     if where is not None:
         note(_needed(opened, found, where, by_spark=spark is not None))
-    most = SCREEN if spark is not None and limit is None else limit
     listing(
         ["path", "size", "rows", "masked", "partition"],
         (
@@ -182,17 +182,18 @@ def _listed(found: explorer.Snapshot, where: str | None) -> Iterator[pa.RecordBa
     return iter(rows.to_batches(max_chunksize=_AT_ONCE))
 
 
-def _replayed(opened: explorer.Table, found: explorer.Snapshot, where: str | None) -> Iterator[pa.RecordBatch]:
+def _replayed(
+    opened: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int | None
+) -> Iterator[pa.RecordBatch]:
     """The same by Spark."""
     from explorer.cli.progress import followed
-    from explorer.spark.log.live_files import NeededFiles, plain_files
+    from explorer.spark.log.live_files import KeptFiles, NeededFiles, plain_files
     from explorer.spark.rows.batches import row_batches
     from explorer.spark.rows.file_stream import file_stream
 
-    if where is None:
-        return row_batches(file_stream(opened, found, partial(plain_files, PUBLIC_COLUMNS)), followed)
-    batches = row_batches(file_stream(opened, found, NeededFiles.of(found, where)), followed)
-    return (batch.filter(batch.column("kept")) for batch in batches)
+    plain = partial(plain_files, PUBLIC_COLUMNS)
+    made = plain if where is None else KeptFiles(NeededFiles.of(found, where))
+    return row_batches(file_stream(opened, found, made, limit), followed)
 
 
 def _needed(opened: explorer.Table, found: explorer.Snapshot, where: str, *, by_spark: bool) -> str:
@@ -222,7 +223,7 @@ def _replayed_statistics(
 
     made = AllFiles.of(found, names)
     chosen = [column for column in made.columns if names is None or column in map(found.statistics_column, names)]
-    for row in _rows(limited(row_batches(file_stream(opened, found, made), followed), limit)):
+    for row in _rows(limited(row_batches(file_stream(opened, found, made, limit), followed), limit)):
         parts = row["statistics"]
         for column in chosen:
             value = row["partition"][column.path[0]] if column.partition else None

@@ -21,7 +21,7 @@ from explorer.core.protocol.statistics.file_statistics import FileStatistics, St
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["TOTALS", "AllFiles", "NeededFiles", "plain_files"]
+__all__ = ["TOTALS", "AllFiles", "KeptFiles", "NeededFiles", "plain_files"]
 
 TOTALS: Final = ("size", "num_records", "dv_cardinality")
 _WITHOUT_STATISTICS: Final = frozenset({"variant", "void"})
@@ -110,6 +110,22 @@ class NeededFiles:
         for name in ("kept", "rule"):
             table = table.append_column(name, found.column(name))
         return table
+
+
+@dataclass(frozen=True)
+class KeptFiles:
+    """The files that a condition needs, and no others.
+
+    Attributes:
+        needed: Tells which they are.
+    """
+
+    needed: NeededFiles
+
+    def __call__(self, files: LogicalFiles) -> pa.Table:
+        """Make the rows of some files."""
+        table = self.needed(files)
+        return table.filter(table.column("kept")).select(PUBLIC_COLUMNS)
 
 
 def _nested(leaves: Mapping[tuple[str, ...], pa.Array]) -> pa.StructArray:

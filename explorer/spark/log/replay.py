@@ -40,22 +40,25 @@ __all__ = ["Work", "replayed", "work_of"]
 _SHARE_BYTES: Final = 64 << 20
 _MOST_SHARES: Final = 64
 _MOST_TASKS: Final = 1_000
+# Bytes of a checkpoint for each piece of the result: Java holds a piece, which is fetched as a whole, several times.
+_PIECE_BYTES: Final = 4 << 20
 _SAID: Final = re.compile(r"explorer: file (.*)|IncompleteCheckpoint: (.*)")
 
 
-def replayed(log: DeltaLog, version: int, make: Make) -> Reading:
+def replayed(log: DeltaLog, version: int, make: Make, *, in_pieces: bool = False) -> Reading:
     """What is made of a version's live files, as a lazy DataFrame in no order.
 
     Args:
         log: The log of the table.
         version: The version.
         make: Makes a row or several of each file, for the files of any part of the version.
+        in_pieces: Divide the rows into partitions that are small enough to be fetched one by one, once all are made.
 
     Raises:
         EngineUnavailable: Spark or Java is missing.
         TableError: The log is broken.
     """
-    return _planned(log.on_segment(version, partial(work_of, log, make)))
+    return _planned(log.on_segment(version, partial(work_of, log, make)), in_pieces=in_pieces)
 
 
 @dataclass(frozen=True)
@@ -94,14 +97,17 @@ def work_of(log: DeltaLog, make: Make, segment: LogSegment) -> Work:
     return Work(units, replay, own.schema, files)
 
 
-def _planned(work: Work) -> Reading:
+def _planned(work: Work, *, in_pieces: bool) -> Reading:
     session = _session(work.schema)
     equip(session)
     kinds = from_arrow_schema(work.schema, prefer_timestamp_ntz=True)
     if not work.units.num_rows:
         return Reading(session.createDataFrame([], kinds), failure_of)
     frame = session.createDataFrame(work.units).repartition(min(work.units.num_rows, _MOST_TASKS))
-    return Reading(frame.mapInArrow(work.replay.task, kinds), partial(_failure, work.files))
+    made = frame.mapInArrow(work.replay.task, kinds)
+    if in_pieces:
+        made = made.repartition(min(sum(file.size for file in work.files) // _PIECE_BYTES + 1, _MOST_TASKS))
+    return Reading(made, partial(_failure, work.files))
 
 
 def _session(schema: pa.Schema) -> SparkSession:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -17,20 +17,29 @@ if TYPE_CHECKING:
 
 __all__ = ["file_stream"]
 
+_FEW: Final = 10_000
+"""So many rows are fetched at once, without waiting for all."""
 
-def file_stream(log: DeltaLog, snapshot: Snapshot, make: Callable[[LogicalFiles], pa.Table]) -> RowStream:
+
+def file_stream(
+    log: DeltaLog, snapshot: Snapshot, make: Callable[[LogicalFiles], pa.Table], limit: int | None = None
+) -> RowStream:
     """What is made of the live files of a version; see `explorer.spark.log.live_files`.
 
     Args:
         log: The log of the table.
         snapshot: The version.
         make: Makes the rows of some files; it is sent to Spark's tasks.
+        limit: How many rows are wanted; None for all.
     """
 
     def planned() -> Planned:
         from explorer.spark.log.replay import replayed
+        from explorer.spark.scan.results import Reading
 
-        return replayed(log, snapshot.version, make)
+        few = limit is not None and limit <= _FEW
+        found = replayed(log, snapshot.version, make, in_pieces=not few)
+        return found if limit is None else Reading(found.frame.limit(limit), found.failure)
 
     return RowStream(
         f"Files of {log.name} at version {snapshot.version}",

@@ -1,0 +1,79 @@
+"""A list of files out of Spark comes in small pieces, so that Java holds none of it as a whole."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import deltalake
+import pyarrow as pa
+import pytest
+from pyspark.sql import functions as sf
+
+import explorer
+from explorer.cli.app import run
+from explorer.core.protocol.logical_files import PUBLIC_COLUMNS
+from explorer.spark.log import replay
+from explorer.spark.log.live_files import KeptFiles, NeededFiles, plain_files
+from explorer.spark.rows.file_stream import file_stream
+from tests.spark.log.test_file_commands import HERE
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+
+FILES: Final = 300
+PIECES: Final = 10
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> explorer.Table:
+    """A table whose checkpoint, of one row group, is some pieces large."""
+    deltalake.write_deltalake(tmp_path, pa.table({"p": range(FILES), "x": range(FILES)}), partition_by=["p"])
+    deltalake.DeltaTable(tmp_path).create_checkpoint()
+    (checkpoint,) = tmp_path.glob("_delta_log/*.parquet")
+    monkeypatch.setattr(replay, "_PIECE_BYTES", checkpoint.stat().st_size // (PIECES - 1))
+    return explorer.open_table(tmp_path)
+
+
+def test_every_piece_of_a_list_is_small_and_together_they_are_all(table: explorer.Table) -> None:
+    plan = file_stream(table, table.snapshot(), partial(plain_files, ("path",))).plan()
+    parts = plan.frame.groupBy(sf.spark_partition_id().alias("part")).agg(sf.collect_list("path").alias("paths"))
+    found = [row["paths"] for row in parts.collect()]
+    assert len(found) == PIECES
+    assert max(map(len, found)) <= 2 * FILES // PIECES
+    assert sorted(path for paths in found for path in paths) == sorted(
+        table.snapshot().files().column("path").to_pylist()
+    )
+
+
+@pytest.mark.parametrize("limit", [1, 7, FILES + 1, 20_000])
+def test_no_more_rows_than_wanted_are_fetched(table: explorer.Table, limit: int) -> None:
+    plan = file_stream(table, table.snapshot(), partial(plain_files, ("path",)), limit).plan()
+    assert plan.frame.count() == min(limit, FILES)
+
+
+def test_files_that_a_condition_does_not_need_stay_in_spark(table: explorer.Table) -> None:
+    snapshot = table.snapshot()
+    frame = file_stream(table, snapshot, KeptFiles(NeededFiles.of(snapshot, "x >= 290"))).plan().frame
+    kept = snapshot.skipping("x >= 290").files
+    assert frame.columns == list(PUBLIC_COLUMNS)
+    assert sorted(row["path"] for row in frame.collect()) == sorted(
+        kept.filter(kept.column("kept")).column("path").to_pylist()
+    )
+    assert frame.count() == 10
+
+
+def test_the_command_lists_all_pieces_or_as_many_files_as_asked(
+    table: explorer.Table, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def listed(*options: str) -> list[str]:
+        assert run(["files", str(tmp_path), "--json", *options]) == 0, capfd.readouterr().err
+        return sorted(json.loads(line)["path"] for line in capfd.readouterr().out.splitlines())
+
+    everything = listed()
+    assert len(everything) == FILES
+    assert listed("--spark", HERE) == everything
+    assert len(listed("--spark", HERE, "--limit", "3")) == 3
+    assert set(listed("--spark", HERE, "--limit", "3")) <= set(everything)
+    assert listed("--spark", HERE, "--where", "x < 5") == listed("--where", "x < 5")
