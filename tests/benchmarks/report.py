@@ -37,7 +37,7 @@ measurement can be several times the median.
 _PAST = """## Past one process
 
 Ten million files: set L ten times under other folders, one checkpoint of 1.5 GB. On 2026-11-27, on a quiet machine
-(2 processors, Spark's JVM with its usual heap of 1 GB, `local[2]`); a median of three in one process, single runs by
+(2 processors, Spark's JVM with a heap of 1 GB, `local[2]`); a median of three in one process, single runs by
 Spark, whose start is part of the time.
 
 | what | files | wall s | driver peak MB | largest worker MB | JVM MB |
@@ -544,7 +544,7 @@ def _driver(rows: list[dict[str, Any]]) -> Iterator[str]:
     yield ""
     yield (
         "Peaks of the process that plans and commits, each a process of its own that appends the rows, updates 1 % of "
-        "them and deletes 0.1 % by deletion vectors. Its JVM has a heap of 1 GB and runs the tasks too."
+        "them and deletes 0.1 % by deletion vectors. Its JVM runs the tasks too."
     )
 
 

@@ -51,6 +51,7 @@ _CONF: Final = {
     # Above this many paths Spark lists them in a job of its own, which is much slower (30 s for 10,000 files).
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
 }
+_LEAST_HEAP, _MOST_HEAP = 1 << 10, 4 << 10
 # Classes that PySpark asks the JVM for at every call, which looks through all of its jars for some of them.
 _CLASSES: Final = (
     *("functions", "PythonUtils", "PythonSQLUtils"),
@@ -242,11 +243,19 @@ def _settings(master: str, conf: Mapping[str, str], folder: Path) -> dict[str, s
         "spark.master": master,
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder),
+        "spark.driver.memory": f"{_heap_megabytes()}m",
         **conf,
     }
     options = f"-Dlog4j2.configurationFile={log4j.as_uri()} -Dderby.system.home={folder}"
     settings["spark.driver.extraJavaOptions"] = f"{options} {conf.get('spark.driver.extraJavaOptions', '')}".strip()
     return settings
+
+
+def _heap_megabytes() -> int:
+    """An eighth of the machine's memory, within bounds: Java holds each part of a result several times while it is
+    fetched, and Spark's own gigabyte is too little for the rows of a file of 100 MB."""
+    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
+    return min(max(whole // 8, _LEAST_HEAP), _MOST_HEAP)
 
 
 def _discard_gateway() -> None:

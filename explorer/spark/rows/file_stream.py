@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["file_stream"]
 
 _FEW: Final = 10_000
-"""So many rows are fetched at once, without waiting for all."""
+"""So many rows are fetched as a whole, before all are made."""
 
 
 def file_stream(
@@ -30,16 +30,17 @@ def file_stream(
         log: The log of the table.
         snapshot: The version.
         make: Makes the rows of some files; it is sent to Spark's tasks.
-        limit: How many rows are wanted; None for all.
+        limit: How many rows are wanted; None for all. Of many there may be more.
     """
 
     def planned() -> Planned:
         from explorer.spark.log.replay import replayed
         from explorer.spark.scan.results import Reading
 
-        few = limit is not None and limit <= _FEW
-        found = replayed(log, snapshot.version, make, in_pieces=not few)
-        return found if limit is None else Reading(found.frame.limit(limit), found.failure)
+        if limit is None or limit > _FEW:
+            return replayed(log, snapshot.version, make, in_pieces=True)
+        found = replayed(log, snapshot.version, make)
+        return Reading(found.frame.limit(limit), found.failure)
 
     return RowStream(
         f"Files of {log.name} at version {snapshot.version}",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from explorer.spark.engine.session import Engine
 from explorer.spark.engine.start_times import StartTimes
 from tests.support.shared_tables import REPOSITORY, reference_root
 
@@ -125,3 +126,13 @@ print(engine_state()["state"], "is begun early once")
         "off True",
         "off is begun early once",
     ]
+
+
+@pytest.mark.spark
+def test_java_may_take_an_eighth_of_the_memory_within_bounds(spark_engine: Engine) -> None:
+    """Spark's own gigabyte is too little for the rows of a file of 100 MB."""
+    (line,) = [line for line in Path("/proc/meminfo").read_text("utf-8").splitlines() if line.startswith("MemTotal")]
+    allowed = min(max(int(line.split()[1]) // 1024 // 8, 1024), 4096)
+    jvm = spark_engine.session().sparkContext._jvm
+    assert jvm is not None
+    assert jvm.java.lang.Runtime.getRuntime().maxMemory() >> 20 == pytest.approx(allowed, rel=0.05)

@@ -17,6 +17,7 @@ from explorer.cli.app import run
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS
 from explorer.spark.log import replay
 from explorer.spark.log.live_files import KeptFiles, NeededFiles, plain_files
+from explorer.spark.rows import file_stream as rows
 from explorer.spark.rows.file_stream import file_stream
 from tests.spark.log.test_file_commands import HERE
 
@@ -47,10 +48,16 @@ def test_every_piece_of_a_list_is_small_and_together_they_are_all(table: explore
     )
 
 
-@pytest.mark.parametrize("limit", [1, 7, FILES + 1, 20_000])
-def test_no_more_rows_than_wanted_are_fetched(table: explorer.Table, limit: int) -> None:
+@pytest.mark.parametrize("limit", [1, 7, FILES + 1])
+def test_of_a_few_rows_no_more_than_wanted_are_fetched(table: explorer.Table, limit: int) -> None:
     plan = file_stream(table, table.snapshot(), partial(plain_files, ("path",)), limit).plan()
     assert plan.frame.count() == min(limit, FILES)
+
+
+def test_many_rows_come_in_pieces_too(table: explorer.Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "_FEW", FILES)
+    plan = file_stream(table, table.snapshot(), partial(plain_files, ("path",)), FILES + 1).plan()
+    assert plan.frame.groupBy(sf.spark_partition_id()).count().count() == PIECES
 
 
 def test_files_that_a_condition_does_not_need_stay_in_spark(table: explorer.Table) -> None:
