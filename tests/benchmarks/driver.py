@@ -9,7 +9,6 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 from explorer.new_table import new_table
@@ -59,9 +58,7 @@ def _peak_of_jvm() -> float:
     """The most memory that the JVM held, in MB."""
     jvm = engine().session().sparkContext._jvm
     assert jvm is not None
-    process = jvm.java.lang.ProcessHandle.current().pid()
-    lines = Path(f"/proc/{process}/status").read_text("utf-8").splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+    return peak_megabytes(int(jvm.java.lang.ProcessHandle.current().pid()))
 
 
 if __name__ == "__main__":

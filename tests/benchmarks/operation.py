@@ -154,9 +154,12 @@ def main() -> None:
     print(json.dumps(measured))
 
 
-def peak_megabytes() -> float:
-    """The most memory that this process held; what `resource` says may be that of the process that started it."""
-    status = Path("/proc/self/status")
+def peak_megabytes(process: int | str = "self") -> float:
+    """The most memory that a process held, this one if none is named.
+
+    What `resource` says of this one may be that of the process that started it.
+    """
+    status = Path(f"/proc/{process}/status")
     if not status.is_file():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     (line,) = [line for line in status.read_text("ascii").splitlines() if line.startswith("VmHWM:")]

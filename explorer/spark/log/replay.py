@@ -106,7 +106,9 @@ def _planned(work: Work, *, in_pieces: bool) -> Reading:
     frame = session.createDataFrame(work.units).repartition(min(work.units.num_rows, _MOST_TASKS))
     made = frame.mapInArrow(work.replay.task, kinds)
     if in_pieces:
-        made = made.repartition(min(sum(file.size for file in work.files) // _PIECE_BYTES + 1, _MOST_TASKS))
+        # A sidecar action may state any size.
+        pieces = sum(file.size for file in work.files) // _PIECE_BYTES + 1
+        made = made.repartition(max(1, min(pieces, _MOST_TASKS)))
     return Reading(made, partial(_failure, work.files))
 
 
