@@ -90,7 +90,7 @@ def _write(
     from explorer.cli.row_files import is_read_by_people, write_rows
     from explorer.spark.rows.batches import change_stream, row_batches
 
-    stream = change_stream(table, sources, keys, readable=is_read_by_people(output))
+    stream = change_stream(table, sources, keys, readable=is_read_by_people(output), limit=limit)
     with closing(row_batches(stream, followed)) as batches:
         written = write_rows(output, stream.schema, limited(batches, limit))
     if as_json:
@@ -106,7 +106,7 @@ def _print_json(table: explorer.Table, sources: ChangeSources, keys: list[str], 
     from explorer.cli.output import encode
     from explorer.spark.rows.batches import change_stream, row_batches
 
-    with closing(row_batches(change_stream(table, sources, keys, readable=True), followed)) as batches:
+    with closing(row_batches(change_stream(table, sources, keys, readable=True, limit=limit), followed)) as batches:
         print_rows(limited(batches, limit))
     doubts = _doubts(sources)
     if any(doubts.values()):

@@ -83,7 +83,7 @@ def _write(
     from explorer.cli.row_files import is_read_by_people, write_rows
     from explorer.spark.rows.batches import row_batches, version_stream
 
-    stream = version_stream(table, found, where, readable=is_read_by_people(output))
+    stream = version_stream(table, found, where, readable=is_read_by_people(output), limit=limit)
     with closing(row_batches(stream, followed)) as batches:
         written = write_rows(output, stream.schema, limited(batches, limit))
     if as_json:
@@ -96,7 +96,7 @@ def _write(
 def _print_json(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int | None) -> None:
     from explorer.spark.rows.batches import row_batches, version_stream
 
-    with closing(row_batches(version_stream(table, found, where, readable=True), followed)) as batches:
+    with closing(row_batches(version_stream(table, found, where, readable=True, limit=limit), followed)) as batches:
         print_rows(limited(batches, limit))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
     from explorer.spark.engine.job import Job
-    from explorer.spark.scan.results import Reading
+    from explorer.spark.log.replay import ReplayedFiles
 
 __all__ = ["FileTotals", "file_totals", "files_frame", "needed_counts", "needed_files", "plain_frame"]
 
@@ -34,7 +34,7 @@ class FileTotals:
     num_deleted_records: int
 
 
-def files_frame(log: DeltaLog, snapshot: Snapshot, statistics: Sequence[str] | None = None) -> Reading:
+def files_frame(log: DeltaLog, snapshot: Snapshot, statistics: Sequence[str] | None = None) -> ReplayedFiles:
     """A row for each live file, with typed partition values and statistics; lazy, in no order.
 
     Args:
@@ -58,7 +58,7 @@ def files_frame(log: DeltaLog, snapshot: Snapshot, statistics: Sequence[str] | N
     return replayed(log, snapshot.version, AllFiles.of(snapshot, statistics))
 
 
-def plain_frame(log: DeltaLog, snapshot: Snapshot, names: Sequence[str] = PUBLIC_COLUMNS) -> Reading:
+def plain_frame(log: DeltaLog, snapshot: Snapshot, names: Sequence[str] = PUBLIC_COLUMNS) -> ReplayedFiles:
     """A row for each live file, without statistics; errors as `files_frame`."""
     require_pyspark()
     from explorer.spark.log.replay import replayed
@@ -66,7 +66,7 @@ def plain_frame(log: DeltaLog, snapshot: Snapshot, names: Sequence[str] = PUBLIC
     return replayed(log, snapshot.version, partial(plain_files, tuple(names)))
 
 
-def needed_files(log: DeltaLog, snapshot: Snapshot, where: str) -> Reading:
+def needed_files(log: DeltaLog, snapshot: Snapshot, where: str) -> ReplayedFiles:
     """A row for each live file with ``kept`` and ``rule``: whether a condition needs it, and why.
 
     Raises:

@@ -6,7 +6,7 @@ Invariant: nothing of the checkpoint's files is read here; what the commits afte
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -27,38 +27,49 @@ from explorer.spark.map_tables import equip
 from explorer.spark.scan.object_files import secrets_in, sent_files
 from explorer.spark.scan.object_rows import ObjectRows
 from explorer.spark.scan.plan import addresses_of
-from explorer.spark.scan.results import Reading
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["Work", "replayed", "work_of"]
+__all__ = ["ReplayedFiles", "Work", "replayed", "work_of"]
 
 # A file of a checkpoint is split among tasks by so many bytes; Spark's row groups have about twice as many.
 _SHARE_BYTES: Final = 64 << 20
 _MOST_SHARES: Final = 64
 _MOST_TASKS: Final = 1_000
-# Bytes of a checkpoint for each piece of the result: Java holds a piece, which is fetched as a whole, several times.
-_PIECE_BYTES: Final = 4 << 20
 _SAID: Final = re.compile(r"explorer: file (.*)|IncompleteCheckpoint: (.*)")
 
 
-def replayed(log: DeltaLog, version: int, make: Make, *, in_pieces: bool = False) -> Reading:
+@dataclass(frozen=True, slots=True)
+class ReplayedFiles:
+    """What is made of a version's live files, planned and not run.
+
+    Attributes:
+        frame: The rows, in no order.
+        failure: The typed error for an exception of running it.
+        size: Bytes of the checkpoint's files, as the log states them: a sidecar action may state any size.
+    """
+
+    frame: DataFrame
+    failure: Callable[[Exception], ExplorerError]
+    size: int
+
+
+def replayed(log: DeltaLog, version: int, make: Make) -> ReplayedFiles:
     """What is made of a version's live files, as a lazy DataFrame in no order.
 
     Args:
         log: The log of the table.
         version: The version.
         make: Makes a row or several of each file, for the files of any part of the version.
-        in_pieces: Divide the rows into partitions that are small enough to be fetched one by one, once all are made.
 
     Raises:
         EngineUnavailable: Spark or Java is missing.
         TableError: The log is broken.
     """
-    return _planned(log.on_segment(version, partial(work_of, log, make)), in_pieces=in_pieces)
+    return _planned(log.on_segment(version, partial(work_of, log, make)))
 
 
 @dataclass(frozen=True)
@@ -97,19 +108,15 @@ def work_of(log: DeltaLog, make: Make, segment: LogSegment) -> Work:
     return Work(units, replay, own.schema, files)
 
 
-def _planned(work: Work, *, in_pieces: bool) -> Reading:
+def _planned(work: Work) -> ReplayedFiles:
     session = _session(work.schema)
     equip(session)
     kinds = from_arrow_schema(work.schema, prefer_timestamp_ntz=True)
     if not work.units.num_rows:
-        return Reading(session.createDataFrame([], kinds), failure_of)
+        return ReplayedFiles(session.createDataFrame([], kinds), failure_of, 0)
     frame = session.createDataFrame(work.units).repartition(min(work.units.num_rows, _MOST_TASKS))
     made = frame.mapInArrow(work.replay.task, kinds)
-    if in_pieces:
-        # A sidecar action may state any size.
-        pieces = sum(file.size for file in work.files) // _PIECE_BYTES + 1
-        made = made.repartition(max(1, min(pieces, _MOST_TASKS)))
-    return Reading(made, partial(_failure, work.files))
+    return ReplayedFiles(made, partial(_failure, work.files), sum(file.size for file in work.files))
 
 
 def _session(schema: pa.Schema) -> SparkSession:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
 from explorer.core.protocol.logical_files import LogicalFiles
-from explorer.spark.rows.batches import RowStream
+from explorer.spark.rows.batches import Part, RowStream
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
-    from explorer.spark.scan.results import Planned
 
 __all__ = ["file_stream"]
 
-_FEW: Final = 10_000
-"""So many rows are fetched as a whole, before all are made."""
+# Of a checkpoint, for each piece of the result.
+_PIECE_BYTES: Final = 4 << 20
 
 
 def file_stream(
@@ -30,22 +29,19 @@ def file_stream(
         log: The log of the table.
         snapshot: The version.
         make: Makes the rows of some files; it is sent to Spark's tasks.
-        limit: How many rows are wanted; None for all. Of many there may be more.
+        limit: As in `RowStream`.
     """
 
-    def planned() -> Planned:
+    def parts() -> Iterator[Part]:
         from explorer.spark.log.replay import replayed
-        from explorer.spark.scan.results import Reading
 
-        if limit is None or limit > _FEW:
-            return replayed(log, snapshot.version, make, in_pieces=True)
         found = replayed(log, snapshot.version, make)
-        return Reading(found.frame.limit(limit), found.failure)
+        yield Part.of_pieces(found, found.size // _PIECE_BYTES)
 
     return RowStream(
         f"Files of {log.name} at version {snapshot.version}",
         "Replaying the checkpoint",
         make(LogicalFiles([])).schema,
-        planned,
-        None,
+        parts,
+        limit=limit,
     )

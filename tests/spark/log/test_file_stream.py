@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -10,14 +11,13 @@ from typing import Final
 import deltalake
 import pyarrow as pa
 import pytest
-from pyspark.sql import functions as sf
 
 import explorer
 from explorer.cli.app import run
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS
-from explorer.spark.log import replay
 from explorer.spark.log.live_files import KeptFiles, NeededFiles, plain_files
 from explorer.spark.rows import file_stream as rows
+from explorer.spark.rows.batches import row_batches
 from explorer.spark.rows.file_stream import file_stream
 from tests.spark.log.test_file_commands import HERE
 
@@ -33,36 +33,30 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> explorer.Table:
     deltalake.write_deltalake(tmp_path, pa.table({"p": range(FILES), "x": range(FILES)}), partition_by=["p"])
     deltalake.DeltaTable(tmp_path).create_checkpoint()
     (checkpoint,) = tmp_path.glob("_delta_log/*.parquet")
-    monkeypatch.setattr(replay, "_PIECE_BYTES", checkpoint.stat().st_size // (PIECES - 1))
+    monkeypatch.setattr(rows, "_PIECE_BYTES", checkpoint.stat().st_size // (PIECES - 1))
     return explorer.open_table(tmp_path)
 
 
-def test_every_piece_of_a_list_is_small_and_together_they_are_all(table: explorer.Table) -> None:
-    plan = file_stream(table, table.snapshot(), partial(plain_files, ("path",))).plan()
-    parts = plan.frame.groupBy(sf.spark_partition_id().alias("part")).agg(sf.collect_list("path").alias("paths"))
-    found = [row["paths"] for row in parts.collect()]
-    assert len(found) == PIECES
-    assert max(map(len, found)) <= 2 * FILES // PIECES
-    assert sorted(path for paths in found for path in paths) == sorted(
-        table.snapshot().files().column("path").to_pylist()
-    )
+def test_a_list_is_divided_by_the_size_of_its_checkpoint(table: explorer.Table) -> None:
+    stream = file_stream(table, table.snapshot(), partial(plain_files, ("path",)))
+    (part,) = stream.parts()
+    assert part.pieces == PIECES
+    with closing(row_batches(stream, lambda _: nullcontext())) as found:
+        paths = [path for batch in found for path in batch.column("path").to_pylist()]
+    assert sorted(paths) == sorted(table.snapshot().files().column("path").to_pylist())
 
 
 @pytest.mark.parametrize("limit", [1, 7, FILES + 1])
 def test_of_a_few_rows_no_more_than_wanted_are_fetched(table: explorer.Table, limit: int) -> None:
-    plan = file_stream(table, table.snapshot(), partial(plain_files, ("path",)), limit).plan()
-    assert plan.frame.count() == min(limit, FILES)
-
-
-def test_many_rows_come_in_pieces_too(table: explorer.Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "_FEW", FILES)
-    plan = file_stream(table, table.snapshot(), partial(plain_files, ("path",)), FILES + 1).plan()
-    assert plan.frame.groupBy(sf.spark_partition_id()).count().count() == PIECES
+    stream = file_stream(table, table.snapshot(), partial(plain_files, ("path",)), limit)
+    with closing(row_batches(stream, lambda _: nullcontext())) as found:
+        assert sum(batch.num_rows for batch in found) == min(limit, FILES)
 
 
 def test_files_that_a_condition_does_not_need_stay_in_spark(table: explorer.Table) -> None:
     snapshot = table.snapshot()
-    frame = file_stream(table, snapshot, KeptFiles(NeededFiles.of(snapshot, "x >= 290"))).plan().frame
+    (part,) = file_stream(table, snapshot, KeptFiles(NeededFiles.of(snapshot, "x >= 290"))).parts()
+    frame = part.planned.frame
     kept = snapshot.skipping("x >= 290").files
     assert frame.columns == list(PUBLIC_COLUMNS)
     assert sorted(row["path"] for row in frame.collect()) == sorted(

@@ -1,0 +1,141 @@
+"""Rows of any number come in parts and pieces that Java can hold, and nothing that was fetched is kept there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, nullcontext
+from pathlib import Path
+from typing import Any, Final
+
+import deltalake
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as sf
+
+import explorer
+from explorer.core.errors import ExplorerError, StorageError
+from explorer.spark.engine.session import Engine
+from explorer.spark.rows import batches
+from explorer.spark.rows.batches import RowStream, change_stream, row_batches, version_stream
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+
+FILES: Final = 5
+ROWS: Final = 1_000
+BATCH: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
+FEED: Final = {"delta.enableChangeDataFeed": "true"}
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> explorer.Table:
+    """A table of some files, one commit each, with a change feed."""
+    for number in range(FILES):
+        rows = pa.table({"x": range(number * ROWS, (number + 1) * ROWS)})
+        deltalake.write_deltalake(tmp_path, rows, mode="append", configuration=FEED)
+    return explorer.open_table(tmp_path)
+
+
+@pytest.fixture
+def small_batches(spark_engine: Engine) -> Iterator[None]:
+    """Spark makes its batches of Arrow of fewer rows."""
+    settings = spark_engine.session().conf
+    before = settings.get(BATCH)
+    settings.set(BATCH, "70")
+    yield
+    settings.set(BATCH, before)
+
+
+@pytest.fixture(params=["parts", "pieces", "both"])
+def divided(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, small_batches: None) -> None:
+    """Files of a kilobyte count as large, and a hundred rows as many."""
+    if request.param != "pieces":
+        monkeypatch.setattr(batches, "_FIRST_PART_BYTES", 1)
+        monkeypatch.setattr(batches, "_LARGEST_PART_BYTES", 20_000)
+    if request.param != "parts":
+        monkeypatch.setattr(batches, "_PIECE_ROWS", 100)
+
+
+def _rows(stream: RowStream, name: str = "x") -> list[Any]:
+    with closing(row_batches(stream, lambda _: nullcontext())) as found:
+        return sorted(value for batch in found for value in batch.column(name).to_pylist())
+
+
+@pytest.mark.usefixtures("divided")
+def test_rows_of_all_parts_and_pieces_are_the_version(table: explorer.Table) -> None:
+    snapshot = table.snapshot()
+    assert _rows(version_stream(table, snapshot, None)) == list(range(FILES * ROWS))
+    assert _rows(version_stream(table, snapshot, "x % 1000 < 3")) == [
+        n * ROWS + k for n in range(FILES) for k in range(3)
+    ]
+    assert _rows(version_stream(table, snapshot, "x >= 4500")) == list(range(4500, FILES * ROWS))
+
+
+@pytest.mark.usefixtures("divided")
+def test_changes_of_all_parts_and_pieces_are_the_feed(table: explorer.Table) -> None:
+    stream = change_stream(table, table.change_sources(1, FILES - 1))
+    assert _rows(stream) == list(range(ROWS, FILES * ROWS))
+    assert _rows(stream, "_commit_version") == [version for version in range(1, FILES) for _ in range(ROWS)]
+
+
+@pytest.mark.usefixtures("divided")
+@pytest.mark.parametrize("limit", [1, 2_500, FILES * ROWS + 1])
+def test_at_least_as_many_rows_come_as_are_wanted(table: explorer.Table, limit: int) -> None:
+    found = _rows(version_stream(table, table.snapshot(), None, limit=limit))
+    assert min(limit, FILES * ROWS) <= len(found) == len(set(found))
+
+
+def test_of_a_few_rows_no_other_file_is_read(table: explorer.Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "_FIRST_PART_BYTES", 1)
+    snapshot = table.snapshot()
+    first, *others = snapshot.files().column("path").to_pylist()
+    folder = Path(table.location.removeprefix("file://"))
+    for path in others:
+        size = (folder / path).stat().st_size
+        (folder / path).write_bytes(b"\0" * size)
+    rows = pq.read_table(folder / first).column("x").to_pylist()
+    assert _rows(version_stream(table, snapshot, None, limit=7)) == sorted(rows)[:7]
+    with pytest.raises(ExplorerError):
+        _rows(version_stream(table, snapshot, None, limit=ROWS + 1))
+
+
+def test_a_missing_file_of_a_later_part_is_told_before_the_first_row(
+    table: explorer.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "_FIRST_PART_BYTES", 1)
+    snapshot = table.snapshot()
+    last = snapshot.files().column("path").to_pylist()[-1]
+    (Path(table.location.removeprefix("file://")) / last).unlink()
+    with (
+        closing(row_batches(version_stream(table, snapshot, None), lambda _: nullcontext())) as found,
+        pytest.raises(StorageError, match="does not exist"),
+    ):
+        next(found)
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_pieces_are_alike_in_size(table: explorer.Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "_PIECE_ROWS", FILES * ROWS // 9)
+    sizes: list[int] = []
+    fetched = batches._fetched
+
+    def watched(frame: DataFrame) -> Iterator[Row]:
+        sizes.extend(row["count"] for row in frame.groupBy(sf.spark_partition_id()).count().collect())
+        return fetched(frame)
+
+    monkeypatch.setattr(batches, "_fetched", watched)
+    assert _rows(version_stream(table, table.snapshot(), None)) == list(range(FILES * ROWS))
+    assert len(sizes) == 10
+    assert max(sizes) - min(sizes) <= 2
+
+
+def test_spark_keeps_nothing_of_what_was_fetched(spark_engine: Engine, table: explorer.Table) -> None:
+    """Spark 4.2 keeps the jobs of a query, with all that they gave, until the query ends."""
+    if spark_engine.connected_remotely:
+        pytest.skip("The scheduler of Spark Connect is in the server.")
+    private: Any = spark_engine.session().sparkContext._jsc
+    kept = private.sc().dagScheduler().activeQueryToJobs()
+    with closing(row_batches(version_stream(table, table.snapshot(), None), lambda _: nullcontext())) as found:
+        next(found)
+        assert kept.isEmpty()
