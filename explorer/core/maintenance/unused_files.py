@@ -21,7 +21,17 @@ from explorer.core.log.checkpoint.file_columns import decoded_paths
 from explorer.core.log.commit import Commit
 from explorer.core.log.writing.writer_state import CarriedActions
 from explorer.core.protocol.actions import DeletionVectorId
-from explorer.core.protocol.arrow.arrays import Int64s, Mask, flags, int64s, mask, numbers, strings, validity
+from explorer.core.protocol.arrow.arrays import (
+    Int64s,
+    Mask,
+    flags,
+    in_large_chunks,
+    int64s,
+    mask,
+    numbers,
+    strings,
+    validity,
+)
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.file_paths import canonical_key, decode_path
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
@@ -107,11 +117,11 @@ class NeededFiles:
     def add_columns(self, files: pa.Table, until: Int64s | None = None, *, live: bool = False) -> None:
         """Add what logical files name (columns of `explorer.core.protocol.logical_files.SCHEMA`)."""
         paths, raw_paths, kinds, places = (files.column(name) for name in _COLUMNS)
-        self._live += paths.chunks if live else []
+        self._live += in_large_chunks(paths) if live else []
         for column in (paths, raw_paths):
-            for chunk, times in _chunked(column, until):
+            for chunk, times in _chunked(in_large_chunks(column), until):
                 self.add(chunk, times)
-        for (kind, times), place in zip(_chunked(kinds, until), places.chunks, strict=True):
+        for (kind, times), place in zip(_chunked(kinds.chunks, until), places.chunks, strict=True):
             self.add_vectors(kind, place, times)
 
     def unlisted(self, keys: pa.StringArray) -> tuple[int, list[str]]:
@@ -133,9 +143,9 @@ class NeededFiles:
         return np.maximum(found, _latest(self._names, _names(keys))) if self._names else found
 
 
-def _chunked(column: pa.ChunkedArray, until: Int64s | None) -> Iterator[tuple[pa.StringArray, Int64s | None]]:
+def _chunked(chunks: Sequence[pa.StringArray], until: Int64s | None) -> Iterator[tuple[pa.StringArray, Int64s | None]]:
     start = 0
-    for chunk in column.chunks:
+    for chunk in chunks:
         yield chunk, None if until is None else until[start : start + len(chunk)]
         start += len(chunk)
 

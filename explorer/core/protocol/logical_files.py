@@ -135,10 +135,7 @@ class LogicalFiles:
 
     def rows_at(self, paths: pa.StringArray) -> npt.NDArray[np.int64]:
         """Rows of the files whose path is one of these, ascending."""
-        chunks = self.select(["path"]).column(0).chunks
-        starts = np.cumsum([0, *(len(chunk) for chunk in chunks)])
-        found = [rows_among(chunk, paths) + start for chunk, start in zip(chunks, starts, strict=False)]
-        return np.concatenate([np.zeros(0, np.int64), *found])
+        return rows_among(self.select(["path"]).column(0), paths)
 
     def take(self, rows: Integers, names: Sequence[str]) -> pa.Table:
         """These columns of some files, in the order asked."""
@@ -269,12 +266,12 @@ def vector_descriptors(files: pa.Table, prefix: str = "") -> list[DeletionVector
     return [None if row[0] is None else DeletionVectorDescriptor(*row) for row in rows]
 
 
-def rows_among(paths: pa.StringArray, keys: pa.StringArray | Iterable[str]) -> Int64s:
+def rows_among(paths: pa.ChunkedArray, keys: pa.StringArray) -> Int64s:
     """Rows of a column of paths that hold one of the keys, ascending, as a NumPy array."""
     import pyarrow.compute as pc
 
-    found = pc.is_in(paths, value_set=keys if isinstance(keys, pa.Array) else strings(list(keys)))
-    return np.flatnonzero(flags(found))
+    found = [flags(chunk) for chunk in pc.is_in(paths, value_set=keys).chunks]
+    return np.flatnonzero(np.concatenate([np.zeros(0, bool), *found]))
 
 
 def decode_map(raw: msgspec.Raw, line: AddLine | RemoveLine, name: str) -> dict[str, str | None] | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import msgspec
@@ -51,19 +52,21 @@ _TEXTS: Final = ("stats",)
 _IDS: Final = "identities of vectors"
 # How many texts are decoded at once where only a number of each is kept: about as many as caches hold.
 _AT_ONCE: Final = 1 << 12
+# How many rows a chunk has at least, on average, where rows are left out without a copy.
+_IN_A_CHUNK: Final = 1 << 9
 _BY_COLUMN: Final = ("minValues", "maxValues", "nullCount", "nullCounts")
 
 
 class _Group(msgspec.Struct, frozen=True):
     """Some files of a row group: which of its rows they are, and which are files at all (None is all of them).
 
-    Paths and sizes are those of the files; where sizes are None, they are not read.
+    Paths and sizes are those of the files, in one chunk or several; where sizes are None, they are not read.
     """
 
     index: int
-    raw_paths: pa.StringArray
-    paths: pa.StringArray
-    sizes: pa.Array | None
+    raw_paths: pa.ChunkedArray
+    paths: pa.ChunkedArray
+    sizes: pa.ChunkedArray | None
     keep: Mask | None
     files: Mask | None
 
@@ -84,12 +87,12 @@ class _Group(msgspec.Struct, frozen=True):
         else:
             keep = self.keep.copy()
             keep[np.flatnonzero(keep)[places]] = False
-        raw_paths = self.raw_paths.filter(mask(left))
-        paths = raw_paths if self.paths is self.raw_paths else self.paths.filter(mask(left))
-        sizes = None if self.sizes is None else self.sizes.filter(mask(left))
+        raw_paths = _left(self.raw_paths, places)
+        paths = raw_paths if self.paths is self.raw_paths else _left(self.paths, places)
+        sizes = None if self.sizes is None else _left(self.sizes, places)
         return _Group(self.index, raw_paths, paths, sizes, keep, self.files)
 
-    def known(self) -> dict[str, pa.Array]:
+    def known(self) -> dict[str, pa.ChunkedArray]:
         """The columns of files that are already read."""
         sizes = {} if self.sizes is None else {"size": self.sizes}
         return {"path": self.paths, "raw_path": self.raw_paths, **sizes}
@@ -208,14 +211,14 @@ class CheckpointPart:
         }
 
     def chunks(self, names: Sequence[str]) -> list[list[pa.Array]]:
-        """Read columns of `explorer.core.protocol.logical_files.SCHEMA`, an array for each row group.
+        """Read columns of `explorer.core.protocol.logical_files.SCHEMA`, an array or several for each row group.
 
         Raises:
             IncompleteCheckpoint: A page is broken, or a column has a type that no action has.
         """
         with self._reading():
             made = in_parallel(lambda group: self._columns(group, names), self._groups)
-        return [[group[place] for group in made] for place in range(len(names))]
+        return [[chunk for group in made for chunk in _chunks(group[place])] for place in range(len(names))]
 
     def statistics(self, leaves: Sequence[StatisticsLeaf]) -> Iterator[ParsedTexts]:
         """Read the statistics of some columns, a row group at a time.
@@ -255,7 +258,9 @@ class CheckpointPart:
         raw_paths = (raw_paths if keep is None else _filtered(raw_paths, keep)).cast(pa.string())
         if sizes is not None:
             sizes = (sizes if keep is None else _filtered(sizes, keep)).cast(pa.int64())
-        return _Group(index, raw_paths, decoded_paths(raw_paths), sizes, keep, keep)
+        paths, raw = decoded_paths(raw_paths), pa.chunked_array([raw_paths])
+        decoded = raw if paths is raw_paths else pa.chunked_array([paths])
+        return _Group(index, raw, decoded, None if sizes is None else pa.chunked_array([sizes]), keep, keep)
 
     def _found(self, group: _Group, wanted: pa.StringArray) -> list[tuple[int, str, str | None]]:
         """The files of a row group whose path is wanted: place in the group, path, deletion-vector id."""
@@ -285,9 +290,9 @@ class CheckpointPart:
         vectors = self._values(index, keep, ["deletionVector"])["deletionVector"]
         return unique_ids(vectors if places is None else vectors.take(places))
 
-    def _columns(self, group: _Group, names: Sequence[str]) -> list[pa.Array]:
+    def _columns(self, group: _Group, names: Sequence[str]) -> list[pa.Array | pa.ChunkedArray]:
         """Columns of the files of a row group."""
-        columns = dict(group.known())
+        columns: dict[str, pa.Array | pa.ChunkedArray] = dict(group.known())
         missing = [name for name in names if name not in columns]
         if self._kept is None:
             made = self._made(group.index, group.keep, missing)
@@ -383,6 +388,25 @@ def _called(action: Callable[[], Any]) -> Any:
 
 def _itself(value: _T) -> _T:
     return value
+
+
+def _chunks(column: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
+    return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+
+
+def _left(column: pa.ChunkedArray, gone: Int64s) -> pa.ChunkedArray:
+    """A column without the rows at some places, ascending.
+
+    Nothing is copied where few are gone: what is between them stays where it is, in chunks. A copy of the paths of a
+    large checkpoint would be most of the memory that its list takes.
+    """
+    if (len(gone) + column.num_chunks) * _IN_A_CHUNK > len(column):
+        left = np.ones(len(column), bool)
+        left[gone] = False
+        return pa.chunked_array([one_array(column.filter(mask(left)).chunks, column.type)])
+    bounds = [-1, *gone.tolist(), len(column)]
+    between = [column.slice(begin + 1, end - begin - 1) for begin, end in pairwise(bounds)]
+    return pa.chunked_array([chunk for part in between for chunk in part.chunks if len(chunk)], column.type)
 
 
 def _filtered(column: pa.Array, keep: Mask) -> pa.Array:

@@ -20,11 +20,11 @@ from explorer.core.log.replay import Reconciliation
 from explorer.core.log.table_state import LiveFile, TableState, same_metadata, same_protocol
 from explorer.core.log.version_checksum import MASK_BINS, MaskHistogram, SizeHistogram, VersionChecksum, decode_checksum
 from explorer.core.protocol.actions import CommitInfo, DeletionVectorId, Metadata, Protocol
-from explorer.core.protocol.arrow.arrays import int64s, numbers, validity
+from explorer.core.protocol.arrow.arrays import numbers, strings, validity
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.json_values import encode_json
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.protocol.logical_files import LogicalFiles, rows_among
+from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
@@ -230,10 +230,8 @@ def _file_lines(commit: Commit) -> Iterable[AddLine | RemoveLine]:
 
 
 def _find(live: LogicalFiles, keys: set[str]) -> Iterator[tuple[str, LiveFile]]:
-    rows = int64s(rows_among(live.column("path"), keys).tolist())
-    found = live.select(["path", "size", "dv_cardinality", "dv_storage_type", "dv_path_or_inline", "dv_offset"]).take(
-        rows
-    )
+    rows = live.rows_at(strings(list(keys)))
+    found = live.take(rows, ["path", "size", "dv_cardinality", "dv_storage_type", "dv_path_or_inline", "dv_offset"])
     for key, size, masked, kind, place, offset in zip(*(column.to_pylist() for column in found.columns), strict=True):
         vector_id = None if kind is None else DeletionVectorId(kind, place, offset).unique_id
         yield key, LiveFile(vector_id, size, masked or 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, chain
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -28,6 +28,7 @@ __all__ = [
     "bools",
     "flags",
     "floats",
+    "in_large_chunks",
     "int32s",
     "int64s",
     "integers",
@@ -43,6 +44,9 @@ __all__ = [
     "strings",
     "validity",
 ]
+
+_LARGE_CHUNK: Final = 1 << 16
+"""How many rows are worth the start of a loop."""
 
 Mask = npt.NDArray[np.bool_]
 Int32s = npt.NDArray[np.int32]
@@ -136,6 +140,18 @@ def one_array(parts: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
     for sizes in zip(*(_text_sizes(part) for part in parts), strict=True):
         check_column(sum(sizes), f"The texts of {sum(map(len, parts)):,} rows")
     return pa.concat_arrays(parts, SYSTEM_POOL) if parts else pa.nulls(0, kind)
+
+
+def in_large_chunks(column: pa.ChunkedArray) -> list[pa.Array]:
+    """The chunks of a column, where small ones follow each other put together: each costs a loop its start."""
+    found: list[pa.Array] = []
+    together: list[pa.Array] = []
+    for chunk in column.chunks:
+        together.append(chunk)
+        if sum(map(len, together)) >= _LARGE_CHUNK:
+            found.append(one_array(together, column.type))
+            together = []
+    return [*found, one_array(together, column.type)] if together else found
 
 
 def integers(values: Sequence[int | None] | Numbers) -> tuple[Int64s, Mask]:
