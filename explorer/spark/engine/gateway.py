@@ -52,6 +52,11 @@ _CONF: Final = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
 }
 _LEAST_HEAP, _MOST_HEAP = 1 << 10, 4 << 10
+# Where Linux says how many bytes a container may use: in control groups of version 2, and of version 1.
+_LIMITS_OF_CONTAINERS: Final = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
 # Classes that PySpark asks the JVM for at every call, which looks through all of its jars for some of them.
 _CLASSES: Final = (
     *("functions", "PythonUtils", "PythonSQLUtils"),
@@ -252,10 +257,13 @@ def _settings(master: str, conf: Mapping[str, str], folder: Path) -> dict[str, s
 
 
 def _heap_megabytes() -> int:
-    """An eighth of the machine's memory, within bounds: Java holds each part of a result several times while it is
-    fetched, and Spark's own gigabyte is too little for the rows of a file of 100 MB."""
-    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
-    return min(max(whole // 8, _LEAST_HEAP), _MOST_HEAP)
+    """An eighth of the memory there is, within bounds: Java also runs the tasks, which sort and join in it."""
+    whole = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    for limit in _LIMITS_OF_CONTAINERS:
+        # None of these files exists outside of a container, and the word "max" stands for no limit.
+        with contextlib.suppress(OSError, ValueError):
+            whole.append(int(limit.read_text("ascii")))
+    return min(max((min(whole) >> 20) // 8, _LEAST_HEAP), _MOST_HEAP)
 
 
 def _discard_gateway() -> None:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from explorer.core.errors import IncompleteCheckpoint
+from explorer.core.log.checkpoint import parquet_part
 from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.log.checkpoint.parquet_part import CheckpointPart, read_rows
 from explorer.core.protocol.schema.data_types import PrimitiveType
@@ -119,6 +120,42 @@ def test_a_part_without_some_files_has_the_others(kept: bool, rows: list[Any], g
     if less.num_rows:
         assert seen(less.without([0])) == meant(*[group for group in [groups[0][1:], *groups[1:]] if group])
     assert seen(part) == meant(*[[FILES[place] for place in group] for group in places])
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("rows", [ROWS, FILES])
+@pytest.mark.parametrize("gone", [[0], [4], [3, 1], [0, 1], [0, 2, 4], [0, 1, 2, 3, 4]])
+def test_where_few_files_are_gone_the_others_are_not_copied(
+    kept: bool, rows: list[Any], gone: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flat(part: CheckpointPart) -> dict[str, list[Any]]:
+        return {name: [value for chunk in chunks for value in chunk] for name, chunks in seen(part).items()}
+
+    def texts(part: CheckpointPart) -> set[int]:
+        return {chunk.buffers()[2].address for chunk in part.chunks(["raw_path"])[0]}
+
+    monkeypatch.setattr(parquet_part, "_IN_A_CHUNK", 0)
+    part = opened(written(rows), kept)
+    less, left = part.without(gone), [place for place in range(5) if place not in gone]
+    assert less.num_rows == len(left)
+    assert texts(less) <= texts(part)
+    assert flat(less) == {name: [value for group in groups for value in group] for name, groups in meant(
+        [FILES[place] for place in left]
+    ).items()}  # fmt: skip
+    for index, place in enumerate(left):
+        assert [row for row, *_ in less.find([FILES[place]["path"].replace("%20", " ")])].count(index) == 1
+        assert flat(less.without([index])) == flat(part.without([*gone, place]))
+
+
+def test_where_many_files_are_gone_the_others_are_in_one_chunk() -> None:
+    files = [file(f"{place}", 1, place) for place in range(2048)]
+    part = opened(written(files, group=2048))
+    for gone, chunks in [([7], 2), ([7, 9, 1000], 4), ([7, 9, 10, 1000], 1)]:
+        (paths,) = part.without(gone).chunks(["path"])
+        assert len(paths) == chunks
+        assert [path for chunk in paths for path in chunk.to_pylist()] == [
+            str(place) for place in range(2048) if place not in gone
+        ]
 
 
 @pytest.mark.parametrize(("length", "sizes"), [(1, [1] * 5), (2, [1, 1, 2, 1]), (9, [2, 3])])

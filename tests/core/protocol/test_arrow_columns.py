@@ -17,6 +17,7 @@ from explorer.core.protocol.arrow.arrays import (
     bools,
     flags,
     floats,
+    in_large_chunks,
     int32s,
     int64s,
     integers,
@@ -163,6 +164,23 @@ def test_arrays_come_one_after_the_other_and_one_alone_stays_itself() -> None:
     assert only_array(table, "b") is not None
     assert only_array(table.slice(0, 0).select(["b"]), "b").equals(pa.array([], pa.string()))
     assert only_array(pa.table({"c": pa.chunked_array([], pa.int32())}), "c").type == pa.int32()
+
+
+def test_small_chunks_that_follow_each_other_are_put_together() -> None:
+    large, small = pa.array(np.arange(1 << 16)), pa.array([1, 2])
+    for chunks, lengths in [
+        ([], []),
+        ([small], [2]),
+        ([small, small, small], [6]),
+        ([large, small, large], [1 << 16, (1 << 16) + 2]),
+        ([large[1:], small, small], [(1 << 16) + 1, 2]),
+    ]:
+        column = pa.chunked_array(chunks, pa.int64())
+        found = in_large_chunks(column)
+        assert [len(chunk) for chunk in found] == lengths
+        assert pa.chunked_array(found, pa.int64()).equals(column)
+    (only,) = in_large_chunks(pa.chunked_array([large]))
+    assert only.buffers()[1].address == large.buffers()[1].address
 
 
 NESTED = pa.struct([("number", pa.int64()), ("few", pa.string()), ("many", pa.binary()), ("map", TEXT_MAP)])

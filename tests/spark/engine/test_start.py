@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from explorer.spark.engine import gateway
 from explorer.spark.engine.session import Engine
 from explorer.spark.engine.start_times import StartTimes
 from tests.support.shared_tables import REPOSITORY, reference_root
@@ -130,9 +131,24 @@ print(engine_state()["state"], "is begun early once")
 
 @pytest.mark.spark
 def test_java_may_take_an_eighth_of_the_memory_within_bounds(spark_engine: Engine) -> None:
-    """Spark's own gigabyte is too little for the rows of a file of 100 MB."""
     (line,) = [line for line in Path("/proc/meminfo").read_text("utf-8").splitlines() if line.startswith("MemTotal")]
     allowed = min(max(int(line.split()[1]) // 1024 // 8, 1024), 4096)
     jvm = spark_engine.session().sparkContext._jvm
     assert jvm is not None
     assert jvm.java.lang.Runtime.getRuntime().maxMemory() >> 20 == pytest.approx(allowed, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("said", "heap"),
+    [(["17179869184\n"], 2048), (["max\n"], None), (["1073741824"], 1024), (["max", "8589934592"], 1024), ([], None)],
+)
+def test_java_may_take_an_eighth_of_what_its_container_has(
+    said: list[str], heap: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gateway, "_LIMITS_OF_CONTAINERS", ())
+    whole = gateway._heap_megabytes()
+    limits = [tmp_path / "memory.max", tmp_path / "memory.limit_in_bytes"]
+    for file, text in zip(limits, said, strict=False):
+        file.write_text(text, "ascii")
+    monkeypatch.setattr(gateway, "_LIMITS_OF_CONTAINERS", tuple(limits))
+    assert gateway._heap_megabytes() == (whole if heap is None else min(whole, heap))
