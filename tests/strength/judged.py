@@ -16,7 +16,6 @@ _WITHIN: Final = "no file is added before the version ahead of the record, nor r
 _KEPT: Final = "what is not used any more is let go of later"
 _AT_IMPORT: Final = "it runs once, when its module is imported, before a mutant is switched on"
 _BEYOND: Final = "places after that of the last version are not looked at"
-_ONE_BY_ONE: Final = "these names are recognised one by one then, which gives the same"
 _UNSAID: Final = "parse_partition_value says what is wrong, and drops these words"
 _PART_ENDS: Final = "where a part of a log ends changes no answer"
 _STEP: Final = "an identity column whose step is 0 was refused before"
@@ -1026,31 +1025,6 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "return np.where((times >= 0) & (times < _LATEST_TIME), times, 0)",
         "return np.where((times >= 1) & (times < _LATEST_TIME), times, 0)",
     ): "a time of 0 is 0 either way",
-    (
-        "log.log_segment.x__sorted_out",
-        'commits, places = VersionFiles.recognised(objects, ".json", LogFileKind.COMMIT)',
-        'commits, places = VersionFiles.recognised(objects, "XX.jsonXX", LogFileKind.COMMIT)',
-    ): _ONE_BY_ONE,
-    (
-        "log.log_segment.x__sorted_out",
-        'commits, places = VersionFiles.recognised(objects, ".json", LogFileKind.COMMIT)',
-        'commits, places = VersionFiles.recognised(objects, ".JSON", LogFileKind.COMMIT)',
-    ): _ONE_BY_ONE,
-    (
-        "log.log_segment.x__sorted_out",
-        'checksums, more = VersionFiles.recognised(objects, ".crc", LogFileKind.CHECKSUM)',
-        'checksums, more = VersionFiles.recognised(objects, "XX.crcXX", LogFileKind.CHECKSUM)',
-    ): _ONE_BY_ONE,
-    (
-        "log.log_segment.x__sorted_out",
-        'checksums, more = VersionFiles.recognised(objects, ".crc", LogFileKind.CHECKSUM)',
-        'checksums, more = VersionFiles.recognised(objects, ".CRC", LogFileKind.CHECKSUM)',
-    ): _ONE_BY_ONE,
-    (
-        "log.log_segment.x__sorted_out",
-        "other[places], other[more] = False, False",
-        "other[places], other[more] = False, True",
-    ): _ONE_BY_ONE,
 }
 """(function, changed line), or these and what the line became -> why nobody could notice: the mutant is equivalent, or
 what it changes is not promised."""

@@ -14,7 +14,6 @@ from itertools import groupby, islice
 from typing import Final, NamedTuple
 
 import msgspec
-import numpy as np
 
 from explorer.core.errors import CorruptTable, TableNotFound, VersionGap, VersionNotFound
 from explorer.core.log.last_checkpoint import parse_last_checkpoint
@@ -319,11 +318,8 @@ def _recognised(store: LogStore, start: str) -> _Listed:
 
 
 def _sorted_out(objects: ListedObjects) -> _Listed:
-    commits, places = VersionFiles.recognised(objects, ".json", LogFileKind.COMMIT)
-    checksums, more = VersionFiles.recognised(objects, ".crc", LogFileKind.CHECKSUM)
-    other = np.ones(len(objects), bool)
-    other[places], other[more] = False, False
-    named = (parse_log_name(*row) for row in objects.take(np.flatnonzero(other).tolist()).rows())
+    commits, checksums, others = VersionFiles.recognised(objects)
+    named = (parse_log_name(*row) for row in objects.take(others).rows())
     return _Listed(objects, commits, checksums, [path for path in named if path is not None])
 
 

@@ -6,11 +6,11 @@ one that `explorer.core.log.log_path.parse_log_name` makes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import ItemsView, Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.log.log_path import LOG_FOLDER, LogFileKind, LogPath
@@ -20,8 +20,8 @@ from explorer.core.protocol.log_store import ListedObjects
 __all__ = ["VersionFiles"]
 
 _DIGITS: Final = 20
-# Of twenty digits the first two are 0 in every number of 60 bits.
-_POWERS: Final = np.array([0, 0, *(10**place for place in range(17, -1, -1))], np.int64)
+# A version in twenty digits, of which the first two are 0 in every number of 60 bits.
+_USUAL: Final = re.compile(r"00[0-9]{18}\.(?:(json)|crc)").fullmatch
 
 
 class VersionFiles(Mapping[int, LogPath]):
@@ -61,21 +61,18 @@ class VersionFiles(Mapping[int, LogPath]):
         return cls(np.fromiter(files, np.int64, len(files)), objects, LogFileKind.COMMIT, paths)
 
     @classmethod
-    def recognised(cls, objects: ListedObjects, ending: str, kind: LogFileKind) -> tuple[VersionFiles, list[int]]:
-        """The files of a listing whose names are a version in twenty digits and an ending, and where they are in it."""
-        width = _DIGITS + len(ending)
-        names = objects.names
-        places = np.flatnonzero(np.fromiter(map(len, names), np.int64, len(names)) == width).tolist()
-        text = "".join(map(names.__getitem__, places))
-        if not text.isascii():
-            places = [place for place in places if names[place].isascii()]
-            text = "".join(map(names.__getitem__, places))
-        letters = np.frombuffer(text.encode(), np.uint8).reshape(-1, width)
-        digits = letters[:, :_DIGITS] - np.uint8(ord("0"))
-        plain = (letters[:, _DIGITS:] == np.frombuffer(ending.encode(), np.uint8)).all(axis=1)
-        plain &= (digits <= 9).all(axis=1) & (digits[:, :2] == 0).all(axis=1)
-        found = places if plain.all() else np.array(places)[plain].tolist()
-        return cls(_numbers(digits if plain.all() else digits[plain]), objects.take(found), kind), found
+    def recognised(cls, objects: ListedObjects) -> tuple[VersionFiles, VersionFiles, list[int]]:
+        """The commits and the checksums of a listing that have the usual names, and the places of its other files."""
+        commits, checksums, others = list[int](), list[int](), list[int]()
+        for place, name in enumerate(objects.names):
+            match = _USUAL(name)
+            (others if match is None else commits if match.lastindex else checksums).append(place)
+        return cls._at(objects, commits, LogFileKind.COMMIT), cls._at(objects, checksums, LogFileKind.CHECKSUM), others
+
+    @classmethod
+    def _at(cls, objects: ListedObjects, places: list[int], kind: LogFileKind) -> VersionFiles:
+        files = objects.take(places)
+        return cls(_versions(files.names), files, kind)
 
     def __len__(self) -> int:
         return len(self.versions)
@@ -193,15 +190,15 @@ class VersionFiles(Mapping[int, LogPath]):
         )
 
 
-def _numbers(digits: npt.NDArray[np.uint8]) -> Int64s:
-    """Numbers of their digits, a row each; they ascend."""
-    if not len(digits):
+def _versions(names: Sequence[str]) -> Int64s:
+    """The versions that names begin with; they ascend."""
+    if not names:
         return np.zeros(0, np.int64)
-    first, last = (digits[[0, -1]].astype(np.int64) @ _POWERS).tolist()
-    if last - first + 1 == len(digits):
+    first, last = int(names[0][:_DIGITS]), int(names[-1][:_DIGITS])
+    if last - first + 1 == len(names):
         # As many as there are numbers from the first to the last: none is missing.
         return np.arange(first, last + 1)
-    return digits.astype(np.int64) @ _POWERS
+    return np.array([int(name[:_DIGITS]) for name in names], np.int64)
 
 
 class _Pairs(ItemsView[int, LogPath]):

@@ -227,8 +227,8 @@ def test_versions_are_those_that_the_names_say(versions: list[int]) -> None:
     objects = ListedObjects(
         "_delta_log", names, sizes=[1] * len(names), modified=[2] * len(names), etags=[3] * len(names)
     )
-    found, places = VersionFiles.recognised(objects, ".json", LogFileKind.COMMIT)
-    assert ([*found], places) == (versions, [*range(len(names))])
+    found, checksums, others = VersionFiles.recognised(objects)
+    assert ([*found], [*checksums], others) == (versions, [], [])
     assert found.file_keys == [path.path for path in found.paths] == [f"_delta_log/{name}" for name in names]
     assert (list(found.sizes), found.modified.tolist()) == ([1] * len(names), [2] * len(names))
 

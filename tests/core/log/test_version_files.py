@@ -18,6 +18,8 @@ from tests.support.shared_tables import golden_root, reference_root
 from tests.support.small_logs import METADATA, PROTOCOL, new_store, write
 
 COMMIT = f"{7:020}.json"
+KINDS = {LogFileKind.COMMIT, LogFileKind.CHECKSUM}
+ODD_NUMBERS = ("7", f"{7:021}", f"{10**18:020}", f"{2**63 - 1:020}")
 ODD_NAMES = (
     *(COMMIT, f"{0:020}.json", f"{10**18 - 1:020}.json", f"{10**18:020}.json", f"{2**63 - 1:020}.json"),
     *("7.json", f"{7:021}.json", f"{7:020}.JSON", f"{7:020}.jsonl", f"{7:020}.crc", f"{7:020}.crc.tmp"),
@@ -47,23 +49,25 @@ def files(versions: range, *, size: int = 1) -> VersionFiles:
     objects = ListedObjects(
         LOG_FOLDER, list(names), sizes=[size] * len(names), modified=[2] * len(names), etags=[3] * len(names)
     )
-    return VersionFiles.recognised(objects, ".json", LogFileKind.COMMIT)[0]
+    return VersionFiles.recognised(objects)[0]
 
 
-@pytest.mark.parametrize(("ending", "kind"), [(".json", LogFileKind.COMMIT), (".crc", LogFileKind.CHECKSUM)])
-def test_what_is_recognised_at_once_is_what_each_name_says(ending: str, kind: LogFileKind) -> None:
-    ordered = tuple(sorted(ODD_NAMES))
-    objects = listed(ordered)
-    found, places = VersionFiles.recognised(objects, ending, kind)
+def test_what_is_recognised_at_once_is_what_each_name_says() -> None:
+    objects = listed(tuple(sorted(ODD_NAMES)))
+    commits, checksums, others = VersionFiles.recognised(objects)
     one_by_one = [parse_log_name(*row) for row in objects.rows()]
-    expected = [one_by_one[place] for place in places]
-    assert list(found.paths) == expected
-    assert [found[version] for version in found] == expected
-    assert all(path is not None and path.kind is kind for path in expected)
-    assert COMMIT.replace(".json", ending) in {path.name for path in found.paths}
-    # What is left has names that are looked at one by one: shorter, longer, or too great a number.
-    left = {path.name for path in one_by_one if path is not None and path.kind is kind} - {p.name for p in found.paths}
-    assert left <= {"7.json", f"{7:021}.json", f"{10**18:020}.json", f"{2**63 - 1:020}.json"}
+    seen = [*others]
+    for found, kind in ((commits, LogFileKind.COMMIT), (checksums, LogFileKind.CHECKSUM)):
+        expected = [path for path in one_by_one if path is not None and path.name in {p.name for p in found.paths}]
+        assert list(found.paths) == expected
+        assert [found[version] for version in found] == expected
+        assert all(path.kind is kind for path in expected)
+        seen += [one_by_one.index(path) for path in expected]
+    assert sorted(seen) == [*range(len(objects))]
+    assert {COMMIT, COMMIT.replace(".json", ".crc")} <= {path.name for path in (*commits.paths, *checksums.paths)}
+    # The other files of these kinds have names that are looked at one by one: shorter, longer, or too great a number.
+    left = {path.name for path in map(one_by_one.__getitem__, others) if path is not None and path.kind in KINDS}
+    assert left <= {f"{name}{ending}" for name in ODD_NUMBERS for ending in (".json", ".crc")}
 
 
 def test_it_is_a_mapping_by_version() -> None:
