@@ -84,7 +84,7 @@ def main() -> None:
 def _quick() -> int:
     """Print the ratios of now and of the record; 1 if one fell by more than the tolerance."""
     slower = False
-    for name, now, then in replay.quick(json.loads(RECORD.read_text("utf-8"))["replay"]["rows"]):
+    for name, now, then in replay.quick(json.loads(RECORD.read_text("utf-8"))["replay"]["rows"], TOLERANCE):
         fell = now < then * TOLERANCE
         slower |= fell
         print(f"{name:30} {now:8.1f} times faster, recorded {then:8.1f}{'  SLOWER' * fell}", flush=True)

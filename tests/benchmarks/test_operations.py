@@ -1,0 +1,49 @@
+"""What the benchmark of reading times: all readers count the same, and the bare limit sums up what the history does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import deltalake
+import msgspec
+import pyarrow as pa
+import pytest
+
+import explorer
+from tests.benchmarks.floor import _Line, _Totals
+from tests.benchmarks.operation import AGAIN, READERS
+from tests.benchmarks.replay import GOALS
+
+COMMITS = 14
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table with a checkpoint, whose files were also replaced."""
+    folder = tmp_path_factory.mktemp("bench")
+    for number in range(COMMITS - 2):
+        deltalake.write_deltalake(folder, pa.table({"x": range(number, number + 3)}), mode="append")
+        if number == COMMITS - 6:
+            deltalake.DeltaTable(folder).create_checkpoint()
+    deltalake.DeltaTable(folder).delete("x = 5")
+    deltalake.DeltaTable(folder).delete("x < 2")
+    return folder
+
+
+@pytest.mark.parametrize("name", [name for name in GOALS if name not in AGAIN])
+def test_every_reader_counts_the_same(name: str, table: Path) -> None:
+    counted = {READERS[reader](name, str(table))() for reader in ("explorer", "deltalake")}
+    assert len(counted) == 1
+    assert counted.pop() > 0
+    log = sum(file.stat().st_size for file in table.glob("_delta_log/*"))
+    assert 0 < READERS["floor"](name, str(table))() <= log * 10
+
+
+def test_the_bare_limit_sums_up_what_the_history_does(table: Path) -> None:
+    decode, totals = msgspec.json.Decoder(_Line).decode_lines, _Totals()
+    for commit in sorted(table.glob("_delta_log/*.json")):
+        totals.take(decode(commit.read_bytes()))
+    history = explorer.open_table(table).history().sort_by("version")
+    names = ("num_files", "num_bytes", "num_rows", "num_deleted_rows")
+    assert [sums.tolist() for sums in totals.sums()] == [history.column(name).to_pylist() for name in names]
+    assert history.num_rows == COMMITS
