@@ -18,7 +18,7 @@ FEED = "change-feed"
 
 
 def _table(name: str = FEED) -> Path:
-    return reference_root() / "tables" / name
+    return (reference_root() / "tables" / name).resolve()
 
 
 @pytest.mark.spark

@@ -20,7 +20,7 @@ from explorer.core.protocol.log_store import ListedObjects
 __all__ = ["VersionFiles"]
 
 _DIGITS: Final = 20
-# A version in twenty digits, of which the first two are 0 in every number of 60 bits.
+# A version in twenty digits that surely fits into 64 bits; other names are looked at one by one.
 _USUAL: Final = re.compile(r"00[0-9]{18}\.(?:(json)|crc)").fullmatch
 
 

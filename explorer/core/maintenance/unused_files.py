@@ -10,7 +10,7 @@ table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -116,13 +116,19 @@ class NeededFiles:
 
     def add_columns(self, files: pa.Table, until: Int64s | None = None, *, live: bool = False) -> None:
         """Add what logical files name (columns of `explorer.core.protocol.logical_files.SCHEMA`)."""
-        paths, raw_paths, kinds, places = (files.column(name) for name in _COLUMNS)
-        self._live += in_large_chunks(paths) if live else []
+        paths, raw_paths = (in_large_chunks(files.column(name)) for name in ("path", "raw_path"))
+        self._live += paths if live else []
         for column in (paths, raw_paths):
-            for chunk, times in _chunked(in_large_chunks(column), until):
-                self.add(chunk, times)
-        for (kind, times), place in zip(_chunked(kinds.chunks, until), places.chunks, strict=True):
-            self.add_vectors(kind, place, times)
+            start = 0
+            for chunk in column:
+                self.add(chunk, None if until is None else until[start : start + len(chunk)])
+                start += len(chunk)
+        start = 0
+        for vectors in files.select(["dv_storage_type", "dv_path_or_inline"]).to_batches():
+            times = None if until is None else until[start : start + len(vectors)]
+            kinds, places = vectors.columns
+            self.add_vectors(kinds, places, times)
+            start += len(vectors)
 
     def unlisted(self, keys: pa.StringArray) -> tuple[int, list[str]]:
         """How many live data files are under the root, and which of them are not in the store."""
@@ -141,13 +147,6 @@ class NeededFiles:
         """Until when something that may name each key needed it, ms since the epoch; `FOREVER`, or `UNNAMED`."""
         found = _latest(self._keys, keys)
         return np.maximum(found, _latest(self._names, _names(keys))) if self._names else found
-
-
-def _chunked(chunks: Sequence[pa.StringArray], until: Int64s | None) -> Iterator[tuple[pa.StringArray, Int64s | None]]:
-    start = 0
-    for chunk in chunks:
-        yield chunk, None if until is None else until[start : start + len(chunk)]
-        start += len(chunk)
 
 
 def _latest(named: Sequence[tuple[pa.StringArray, Int64s]], keys: pa.StringArray) -> Int64s:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 __all__ = ["Watch", "watch"]
+
+_ENDED: Final = frozenset({"SUCCEEDED", "FAILED"})
 
 
 class Watch(Protocol):
@@ -45,6 +47,8 @@ class _ClassicWatch:
         self._context = session.sparkContext
         self._group = group
         self._description = description
+        # Job -> its tasks that were done when it ended: a stage that it did not need again is counted nowhere.
+        self._ended: dict[int, int] = {}
 
     def begin(self) -> None:
         self._context.setJobGroup(self._group, self._description, True)
@@ -59,12 +63,17 @@ class _ClassicWatch:
         # The JVM may be gone, and the context with it.
         with contextlib.suppress(Py4JError, AttributeError, OSError):
             tracker = self._context.statusTracker()
-            for job in tracker.getJobIdsForGroup(self._group):
+            for job in set(tracker.getJobIdsForGroup(self._group)).difference(self._ended):
                 info = tracker.getJobInfo(job)
-                for stage in info.stageIds if info is not None else ():
-                    state = tracker.getStageInfo(stage)
-                    if state is not None:
-                        done, total = done + state.numCompletedTasks, total + state.numTasks
+                stages = [tracker.getStageInfo(stage) for stage in (info.stageIds if info is not None else ())]
+                known = [stage for stage in stages if stage is not None]
+                completed = sum(stage.numCompletedTasks for stage in known)
+                if info is not None and info.status in _ENDED:
+                    self._ended[job] = completed
+                else:
+                    done, total = done + completed, total + sum(stage.numTasks for stage in known)
+            ended = sum(self._ended.values())
+            done, total = done + ended, total + ended
         return done, total
 
     def cancel(self) -> None:

@@ -49,7 +49,8 @@ class ReplayedFiles:
     Attributes:
         frame: The rows, in no order.
         failure: The typed error for an exception of running it.
-        size: Bytes of the checkpoint's files, as the log states them: a sidecar action may state any size.
+        size: Bytes of the checkpoint's files, as the log states them (a sidecar action may state any size), and of what
+            is made of the files that came after it.
     """
 
     frame: DataFrame
@@ -116,7 +117,8 @@ def _planned(work: Work) -> ReplayedFiles:
         return ReplayedFiles(session.createDataFrame([], kinds), failure_of, 0)
     frame = session.createDataFrame(work.units).repartition(min(work.units.num_rows, _MOST_TASKS))
     made = frame.mapInArrow(work.replay.task, kinds)
-    return ReplayedFiles(made, partial(_failure, work.files), sum(file.size for file in work.files))
+    size = sum(file.size for file in work.files) + int(work.units.column("rows").nbytes)
+    return ReplayedFiles(made, partial(_failure, work.files), size)
 
 
 def _session(schema: pa.Schema) -> SparkSession:

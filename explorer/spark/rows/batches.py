@@ -1,9 +1,11 @@
 """All rows of a plan as Arrow batches, a piece at a time, as a job with progress and cancel.
 
-Nothing here holds more than a piece. Spark packs its Arrow batches into rows of bytes, which can be fetched one by one
-where whole results cannot; as a Spark partition is fetched as a whole, and may hold a file of any size, the packed rows
-are divided by a shuffle into partitions that Java can hold. Spark's work runs as a job on a thread of its own; the
-batches come through a short queue, so that a slow writer slows Spark down instead of filling the memory.
+Spark packs its Arrow batches, compressed, into rows of bytes, which can be fetched one by one where whole results
+cannot; as a Spark partition is fetched as a whole, and may hold a file of any size, the packed rows are divided by a
+shuffle into partitions that Java can hold. Spark's work runs as a job on a thread of its own; the batches come through
+a short queue, so that a slow writer slows Spark down instead of filling the memory. Invariants: this process holds some
+batches; every packed row says which attempt of which task made it, so that rows of a task that Spark ran again, and
+may have divided in another way, are refused instead of lost or doubled.
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.core.errors import EngineUnavailable
 from explorer.core.protocol.arrow.arrow_types import json_variant_schema, nullable_arrow_schema
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.schema.nested_types import holds
@@ -29,13 +33,13 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
     from explorer.spark.rows.preview import Job
-    from explorer.spark.scan.results import Planned, Scan
+    from explorer.spark.scan.results import Planned
 
 __all__ = ["Part", "RowStream", "change_stream", "result_schema", "row_batches", "version_stream"]
 
 _WAITING_BATCHES: Final = 8
 _POLL_SECONDS: Final = 0.1
-# What a piece of the result is made of: bytes of Parquet, or rows. Java holds a piece several times.
+# What a piece of the result is made of: bytes of Parquet, or rows. Java holds two, compressed, several times each.
 _PIECE_BYTES: Final = 8 << 20
 _PIECE_ROWS: Final = 250_000
 _MOST_PIECES: Final = 1_000
@@ -44,7 +48,9 @@ _FIRST_PART_BYTES: Final = 64 << 20
 _PART_GROWTH: Final = 4
 _LARGEST_PART_BYTES: Final = 1 << 30
 _FEW: Final = 10_000
-"""So few rows come as one piece, and Spark reads no further in any file than they need."""
+"""Of so few rows Spark is told, so that it reads no more of a file than they need."""
+_BATCH_ROWS: Final = 1 << 12
+"""How many rows Spark gives to a worker at once, at most."""
 _CHANGE_FIELDS: Final = (
     pa.field("_change_type", pa.string()),
     pa.field("_commit_version", pa.int64()),
@@ -115,19 +121,11 @@ def version_stream(
     """The rows of a version for which a condition is true; ``readable`` and ``limit`` as in `RowStream`."""
     whole = holds(snapshot.schema, "variant") and not readable
 
-    def planned(files: pa.Table | None = None) -> Scan:
-        from explorer.spark.scan.scan import scan
-
-        return scan(log, snapshot, files, where)
-
     def parts() -> Iterator[Part]:
-        everything = planned()
-        read = pa.array([address.raw_path for address in everything.addresses], pa.string())
-        files = snapshot.logical_files
-        files = files.filter(pc.is_in(files.column("raw_path"), read))
-        for begin, end in _groups(files.column("size").to_pylist(), single=whole):
-            some = files.slice(begin, end - begin)
-            yield Part.of(everything if some.num_rows == files.num_rows else planned(some), some)
+        from explorer.spark.scan.scan import files_to_read, scan
+
+        for files in _groups(files_to_read(log, snapshot, where), single=whole):
+            yield Part.of(scan(log, snapshot, files, where, needed=True), files)
 
     return RowStream(
         f"Rows of {log.name} at version {snapshot.version}",
@@ -162,10 +160,11 @@ def change_stream(
     def parts() -> Iterator[Part]:
         from explorer.spark.changes.changes import changes_of
 
-        files = sources.files
-        for begin, end in _groups(files.column("size").to_pylist(), sources.whole_until, single=whole):
-            some = files.slice(begin, end - begin)
-            yield Part.of(changes_of(log, msgspec.structs.replace(sources, files=some), keys), some)
+        if not sources.files.num_rows:
+            # Nothing is read, but what was asked for is checked.
+            changes_of(log, sources, keys)
+        for files in _groups(sources.files, sources.whole_until, single=whole):
+            yield Part.of(changes_of(log, msgspec.structs.replace(sources, files=files), keys), files)
 
     return RowStream(
         f"Changes of {log.name}, versions {sources.from_version} to {sources.to_version}",
@@ -206,26 +205,21 @@ def row_batches(
 
 
 def _groups(
-    sizes: Sequence[int | None], whole_until: Callable[[int], int] = lambda end: end, *, single: bool
-) -> Iterator[tuple[int, int]]:
-    """Where to cut a list of files into parts, each as large as allowed, and of one file at least.
+    files: pa.Table, whole_until: Callable[[int], int] = lambda end: end, *, single: bool
+) -> Iterator[pa.Table]:
+    """Files in parts, each of about the size that is allowed, and of one file at least.
 
     Args:
-        sizes: Of the files, in bytes.
-        whole_until: The first place from one on at which the list may be cut.
+        files: With their ``size`` in bytes.
+        whole_until: The first place from one on at which they may be cut.
         single: Cut wherever that is allowed.
     """
+    ends = np.cumsum([size or 0 for size in files.column("size").to_pylist()])
     begin, most = 0, 0 if single else _FIRST_PART_BYTES
-    while begin < len(sizes):
-        end = whole_until(begin + 1)
-        size = sum(size or 0 for size in sizes[begin:end])
-        while end < len(sizes):
-            further = whole_until(end + 1)
-            size += sum(size or 0 for size in sizes[end:further])
-            if size > most:
-                break
-            end = further
-        yield begin, end
+    while begin < len(ends):
+        before = ends[begin - 1] if begin else 0
+        end = whole_until(max(begin + 1, int(np.searchsorted(ends, before + most, "right"))))
+        yield files.slice(begin, end - begin)
         begin, most = end, min(most * _PART_GROWTH, _LARGEST_PART_BYTES)
 
 
@@ -248,29 +242,47 @@ def _streamed(part: Part, stream: RowStream) -> Iterator[pa.RecordBatch]:
     from explorer.spark.scan.results import SPARK_ERRORS, readable_frame
 
     few = None if stream.limit is None or stream.limit > _FEW else stream.limit
-    pieces = part.pieces if few is None else 1
+    pieces = part.pieces if few is None else min(part.pieces, 1 + few // _BATCH_ROWS)
 
     # Defined here, so that it travels to Spark's workers by value: they may not have this package.
     def packed(batches: Any) -> Any:
         import pyarrow
         from pyspark import TaskContext
 
-        # Each partition begins with another piece, so that many small ones do not all fill the first.
         task: Any = TaskContext.get()
+        options = pyarrow.ipc.IpcWriteOptions(compression="zstd")
+        # Each task begins with another piece, so that many small ones do not all fill the first.
         for number, batch in enumerate(batches, task.partitionId()):
             sink = pyarrow.BufferOutputStream()
-            with pyarrow.ipc.new_stream(sink, batch.schema) as writer:
+            with pyarrow.ipc.new_stream(sink, batch.schema, options=options) as writer:
                 writer.write_batch(batch)
-            columns = [pyarrow.array([number % pieces], pyarrow.int32()), pyarrow.array([sink.getvalue().to_pybytes()])]
-            yield pyarrow.RecordBatch.from_arrays(columns, names=["piece", "batch"])
+            row = {"piece": number % pieces, "task": task.partitionId(), "attempt": task.taskAttemptId()}
+            yield pyarrow.RecordBatch.from_pylist(
+                [{**row, "batch": sink.getvalue().to_pybytes()}],
+                pyarrow.schema(
+                    [
+                        ("piece", pyarrow.int32()),
+                        ("task", pyarrow.int32()),
+                        ("attempt", pyarrow.int64()),
+                        ("batch", pyarrow.binary()),
+                    ]
+                ),
+            )
 
     frame = readable_frame(part.planned.frame) if stream.readable else part.planned.frame
     frame = frame if few is None else frame.limit(few)
-    frame = frame.mapInArrow(packed, "piece int, batch binary")
+    frame = frame.mapInArrow(packed, "piece int, task int, attempt bigint, batch binary")
     frame = frame.repartitionById(pieces, "piece") if pieces > 1 else frame
+    attempts: dict[int, int] = {}
     try:
-        found = _fetched(frame.select("batch"))
+        found = _fetched(frame)
         while (row := next(found, None)) is not None:
+            if attempts.setdefault(row["task"], row["attempt"]) != row["attempt"]:
+                raise EngineUnavailable(
+                    "Spark lost rows that it had made and makes them again, perhaps in another order, so that some of "
+                    "those that already came could be missing or there twice. Read them again.",
+                    engine="spark",
+                )
             yield from pa.ipc.open_stream(row["batch"])
     except SPARK_ERRORS as error:
         raise part.planned.failure(error) from error

@@ -53,7 +53,18 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["MASK", "PATH", "ROW", "FileFacts", "addresses_of", "file_facts", "file_rows", "plan", "session_of"]
+__all__ = [
+    "MASK",
+    "PATH",
+    "ROW",
+    "FileFacts",
+    "addresses_of",
+    "file_facts",
+    "file_rows",
+    "files_to_read",
+    "plan",
+    "session_of",
+]
 
 # Set for each read, so that the settings of the session, which may be the user's, cannot make an answer wrong.
 _READ_OPTIONS: Final = {
@@ -96,6 +107,7 @@ def plan(
     identified: bool = False,
     marks: RowMarks | None = None,
     hidden: Mapping[str, npt.NDArray[np.uint64]] | None = None,
+    needed: bool = False,
 ) -> Scan:
     """Plan a scan of some of a snapshot's live files; see `explorer.spark.scan.scan.scan`.
 
@@ -104,6 +116,7 @@ def plan(
         identified: As ``row_identity`` there.
         marks: Other columns to give after those of the table.
         hidden: As there, by the path of the file in the log as it is written.
+        needed: As there.
     """
     layout = layout_of(snapshot)
     if identified:
@@ -111,7 +124,7 @@ def plan(
     if marks is not None:
         layout = layout.with_marks(marks)
     session = session_of(layout)
-    if where is not None:
+    if where is not None and not needed:
         files = needed_files(session, snapshot, files, where)
     addresses = addresses_of(log, files)
     check_present(addresses, files.column("size").to_pylist(), snapshot.version)
@@ -124,6 +137,15 @@ def plan(
     if where is not None:
         frame = filtered(frame, where)
     return Scan(frame, tuple(addresses), snapshot.version, where)
+
+
+def files_to_read(log: DeltaLog, snapshot: Snapshot, where: str | None) -> pa.Table:
+    """The files of a scan; see `explorer.spark.scan.scan.files_to_read`."""
+    files = snapshot.logical_files
+    if where is not None:
+        files = needed_files(session_of(layout_of(snapshot)), snapshot, files, where)
+    check_present(addresses_of(log, files), files.column("size").to_pylist(), snapshot.version)
+    return files
 
 
 def session_of(layout: Layout) -> SparkSession:

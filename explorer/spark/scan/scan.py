@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
     from explorer.spark.scan.results import Scan
 
-__all__ = ["rows", "scan"]
+__all__ = ["files_to_read", "rows", "scan"]
 
 
 def rows(log: DeltaLog, snapshot: Snapshot, where: str | None = None, row_identity: bool = False) -> DataFrame:
@@ -56,6 +56,7 @@ def scan(
     *,
     row_identity: bool = False,
     hidden: Mapping[str, npt.NDArray[np.uint64]] | None = None,
+    needed: bool = False,
 ) -> Scan:
     """Plan a scan of a snapshot's live rows, or of those in some of its files; errors as `rows`.
 
@@ -65,9 +66,18 @@ def scan(
         files: Rows of ``snapshot.logical_files``; None for all.
         where, row_identity: As in `rows`.
         hidden: Rows to leave out beside the masked ones: their places, ascending, by the file's path in the log.
+        needed: The files are those, or some of those, that `files_to_read` gave.
     """
     require_pyspark()
     from explorer.spark.scan.plan import plan
 
     chosen = snapshot.logical_files if files is None else files
-    return plan(log, snapshot, chosen, where, identified=row_identity, hidden=hidden or {})
+    return plan(log, snapshot, chosen, where, identified=row_identity, hidden=hidden or {}, needed=needed)
+
+
+def files_to_read(log: DeltaLog, snapshot: Snapshot, where: str | None) -> pa.Table:
+    """The live files that may hold a row for which a condition is true, all of them present; errors as `rows`."""
+    require_pyspark()
+    from explorer.spark.scan.plan import files_to_read
+
+    return files_to_read(log, snapshot, where)

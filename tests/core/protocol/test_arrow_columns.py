@@ -172,7 +172,8 @@ def test_small_chunks_that_follow_each_other_are_put_together() -> None:
         ([], []),
         ([small], [2]),
         ([small, small, small], [6]),
-        ([large, small, large], [1 << 16, (1 << 16) + 2]),
+        ([large, small, small, large], [1 << 16, 4, 1 << 16]),
+        ([small, large], [2, 1 << 16]),
         ([large[1:], small, small], [(1 << 16) + 1, 2]),
     ]:
         column = pa.chunked_array(chunks, pa.int64())

@@ -15,10 +15,11 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as sf
 
 import explorer
-from explorer.core.errors import ExplorerError, StorageError
+from explorer.core.errors import EngineUnavailable, ExplorerError, RequestError, StorageError
 from explorer.spark.engine.session import Engine
 from explorer.spark.rows import batches
 from explorer.spark.rows.batches import RowStream, change_stream, row_batches, version_stream
+from tests.support.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
@@ -84,6 +85,66 @@ def test_changes_of_all_parts_and_pieces_are_the_feed(table: explorer.Table) -> 
 def test_at_least_as_many_rows_come_as_are_wanted(table: explorer.Table, limit: int) -> None:
     found = _rows(version_stream(table, table.snapshot(), None, limit=limit))
     assert min(limit, FILES * ROWS) <= len(found) == len(set(found))
+
+
+@pytest.mark.usefixtures("divided")
+def test_masked_rows_stay_out_in_every_part(tmp_path: Path) -> None:
+    rows = [pa.table({"x": range(number * ROWS, (number + 1) * ROWS)}) for number in range(FILES)]
+    files = [DataFile(f"f{number}.parquet", each, masked=[0, number + 1]) for number, each in enumerate(rows)]
+    table = explorer.open_table(write_table(tmp_path, [column("x", "long")], files))
+    gone = {number * ROWS + place for number in range(FILES) for place in (0, number + 1)}
+    assert _rows(version_stream(table, table.snapshot(), None)) == [x for x in range(FILES * ROWS) if x not in gone]
+
+
+@pytest.mark.usefixtures("divided")
+def test_what_a_version_only_rewrote_is_no_change_wherever_the_parts_are_cut(tmp_path: Path) -> None:
+    for number in range(3):
+        deltalake.write_deltalake(tmp_path, pa.table({"x": range(number * ROWS, (number + 1) * ROWS)}), mode="append")
+    deltalake.DeltaTable(tmp_path).delete("x % 1000 = 5")
+    table = explorer.open_table(tmp_path)
+    sources = table.change_sources(2, 3, inferred=True)
+    assert sources.files.num_rows == 1 + 3 + 1
+    assert _rows(change_stream(table, sources)) == sorted([*range(2 * ROWS, 3 * ROWS), 5, ROWS + 5, 2 * ROWS + 5])
+
+
+def test_a_range_without_changes_is_checked_like_any_other(tmp_path: Path) -> None:
+    deltalake.write_deltalake(tmp_path, pa.table({"x": [1]}), configuration=FEED)
+    deltalake.DeltaTable(tmp_path).alter.set_table_properties({"delta.appendOnly": "true"})
+    table = explorer.open_table(tmp_path)
+    sources = table.change_sources(1, 1)
+    assert not sources.files.num_rows
+    assert _rows(change_stream(table, sources)) == []
+    with pytest.raises(RequestError, match="nosuch"):
+        _rows(change_stream(table, sources, ["nosuch"]))
+
+
+def test_a_few_rows_may_come_in_pieces_too(table: explorer.Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "_PIECE_BYTES", 1)
+    monkeypatch.setattr(batches, "_BATCH_ROWS", 1_000)
+    partitions: list[int] = []
+    fetched = batches._fetched
+
+    def watched(frame: DataFrame) -> Iterator[Row]:
+        partitions.append(frame.rdd.getNumPartitions())
+        return fetched(frame)
+
+    monkeypatch.setattr(batches, "_fetched", watched)
+    assert len(_rows(version_stream(table, table.snapshot(), None, limit=2_500))) == 2_500
+    assert partitions == [3]
+
+
+def test_rows_of_a_task_that_ran_again_are_refused(table: explorer.Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when a machine of a cluster is lost after some of its rows came."""
+    monkeypatch.setattr(batches, "_PIECE_ROWS", 1_000)
+    fetched = batches._fetched
+
+    def again(frame: DataFrame) -> Iterator[Row]:
+        rows = [row.asDict() for row in fetched(frame)]
+        return (Row(**{**row, "attempt": row["attempt"] + place}) for place, row in enumerate([rows[0], *rows]))
+
+    monkeypatch.setattr(batches, "_fetched", again)
+    with pytest.raises(EngineUnavailable, match="missing or there twice"):
+        _rows(version_stream(table, table.snapshot(), None))
 
 
 def test_of_a_few_rows_no_other_file_is_read(table: explorer.Table, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,13 +145,18 @@ def one_array(parts: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
 def in_large_chunks(column: pa.ChunkedArray) -> list[pa.Array]:
     """The chunks of a column, where small ones follow each other put together: each costs a loop its start."""
     found: list[pa.Array] = []
-    together: list[pa.Array] = []
+    small: list[pa.Array] = []
+    count = 0
     for chunk in column.chunks:
-        together.append(chunk)
-        if sum(map(len, together)) >= _LARGE_CHUNK:
-            found.append(one_array(together, column.type))
-            together = []
-    return [*found, one_array(together, column.type)] if together else found
+        if small and (len(chunk) >= _LARGE_CHUNK or count >= _LARGE_CHUNK):
+            found.append(one_array(small, column.type))
+            small, count = [], 0
+        if len(chunk) >= _LARGE_CHUNK:
+            found.append(chunk)
+        else:
+            small.append(chunk)
+            count += len(chunk)
+    return [*found, one_array(small, column.type)] if small else found
 
 
 def integers(values: Sequence[int | None] | Numbers) -> tuple[Int64s, Mask]:
