@@ -48,6 +48,8 @@ _CONF: Final = {
     # The sizes of what goes to Python's workers. `explorer.spark.writes.row_widths` reckons with the rows of a batch.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
     "spark.sql.execution.pandas.udf.buffer.size": "1048576",
+    # What a shuffle left on disk goes when Java collects its garbage, which it may not do for as long as it has memory.
+    "spark.cleaner.periodicGC.interval": "30s",
     # Above this many paths Spark lists them in a job of its own, which is much slower (30 s for 10,000 files).
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
 }

@@ -11,6 +11,7 @@ may have divided in another way, are refused instead of lost or doubled.
 from __future__ import annotations
 
 import contextlib
+import gc
 import queue
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -236,6 +237,9 @@ def _produce(job: Job[None], stream: RowStream, batches: queue.Queue[pa.RecordBa
             given += batch.num_rows
         if stream.limit is not None and given >= stream.limit:
             return
+        # PySpark's objects refer to each other, and what a shuffle left on disk is there for as long as they are.
+        del part, found
+        gc.collect()
 
 
 def _streamed(part: Part, stream: RowStream) -> Iterator[pa.RecordBatch]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import closing, nullcontext
 from pathlib import Path
@@ -200,3 +201,30 @@ def test_spark_keeps_nothing_of_what_was_fetched(spark_engine: Engine, table: ex
     with closing(row_batches(version_stream(table, table.snapshot(), None), lambda _: nullcontext())) as found:
         next(found)
         assert kept.isEmpty()
+
+
+def test_what_a_part_left_on_disk_goes_with_it(
+    spark_engine: Engine, table: explorer.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if spark_engine.connected_remotely:
+        pytest.skip("The disk of Spark Connect is the server's.")
+    monkeypatch.setattr(batches, "_PIECE_ROWS", 100)
+    session: Any = spark_engine.session()
+    folder = Path(session.conf.get("spark.local.dir"))
+
+    def shuffled() -> set[Path]:
+        return set(folder.glob("**/shuffle_*"))
+
+    before = shuffled()
+    with closing(row_batches(version_stream(table, table.snapshot(), None), lambda _: nullcontext())) as found:
+        next(found)
+        left = shuffled() - before
+        assert left
+        assert sum(batch.num_rows for batch in found) > 0
+    for _ in range(100):
+        # Java does so by itself as well, within half a minute.
+        session.sparkContext._jvm.System.gc()
+        if not left & shuffled():
+            return
+        time.sleep(0.2)
+    raise AssertionError(f"still there: {sorted(left & shuffled())[:3]}")
