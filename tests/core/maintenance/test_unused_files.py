@@ -17,6 +17,7 @@ from explorer.core.log.replay import read_commits
 from explorer.core.log.writing.writer_state import carry_actions
 from explorer.core.maintenance.unused_files import UNNAMED, NeededFiles, needed_files, other_tables, unused_files
 from explorer.core.protocol.actions import AddCDCFile, DeletionVectorDescriptor, Remove
+from explorer.core.protocol.arrow import arrays
 from explorer.core.protocol.arrow.arrays import int64s, strings
 from explorer.core.protocol.raw_actions import RemoveLine
 from explorer.core.versions.retention.expiry import FOREVER
@@ -75,7 +76,10 @@ def test_lines_name_their_file_in_both_spellings_and_their_vector() -> None:
     assert _until(needed, "a b", "a%20b", "dv.bin", "c") == [5, 5, 5, 6]
 
 
-def test_columns_in_several_chunks_have_each_its_own_times() -> None:
+@pytest.mark.parametrize("large", [1, 2, 1 << 16])
+def test_columns_in_several_chunks_have_each_its_own_times(large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "_LARGE_CHUNK", large)
+
     def column(*chunks: Sequence[str | None]) -> pa.ChunkedArray:
         return pa.chunked_array([strings(chunk) for chunk in chunks])
 
