@@ -50,7 +50,7 @@ three in one process, single runs by Spark, whose start is part of the time.
 | totals by Spark | 10,000,500 | 12.5 | 172 | 345 | 463 |
 | files that a condition needs, by Spark | 10,000,500 | 39.2 | 181 | 611 | 840 |
 | every statistic typed, by Spark | 10,000,500 | 28.6 | 165 | 652 | 692 |
-| every file as a line of JSON, by Spark | 10,000,500 | 293.7 | 265 | 393 | 1,854 |
+| every file as a line of JSON, by Spark | 10,000,500 | 249.8 | 252 | 390 | 1,074 |
 
 A list and rows come out of Spark in pieces, each a job of its own that belongs to no query: Spark 4.2 keeps the jobs of
 a query, with all that they fetched, until the query ends, which had ended Java after 1.7 million lines.
