@@ -10,8 +10,8 @@ table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, TypeVar
 
 import msgspec
 import numpy as np
@@ -60,6 +60,8 @@ _ODD: Final = r"^/|:|//|(^|/)\.\.?(/|$)"
 """Paths that may name a file of the table without being its key: absolute, or with empty or dot parts."""
 _HIDDEN: Final = r"(^|/)[_.]"
 _OTHER_LOG: Final = "/_delta_log/"
+
+_T = TypeVar("_T", pa.Array, pa.RecordBatch)
 
 
 class NeededFiles:
@@ -116,19 +118,13 @@ class NeededFiles:
 
     def add_columns(self, files: pa.Table, until: Int64s | None = None, *, live: bool = False) -> None:
         """Add what logical files name (columns of `explorer.core.protocol.logical_files.SCHEMA`)."""
-        paths, raw_paths = (in_large_chunks(files.column(name)) for name in ("path", "raw_path"))
+        paths, raw_paths = (in_large_chunks(files.column(name)) for name in _COLUMNS[:2])
         self._live += paths if live else []
-        for column in (paths, raw_paths):
-            start = 0
-            for chunk in column:
-                self.add(chunk, None if until is None else until[start : start + len(chunk)])
-                start += len(chunk)
-        start = 0
-        for vectors in files.select(["dv_storage_type", "dv_path_or_inline"]).to_batches():
-            times = None if until is None else until[start : start + len(vectors)]
+        for chunk, times in (*_timed(paths, until), *_timed(raw_paths, until)):
+            self.add(chunk, times)
+        for vectors, times in _timed(files.select(_COLUMNS[2:]).to_batches(), until):
             kinds, places = vectors.columns
             self.add_vectors(kinds, places, times)
-            start += len(vectors)
 
     def unlisted(self, keys: pa.StringArray) -> tuple[int, list[str]]:
         """How many live data files are under the root, and which of them are not in the store."""
@@ -147,6 +143,14 @@ class NeededFiles:
         """Until when something that may name each key needed it, ms since the epoch; `FOREVER`, or `UNNAMED`."""
         found = _latest(self._keys, keys)
         return np.maximum(found, _latest(self._names, _names(keys))) if self._names else found
+
+
+def _timed(chunks: Iterable[_T], until: Int64s | None) -> Iterator[tuple[_T, Int64s | None]]:
+    """Each of some chunks of rows, and its part of the times, of which there is one a row or none."""
+    start = 0
+    for chunk in chunks:
+        yield chunk, None if until is None else until[start : start + len(chunk)]
+        start += len(chunk)
 
 
 def _latest(named: Sequence[tuple[pa.StringArray, Int64s]], keys: pa.StringArray) -> Int64s:

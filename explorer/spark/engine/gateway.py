@@ -262,7 +262,7 @@ def _heap_megabytes() -> int:
     """An eighth of the memory there is, within bounds: Java also runs the tasks, which sort and join in it."""
     whole = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for limit in _LIMITS_OF_CONTAINERS:
-        # None of these files exists outside of a container, and the word "max" stands for no limit.
+        # Where nothing is limited, there is no such file, or it says "max" or more than any machine has.
         with contextlib.suppress(OSError, ValueError):
             whole.append(int(limit.read_text("ascii")))
     return min(max((min(whole) >> 20) // 8, _LEAST_HEAP), _MOST_HEAP)

@@ -161,9 +161,6 @@ def change_stream(
     def parts() -> Iterator[Part]:
         from explorer.spark.changes.changes import changes_of
 
-        if not sources.files.num_rows:
-            # Nothing is read, but what was asked for is checked.
-            changes_of(log, sources, keys)
         for files in _groups(sources.files, sources.whole_until, single=whole):
             yield Part.of(changes_of(log, msgspec.structs.replace(sources, files=files), keys), files)
 
@@ -210,11 +207,15 @@ def _groups(
 ) -> Iterator[pa.Table]:
     """Files in parts, each of about the size that is allowed, and of one file at least.
 
+    No files are one part: nothing is read of it, but what was asked is checked when it is planned.
+
     Args:
         files: With their ``size`` in bytes.
         whole_until: The first place from one on at which they may be cut.
         single: Cut wherever that is allowed.
     """
+    if not files.num_rows:
+        yield files
     ends = np.cumsum([size or 0 for size in files.column("size").to_pylist()])
     begin, most = 0, 0 if single else _FIRST_PART_BYTES
     while begin < len(ends):
@@ -261,22 +262,12 @@ def _streamed(part: Part, stream: RowStream) -> Iterator[pa.RecordBatch]:
             with pyarrow.ipc.new_stream(sink, batch.schema, options=options) as writer:
                 writer.write_batch(batch)
             row = {"piece": number % pieces, "task": task.partitionId(), "attempt": task.taskAttemptId()}
-            yield pyarrow.RecordBatch.from_pylist(
-                [{**row, "batch": sink.getvalue().to_pybytes()}],
-                pyarrow.schema(
-                    [
-                        ("piece", pyarrow.int32()),
-                        ("task", pyarrow.int32()),
-                        ("attempt", pyarrow.int64()),
-                        ("batch", pyarrow.binary()),
-                    ]
-                ),
-            )
+            yield pyarrow.RecordBatch.from_pylist([{**row, "batch": sink.getvalue().to_pybytes()}])
 
     frame = readable_frame(part.planned.frame) if stream.readable else part.planned.frame
     frame = frame if few is None else frame.limit(few)
-    frame = frame.mapInArrow(packed, "piece int, task int, attempt bigint, batch binary")
-    frame = frame.repartitionById(pieces, "piece") if pieces > 1 else frame
+    frame = frame.mapInArrow(packed, "piece bigint, task bigint, attempt bigint, batch binary")
+    frame = frame.repartitionById(pieces, frame["piece"].cast("int")) if pieces > 1 else frame
     attempts: dict[int, int] = {}
     try:
         found = _fetched(frame)

@@ -127,7 +127,8 @@ def plan(
     if where is not None and not needed:
         files = needed_files(session, snapshot, files, where)
     addresses = addresses_of(log, files)
-    check_present(addresses, files.column("size").to_pylist(), snapshot.version)
+    if not needed:
+        check_present(addresses, files.column("size").to_pylist(), snapshot.version)
     masks = _masks(log, files, snapshot.version, hidden or {})
     facts = None
     if masks is not None or layout.partitions or layout.marks is not None:

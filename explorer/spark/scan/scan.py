@@ -66,7 +66,7 @@ def scan(
         files: Rows of ``snapshot.logical_files``; None for all.
         where, row_identity: As in `rows`.
         hidden: Rows to leave out beside the masked ones: their places, ascending, by the file's path in the log.
-        needed: The files are those, or some of those, that `files_to_read` gave.
+        needed: The files are those, or some of those, that `files_to_read` gave: it chose them and looked for them.
     """
     require_pyspark()
     from explorer.spark.scan.plan import plan

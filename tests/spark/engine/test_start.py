@@ -132,7 +132,10 @@ print(engine_state()["state"], "is begun early once")
 @pytest.mark.spark
 def test_java_may_take_an_eighth_of_the_memory_within_bounds(spark_engine: Engine) -> None:
     (line,) = [line for line in Path("/proc/meminfo").read_text("utf-8").splitlines() if line.startswith("MemTotal")]
-    allowed = min(max(int(line.split()[1]) // 1024 // 8, 1024), 4096)
+    # A container may have less than the machine.
+    limits = [file.read_text("ascii").strip() for file in gateway._LIMITS_OF_CONTAINERS if file.is_file()]
+    whole = min([int(line.split()[1]) << 10, *(int(limit) for limit in limits if limit != "max")])
+    allowed = min(max((whole >> 20) // 8, 1024), 4096)
     jvm = spark_engine.session().sparkContext._jvm
     assert jvm is not None
     assert jvm.java.lang.Runtime.getRuntime().maxMemory() >> 20 == pytest.approx(allowed, rel=0.05)

@@ -119,6 +119,16 @@ def test_a_range_without_changes_is_checked_like_any_other(tmp_path: Path) -> No
         _rows(change_stream(table, sources, ["nosuch"]))
 
 
+@pytest.mark.parametrize("rows", [[1, 2], []])
+def test_a_condition_that_needs_no_file_is_checked_like_any_other(rows: list[int], tmp_path: Path) -> None:
+    deltalake.write_deltalake(tmp_path, pa.table({"x": pa.array(rows, pa.int64())}))
+    table = explorer.open_table(tmp_path)
+    assert _rows(version_stream(table, table.snapshot(), "x < 0")) == []
+    for where in ("x < 0 AND reflect('java.lang.System', 'getenv') = 'a'", "nosuch < 0"):
+        with pytest.raises(RequestError):
+            _rows(version_stream(table, table.snapshot(), where))
+
+
 def test_a_few_rows_may_come_in_pieces_too(table: explorer.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "_PIECE_BYTES", 1)
     monkeypatch.setattr(batches, "_BATCH_ROWS", 1_000)

@@ -80,13 +80,8 @@ class _Group(msgspec.Struct, frozen=True):
         """The same files without those at some places."""
         if not len(places):
             return self
-        left = np.ones(len(self.paths), bool)
-        left[places] = False
-        if self.keep is None:
-            keep = left
-        else:
-            keep = self.keep.copy()
-            keep[np.flatnonzero(keep)[places]] = False
+        keep = np.ones(len(self.paths), bool) if self.keep is None else self.keep.copy()
+        keep[np.flatnonzero(keep)[places]] = False
         raw_paths = _left(self.raw_paths, places)
         paths = raw_paths if self.paths is self.raw_paths else _left(self.paths, places)
         sizes = None if self.sizes is None else _left(self.sizes, places)
