@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
 from explorer.core.errors import NotAllowed, StorageError
@@ -262,7 +263,7 @@ def _is_as_it_was(folder: os.stat_result, seen: os.stat_result) -> bool:
 
 def _stat_all(handle: int, folder: str, names: list[str]) -> ListedObjects:
     """Sizes and times of the files of an open folder; one that vanishes meanwhile is left out."""
-    found = ListedObjects(folder, [], sizes=[], modified=[], etags=[])
+    found, sizes, modified, etags = list[str](), list[int](), list[int](), list[int]()
     for start in range(0, len(names), _STATS):
         there = names[start : start + _STATS]
         try:
@@ -272,12 +273,18 @@ def _stat_all(handle: int, folder: str, names: list[str]) -> ListedObjects:
         if not all(map(stat.S_ISREG, [each.st_mode for each in status])):
             files = [place for place, each in enumerate(status) if stat.S_ISREG(each.st_mode)]
             there, status = [there[place] for place in files], [status[place] for place in files]
-        found.names += there
-        found.sizes += [each.st_size for each in status]
-        found.modified += [each.st_mtime_ns // 1_000_000 for each in status]
+        found += there
+        sizes += [each.st_size for each in status]
+        modified += [each.st_mtime_ns // 1_000_000 for each in status]
         # The time of the last change of the inode: unlike the modification time, nobody can set it.
-        found.etags += [each.st_ctime_ns for each in status]
-    return found
+        etags += [each.st_ctime_ns for each in status]
+    return ListedObjects(
+        folder,
+        found,
+        sizes=np.array(sizes, np.int64),
+        modified=np.array(modified, np.int64),
+        etags=np.array(etags, np.int64),
+    )
 
 
 def _still_there(handle: int, names: Sequence[str]) -> tuple[list[str], list[os.stat_result]]:

@@ -45,7 +45,8 @@ def read_commit_infos(store: LogStore, commits: VersionFiles) -> Iterator[list[C
     while left and length:
         batch = commits.part(range(max(left - _BATCH, 0), left))
         starts = read_commit_starts(store, batch, length)
-        found = [_of_first_line(data, whole=size <= length) for data, size in zip(starts, batch.sizes, strict=True)]
+        whole = (batch.sizes <= length).tolist()
+        found = list(map(_of_first_line, starts, whole))
         others = [place for place, info in enumerate(found) if info is None]
         small = read_small_actions(store, [batch.paths[place] for place in others])
         for place, actions in zip(others, small, strict=True):
@@ -60,7 +61,7 @@ def read_commit_infos(store: LogStore, commits: VersionFiles) -> Iterator[list[C
         yield [actions.commit_info() for actions in read_small_actions(store, rest.paths)][::-1]
 
 
-def _of_first_line(data: bytes, *, whole: bool) -> CommitInfo | None:
+def _of_first_line(data: bytes, whole: bool) -> CommitInfo | None:
     """The provenance that the first line plainly holds; None leaves the file to a closer look."""
     end = data.find(b"\n")
     if end < 0 and not whole:

@@ -122,7 +122,7 @@ def read_commit_starts(store: LogStore, commits: VersionFiles, length: int) -> l
         VersionGap: A commit vanished since it was listed.
     """
     try:
-        return store.read_starts(commits.file_keys, [min(size, length) for size in commits.sizes])
+        return store.read_starts(commits.file_keys, commits.sizes.clip(max=length).tolist())
     except FileNotFoundError as error:
         raise _vanished(error, next(iter(commits)), commits.latest) from error
 

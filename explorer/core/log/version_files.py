@@ -54,9 +54,9 @@ class VersionFiles(Mapping[int, LogPath]):
         objects = ListedObjects(
             "",
             [path.name for path in paths],
-            sizes=[path.size for path in paths],
-            modified=[path.modified for path in paths],
-            etags=[path.etag for path in paths],
+            sizes=np.array([path.size for path in paths], np.int64),
+            modified=np.array([path.modified for path in paths], np.int64),
+            etags=np.array([path.etag for path in paths], np.int64),
         )
         return cls(np.fromiter(files, np.int64, len(files)), objects, LogFileKind.COMMIT, paths)
 
@@ -90,7 +90,11 @@ class VersionFiles(Mapping[int, LogPath]):
         place = self._place(version)
         if place is None:
             raise KeyError(version)
-        return self._path(place) if self._paths is None else self._paths[place]
+        if self._paths is not None:
+            return self._paths[place]
+        objects = self._objects
+        seen = int(objects.sizes[place]), int(objects.modified[place]), int(objects.etags[place])
+        return self._path(version, objects.names[place], *seen)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} files)"
@@ -103,7 +107,8 @@ class VersionFiles(Mapping[int, LogPath]):
     def paths(self) -> Sequence[LogPath]:
         """All files."""
         if self._paths is None:
-            self._paths = [self._path(place) for place in range(len(self))]
+            rows = zip(self.versions.tolist(), self._objects.rows(), strict=True)
+            self._paths = [self._path(version, *row) for version, row in rows]
         return self._paths
 
     @property
@@ -114,14 +119,14 @@ class VersionFiles(Mapping[int, LogPath]):
         return [f"{LOG_FOLDER}/{name}" for name in self._objects.names]
 
     @property
-    def sizes(self) -> Sequence[int]:
+    def sizes(self) -> Int64s:
         """Bytes of each as listed."""
         return self._objects.sizes
 
     @property
     def modified(self) -> Int64s:
         """Modification time of each as listed, ms since the epoch."""
-        return np.array(self._objects.modified, np.int64)
+        return self._objects.modified
 
     @property
     def is_gapless(self) -> bool:
@@ -163,7 +168,8 @@ class VersionFiles(Mapping[int, LogPath]):
         if len(chosen) == len(self):
             return self
         paths = None if self._paths is None else self._paths[chosen.start : chosen.stop]
-        return VersionFiles(self.versions[chosen.start : chosen.stop], self._objects.take(chosen), self._kind, paths)
+        objects = self._objects.part(chosen.start, chosen.stop)
+        return VersionFiles(self.versions[chosen.start : chosen.stop], objects, self._kind, paths)
 
     def _place(self, version: int) -> int | None:
         if not 0 <= version - self._first <= self.latest - self._first:
@@ -173,21 +179,9 @@ class VersionFiles(Mapping[int, LogPath]):
         place = int(np.searchsorted(self.versions, version))
         return place if self.versions[place] == version else None
 
-    def _path(self, place: int) -> LogPath:
-        objects = self._objects
+    def _path(self, version: int, name: str, size: int, modified: int, etag: int) -> LogPath:
         # By place takes half as long as by name, and there may be one for every version.
-        return LogPath(
-            objects.names[place],
-            self._kind,
-            int(self.versions[place]),
-            0,
-            0,
-            0,
-            "",
-            objects.sizes[place],
-            objects.modified[place],
-            objects.etags[place],
-        )
+        return LogPath(name, self._kind, version, 0, 0, 0, "", size, modified, etag)
 
 
 def _versions(names: Sequence[str]) -> Int64s:

@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
+import numpy as np
 import pyarrow as pa
+
+from explorer.core.protocol.arrow.arrays import Int64s
 
 __all__ = ["ListedObjects", "LogStore", "ObjectMeta"]
 
@@ -48,9 +51,9 @@ class ListedObjects(Iterable[ObjectMeta]):
         folder: str,
         names: list[str],
         *,
-        sizes: list[int],
-        modified: list[int],
-        etags: list[int],
+        sizes: Int64s,
+        modified: Int64s,
+        etags: Int64s,
         earlier: Callable[[], ListedObjects | None] | None = None,
     ) -> None:
         self.folder, self.names = folder, names
@@ -66,9 +69,9 @@ class ListedObjects(Iterable[ObjectMeta]):
         return cls(
             folder,
             [each.path[letters:] for each in found],
-            sizes=[each.size for each in found],
-            modified=[each.modified for each in found],
-            etags=[each.etag for each in found],
+            sizes=np.array([each.size for each in found], np.int64),
+            modified=np.array([each.modified for each in found], np.int64),
+            etags=np.array([each.etag for each in found], np.int64),
         )
 
     def __iter__(self) -> Iterator[ObjectMeta]:
@@ -80,18 +83,30 @@ class ListedObjects(Iterable[ObjectMeta]):
 
     def rows(self) -> Iterable[tuple[str, int, int, int]]:
         """Name, size, modification time and ETag of each."""
-        return zip(self.names, self.sizes, self.modified, self.etags, strict=True)
+        return zip(self.names, self.sizes.tolist(), self.modified.tolist(), self.etags.tolist(), strict=True)
 
     def take(self, places: Sequence[int]) -> ListedObjects:
         """Some of them, in their order."""
         if len(places) == len(self):
             return self
+        rows = np.array(places, np.int64)
         return ListedObjects(
             self.folder,
             list(map(self.names.__getitem__, places)),
-            sizes=list(map(self.sizes.__getitem__, places)),
-            modified=list(map(self.modified.__getitem__, places)),
-            etags=list(map(self.etags.__getitem__, places)),
+            sizes=self.sizes[rows],
+            modified=self.modified[rows],
+            etags=self.etags[rows],
+        )
+
+    def part(self, start: int, stop: int) -> ListedObjects:
+        """Those from a place on, up to another."""
+        chosen = slice(start, stop)
+        return ListedObjects(
+            self.folder,
+            self.names[chosen],
+            sizes=self.sizes[chosen],
+            modified=self.modified[chosen],
+            etags=self.etags[chosen],
         )
 
     def with_more(self, others: ListedObjects) -> ListedObjects:
@@ -99,9 +114,9 @@ class ListedObjects(Iterable[ObjectMeta]):
         return ListedObjects(
             self.folder,
             self.names + others.names,
-            sizes=self.sizes + others.sizes,
-            modified=self.modified + others.modified,
-            etags=self.etags + others.etags,
+            sizes=np.concatenate([self.sizes, others.sizes]),
+            modified=np.concatenate([self.modified, others.modified]),
+            etags=np.concatenate([self.etags, others.etags]),
         )
 
 

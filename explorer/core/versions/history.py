@@ -193,8 +193,10 @@ def info_columns(infos: Sequence[CommitInfo]) -> dict[str, pa.Array]:
 def _writers_times(infos: Sequence[CommitInfo]) -> pa.Array:
     """The times by the clocks of the writers; one that is no time of this calendar is null (LOG-024)."""
     found = [info.timestamp for info in infos]
-    times = int64s([time if time is not None and in_calendar(time) else None for time in found])
-    return times.view(pa.timestamp("ms", "UTC"))
+    stated = [time for time in found if time is not None]
+    if stated and not (in_calendar(min(stated)) and in_calendar(max(stated))):
+        found = [time if time is not None and in_calendar(time) else None for time in found]
+    return int64s(found).view(pa.timestamp("ms", "UTC"))
 
 
 def _metadata_changed(history: History, record: CommitRecord, unmarked: _Unmarked) -> bool:
@@ -238,7 +240,7 @@ def _copied(info: CommitInfo) -> int | None:
 
 def _all_texts(values: Sequence[JsonObject | None]) -> Sequence[dict[str, str | None] | None]:
     """Parameters and metrics as text: strings as they are, anything else as JSON."""
-    kinds = set(map(type, chain.from_iterable(value.values() for value in values if value)))
+    kinds = set(map(type, chain.from_iterable(map(dict.values, filter(None, values)))))
     if kinds <= {str}:
         return cast(Sequence[dict[str, str | None] | None], values)
     return [None if value is None else {name: _text(item) for name, item in value.items()} for value in values]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 import explorer
@@ -224,9 +225,8 @@ def test_a_table_that_is_gone_since_it_was_opened_is_no_table(tmp_path: Path) ->
 @pytest.mark.parametrize("versions", [[0, 1, 2], [7], [3, 4, 6], [0, 10**18 - 1], []])
 def test_versions_are_those_that_the_names_say(versions: list[int]) -> None:
     names = _names(*versions)
-    objects = ListedObjects(
-        "_delta_log", names, sizes=[1] * len(names), modified=[2] * len(names), etags=[3] * len(names)
-    )
+    sizes, modified, etags = (np.full(len(names), each) for each in (1, 2, 3))
+    objects = ListedObjects("_delta_log", names, sizes=sizes, modified=modified, etags=etags)
     found, checksums, others = VersionFiles.recognised(objects)
     assert ([*found], [*checksums], others) == (versions, [], [])
     assert found.file_keys == [path.path for path in found.paths] == [f"_delta_log/{name}" for name in names]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import explorer
@@ -46,9 +47,8 @@ def listed(names: tuple[str, ...]) -> ListedObjects:
 
 def files(versions: range, *, size: int = 1) -> VersionFiles:
     names = tuple(f"{version:020}.json" for version in versions)
-    objects = ListedObjects(
-        LOG_FOLDER, list(names), sizes=[size] * len(names), modified=[2] * len(names), etags=[3] * len(names)
-    )
+    sizes, modified, etags = (np.full(len(names), each) for each in (size, 2, 3))
+    objects = ListedObjects(LOG_FOLDER, list(names), sizes=sizes, modified=modified, etags=etags)
     return VersionFiles.recognised(objects)[0]
 
 
