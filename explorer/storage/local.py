@@ -30,8 +30,8 @@ __all__ = ["LocalLogStore", "open_folder"]
 
 # Most commits fit: one call reads the file and shows that it has ended.
 _READ_SIZE: Final = 1 << 16
-# How many files are looked at before what was seen of them is kept as columns.
-_STATS: Final = 1 << 10
+# How many files are looked at before what was seen of them becomes columns: so few stay in the processor's memory.
+_STATS: Final = 1 << 8
 # How many names of a folder are kept at most, so that it need not be asked for them again.
 _MOST_NAMES: Final = 1 << 17
 # Nanoseconds in which a folder may change more than once without another time.
@@ -263,7 +263,7 @@ def _is_as_it_was(folder: os.stat_result, seen: os.stat_result) -> bool:
 
 def _stat_all(handle: int, folder: str, names: list[str]) -> ListedObjects:
     """Sizes and times of the files of an open folder; one that vanishes meanwhile is left out."""
-    found, sizes, modified, etags = list[str](), list[int](), list[int](), list[int]()
+    found, seen = list[str](), [np.empty((3, 0), np.int64)]
     for start in range(0, len(names), _STATS):
         there = names[start : start + _STATS]
         try:
@@ -274,17 +274,12 @@ def _stat_all(handle: int, folder: str, names: list[str]) -> ListedObjects:
             files = [place for place, each in enumerate(status) if stat.S_ISREG(each.st_mode)]
             there, status = [there[place] for place in files], [status[place] for place in files]
         found += there
-        sizes += [each.st_size for each in status]
-        modified += [each.st_mtime_ns // 1_000_000 for each in status]
+        sizes = [each.st_size for each in status]
+        modified = [each.st_mtime_ns // 1_000_000 for each in status]
         # The time of the last change of the inode: unlike the modification time, nobody can set it.
-        etags += [each.st_ctime_ns for each in status]
-    return ListedObjects(
-        folder,
-        found,
-        sizes=np.array(sizes, np.int64),
-        modified=np.array(modified, np.int64),
-        etags=np.array(etags, np.int64),
-    )
+        seen.append(np.array([sizes, modified, [each.st_ctime_ns for each in status]], np.int64))
+    sizes, modified, etags = np.concatenate(seen, axis=1)
+    return ListedObjects(folder, found, sizes=sizes, modified=modified, etags=etags)
 
 
 def _still_there(handle: int, names: Sequence[str]) -> tuple[list[str], list[os.stat_result]]:

@@ -18,7 +18,9 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import count
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,8 @@ _SMALL = ["protocol", "metaData", "txn"]
 _FIRST_ROWS, _FIRST_BYTES = 3, 1 << 11
 # Files that are made columns at once.
 _FILES = 1 << 12
+# Files that are looked at before what was seen of them becomes columns.
+_LOOKED_AT = 1 << 8
 # Rows of a lone row group from which on several threads for its columns are worth their start.
 _MANY = 1 << 15
 _COMMIT = re.compile(r"\d{20}\.json\Z")
@@ -153,13 +157,6 @@ def floor(name: str, path: str) -> Callable[[], int]:
         found: msgspec.Raw | None = line.commitInfo if totals else line.get("commitInfo")
         return found
 
-    def listed() -> int:
-        folder = os.open(log, os.O_RDONLY | os.O_DIRECTORY)
-        for found in os.listdir(folder):
-            os.stat(found, dir_fd=folder)
-        os.close(folder)
-        return 0
-
     def run() -> int:
         names = os.listdir(log)
         checkpoints = sorted(filter(_CHECKPOINT.match, names))
@@ -189,8 +186,22 @@ def floor(name: str, path: str) -> Callable[[], int]:
 
     if name == "snapshots":
         return lambda: _each_by_itself(log, decode)
-    # What is kept of a log is good if all files of the log are as they were.
-    return listed if name.endswith(" again") else run
+    return partial(_looked_at, log) if name.endswith(" again") else run
+
+
+def _looked_at(log: Path) -> int:
+    """Columns of the sizes and times of all files of a log, in the order of their names.
+
+    What is kept of a log is good if all of them are as they were.
+    """
+    folder = os.open(log, os.O_RDONLY | os.O_DIRECTORY)
+    names = sorted(os.listdir(folder))
+    for start in range(0, len(names), _LOOKED_AT):
+        seen = [os.stat(found, dir_fd=folder) for found in names[start : start + _LOOKED_AT]]
+        for column in ("st_size", "st_mtime_ns", "st_ctime_ns"):
+            np.fromiter(map(attrgetter(column), seen), np.int64, len(seen))
+    os.close(folder)
+    return 0
 
 
 def _each_by_itself(log: Path, decode: Callable[[bytes], list[Any]]) -> int:
