@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 import sys
 import time
 from collections.abc import Iterator
@@ -55,3 +56,22 @@ def test_row_groups_are_read_on_many_threads_while_others_open_the_file() -> Non
         groups = RowGroups(pa.PythonFile(ranged_file(fetch, len(data)), mode="r"))
         tables = in_parallel(partial(groups.read, columns=["a", "b"], alone=False), list(range(groups.count)))
         assert pa.concat_tables(tables).equals(rows)
+
+
+def test_columns_that_lie_side_by_side_are_not_asked_for_one_by_one() -> None:
+    kept = io.BytesIO()
+    names = ("a", "b", "c", "d")
+    rows = pa.table({name: random.Random(name).choices(range(10**9), k=400_000) for name in names})
+    pq.write_table(rows, kept, compression="none", use_dictionary=False)
+    data, asked = kept.getvalue(), list[range]()
+
+    def fetch(start: int, end: int) -> bytes:
+        asked.append(range(start, end))
+        return data[start:end]
+
+    groups = RowGroups(pa.PythonFile(ranged_file(fetch, len(data)), mode="r"))
+    asked.clear()
+    assert groups.read(0, ["b", "c"], alone=False).equals(rows.select(["b", "c"]))
+    # A column is a quarter of the file; the file is fetched in whole blocks, so that the end of both comes apart.
+    assert len(asked[0]) > len(data) // 3
+    assert len(asked) == 2

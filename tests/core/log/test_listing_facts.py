@@ -233,14 +233,34 @@ def test_versions_are_those_that_the_names_say(versions: list[int]) -> None:
     assert (list(found.sizes), found.modified.tolist()) == ([1] * len(names), [2] * len(names))
 
 
-def test_a_file_of_a_folder_is_listed_with_its_size_and_times(tmp_path: Path) -> None:
+@pytest.mark.parametrize("modified", [1_700_000_000_123_456_789, -1_999_999, 10_413_792_000_001_000_000])
+def test_a_file_of_a_folder_is_listed_with_its_size_and_times(tmp_path: Path, modified: int) -> None:
     (tmp_path / "_delta_log").mkdir()
     file = tmp_path / commit_name(0)
     file.write_bytes(b"{}  ")
-    os.utime(file, ns=(5, 1_700_000_000_123_456_789))
-    changed = file.stat().st_ctime_ns
+    # The last of them is in the year 2300: so many nanoseconds need more than 64 bits.
+    os.utime(file, ns=(5, modified))
+    status = file.stat()
     (path,) = list_log(open_store(tmp_path)).commits.values()
-    assert path == LogPath(file.name, LogFileKind.COMMIT, 0, size=4, modified=1_700_000_000_123, etag=changed)
+    stated = (4, status.st_mtime_ns // 1_000_000, status.st_ctime_ns)
+    assert path == LogPath(file.name, LogFileKind.COMMIT, 0, 0, 0, 0, "", *stated)
+
+
+def test_files_of_a_large_folder_are_listed_with_what_each_has(tmp_path: Path) -> None:
+    folder = tmp_path / "_delta_log"
+    folder.mkdir()
+    names = _names(*range(700))
+    for place, name in enumerate(names):
+        (folder / name).write_bytes(bytes(place))
+        os.utime(folder / name, ns=(0, place * 1_000_000))
+    # Neither a folder nor a link to nothing is a file, wherever its name stands between the others.
+    (folder / f"{256:020d}.json.d").mkdir()
+    (folder / f"{600:020d}.link").symlink_to("nowhere")
+    found = ListedObjects.of("_delta_log", open_store(tmp_path).list_from("_delta_log"))
+    assert found.names == names
+    rows = list(range(700))
+    assert (found.sizes.tolist(), found.modified.tolist()) == (rows, rows)
+    assert found.etags.tolist() == [(folder / name).stat().st_ctime_ns for name in names]
 
 
 def test_a_checkpoint_of_the_first_version_is_a_beginning_too() -> None:
