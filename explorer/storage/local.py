@@ -277,9 +277,10 @@ def _stat_all(handle: int, folder: str, names: list[str]) -> ListedObjects:
         sizes = [each.st_size for each in status]
         modified = [each.st_mtime_ns // 1_000_000 for each in status]
         # The time of the last change of the inode: unlike the modification time, nobody can set it.
-        seen.append(np.array([sizes, modified, [each.st_ctime_ns for each in status]], np.int64))
-    sizes, modified, etags = np.concatenate(seen, axis=1)
-    return ListedObjects(folder, found, sizes=sizes, modified=modified, etags=etags)
+        changed = [each.st_ctime_ns for each in status]
+        seen.append(np.array([sizes, modified, changed], np.int64))
+    columns = np.concatenate(seen, axis=1)
+    return ListedObjects(folder, found, sizes=columns[0], modified=columns[1], etags=columns[2])
 
 
 def _still_there(handle: int, names: Sequence[str]) -> tuple[list[str], list[os.stat_result]]:
