@@ -30,7 +30,7 @@ __all__ = ["LocalLogStore", "open_folder"]
 
 # Most commits fit: one call reads the file and shows that it has ended.
 _READ_SIZE: Final = 1 << 16
-# How many files are looked at before what was seen of them becomes columns: so few stay in the processor's memory.
+# How many files are looked at before what was seen of them becomes columns, while it is in the processor's cache.
 _STATS: Final = 1 << 8
 # How many names of a folder are kept at most, so that it need not be asked for them again.
 _MOST_NAMES: Final = 1 << 17

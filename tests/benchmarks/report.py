@@ -286,16 +286,17 @@ def _tried() -> Iterator[str]:
     )
     yield ""
     yield (
-        "Kept last: a checkpoint on a disk is read without Arrow's thread that reads ahead, which is handed each read "
-        "and waited for (in turns with the code before, medians of 21: S opened in 3.9 ms, not 4.3, listed in 7.6, not "
-        "8.5, with all columns in 14.1, not 15.0; DV opened in 3.0, not 3.4, the kernel's wrapper 3.1; on an object "
-        "store adjacent columns still come by one request). What was seen of 256 files of a log becomes columns before "
-        "the next are looked at, and stays columns (out of what is kept, M in 30.5 ms, not 32.6); texts and clocks of "
-        "provenance are checked many at once (M in 92.5 ms, not 97.7, the bare reading 90.3). Not kept: files looked at "
-        "on two threads (29 ms, one thread 21), or by Arrow on two threads (11 ms, but it does not tell when an inode "
-        "changed, which alone shows a file that was rewritten with its old time); names told apart by NumPy (M 0.3 to "
-        "0.8 ms less, S and DV opened in 0.1 more); the texts of statistics read with the other columns, beside them "
-        "(13.9 ms, not 13.0), or 2,048 or 16,384 at a time; the collector of garbage switched off (half a millisecond)."
+        "Kept last: a checkpoint on a disk is read without Arrow's thread that reads ahead, which is handed each read"
+        " and waited for (in turns with the code before, medians of 21: S opened in 3.9 ms, not 4.3, listed in 7.6, "
+        "not 8.5, with all columns in 14.1, not 15.0; DV opened in 3.0, not 3.4, the kernel's wrapper 3.1; on an "
+        "object store adjacent columns still come by one request). What was seen of 256 files of a log becomes "
+        "columns before the next are looked at, and stays columns (out of what is kept, M in 30.5 ms, not 32.6); "
+        "texts and clocks of provenance are checked many at once (M in 92.5 ms, not 97.7, the bare reading 90.3). Not"
+        " kept: files looked at on two threads (29 ms, one thread 21), or by Arrow on two threads (11 ms, but it does"
+        " not tell when an inode changed, which alone shows a file that was rewritten with its old time); names told "
+        "apart by NumPy (M 0.3 to 0.8 ms less, S and DV opened in 0.1 more); the texts of statistics read with the "
+        "other columns, beside them (13.9 ms, not 13.0), or 2,048 or 16,384 at a time; the collector of garbage "
+        "switched off (half a millisecond)."
     )
     yield ""
     yield (

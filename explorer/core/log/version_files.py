@@ -94,7 +94,7 @@ class VersionFiles(Mapping[int, LogPath]):
             return self._paths[place]
         objects = self._objects
         seen = int(objects.sizes[place]), int(objects.modified[place]), int(objects.etags[place])
-        return self._path(version, objects.names[place], *seen)
+        return self._path(int(version), objects.names[place], *seen)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} files)"

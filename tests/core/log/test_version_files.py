@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -80,6 +81,8 @@ def test_it_is_a_mapping_by_version() -> None:
         found[9]
     assert dict(found.items()) == {version: found[version] for version in found}
     assert found == dict(found.items())
+    kinds = {type(each) for path in (found[np.int64(4)], *found.paths) for each in msgspec.structs.astuple(path)}
+    assert kinds == {str, int, LogFileKind}
     assert found.is_gapless
     assert list(found.since(6)) == [6, 7]
     assert list(found.since(0)) == list(found)
