@@ -27,10 +27,10 @@ from typing import Any
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
+import pyarrow.parquet as pq
 
 from explorer.core.protocol.arrow.text_spans import TextSpans
-from explorer.core.protocol.record_counts import counts_of_lines
+from explorer.core.protocol.record_counts import counts_of_column, counts_of_lines
 from tests.benchmarks.operation import chosen
 
 COLUMNS = {
@@ -38,9 +38,13 @@ COLUMNS = {
     "list": ["add.path", "add.size", "add.modificationTime"],
     "statistics": ["add.path", "add.partitionValues", "add.stats"],
     "snapshots": ["add.path"],
-    "columns": ["add.path", "add.size", "add.modificationTime", "add.partitionValues", "add.stats"],
+    "columns": [
+        *("add.path", "add.size", "add.modificationTime", "add.partitionValues", "add.dataChange"),
+        *("add.deletionVector", "add.tags", "add.stats"),
+    ],
 }
 _SMALL = ["protocol", "metaData", "txn"]
+_TEXTS = "add.stats"
 # Rows of a checkpoint in which those of these tables stand, and bytes in which the first line of a commit does.
 _FIRST_ROWS, _FIRST_BYTES = 3, 1 << 11
 # Files that are made columns at once.
@@ -182,7 +186,7 @@ def floor(name: str, path: str) -> Callable[[], int]:
             # Where the log was cleaned up, the files of its first checkpoint are the beginning of the history.
             first = checkpoints[0] if checkpoints and commits[0][:20] >= checkpoints[0][:20] != f"{0:020}" else ""
             return read + (_columns(log / first, ["add.path", "add.size", "add.stats"]) if first else 0)
-        return read + (_columns(log / newest, COLUMNS[name]) if newest else 0)
+        return read + (_columns(log / newest, COLUMNS[name], counted=name == "columns") if newest else 0)
 
     if name == "snapshots":
         return lambda: _each_by_itself(log, decode)
@@ -220,16 +224,25 @@ def _each_by_itself(log: Path, decode: Callable[[bytes], list[Any]]) -> int:
     return read
 
 
-def _columns(path: Path, columns: Sequence[str]) -> int:
-    """Read the first rows, which hold the small actions, and columns of all; it returns how many bytes those have."""
-    first = pyarrow.parquet.ParquetFile(path)
+def _columns(path: Path, columns: Sequence[str], *, counted: bool = True) -> int:
+    """Read the first rows, which hold the small actions, and columns of all; it returns how many bytes those have.
+
+    Of the statistics come the rows of each file, some thousand texts at a time, unless they are not to be counted.
+    """
+    first = _opened(path)
     metadata = first.metadata
     groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
     next(first.iter_batches(_FIRST_ROWS, row_groups=[0], columns=_SMALL, use_threads=False))
+    others = [column for column in columns if column != _TEXTS]
 
     def decode(place: int) -> None:
-        file = pyarrow.parquet.ParquetFile(path, metadata=metadata) if place else first
-        file.read_row_group(place, list(columns), use_threads=len(groups) == 1 and groups[0].num_rows > _MANY)
+        file = _opened(path, metadata) if place else first
+        if others:
+            file.read_row_group(place, others, use_threads=len(groups) == 1 and groups[0].num_rows > _MANY)
+        if _TEXTS in columns:
+            for batch in file.iter_batches(_FILES, row_groups=[place], columns=[_TEXTS], use_threads=False):
+                if counted:
+                    counts_of_column(batch.column(0).flatten()[0].cast(pa.string()))
 
     if columns and len(groups) > 1:
         with ThreadPoolExecutor(pa.cpu_count()) as pool:
@@ -239,6 +252,10 @@ def _columns(path: Path, columns: Sequence[str]) -> int:
     chunks = (group.column(place) for group in groups for place in range(group.num_columns))
     wanted = (*_SMALL, *columns)
     return sum(c.total_compressed_size for c in chunks if c.path_in_schema.startswith(wanted))
+
+
+def _opened(path: Path, metadata: pq.FileMetaData | None = None) -> pq.ParquetFile:
+    return pq.ParquetFile(pa.OSFile(str(path)), metadata=metadata, pre_buffer=False)
 
 
 def _bytes(path: str, most: int | None = None) -> bytes:
