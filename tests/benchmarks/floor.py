@@ -27,8 +27,10 @@ from typing import Any
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from explorer.core.protocol.arrow.arrays import int64s, strings
 from explorer.core.protocol.arrow.text_spans import TextSpans
 from explorer.core.protocol.record_counts import counts_of_column, counts_of_lines
 from tests.benchmarks.operation import chosen
@@ -186,11 +188,32 @@ def floor(name: str, path: str) -> Callable[[], int]:
             # Where the log was cleaned up, the files of its first checkpoint are the beginning of the history.
             first = checkpoints[0] if checkpoints and commits[0][:20] >= checkpoints[0][:20] != f"{0:020}" else ""
             return read + (_columns(log / first, ["add.path", "add.size", "add.stats"]) if first else 0)
-        return read + (_columns(log / newest, COLUMNS[name], counted=name == "columns") if newest else 0)
+        return read + (_columns(log / newest, COLUMNS[name], counted=False) if newest else 0)
 
     if name == "snapshots":
         return lambda: _each_by_itself(log, decode)
+    if name == "columns":
+        return partial(_live_files, log)
     return partial(_looked_at, log) if name.endswith(" again") else run
+
+
+def _live_files(log: Path) -> int:
+    """All columns of the files of the checkpoint that no later commit names; of those added since three are enough.
+
+    It returns how many bytes were read.
+    """
+    names = os.listdir(log)
+    newest = max(filter(_CHECKPOINT.match, names))
+    since = [_bytes(f"{log}/{name}") for name in sorted(names) if _COMMIT.match(name) and name[:20] > newest[:20]]
+    lines = [line for data in since for line in msgspec.json.Decoder(_Line).decode_lines(data)]
+    added = [line.add for line in lines if line.add is not None]
+    paths = [add.path for add in added]
+    gone = strings([*paths, *(line.remove.path for line in lines if line.remove is not None)])
+    read = _columns(log / newest, COLUMNS["columns"], gone=gone)
+    strings(paths)
+    int64s([add.size for add in added])
+    counts_of_lines(TextSpans.of_bytes([add.stats for add in added]))
+    return read + sum(map(len, since))
 
 
 def _looked_at(log: Path) -> int:
@@ -224,10 +247,11 @@ def _each_by_itself(log: Path, decode: Callable[[bytes], list[Any]]) -> int:
     return read
 
 
-def _columns(path: Path, columns: Sequence[str], *, counted: bool = True) -> int:
+def _columns(path: Path, columns: Sequence[str], *, counted: bool = True, gone: pa.StringArray | None = None) -> int:
     """Read the first rows, which hold the small actions, and columns of all; it returns how many bytes those have.
 
     Of the statistics come the rows of each file, some thousand texts at a time, unless they are not to be counted.
+    Files of the paths that are gone are left out.
     """
     first = _opened(path)
     metadata = first.metadata
@@ -238,7 +262,12 @@ def _columns(path: Path, columns: Sequence[str], *, counted: bool = True) -> int
     def decode(place: int) -> None:
         file = _opened(path, metadata) if place else first
         if others:
-            file.read_row_group(place, others, use_threads=len(groups) == 1 and groups[0].num_rows > _MANY)
+            threads = len(groups) == 1 and groups[0].num_rows > _MANY
+            (files,) = file.read_row_group(place, others, use_threads=threads).column("add").chunks
+            if gone is not None:
+                left = pc.and_(pc.invert(pc.is_in(pc.struct_field(files, "path"), value_set=gone)), files.is_valid())
+                for column in files.flatten():
+                    column.filter(left)
         if _TEXTS in columns:
             for batch in file.iter_batches(_FILES, row_groups=[place], columns=[_TEXTS], use_threads=False):
                 if counted:
