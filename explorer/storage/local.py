@@ -279,8 +279,7 @@ def _stat_all(handle: int, folder: str, names: list[str]) -> ListedObjects:
         # The time of the last change of the inode: unlike the modification time, nobody can set it.
         changed = [each.st_ctime_ns for each in status]
         seen.append(np.array([sizes, modified, changed], np.int64))
-    columns = np.concatenate(seen, axis=1)
-    return ListedObjects(folder, found, sizes=columns[0], modified=columns[1], etags=columns[2])
+    return ListedObjects(folder, found, np.concatenate(seen, axis=1))
 
 
 def _still_there(handle: int, names: Sequence[str]) -> tuple[list[str], list[os.stat_result]]:

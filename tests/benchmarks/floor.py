@@ -1,10 +1,10 @@
 """The physical limit of an operation on a table of the bench: its bytes read and decoded, and nothing else done.
 
-Of a commit all members stay undecoded, but where a history is asked for. Provenance needs what each commit says of
-itself in its first line, and the time of its file. Opening needs the protocol, the schema and the transactions, and so
-does all that comes after it. Totals of every version need the paths, sizes, statistics and deletion vectors of its
-files as columns, the add that each removal ends, and sums; a history with totals needs both. It is the least that the
-libraries used here can do that in, one process, line after line.
+Of a commit all members stay undecoded, but where a history or all columns are asked for. Provenance needs what each
+commit says of itself in its first line, and the time of its file. Opening needs the protocol, the schema and the
+transactions, and so does all that comes after it. Totals of every version need the paths, sizes, statistics and
+deletion vectors of its files as columns, the add that each removal ends, and sums; a history with totals needs both. It
+is the least that the libraries used here can do that in, one process, line after line.
 
 It knows how these tables are laid out (classic checkpoints in one file, no column mapping, one vector a file at a time,
 no path with an escape) and checks nothing; no other member of an action is kept. What a reader needs beyond it is the

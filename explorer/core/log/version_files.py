@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from explorer.core.log.log_path import LOG_FOLDER, LogFileKind, LogPath
 from explorer.core.protocol.arrow.arrays import Int64s, int64s, strings
-from explorer.core.protocol.log_store import ListedObjects
+from explorer.core.protocol.log_store import ListedObjects, seen_of
 
 __all__ = ["VersionFiles"]
 
@@ -51,13 +51,7 @@ class VersionFiles(Mapping[int, LogPath]):
         if isinstance(files, VersionFiles):
             return files
         paths = list(files.values())
-        objects = ListedObjects(
-            "",
-            [path.name for path in paths],
-            sizes=np.array([path.size for path in paths], np.int64),
-            modified=np.array([path.modified for path in paths], np.int64),
-            etags=np.array([path.etag for path in paths], np.int64),
-        )
+        objects = ListedObjects("", [path.name for path in paths], seen_of(paths))
         return cls(np.fromiter(files, np.int64, len(files)), objects, LogFileKind.COMMIT, paths)
 
     @classmethod
@@ -92,9 +86,7 @@ class VersionFiles(Mapping[int, LogPath]):
             raise KeyError(version)
         if self._paths is not None:
             return self._paths[place]
-        objects = self._objects
-        seen = int(objects.sizes[place]), int(objects.modified[place]), int(objects.etags[place])
-        return self._path(int(version), objects.names[place], *seen)
+        return self._path(int(version), *self._objects.row(place))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} files)"

@@ -16,7 +16,20 @@ import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Int64s
 
-__all__ = ["ListedObjects", "LogStore", "ObjectMeta"]
+__all__ = ["ListedObjects", "LogStore", "ObjectMeta", "seen_of"]
+
+
+class _Seen(Protocol):
+    """A file of which a store tells size, modification time and ETag, as `ObjectMeta` has them."""
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def modified(self) -> int: ...
+
+    @property
+    def etag(self) -> int: ...
 
 
 class ObjectMeta(msgspec.Struct, frozen=True, gc=False):
@@ -37,28 +50,30 @@ class ListedObjects(Iterable[ObjectMeta]):
     Args:
         folder: Where they are.
         names: Their names in it.
+        seen: What the store says of them, as `seen_of` gives it.
+        earlier: Looks up those of the same folder that come before them, by the names that it had when these were
+            listed, or gives None where it has others now; None if nobody knows their names.
+
+    Attributes:
         sizes: In bytes.
         modified: Modification times, ms since the epoch.
         etags: As of `ObjectMeta`.
-        earlier: Looks up those of the same folder that come before them, by the names that it had when these were
-            listed, or gives None where it has others now; None if nobody knows their names.
     """
 
-    __slots__ = ("earlier", "etags", "folder", "modified", "names", "sizes")
+    __slots__ = ("_seen", "earlier", "etags", "folder", "modified", "names", "sizes")
 
     def __init__(
         self,
         folder: str,
         names: list[str],
-        *,
-        sizes: Int64s,
-        modified: Int64s,
-        etags: Int64s,
+        seen: Int64s,
         earlier: Callable[[], ListedObjects | None] | None = None,
     ) -> None:
-        self.folder, self.names = folder, names
-        self.sizes, self.modified, self.etags = sizes, modified, etags
-        self.earlier = earlier
+        self.folder, self.names, self._seen, self.earlier = folder, names, seen, earlier
+        self.sizes: Int64s
+        self.modified: Int64s
+        self.etags: Int64s
+        self.sizes, self.modified, self.etags = seen
 
     @classmethod
     def of(cls, folder: str, objects: Iterable[ObjectMeta]) -> ListedObjects:
@@ -66,13 +81,7 @@ class ListedObjects(Iterable[ObjectMeta]):
         if isinstance(objects, ListedObjects):
             return objects
         found, letters = list(objects), len(folder) + 1
-        return cls(
-            folder,
-            [each.path[letters:] for each in found],
-            sizes=np.array([each.size for each in found], np.int64),
-            modified=np.array([each.modified for each in found], np.int64),
-            etags=np.array([each.etag for each in found], np.int64),
-        )
+        return cls(folder, [each.path[letters:] for each in found], seen_of(found))
 
     def __iter__(self) -> Iterator[ObjectMeta]:
         for name, size, modified, etag in self.rows():
@@ -83,41 +92,34 @@ class ListedObjects(Iterable[ObjectMeta]):
 
     def rows(self) -> Iterable[tuple[str, int, int, int]]:
         """Name, size, modification time and ETag of each."""
-        return zip(self.names, self.sizes.tolist(), self.modified.tolist(), self.etags.tolist(), strict=True)
+        return zip(self.names, *self._seen.tolist(), strict=True)
+
+    def row(self, place: int) -> tuple[str, int, int, int]:
+        """The same of one."""
+        size, modified, etag = self._seen[:, place].tolist()
+        return self.names[place], size, modified, etag
 
     def take(self, places: Sequence[int]) -> ListedObjects:
         """Some of them, in their order."""
         if len(places) == len(self):
             return self
-        rows = np.array(places, np.int64)
-        return ListedObjects(
-            self.folder,
-            list(map(self.names.__getitem__, places)),
-            sizes=self.sizes[rows],
-            modified=self.modified[rows],
-            etags=self.etags[rows],
-        )
+        names = list(map(self.names.__getitem__, places))
+        return ListedObjects(self.folder, names, self._seen[:, np.array(places, np.int64)])
 
     def part(self, start: int, stop: int) -> ListedObjects:
         """Those from a place on, up to another."""
-        chosen = slice(start, stop)
-        return ListedObjects(
-            self.folder,
-            self.names[chosen],
-            sizes=self.sizes[chosen],
-            modified=self.modified[chosen],
-            etags=self.etags[chosen],
-        )
+        return ListedObjects(self.folder, self.names[start:stop], self._seen[:, start:stop])
 
     def with_more(self, others: ListedObjects) -> ListedObjects:
         """These, and others of the same folder after them."""
-        return ListedObjects(
-            self.folder,
-            self.names + others.names,
-            sizes=np.concatenate([self.sizes, others.sizes]),
-            modified=np.concatenate([self.modified, others.modified]),
-            etags=np.concatenate([self.etags, others.etags]),
-        )
+        seen = np.concatenate([self._seen, others._seen], axis=1)
+        return ListedObjects(self.folder, self.names + others.names, seen)
+
+
+def seen_of(files: Sequence[_Seen]) -> Int64s:
+    """What a store says of files: a row of their sizes, one of their modification times, and one of their ETags."""
+    sizes = [each.size for each in files]
+    return np.array([sizes, [each.modified for each in files], [each.etag for each in files]], np.int64)
 
 
 class LogStore(Protocol):

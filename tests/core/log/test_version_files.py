@@ -48,8 +48,7 @@ def listed(names: tuple[str, ...]) -> ListedObjects:
 
 def files(versions: range, *, size: int = 1) -> VersionFiles:
     names = tuple(f"{version:020}.json" for version in versions)
-    sizes, modified, etags = (np.full(len(names), each) for each in (size, 2, 3))
-    objects = ListedObjects(LOG_FOLDER, list(names), sizes=sizes, modified=modified, etags=etags)
+    objects = ListedObjects(LOG_FOLDER, list(names), np.array([[each] * len(names) for each in (size, 2, 3)]))
     return VersionFiles.recognised(objects)[0]
 
 
