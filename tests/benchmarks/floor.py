@@ -3,12 +3,13 @@
 Of a commit all members stay undecoded, but where a history or all columns are asked for. Provenance needs what each
 commit says of itself in its first line, and the time of its file. Opening needs the protocol, the schema and the
 transactions, and so does all that comes after it. Totals of every version need the paths, sizes, statistics and
-deletion vectors of its files as columns, the add that each removal ends, and sums; a history with totals needs both. It
-is the least that the libraries used here can do that in, one process, line after line.
+deletion vectors of its files as columns, the add that each removal ends, and sums; a history with totals needs both.
+All columns need texts that are UTF-8 and no file that later commits name. What is kept needs a log that is as it was.
+It is the least that the libraries used here can do that in, one process, line after line.
 
 It knows how these tables are laid out (classic checkpoints in one file, no column mapping, one vector a file at a time,
-no path with an escape) and checks nothing; no other member of an action is kept. What a reader needs beyond it is the
-cost of being right, and of what is asked next.
+no path with an escape) and checks nothing more; no other member of an action is kept. What a reader needs beyond it is
+the cost of being right, and of what is asked next.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from explorer.core.protocol.arrow.arrays import int64s, strings
+import explorer
+from explorer.core.protocol.arrow.arrays import bools, int64s, string_maps, strings
 from explorer.core.protocol.arrow.text_spans import TextSpans
 from explorer.core.protocol.record_counts import counts_of_column, counts_of_lines
-from tests.benchmarks.operation import chosen
+from explorer.storage.kept_indexes import KeptFolder
+from tests.benchmarks.operation import KEPT, chosen
 
 COLUMNS = {
     "open": [],
@@ -45,6 +48,9 @@ COLUMNS = {
         *("add.deletionVector", "add.tags", "add.stats"),
     ],
 }
+KEPT_OF = {"history again": "history", "ten again": "stays"}
+"""What of that which is kept an operation needs beside the list of the log's commits."""
+_STATUS = ("st_size", "st_mtime_ns", "st_ctime_ns")
 _SMALL = ["protocol", "metaData", "txn"]
 _TEXTS = "add.stats"
 # Rows of a checkpoint in which those of these tables stand, and bytes in which the first line of a commit does.
@@ -82,6 +88,18 @@ class _Line(msgspec.Struct, gc=False):
     add: _File | None = None
     remove: _Removed | None = None
     commitInfo: msgspec.Raw = msgspec.Raw()  # noqa: N815  # the name that it has in the log
+
+
+class _WholeFile(_File, rename="camel", gc=False):
+    partition_values: dict[str, str | None] | None = None
+    modification_time: int | None = None
+    data_change: bool | None = None
+    tags: dict[str, str | None] | None = None
+
+
+class _WholeLine(msgspec.Struct, gc=False):
+    add: _WholeFile | None = None
+    remove: _Removed | None = None
 
 
 class _Commit(msgspec.Struct, rename="camel", gc=False):
@@ -194,41 +212,55 @@ def floor(name: str, path: str) -> Callable[[], int]:
         return lambda: _each_by_itself(log, decode)
     if name == "columns":
         return partial(_live_files, log)
-    return partial(_looked_at, log) if name.endswith(" again") else run
+    if name in KEPT_OF:
+        return partial(kept, Path(path), KeptFolder(KEPT, explorer.__version__), KEPT_OF[name])
+    return run
 
 
 def _live_files(log: Path) -> int:
-    """All columns of the files of the checkpoint that no later commit names; of those added since three are enough.
+    """All columns of the files of the checkpoint that no later commit names, and of those added since.
 
     It returns how many bytes were read.
     """
     names = os.listdir(log)
     newest = max(filter(_CHECKPOINT.match, names))
     since = [_bytes(f"{log}/{name}") for name in sorted(names) if _COMMIT.match(name) and name[:20] > newest[:20]]
-    lines = [line for data in since for line in msgspec.json.Decoder(_Line).decode_lines(data)]
+    lines = [line for data in since for line in msgspec.json.Decoder(_WholeLine).decode_lines(data)]
     added = [line.add for line in lines if line.add is not None]
     paths = [add.path for add in added]
     gone = strings([*paths, *(line.remove.path for line in lines if line.remove is not None)])
     read = _columns(log / newest, COLUMNS["columns"], gone=gone)
     strings(paths)
     int64s([add.size for add in added])
+    int64s([add.modification_time for add in added])
+    bools([add.data_change for add in added])
+    string_maps([add.partition_values for add in added])
+    string_maps([add.tags for add in added])
+    vectors = [add.deletion_vector for add in added]
+    strings([None if vector is None else vector.path_or_inline_dv for vector in vectors])
+    int64s([None if vector is None else vector.cardinality for vector in vectors])
     counts_of_lines(TextSpans.of_bytes([add.stats for add in added]))
     return read + sum(map(len, since))
 
 
-def _looked_at(log: Path) -> int:
-    """Columns of the sizes and times of all files of a log, in the order of their names.
-
-    What is kept of a log is good if all of them are as they were.
-    """
-    folder = os.open(log, os.O_RDONLY | os.O_DIRECTORY)
-    names = sorted(os.listdir(folder))
+def kept(table: Path, indexes: KeptFolder, name: str) -> int:
+    """What is kept of a table under a name, if its log is as it was; it returns how many bytes that has."""
+    folder = os.open(table / "_delta_log", os.O_RDONLY | os.O_DIRECTORY)
+    names, columns = sorted(os.listdir(folder)), list[list[np.ndarray]]()
     for start in range(0, len(names), _LOOKED_AT):
         seen = [os.stat(found, dir_fd=folder) for found in names[start : start + _LOOKED_AT]]
-        for column in ("st_size", "st_mtime_ns", "st_ctime_ns"):
-            np.fromiter(map(attrgetter(column), seen), np.int64, len(seen))
+        columns.append([np.fromiter(map(attrgetter(column), seen), np.int64, len(seen)) for column in _STATUS])
     os.close(folder)
-    return 0
+    commits = [place for place, found in enumerate(names) if _COMMIT.match(found)]
+    size, modified, changed = (np.concatenate(column)[commits] for column in zip(*columns, strict=True))
+    listed = [strings([names[place] for place in commits])]
+    listed += [int64s(column) for column in (size, modified // 1_000_000, changed)]
+    index = indexes.find(table.resolve().as_uri())
+    then, found = (None if index is None else index.table(each) for each in ("log", name))
+    assert then is not None
+    assert found is not None
+    assert then.equals(pa.table(dict(zip(then.column_names, listed, strict=True))))
+    return int(found.nbytes)
 
 
 def _each_by_itself(log: Path, decode: Callable[[bytes], list[Any]]) -> int:
@@ -265,11 +297,14 @@ def _columns(path: Path, columns: Sequence[str], *, counted: bool = True, gone: 
             threads = len(groups) == 1 and groups[0].num_rows > _MANY
             (files,) = file.read_row_group(place, others, use_threads=threads).column("add").chunks
             if gone is not None:
+                files.validate(full=True)
                 left = pc.and_(pc.invert(pc.is_in(pc.struct_field(files, "path"), value_set=gone)), files.is_valid())
                 for column in files.flatten():
                     column.filter(left)
         if _TEXTS in columns:
             for batch in file.iter_batches(_FILES, row_groups=[place], columns=[_TEXTS], use_threads=False):
+                if gone is not None:
+                    batch.validate(full=True)
                 if counted:
                     counts_of_column(batch.column(0).flatten()[0].cast(pa.string()))
 

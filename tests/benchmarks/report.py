@@ -27,9 +27,10 @@ the time to read and decode them with the libraries used here and to do nothing 
 the first line of each commit, which says who did what, and to look at the time of its file; for opening, the rows of
 protocol, schema and transactions, which stand first here; for totals and for versions out of the history one
 process makes columns of paths, sizes, rows and masked rows, finds the add that each removal ends, sums up and checks
-nothing (its sums are those of the history); for all columns it counts the rows in the texts of statistics and leaves
-out the files that later commits name; else members stay undecoded. Out of what is kept it is to list the log and
-to make columns of the sizes and times of its files, without a look at the rows that are kept. Ten versions
+nothing (its sums are those of the history); for all columns it checks that texts are UTF-8, counts the rows in those
+of statistics and leaves out the files that later commits name; else members stay undecoded. Out of what is kept it is
+to list the log and look at its files, to compare the commits with those that were kept, and to read what is asked for
+of that. Ten versions
 come each out of its checkpoint and the commits after it, or all out of the history: where checkpoints are near each
 other the former is faster. Where the limit is above the goal, no program on these libraries meets it. A number in bold
 misses its goal; the second section shows where the time goes. Where the host of a virtual machine takes back memory

@@ -10,7 +10,10 @@ import pyarrow as pa
 import pytest
 
 import explorer
-from tests.benchmarks.floor import _Line, _Totals
+from explorer.core.log.log_segment import list_log
+from explorer.core.versions.kept_history import read_history
+from explorer.storage.kept_indexes import KeptFolder
+from tests.benchmarks.floor import KEPT_OF, _Line, _Totals, kept
 from tests.benchmarks.operation import AGAIN, READERS
 from tests.benchmarks.replay import GOALS
 
@@ -47,3 +50,14 @@ def test_the_bare_limit_sums_up_what_the_history_does(table: Path) -> None:
     names = ("num_files", "num_bytes", "num_rows", "num_deleted_rows")
     assert [sums.tolist() for sums in totals.sums()] == [history.column(name).to_pylist() for name in names]
     assert history.num_rows == COMMITS
+
+
+def test_the_bare_limit_reads_what_is_kept_of_a_log_that_is_as_it_was(table: Path, tmp_path: Path) -> None:
+    indexes = KeptFolder(tmp_path, "test", worth=(1, 0), settled=0)
+    store = explorer.open_table(table).store
+    history, _ = read_history(store, list_log(store), indexes)
+    assert kept(table, indexes, KEPT_OF["history again"]) >= history.table().nbytes
+    commit = min(table.glob("_delta_log/*.json"))
+    commit.write_bytes(commit.read_bytes())
+    with pytest.raises(AssertionError):
+        kept(table, indexes, KEPT_OF["history again"])
