@@ -20,6 +20,7 @@ __all__ = ["ServedRoots", "TableRef", "table_folders"]
 _DEPTH = 6
 _MOST = 5_000
 _LOG = "_delta_log"
+_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +101,22 @@ class ServedRoots:
         first, _, below = name.partition("/")
         folder = self._folders.get(first)
         if folder is None or "\x00" in name or "\\" in below or ".." in below.split("/") or below.startswith("/"):
-            raise _refused(name)
+            raise self._refused(name)
         try:
             path = (folder / below).resolve()
         except (OSError, RuntimeError) as error:
-            raise _refused(name) from error
+            raise self._refused(name) from error
         if not path.is_relative_to(folder):
-            raise _refused(name)
+            raise self._refused(name)
         return TableRef(name.rstrip("/"), str(path), str(folder))
+
+    def _refused(self, name: str) -> NotAllowed:
+        roots = [*self._folders, *self._remote]
+        named = ", ".join(roots[:_NAMED]) + (" and others" if len(roots) > _NAMED else "")
+        return NotAllowed(
+            f"{name!r} is not under a served root. The name of a table begins with that of its root: {named}.",
+            location=name,
+        )
 
     def _add(self, root: str) -> None:
         parts = urlsplit(root)
@@ -170,7 +179,3 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:
         return False
-
-
-def _refused(name: str) -> NotAllowed:
-    return NotAllowed(f"{name!r} is not under a served root.", location=name)

@@ -59,8 +59,19 @@ def test_no_table_is_looked_for_inside_a_table(root: Path) -> None:
     ],
 )
 def test_a_name_that_leads_out_is_refused(root: Path, name: str) -> None:
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowed, match="begins with that of its root: served\\.$"):
         ServedRoots([str(root)]).locate(name)
+
+
+def test_a_refusal_names_a_few_roots(tmp_path: Path) -> None:
+    for name in "abcd":
+        (tmp_path / name).mkdir()
+    for roots, named in (("abc", "a, b, c"), ("abcd", "a, b, c and others")):
+        with pytest.raises(NotAllowed) as caught:
+            ServedRoots([str(tmp_path / name) for name in roots]).locate("orders")
+        assert str(caught.value) == (
+            f"'orders' is not under a served root. The name of a table begins with that of its root: {named}."
+        )
 
 
 def test_a_name_inside_is_located_whether_there_is_a_table_or_not(root: Path) -> None:
