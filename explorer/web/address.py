@@ -140,12 +140,13 @@ class Address:
             **{name: values[key][-1] for name, key in _KEYS.items() if key in values},
             answers=tuple(sorted(answer for answer in given if answer[1]))[:_MOST_ANSWERS],
         )
+        address = replace(address, table=_one_name(address.table))
         for name, choices in _CHOICES.items():
             value = getattr(address, name)
             if value not in choices:
-                allowed = ", ".join(filter(None, choices))
-                message = f"{_KEYS[name]}={value} is not known. It can be: {allowed}."
-                raise RequestError(message, field=_KEYS[name], allowed=choices)
+                allowed = tuple(filter(None, choices))
+                message = f"{_KEYS[name]}={value} is not known. It can be: {', '.join(allowed)}."
+                raise RequestError(message, field=_KEYS[name], allowed=allowed)
         # Addresses of earlier releases have zoom=0 and zoom=1: the part that was on show is not known, so all is shown.
         address = replace(address, zoom="") if address.zoom in {"0", "1"} else address
         if address.zoom and address.window is None:
@@ -155,7 +156,7 @@ class Address:
     @classmethod
     def of_table(cls, query: str) -> Address:
         """Return the address of a query's table alone, for a query that cannot be read."""
-        return cls(table=parse_qs(query.removeprefix("?")).get(_KEYS["table"], [""])[-1])
+        return cls(table=_one_name(parse_qs(query.removeprefix("?")).get(_KEYS["table"], [""])[-1]))
 
     def to(self, **changes: object) -> str:
         """Return the query of this address with some fields changed; None puts a field back to its default."""
@@ -233,3 +234,8 @@ class Address:
     def page_number(self) -> int:
         """The page of the list, at least 1; a text that is not a number is page 1 (a list has always a first page)."""
         return max(1, int(self.page)) if self.page.isdecimal() and len(self.page) < 10 else 1
+
+
+def _one_name(table: str) -> str:
+    """The name of a table without slashes that name no folder; one that begins with a slash is no name of a table."""
+    return table if table.startswith("/") else "/".join(filter(None, table.split("/")))

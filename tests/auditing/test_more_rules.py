@@ -245,6 +245,14 @@ def test_columns_without_a_null_are_a_note_if_the_table_has_many_rows_and_all_ar
     assert _silent(uncounted, "nullable-without-nulls")
 
 
+def test_a_column_that_a_check_names_is_not_said_to_be_open_to_nulls() -> None:
+    fields = [{"name": "id", "type": "long"}, {"name": "net", "type": "long"}]
+    described = _described(fields, {"delta.constraints.paid": "NET >= 0"})
+    finding = _found(_of(described, _counted("0.parquet", 20_000, {"id": 0, "net": 0})), "nullable-without-nulls")
+    assert finding.title == "1 column may be null, and is in no row"
+    assert "net" not in _said(finding)
+
+
 def test_nulls_in_a_column_that_is_not_null_are_wrong_and_masked_ones_may_be_gone() -> None:
     described = _described([{"name": "id", "type": "long", "nullable": False}])
     finding = _found(_of(described, _counted("0.parquet", 9, {"id": 2})), "null-in-not-null")

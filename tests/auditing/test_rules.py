@@ -286,7 +286,7 @@ def test_rows_that_were_masked_while_the_feed_was_off_are_not_in_it() -> None:
     table = written(_feed(on=True), loaded("0.parquet"), _feed(on=False), masked, _feed(on=True))
     finding = _found(table, "feed-hole")
     assert (finding.versions, finding.rows) == (((3, 4),), 40)
-    assert "1 commit, 40 rows, not in it" in _said(finding)
+    assert "1 commit, 40 changes of rows, not in it" in _said(finding)
 
 
 def test_a_feed_that_is_off_can_be_switched_on() -> None:

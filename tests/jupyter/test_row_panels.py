@@ -94,7 +94,7 @@ def test_the_parts_are_turned_to_by_buttons_and_by_the_trait(feed: explorer.Tabl
 
 def test_nothing_is_read_before_it_is_asked_for_and_the_cost_is_said(feed: explorer.Table) -> None:
     widget = feed.explore(version=5, compare_version=0, tab="data")
-    assert "The first 100 rows come from the first of 2 files" in widget.panel("data").progress.value
+    assert "All 8 rows come from 2 files" in widget.panel("data").progress.value
     assert not visible(widget.panel("data").stop)
     assert not visible(widget.panel("data").masked)
     widget.tab = "diff"
@@ -104,7 +104,7 @@ def test_nothing_is_read_before_it_is_asked_for_and_the_cost_is_said(feed: explo
 
 def test_every_version_of_the_range_has_its_source_or_its_hole(feed: explorer.Table) -> None:
     panel = feed.explore(version=5, compare_version=0, tab="changes").panel("changes")
-    assert "1 file, 1.0 kB, hold the changes." in panel.progress.value
+    assert "1 file, 1.0 kB, holds the changes." in panel.progress.value
     assert panel.strip.value.count('class="dte-from-off dte-hole"') == 4  # v1 and v2, and v5; on the strip and below
     assert "not recorded: the change feed was off" in panel.strip.value
     panel.source.value = "inferred"

@@ -59,7 +59,7 @@ def test_no_table_is_looked_for_inside_a_table(root: Path) -> None:
     ],
 )
 def test_a_name_that_leads_out_is_refused(root: Path, name: str) -> None:
-    with pytest.raises(NotAllowed, match="begins with that of its root: served\\.$"):
+    with pytest.raises(NotAllowed, match=r"begins with that of its root: served\.$"):
         ServedRoots([str(root)]).locate(name)
 
 

@@ -32,8 +32,15 @@ def test_none_puts_a_field_back() -> None:
 
 @pytest.mark.parametrize("query", ["?t=a&act=drop-table", "?t=a&metric=cost", "?t=a&change=x", "?t=a&view=3d"])
 def test_a_choice_that_does_not_exist_names_those_that_do(query: str) -> None:
-    with pytest.raises(RequestError, match="It can be: "):
+    with pytest.raises(RequestError, match="It can be: ") as caught:
         Address.parse(query)
+    assert "" not in caught.value.facts()["allowed"]
+
+
+@pytest.mark.parametrize("table", ["a/b/", "a//b", "a/b"])
+def test_a_table_has_one_name(table: str) -> None:
+    assert Address.parse(f"?t={table}").table == Address.of_table(f"?t={table}").table == "a/b"
+    assert Address.parse(f"?t=/{table}").table == f"/{table}"
 
 
 def test_a_tab_that_does_not_exist_names_those_that_do() -> None:

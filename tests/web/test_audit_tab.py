@@ -27,7 +27,7 @@ from tests.support.at_least_one import at_least_one
 from tests.support.audited_tables import loaded
 from tests.support.hostile_tables import HOSTILE
 from tests.support.idle_windows import idle_work
-from tests.support.page_elements import assert_harmless
+from tests.support.page_elements import Elements, assert_harmless
 
 DAY = 86_400_000
 
@@ -97,6 +97,20 @@ def test_clients_are_those_of_the_chosen_version_and_the_worst_come_first(root: 
     html = _page(catalog, "?t=w/t&tab=audit&v=5").regions["side"]
     assert re.search(r"Presto.*?WRONG", html, re.DOTALL)
     assert "WRONG" not in _page(catalog, "?t=w/t&tab=audit&v=2").regions["side"]
+
+
+def test_a_client_in_use_is_listed_once_and_all_are_counted(tmp_path: Path) -> None:
+    created = [small_logs.PROTOCOL, small_logs.metadata({"id": "long"})]
+    engine = small_logs.commit_info("WRITE", engine_info="Apache-Spark/3.5.0 Delta-Lake/3.2.0")
+    small_logs.write_log(tmp_path / "w" / "t", [[engine, *created]])
+    served = Catalog([str(tmp_path / "w")])
+    facts = served.facts("w/t")
+    mine, others = clients_in_use(facts, 0), newest_releases(facts, 0)
+    assert [each.client for each in mine] == ["delta-spark"]
+    assert {each.client for each in others} == client_facts().versions.keys() - {"delta-spark"}
+    side = Elements(_page(served, "?t=w/t&tab=audit").regions["side"]).text
+    counts = re.findall(r"(\d+) (?:answer wrongly|refuse|not known|read it)", side)
+    assert sum(map(int, counts)) == len(mine) + len(others)
 
 
 def test_the_horizon_says_what_each_retention_keeps(root: Path) -> None:

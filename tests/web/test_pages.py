@@ -110,7 +110,7 @@ def test_the_versions_before_a_missing_commit_are_offered_and_shown(catalog: Cat
     ("tab", "text"),
     [
         ("overview", "created, no data yet"),
-        ("diff", "The same version"),
+        ("diff", "v0 is the only one"),
         ("files", "No live files"),
         ("deletion-vectors", "does not use deletion vectors"),
         ("statistics", "No live files"),

@@ -71,7 +71,7 @@ def test_the_changes_tab_draws_holes_and_says_what_would_be_read(catalog: Catalo
     lead = page(catalog, "tab=changes&v=5&c=0").regions["lead"]
     assert "Rows that changed in v1 to v5" in lead
     assert 'class="from-off hole"' in lead
-    assert "1 file, 1.0 kB, hold the changes." in lead
+    assert "1 file, 1.0 kB, holds the changes." in lead
     assert "Read the changes" in lead
     assert "No row changed" in page(catalog, "tab=changes&v=3").regions["lead"]
     off = page(catalog, "tab=changes&v=1&feed=recorded").regions["lead"]

@@ -39,6 +39,7 @@ def _holes(subject: Subject) -> tuple[Finding, ...]:
     off_now = not on[-1] and hole[-1] == without[-1]
     went = hole[-1][0]
     known = bool(np.isfinite(amount))
+    lacking = f", {fmt.plural(int(amount), 'change')} of rows," if known else ""
     return (
         Finding(
             rule="feed-hole",
@@ -49,7 +50,7 @@ def _holes(subject: Subject) -> tuple[Finding, ...]:
             evidence=(
                 commit_evidence(subject, went),
                 Evidence(
-                    f"{fmt.plural(count, 'commit')}{f', {int(amount):,} rows,' if known else ''} not in it",
+                    f"{fmt.plural(count, 'commit')}{lacking} not in it",
                     Place("changes", hole[-1][1], hole[-1][0] - 1),
                 ),
             ),

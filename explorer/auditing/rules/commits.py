@@ -153,8 +153,8 @@ def _silence(subject: Subject) -> tuple[Finding, ...]:
         Finding(
             rule="silent-loader",
             severity="warning" if alive else "info",
-            label=f"silent for {_about(late)}",
-            title=f"A loader that came about every {_about(usual).removeprefix('1 ')} has not come for {_about(late)}",
+            label=f"silent for {_full(late)}",
+            title=f"A loader that came about every {_about(usual).removeprefix('1 ')} has not come for {_full(late)}",
             evidence=(commit_evidence(subject, version), Evidence(f"its last commit is v{version}")),
             effect="Rows that it should have brought are lacking, and no query says so."
             if alive
@@ -176,10 +176,19 @@ def _silent_for(times: Int64s, now: int) -> tuple[int, int] | None:
 
 def _about(milliseconds: int) -> str:
     """A duration in its largest unit, rounded."""
-    for size in (_DAY, _HOUR, 60_000):
-        if milliseconds >= 2 * size:
-            return duration(round(milliseconds / size) * size)
-    return duration(max(60_000, milliseconds // 60_000 * 60_000))
+    size = _unit(milliseconds)
+    return duration(max(1, round(milliseconds / size)) * size)
+
+
+def _full(milliseconds: int) -> str:
+    """A duration in its largest unit, as far as that has passed: as everywhere a time ago is said."""
+    size = _unit(milliseconds)
+    return duration(max(1, milliseconds // size) * size)
+
+
+def _unit(milliseconds: int) -> int:
+    """The largest unit of which a duration has at least two, or a minute."""
+    return next((size for size in (_DAY, _HOUR) if milliseconds >= 2 * size), 60_000)
 
 
 def _more(versions: Int64s) -> tuple[Evidence, ...]:

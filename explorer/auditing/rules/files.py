@@ -185,7 +185,7 @@ def _silent(subject: Subject) -> tuple[Finding, ...]:
             rule="statistics",
             severity="info",
             label=f"{fmt.plural(len(names), 'column')} without statistics",
-            title=f"{fmt.plural(len(names), 'column')} without statistics in any file",
+            title=f"{fmt.plural(len(names), 'column')} that could have bounds, without statistics in any file",
             evidence=(Evidence(named(names), Place("statistics", column=names[0])),),
             effect=f"A condition on {'it' if len(names) == 1 else 'them'} reads all "
             f"{fmt.plural(subject.snapshot.num_files, 'file')}.",

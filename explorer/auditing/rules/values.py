@@ -15,8 +15,10 @@ from explorer.auditing.words import named
 from explorer.core.protocol.arrow.arrays import floats, mask, only_array, validity
 from explorer.core.protocol.schema.data_types import StructField, StructType, format_column
 from explorer.core.protocol.schema.field_metadata import IDENTITY_START
+from explorer.core.protocol.sql.stored_expressions import mentions
 from explorer.core.protocol.statistics.file_statistics import StatisticsColumn
 from explorer.core.protocol.table_features import active_features
+from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.transaction.intents.records import SetNotNull, SyncIdentity
 from explorer.core.transaction.proposals.identity_columns import identity_rule, recorded_extreme
 from explorer.core.transaction.row_engine import CheckResult
@@ -27,17 +29,24 @@ _ENOUGH: Final = 10_000
 
 
 def _nullable(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    """Top columns that may be null and in no row are, by the statistics of every file, in a table of many rows."""
+    """Top columns that may be null and in no row are, by the statistics of every file, in a table of many rows.
+
+    Those that a CHECK constraint names are left out, as it may refuse null: for what is not TRUE it does.
+    """
     snapshot = subject.snapshot
     rows = subject.num_rows or 0
     if rows < _ENOUGH:
         return ()
     if subject.too_many_statistics is not None:
         return NotAnswered(subject.too_many_statistics)
+    checks = constraints(snapshot.metadata.configuration).values()
     free = [
         column.name
         for column in snapshot.statistics_columns
-        if len(column.path) == 1 and _may_be_null(snapshot.schema, column) and _nulls(subject, column) == 0
+        if len(column.path) == 1
+        and _may_be_null(snapshot.schema, column)
+        and not any(mentions(text, column.path) for text in checks)
+        and _nulls(subject, column) == 0
     ]
     if not free:
         return ()

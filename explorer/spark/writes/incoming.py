@@ -21,6 +21,7 @@ from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, InvalidIntent
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.partition_values import format_partition_value
@@ -318,6 +319,6 @@ def rule_guard(rule: RowRule, broken: int, rows: int, among: DataFrame | None = 
     return GuardResult(
         f"new-rows:{rule.kind}:{rule.name}",
         "fail",
-        evidence | {"detail": f"{broken} of {rows} rows break it."},
+        evidence | {"detail": f"{broken} of {counted(rows, 'row')} {'breaks' if broken == 1 else 'break'} it."},
         "Fix these rows or leave them out.",
     )

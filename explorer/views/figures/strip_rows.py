@@ -12,7 +12,7 @@ from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s
 from explorer.views.figures.calendar import Tick, apart, calendar_ticks, clock_ticks
 from explorer.views.figures.plotly import Part, round_versions
-from explorer.views.figures.strip_frame import CHARACTER, Axis, Frame, Rows
+from explorer.views.figures.strip_frame import CHARACTER, RIGHT, Axis, Frame, Rows
 from explorer.views.figures.strip_traces import points, words
 from explorer.views.figures.theme import Theme
 from explorer.views.table.timeline import Timeline
@@ -111,7 +111,7 @@ class LowerRows:
         numbers = self._numbers()
         bar: Part = {"symbol": "line-ns", "size": 9, "line": {"color": self._theme.faint, "width": 1}}
         return [
-            self._words("dates", places + 2 * axis.pixel, 0, [tick.text for tick in ticks], "right"),
+            self._words("dates", places + 2 * axis.pixel, 0, list(map(self._inside, ticks)), "right"),
             points("date ticks", places, self._rows.lower[0], bar, lower=True),
             self._words(
                 "version ticks", _floats(list(numbers.values())), 1, [f"v{number}" for number in numbers], "center"
@@ -127,7 +127,7 @@ class LowerRows:
         return {numbers[index]: float(places[index]) for index in kept}
 
     def _free(self, ticks: Sequence[Tick]) -> list[Tick]:
-        """Those whose words do not touch those before, nor end outside."""
+        """Those whose words do not touch those before."""
         found: list[Tick] = []
         end = -np.inf
         for tick in ticks:
@@ -135,6 +135,11 @@ class LowerRows:
                 found.append(tick)
                 end = tick.place + (CHARACTER * len(tick.text) + 14) * self._axis.pixel
         return found
+
+    def _inside(self, tick: Tick) -> str:
+        """The words of a tick, if they do not end outside of the figure."""
+        end = self._axis.x(tick.place) + 2 + CHARACTER * len(tick.text)
+        return tick.text if end <= self._axis.plot + RIGHT else ""
 
     def _names(self) -> Part:
         t = self._t

@@ -263,7 +263,8 @@ def change_origins(view: ChosenVersions, *, inferred: bool) -> ChangeOrigins:
     except ExplorerError as error:
         return ChangeOrigins(problem=problem_of(error))
     reading = read_estimate(sources.files)
-    estimate = f"{fmt.plural(reading.files, 'file')}, {fmt.size(reading.bytes)}, hold the changes.{start_notice()}"
+    hold = "holds" if reading.files == 1 else "hold"
+    estimate = f"{fmt.plural(reading.files, 'file')}, {fmt.size(reading.bytes)}, {hold} the changes.{start_notice()}"
     return ChangeOrigins(change_spans(sources), estimate, reading.files > 0)
 
 
@@ -293,7 +294,8 @@ def comparison_estimate(view: ChosenVersions) -> tuple[str, bool]:
         return "", False  # the comparison of files already shows why
     if not reading.files:
         return "No file differs, so no row does.", False
-    return f"{fmt.plural(reading.files, 'file')}, {fmt.size(reading.bytes)}, are read.{start_notice()}", True
+    read = "is read" if reading.files == 1 else "are read"
+    return f"{fmt.plural(reading.files, 'file')}, {fmt.size(reading.bytes)}, {read}.{start_notice()}", True
 
 
 def rows_estimate(snapshot: Snapshot, where: str = "") -> str:
@@ -305,7 +307,15 @@ def rows_estimate(snapshot: Snapshot, where: str = "") -> str:
         size = fmt.size(snapshot.size_in_bytes)
         most = f"at most {files}, {size}, without those that the log rules out."
         return f"Files are read until {PAGE_ROWS} rows match: {most}{start_notice()}"
-    return f"The first {PAGE_ROWS} rows come from the first of {files}, which takes a second or two.{start_notice()}"
+    rows = live_rows(snapshot)
+    if rows == 0:
+        come = f"Every row of {files} is hidden"
+    elif rows is not None and rows <= PAGE_ROWS:
+        come = f"All {fmt.plural(rows, 'row')} come from {files}" if rows != 1 else f"Its one row comes from {files}"
+    else:
+        first = "its one file" if snapshot.num_files == 1 else f"the first of {files}"
+        come = f"The first {PAGE_ROWS} rows come from {first}"
+    return f"{come}, which takes a second or two.{start_notice()}"
 
 
 def live_rows(snapshot: Snapshot) -> int | None:

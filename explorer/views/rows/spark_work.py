@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from explorer.core.errors import Cancelled, ExplorerError
+from explorer.core.errors import Cancelled, ExplorerError, RequestError
 from explorer.core.transaction.row_engine import RowJob
 from explorer.views.problems import Problem, problem_of
 
@@ -153,7 +153,8 @@ class SparkWork(Generic[Result]):
                 self.result = job.result()
             elif job.error is not None:
                 self._problem = problem_of(job.error)
-                if not isinstance(job.error, Cancelled):
+                # What a person asked for wrongly is told to that person alone.
+                if not isinstance(job.error, Cancelled | RequestError):
                     _log.warning("%s failed: %s", job.name, job.error, exc_info=job.error.__cause__)
         self._changed()
 

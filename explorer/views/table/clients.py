@@ -40,7 +40,9 @@ def clients_in_use(facts: TableFacts, version: int) -> tuple[MatrixRow, ...]:
 
 def newest_releases(facts: TableFacts, version: int) -> tuple[MatrixRow, ...]:
     """Return what the newest known release of each other client does with a version, the worst first."""
-    last = {row.client: row for row in _by_release(facts, version) if not row.mine}
+    rows = _by_release(facts, version)
+    mine = {row.client for row in rows if row.mine}
+    last = {row.client: row for row in rows if row.client not in mine}
     known = client_facts().versions
     newest = (msgspec.structs.replace(row, version=known[row.client][-1]) for row in last.values())
     return tuple(sorted(newest, key=_badness))

@@ -254,7 +254,8 @@ def _context(form: IntentForm, snapshot: Snapshot) -> Values:
 def _estimate(snapshot: Snapshot) -> str:
     if not snapshot.num_files:
         return f"There are no rows; Spark checks only the rule.{start_notice()}"
-    return f"{_amount(snapshot)} are read.{start_notice()}"
+    read = "is read" if live_rows(snapshot) == 1 else "are read"
+    return f"{_amount(snapshot)} {read}.{start_notice()}"
 
 
 def _amount(snapshot: Snapshot) -> str:

@@ -32,7 +32,7 @@ def _audit(view: TableView, address: Address, work: WindowWork) -> Tab:
         "mine": mine,
         "clients": clients,
         "shown_clients": _SHOWN,
-        "access_counts": _counts(clients),
+        "access_counts": _counts((*mine, *clients)),
     }
     values["signer"] = work.signer
     values["deeper"] = shlex.join(["delta-explorer", "audit", view.facts.location, *_DEEPER])

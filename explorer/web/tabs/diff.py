@@ -17,7 +17,8 @@ __all__ = ["TAB"]
 
 def _diff(view: TableView, address: Address, work: WindowWork) -> Tab:
     diff = view.comparison()
-    shown = {"diff": diff, "compared_same": view.other == view.version} | listed(_changed(diff, address), address)
+    ends = {"compared_same": view.other == view.version, "only": view.facts.first == view.facts.last}
+    shown = {"diff": diff} | ends | listed(_changed(diff, address), address)
     return Tab(shown | work.of(DifferencesWork).values(view, address))
 
 

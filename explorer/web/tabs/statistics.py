@@ -138,12 +138,13 @@ def _why_nothing(view: TableView, address: Address, names: list[str], column: st
 
 def _undrawable(ranges: ColumnRanges) -> str:
     """Why no file has a range to draw."""
-    why = {
-        "hold only nulls in it": ranges.only_nulls,
-        "have a bound that cannot be drawn": ranges.unplaced,
-        "have no statistics for it": ranges.missing,
-    }
-    return f"Of the live files, {', '.join(f'{count} {what}' for what, count in why.items() if count)}."
+    why = (
+        (ranges.only_nulls, "holds", "hold", "only nulls in it"),
+        (ranges.unplaced, "has", "have", "a bound that cannot be drawn"),
+        (ranges.missing, "has", "have", "no statistics for it"),
+    )
+    said = (f"{fmt.count(count)} {one if count == 1 else many} {what}" for count, one, many, what in why if count)
+    return f"Of the live files, {', '.join(said)}."
 
 
 def _undrawn(nothing: NoRanges) -> dict[str, Any]:

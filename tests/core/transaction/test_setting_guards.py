@@ -221,7 +221,7 @@ def test_a_commit_that_changes_nothing_is_left(more: dict[str, Any], changes: bo
         else GuardResult(
             "changes-something",
             "fail",
-            {"detail": "The table already has this setting: the commit would change nothing."},
+            {"detail": "The table already is as asked: the commit would change nothing."},
             "Leave it.",
         )
     )

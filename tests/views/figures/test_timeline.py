@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from explorer.views.figures.plotly import as_plotly, plain_json
-from explorer.views.figures.strip_frame import Axis, Frame, Rows, most_marks
+from explorer.views.figures.strip_frame import CHARACTER, RIGHT, Axis, Frame, Rows, most_marks
 from explorer.views.figures.theme import DARK, LIGHT, Theme
 from explorer.views.figures.timeline import timeline_ends, timeline_figure
 from explorer.views.table.commits import Commits
@@ -163,6 +163,23 @@ def test_it_can_be_drawn_by_the_time_of_the_commits(count: int, width: int) -> N
     for name in ("dates", "version ticks"):
         places: Any = found[name]["x"]
         assert all(0 <= axis.x(place) <= axis.plot + 2 for place in at_least_one(places.tolist()))
+
+
+def test_no_date_ends_outside_of_the_figure() -> None:
+    hours = history([5] * 38)
+    column = hours.history.schema.get_field_index("timestamp")
+    shown = set[bool]()
+    for days in range(7):
+        moments = pa.array([START + timedelta(days=n + days) for n in range(38)], pa.timestamp("ms", "UTC"))
+        timeline = timeline_of(Commits(hours.history.set_column(column, "timestamp", moments)))
+        for width in (600, 1024, 1440):
+            frame = Frame(width)
+            dates = next(t for t in timeline_figure(timeline, LIGHT, frame)["data"] if t["name"] == "dates")
+            pixel = 38 / frame.plot
+            said = zip(dates["x"], dates["text"], strict=True)
+            assert all((x + 0.5) / pixel + CHARACTER * len(text) <= frame.plot + RIGHT for x, text in said if text)
+            shown.add(bool(dates["text"][-1]))
+    assert shown == {True, False}
 
 
 def test_a_pause_is_as_long_as_it_was_on_an_axis_of_time() -> None:

@@ -94,7 +94,7 @@ def change_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult:
     )
     if not same:
         return GuardResult("changes-something", "pass", {"detail": "The commit changes the table."})
-    detail = "The table already has this setting: the commit would change nothing."
+    detail = "The table already is as asked: the commit would change nothing."
     return GuardResult("changes-something", "fail", {"detail": detail}, "Leave it.")
 
 
