@@ -398,6 +398,9 @@ def test_a_legacy_version_that_demands_more_than_is_used_is_a_note() -> None:
     assert "checkConstraints, generatedColumns" in finding.title
     assert "used of it: changeDataFeed" in _said(finding)
     assert _silent(clean(), "legacy-protocol")
+    # A list of features counts from writer version 7 on; a name in it that nobody knows is not judged.
+    listed = Protocol(min_reader_version=1, min_writer_version=2, writer_features=("appendOnly", "tomorrow"))
+    assert not [finding for finding in _of(described, protocol=listed).audit().findings if "tomorrow" in finding.title]
 
 
 # --- vacuums

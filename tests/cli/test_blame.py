@@ -1,9 +1,14 @@
 """The blame command: since when, by whom and why; a line a change in JSON."""
 
+from pathlib import Path
+
+import deltalake
+import pyarrow as pa
 import pytest
 
 from tests.cli.conftest import Call
 from tests.support.shared_tables import reference_root
+from tests.support.small_logs import PROTOCOL, write_log
 
 FIELDS = [
     "version",
@@ -42,6 +47,18 @@ def test_options_look_among_all_changes(cli: Call) -> None:
     assert [(line["version"], line["name"], line["current"]) for line in lines] == [(4, "title", None)]
     assert cli("blame", root, "--since", "2999-01-01", "--json").lines() == []
     assert "No change was found." in cli("blame", root, "--by", "nobody").out
+
+
+def test_a_table_of_which_no_change_is_known_has_none(cli: Call, tmp_path: Path) -> None:
+    write_log(tmp_path / "t", [[PROTOCOL]])
+    for number in range(2):
+        deltalake.write_deltalake(tmp_path / "d", pa.table({"x": [number]}), mode="append")
+    deltalake.DeltaTable(tmp_path / "d").create_checkpoint()
+    for commit in (tmp_path / "d" / "_delta_log").glob("*.json"):
+        commit.unlink()
+    assert cli("history", tmp_path / "d", "--by", "ana", "--json").lines() == []
+    assert cli("history", tmp_path / "d", "--since", "2020-01-01", "--json").lines() == []
+    assert cli("blame", tmp_path / "t", "--json").lines() == []
 
 
 def test_an_unknown_start_is_said_and_nobody_is_named(cli: Call) -> None:

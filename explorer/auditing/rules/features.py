@@ -71,7 +71,10 @@ def _unused(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _is_unused(subject: Subject, name: str) -> bool:
-    feature = FEATURES[name]
+    feature = FEATURES.get(name)
+    if feature is None:
+        # What it would be used for is not known.
+        return False
     if any(feature.switched_on_by(key, value) for key, value in subject.metadata.configuration.items()):
         return False
     if feature.types:

@@ -71,7 +71,8 @@ def changes(
     keys = key or []
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        last = opened.latest_version() if to_version is None else to_version
+        # A version after the newest is named, and not a range that nobody gave.
+        last = max(opened.latest_version(), from_version) if to_version is None else to_version
     if output is None and not json:
         shown = SCREEN if limit is None else limit
         _print(opened, (from_version, last), shown, keys, inferred=inferred, skip=skip_holes)

@@ -357,9 +357,10 @@ def _present(raw: msgspec.Raw) -> bool:
 
 
 def _malformed(version: int, path: str, line: int, reason: str) -> MalformedAction:
+    left = f"Versions before {version} can still be read. " if version else ""
     return MalformedAction(
         f"Line {line} of {path} (version {version}) is not a valid action: {reason}. "
-        f"Versions before {version} can still be read. Restore the file from a backup to read later ones.",
+        f"{left}Restore the file from a backup to read {'later ones' if version else 'the table'}.",
         version=version,
         path=path,
         line=line,

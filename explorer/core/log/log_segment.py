@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from explorer.core.errors import CorruptTable, TableNotFound, VersionGap, VersionNotFound
+from explorer.core.errors import CorruptTable, StorageError, TableNotFound, VersionGap, VersionNotFound
 from explorer.core.log.last_checkpoint import parse_last_checkpoint
 from explorer.core.log.log_path import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath, parse_log_name
 from explorer.core.log.version_files import VersionFiles
@@ -24,6 +24,8 @@ from explorer.core.protocol.log_store import ListedObjects, LogStore
 __all__ = ["Checkpoint", "LogListing", "LogSegment", "arrange_log", "list_log", "list_names", "list_newer"]
 
 _LOOKS: Final = 10
+# How many runs of readable versions are named.
+_RUNS: Final = 3
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -158,7 +160,7 @@ class LogListing(msgspec.Struct, frozen=True):
         earliest, latest = self.earliest(), self.latest
         nearest = latest if version > latest else earliest
         return VersionNotFound(
-            f"There is no version {version}: the table has versions {earliest} to {latest}. The nearest is {nearest}.",
+            f"There is no version {version}: the table has {self._readable()}. The nearest is {nearest}.",
             version=version,
             earliest=earliest,
             latest=latest,
@@ -167,8 +169,8 @@ class LogListing(msgspec.Struct, frozen=True):
 
     def _gap(self, target: int, missing: int) -> VersionGap | VersionNotFound:
         cleaned = missing < next(iter(self.commits), missing + 1)
-        readable = self._readable_range()
-        span = f"Versions {readable[0]} to {readable[1]} can be read." if readable else "No version can be read."
+        readable = next(reversed(self._readable_runs()), None)
+        span = f"{self._readable() or 'no version'} can be read.".capitalize()
         if cleaned and readable and readable[0] > target:
             raise VersionNotFound(
                 f"Version {target} can no longer be rebuilt: log clean-up removed its part of the log. {span}",
@@ -190,17 +192,27 @@ class LogListing(msgspec.Struct, frozen=True):
             latest=readable[1] if readable else None,
         )
 
-    def _readable_range(self) -> tuple[int, int] | None:
-        """The newest run of versions that can be rebuilt."""
-        bases = [c.version for c in self.checkpoints] + ([0] if 0 in self.commits else []) + list(self._compacted())
-        if not bases:
-            return None
-        first = last = max(bases)
-        while last + 1 in self.commits:
-            last += 1
-        while first in self.commits and first - 1 in self.commits:
-            first -= 1
-        return min(base for base in bases if first - 1 <= base <= last), last
+    def _readable(self) -> str:
+        """The versions that can be rebuilt, in words; of many runs the newest; empty if there is none."""
+        newest = self._readable_runs()[-_RUNS:]
+        said = [f"{first}" if first == last else f"{first} to {last}" for first, last in newest]
+        noun = "version" if len(newest) == 1 and newest[0][0] == newest[0][1] else "versions"
+        joined = " and ".join(filter(None, [", ".join(said[:-1]), *said[-1:]]))
+        return f"{noun} {joined}" if joined else ""
+
+    def _readable_runs(self) -> list[tuple[int, int]]:
+        """The runs of versions that can be rebuilt, ascending."""
+        bases = {c.version for c in self.checkpoints}.union({0}.intersection(self.commits), self._compacted())
+        runs: list[tuple[int, int]] = []
+        for base in sorted(bases):
+            if runs and base <= runs[-1][1]:
+                continue
+            last = base
+            while last + 1 in self.commits:
+                last += 1
+            first = runs.pop()[0] if runs and base == runs[-1][1] + 1 else base
+            runs.append((first, last))
+        return runs
 
 
 def list_newer(store: LogStore, known: LogListing) -> LogListing | None:
@@ -266,7 +278,8 @@ def _with_earlier(earlier: Callable[[], ListedObjects | None], objects: ListedOb
 def _hinted_start(store: LogStore) -> str:
     try:
         hint = parse_last_checkpoint(store.read(LAST_CHECKPOINT))
-    except FileNotFoundError:
+    except (FileNotFoundError, StorageError):
+        # One that cannot be read says nothing (LASTCKPT-003); where the whole log cannot be, its listing says why.
         return ""
     return "" if hint is None else f"{hint.version:020d}"
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
+import deltalake
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -58,6 +59,12 @@ def test_the_proof_finds_what_a_raw_search_finds(root: Path) -> None:
     first = next(iter(asked))
     if not found[first].not_answered:
         assert found[first].totals["live"] == table.rows(where=first).count()
+
+
+def test_a_table_without_a_file_holds_nobody(tmp_path: Path) -> None:
+    deltalake.DeltaTable.create(tmp_path / "none", deltalake.Schema([deltalake.Field("name", "string")]))
+    found = explorer.open_table(tmp_path / "none").erasure(PERSON)
+    assert (_rows(found), found.not_answered) == ({}, ())
 
 
 def test_a_person_from_live_to_gone(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import explorer
@@ -12,7 +14,7 @@ from explorer.core.protocol.actions import SetTransaction
 from explorer.core.protocol.log_store import LogStore, ObjectMeta
 from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
 from tests.support.faulty_store import FaultyStore
-from tests.support.small_logs import METADATA, PROTOCOL, add, lines, new_store, paths, remove, table, write
+from tests.support.small_logs import METADATA, PROTOCOL, add, lines, new_store, paths, remove, table, write, write_log
 
 COMMITS = {
     0: (PROTOCOL, METADATA, add("a")),
@@ -54,6 +56,16 @@ def test_whatever_the_hint_says_the_table_is_the_same(hint: bytes | None) -> Non
     assert paths(found.snapshot()) == LATEST
     assert paths(found.snapshot(1)) == {("a", None), ("b", None)}
     assert found.version_range() == (0, 4)
+
+
+def test_a_hint_that_cannot_be_read_says_nothing(tmp_path: Path) -> None:
+    write_log(tmp_path / "t", [[PROTOCOL, METADATA], [add("a")]])
+    (tmp_path / "t" / "_delta_log" / "_last_checkpoint").mkdir()
+    found = explorer.open_table(tmp_path / "t")
+    assert (found.latest_version(), found.version_range()) == (1, (0, 1))
+    assert paths(found.snapshot()) == {("a", None)}
+    (problem,) = found.verify().problems
+    assert (problem.kind, problem.file) == ("unusable-hint", "_delta_log/_last_checkpoint")
 
 
 @pytest.mark.conformance("LOG-015")
@@ -203,7 +215,7 @@ def test_a_history_begins_where_a_compaction_that_stands_for_lost_commits_ends()
     for version in (3, 4):
         files = again.history_record().lifetimes.files_at(version).column("path").to_pylist()
         assert {(path, None) for path in files} == paths(again.snapshot(version))
-    with pytest.raises(VersionNotFound, match="readable versions 3 to 4"):
+    with pytest.raises(VersionNotFound, match="versions 3 to 4 that the history has"):
         again.diff(2, 4)
     # What lies before the gap can be read one by one, as before any other gap.
     assert paths(again.snapshot(1)) == paths(found.snapshot(1))

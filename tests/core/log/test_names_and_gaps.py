@@ -130,27 +130,56 @@ def test_a_version_that_never_was_is_told_with_the_nearest(version: int, nearest
 @pytest.mark.parametrize(
     ("commits", "checkpoints", "asked", "readable", "what"),
     [
-        pytest.param([0, 1, 3, 4], [], (4, 2), (0, 1), "The commit of version 2 is missing from", id="in between"),
-        pytest.param([0, 1, 2, 4, 5, 6], [1, 5], (4, 3), (5, 6), "The commit of version 3 is missing from", id="later"),
-        pytest.param([1, 2], [], (2, 0), None, "starts after version 0 and no checkpoint covers", id="truncated"),
-        pytest.param([3, 4, 6], [3], (6, 5), (3, 4), "The commit of version 5 is missing from", id="behind"),
         pytest.param(
-            [2, 3, 4, 5, 7], [0, 2, 5], (7, 6), (2, 5), "The commit of version 6 is missing from", id="not before a gap"
+            [0, 1, 3, 4],
+            [],
+            (4, 2),
+            ((0, 1), "Versions 0 to 1"),
+            "The commit of version 2 is missing from",
+            id="in between",
+        ),
+        pytest.param(
+            [0, 1, 2, 4, 5, 6],
+            [1, 5],
+            (4, 3),
+            ((5, 6), "Versions 0 to 2 and 5 to 6"),
+            "The commit of version 3 is missing from",
+            id="later",
+        ),
+        pytest.param(
+            [1, 2],
+            [],
+            (2, 0),
+            ((None, None), "No version"),
+            "starts after version 0 and no checkpoint covers",
+            id="truncated",
+        ),
+        pytest.param([0, 2], [], (2, 1), ((0, 0), "Version 0"), "The commit of version 1 is missing from", id="one"),
+        pytest.param(
+            [3, 4, 6], [3], (6, 5), ((3, 4), "Versions 3 to 4"), "The commit of version 5 is missing from", id="behind"
+        ),
+        pytest.param(
+            [2, 3, 4, 5, 7],
+            [0, 2, 5],
+            (7, 6),
+            ((2, 5), "Versions 0 and 2 to 5"),
+            "The commit of version 6 is missing from",
+            id="not before a gap",
         ),
     ],
 )
 def test_a_gap_is_told_with_what_is_missing_and_what_can_be_read(
-    commits: list[int], checkpoints: list[int], asked: tuple[int, int], readable: tuple[int, int] | None, what: str
+    commits: list[int], checkpoints: list[int], asked: tuple[int, int], readable: tuple[tuple[int, int], str], what: str
 ) -> None:
-    """Asked is a version, and the commit that it lacks."""
+    """Asked is a version, and the commit that it lacks; readable the newest run of versions, and all in words."""
     with pytest.raises(VersionGap) as error:
         _listing(commits, checkpoints).segment(asked[0])
     found = error.value
     assert (found.version, found.missing) == asked
-    assert (found.earliest, found.latest) == (readable or (None, None))
-    span = f"Versions {readable[0]} to {readable[1]} can be read." if readable else "No version can be read."
+    assert (found.earliest, found.latest) == readable[0]
     assert what in found.message
-    assert f"so version {asked[0]} cannot be rebuilt. {span} Restore the missing file" in found.message
+    said = f"so version {asked[0]} cannot be rebuilt. {readable[1]} can be read. Restore the missing file"
+    assert said in found.message
 
 
 @pytest.mark.parametrize(
@@ -170,7 +199,7 @@ def test_a_version_that_was_cleaned_up_is_told_with_what_is_left(
     assert (found.version, found.earliest, found.latest, found.nearest) == (version, *readable, readable[0])
     assert found.message == (
         f"Version {version} can no longer be rebuilt: log clean-up removed its part of the log. "
-        f"Versions {readable[0]} to {readable[1]} can be read."
+        f"{'Version 5' if readable == (5, 5) else 'Versions 4 to ' + str(readable[1])} can be read."
     )
 
 

@@ -71,6 +71,8 @@ TABLE = schema_of(
         (("a b", "c.d"), "`a b`.`c.d`"),
         (("a`b",), "`a``b`"),
         (("`",), "````"),
+        (("",), "``"),
+        (("", "a"), "``.a"),
         (("élan", "a1_"), "élan.a1_"),
     ],
 )
@@ -86,7 +88,9 @@ def test_a_dotted_column_is_read_with_quotes_that_it_does_not_need(text: str, pa
     assert parse_column(text) == column_path(text) == path
 
 
-@pytest.mark.parametrize("text", ["", ".", "a.", ".a", "a..b", "``", "`a", "a`", "`a`b", "a`b`", "`a`.", "``.a"])
+@pytest.mark.parametrize(
+    "text", ["", ".", "a.", ".a", "a..b", "`", "```", "`a", "a`", "`a`b", "a`b`", "`a`.", "a.`", "``."]
+)
 def test_a_text_that_is_no_column_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"^not a column: ") as plain:
         parse_column(text)

@@ -434,9 +434,7 @@ def test_a_commit_that_contradicts_itself_is_told(commits: list[list[Any]], said
 def test_versions_that_cannot_be_read_are_refused_with_the_nearest() -> None:
     life = table({0: [PROTOCOL, METADATA], 1: [add("a")]}).history_record().lifetimes
     for version, nearest in ((-1, 0), (2, 1)):
-        with pytest.raises(
-            VersionNotFound, match=rf"not among the readable versions 0 to 1\. The nearest is {nearest}"
-        ):
+        with pytest.raises(VersionNotFound, match=rf"versions 0 to 1 that the history has\. The nearest is {nearest}"):
             life.live(version)
 
 

@@ -221,7 +221,7 @@ def test_a_version_that_is_not_readable_is_told_with_the_nearest() -> None:
         with pytest.raises(VersionNotFound) as refused:
             life_of().live(version)
         assert str(refused.value) == (
-            f"Version {version} is not among the readable versions 1 to 3. The nearest is {nearest}."
+            f"Version {version} is not among the versions 1 to 3 that the history has. The nearest is {nearest}."
         )
         facts = refused.value
         assert (facts.version, facts.earliest, facts.latest, facts.nearest) == (version, 1, 3, nearest)

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from explorer.core.errors import ExplorerError, TableNotFound
+from explorer.core.errors import ExplorerError, StorageError, TableNotFound
 from explorer.core.log.checkpoint.reader import open_checkpoint_files, read_checkpoint_state
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.last_checkpoint import parse_last_checkpoint
@@ -327,6 +327,9 @@ def _hint(store: LogStore, listing: LogListing) -> Iterator[Problem]:
     try:
         hint = parse_last_checkpoint(store.read(LAST_CHECKPOINT))
     except FileNotFoundError:
+        return
+    except StorageError as error:
+        yield Problem("unusable-hint", None, LAST_CHECKPOINT, error.message)
         return
     if hint is None:
         yield Problem("unusable-hint", None, LAST_CHECKPOINT, "it is not a valid hint, or its checksum does not match")

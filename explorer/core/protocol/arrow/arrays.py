@@ -105,7 +105,8 @@ def known_int64s(values: Numbers, known: Mask) -> pa.Int64Array:
 
 def mask(values: Mask | Sequence[bool]) -> pa.BooleanArray:
     """A boolean column without nulls."""
-    return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(np.packbits(values, bitorder="little"))])
+    bits = np.packbits(np.asarray(values, bool), bitorder="little")
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(bits)])
 
 
 def string_maps(values: Sequence[dict[str, str | None] | None]) -> pa.MapArray:

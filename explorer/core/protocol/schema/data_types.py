@@ -192,6 +192,7 @@ _PRIMITIVES: Final = frozenset(
 )
 _ALIASES: Final = {"null": "void", "bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte"}
 _DECIMAL: Final = re.compile(r"decimal\(\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\)\Z")
+_COLUMN_PART = re.compile(r"(?:`((?:[^`]|``)*)`|[^.`]+)(?:\.|\Z)")
 _UNSUPPORTED: Final = re.compile(
     r"(geometry|geography|time|timestamp_nanos|timestamp_ntz_nanos|timestamp_ns)\b.*"
     r"|(interval) (?:(?:year|month)|(?:day|hour|minute|second)"
@@ -262,16 +263,16 @@ def format_column(path: tuple[str, ...]) -> str:
 
 
 def parse_column(text: str) -> tuple[str, ...]:
-    """Split a dotted column into its parts; backticks quote a part and are doubled inside it.
+    """Split a dotted column into its parts; backticks quote a part, which may be empty, and are doubled inside it.
 
     Raises:
-        ValueError: The text is empty, has an empty part or an open backtick.
+        ValueError: The text is empty, has an empty part without backticks, or an open backtick.
     """
-    parts = re.findall(r"`((?:[^`]|``)*)`(?:\.|\Z)|([^.`]+)(?:\.|\Z)", text)
-    names = tuple(quoted.replace("``", "`") or plain for quoted, plain in parts)
-    if not names or sum(len(q) + 2 * bool(q) + len(p) for q, p in parts) + len(parts) - 1 != len(text):
+    parts = list(_COLUMN_PART.finditer(text))
+    ends = [0, *(part.end() for part in parts)]
+    if not parts or text.endswith(".") or ends != [*(part.start() for part in parts), len(text)]:
         raise ValueError(f"not a column: {text!r}")
-    return names
+    return tuple(part[0].removesuffix(".") if part[1] is None else part[1].replace("``", "`") for part in parts)
 
 
 def _parse_field(value: JsonValue) -> StructField:

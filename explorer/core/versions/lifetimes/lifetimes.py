@@ -147,8 +147,8 @@ class Lifetimes:
         if not self.readable_from <= version <= self.last:
             nearest = self.readable_from if version < self.readable_from else self.last
             raise VersionNotFound(
-                f"Version {version} is not among the readable versions {self.readable_from} to {self.last}. "
-                f"The nearest is {nearest}.",
+                f"Version {version} is not among the versions {self.readable_from} to {self.last} that the history "
+                f"has. The nearest is {nearest}.",
                 version=version,
                 earliest=self.readable_from,
                 latest=self.last,
