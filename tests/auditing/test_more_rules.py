@@ -253,6 +253,30 @@ def test_a_column_that_a_check_names_is_not_said_to_be_open_to_nulls() -> None:
     assert "net" not in _said(finding)
 
 
+@pytest.mark.parametrize("cardinality", [-1, 6])
+def test_a_vector_that_claims_more_rows_than_its_file_has_is_wrong(cardinality: int) -> None:
+    def masked(count: int) -> explorer.Table:
+        vector = small_logs.vector("v", count)
+        return _of(_described([]), small_logs.add("0.parquet", 5, vector=vector), protocol=small_logs.MASKED)
+
+    finding = _found(masked(cardinality), "wrong-cardinality")
+    assert (finding.severity, finding.files) == ("error", 1)
+    assert "0.parquet" in _said(finding)
+    assert _silent(masked(5), "wrong-cardinality")
+
+
+def test_another_id_is_a_note_with_the_commits_that_gave_it() -> None:
+    first = _described([{"name": "id", "type": "long"}])
+    second, third = (msgspec.structs.replace(first, id=name) for name in ("second", "third"))
+    replace = small_logs.commit_info("REPLACE TABLE", user_name="ana")
+    table = small_logs.table({0: [small_logs.PROTOCOL, first], 1: [second], 2: [second], 3: [replace, third]})
+    finding = _found(table, "another-id")
+    assert (finding.severity, finding.versions) == ("info", ((3, 3),))
+    assert "ana" in _said(finding)
+    assert "v1" in _said(finding)
+    assert _silent(small_logs.table({0: [small_logs.PROTOCOL, first], 1: [first]}), "another-id")
+
+
 def test_nulls_in_a_column_that_is_not_null_are_wrong_and_masked_ones_may_be_gone() -> None:
     described = _described([{"name": "id", "type": "long", "nullable": False}])
     finding = _found(_of(described, _counted("0.parquet", 9, {"id": 2})), "null-in-not-null")

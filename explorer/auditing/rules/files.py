@@ -52,6 +52,29 @@ def _masked(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
+def _overmasked(subject: Subject) -> tuple[Finding, ...]:
+    """Files of which a deletion vector claims to hide fewer rows than none, or more than the file has (DV-020)."""
+    life, live = subject.history.lifetimes, subject.live
+    hidden, (shown, known) = life.masked[live], life.rows
+    wrong = (hidden < 0) | (known[live] & (shown[live] < 0))
+    count = int(wrong.sum())
+    if not count:
+        return ()
+    place = live[np.flatnonzero(wrong)[:1]]
+    path = life.take(place, ["path"]).column("path")[0].as_py()
+    return (
+        Finding(
+            rule="wrong-cardinality",
+            severity="error",
+            label=f"{fmt.plural(count, 'vector')} of a wrong size",
+            title=f"{fmt.plural(count, 'deletion vector')} that cannot hide as many rows as the log says",
+            evidence=(Evidence(f"{named([path])} is one of the files", Place("masked rows")),),
+            effect="Totals of rows are wrong; whoever reads the rows is refused.",
+            files=count,
+        ),
+    )
+
+
 def _small(subject: Subject) -> tuple[Finding, ...]:
     """Small files that compaction can join: those of one partition."""
     life, live = subject.history.lifetimes, subject.live
@@ -202,6 +225,13 @@ def _sum(values: tuple[Int64s, Mask], rows: Int64s) -> int | None:
 
 FILE_RULES: Final = (
     Rule("masked-rows", "warning", "heavily masked files", "Readers decode rows only to drop them.", _masked),
+    Rule(
+        "wrong-cardinality",
+        "error",
+        "deletion vectors that claim what cannot be",
+        "Totals are wrong, and rows cannot be read.",
+        _overmasked,
+    ),
     Rule("small-files", "warning", "many small files", "Opening a file costs more than reading a small one.", _small),
     Rule(
         "statistics", "warning", "statistics that cannot be used", "Queries cannot skip files without them.", _unusable
