@@ -86,6 +86,8 @@ def test_files_that_a_condition_reads_are_those_whose_values_and_bounds_allow_it
     assert people.code == 0
     assert f"of {len(lines)} files have to be read" in people.err
     assert people.out.count(".parquet") == 1
+    unused = cli("files", events, "--where", f"country = '{country}' AND length(country) > 1", "--limit", 1)
+    assert "'length(country) > 1' leaves out no file: only a comparison" in unused.err
     assert cli("files", events, "--limit", 2, "--json").lines() == lines[:2]
     assert cli("files", events, "--where", "nothing = 1", "--json").code == 2
 

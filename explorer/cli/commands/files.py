@@ -203,12 +203,15 @@ def _needed(opened: explorer.Table, found: explorer.Snapshot, where: str, *, by_
         from explorer.spark.log.files_frame import needed_counts
 
         counts: SkippingCounts = waiting(needed_counts(opened, found, where))
+        unused = ""
     else:
-        counts = found.skipping(where).counts
+        skipping = found.skipping(where)
+        counts = skipping.counts
+        unused = "".join(f" {part.text!r} leaves out no file: {part.reason}." for part in skipping.unsplittable)
     return (
         f"{fmt.count(counts.after_statistics)} of {fmt.plural(counts.total, 'file')} have to be read; partition values "
         f"leave {fmt.count(counts.after_partitions)}, and statistics leave {fmt.count(counts.after_statistics)}, of "
-        f"which {fmt.count(counts.kept_without_statistics)} only for lack of statistics."
+        f"which {fmt.count(counts.kept_without_statistics)} only for lack of statistics.{unused}"
     )
 
 
