@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import deltalake
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,6 +16,7 @@ from tests.support.shared_tables import reference_root
 pytestmark = pytest.mark.reference
 
 FEED = "change-feed"
+TIME = "_commit_timestamp"
 
 
 def _table(name: str = FEED) -> Path:
@@ -48,6 +50,22 @@ def test_json_lines_hold_the_columns_in_order(cli: Call) -> None:
     assert all(list(line) == columns for line in lines)
     assert {line["_commit_version"] for line in lines} == {4, 5, 6}
     assert len(cli("changes", _table(), "--from", 4, "--to", 6, "--limit", 3, "--json").lines()) == 3
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("inferred", [False, True])
+def test_dots_and_backticks_are_part_of_the_name_of_a_column(cli: Call, tmp_path: Path, inferred: bool) -> None:
+    table, output = tmp_path / "table", tmp_path / "out.parquet"
+    feed = {"delta.enableChangeDataFeed": "true"}
+    deltalake.write_deltalake(table, pa.table({"a.b": [1, 2], "c`d": ["x", "y"]}), configuration=feed)
+    deltalake.DeltaTable(table).delete('"a.b" = 2')
+    recorded = pa.table(deltalake.DeltaTable(table).load_cdf(starting_version=0).read_all()).drop_columns(TIME)
+    meant = sorted(recorded.to_pylist(), key=str)
+    options = ("--from", 0, *(["--inferred", "--key", "a.b"] if inferred else []))
+    lines = cli("changes", table, *options, "--json").lines()
+    assert sorted(({name: line[name] for name in recorded.column_names} for line in lines), key=str) == meant
+    assert cli("changes", table, *options, "--output", output).code == 0
+    assert sorted(pq.read_table(output).drop_columns(TIME).to_pylist(), key=str) == meant
 
 
 @pytest.mark.spark

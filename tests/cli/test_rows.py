@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
+import deltalake
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -139,6 +140,24 @@ def test_missing_data_file_is_named_and_the_old_output_stays(cli: Call, demo_war
     assert gone.name in result.error()["path"]
     assert output.read_text() == "as it was"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["customers", "out.jsonl"]
+
+
+@pytest.mark.spark
+def test_dots_and_backticks_are_part_of_the_name_of_a_column(cli: Call, tmp_path: Path) -> None:
+    inner = pa.array([{"p.q": 1, "r`s": "x"}, None], pa.struct({"p.q": pa.int64(), "r`s": pa.string()}))
+    table, output = tmp_path / "table", tmp_path / "out.parquet"
+    deltalake.write_deltalake(table, pa.table({"a.b": [1, 2], "c`d": ["x", None], "`c0`": inner, "c1": [0.5, 1.5]}))
+    meant = pa.table(deltalake.DeltaTable(table).to_pyarrow_table())
+    assert cli("rows", table, "--json").lines() == meant.to_pylist()
+    assert cli("rows", table, "--json", "--where", "`a.b` = 2 AND `c``d` IS NULL").lines() == meant.to_pylist()[1:]
+    assert cli("rows", table, "--limit", 1, "--json").lines() == meant.to_pylist()[:1]
+    assert cli("rows", table, "--output", output).code == 0
+    assert pq.read_table(output).to_pylist() == meant.to_pylist()
+    for ending in (".csv", ".jsonl"):
+        assert cli("rows", table, "--output", output.with_suffix(ending)).code == 0
+    lines = output.with_suffix(".jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == meant.to_pylist()
+    assert pyarrow.csv.read_csv(output.with_suffix(".csv")).column_names == meant.column_names
 
 
 @pytest.mark.spark

@@ -266,6 +266,9 @@ def _streamed(part: Part, stream: RowStream) -> Iterator[pa.RecordBatch]:
 
     frame = readable_frame(part.planned.frame) if stream.readable else part.planned.frame
     frame = frame if few is None else frame.limit(few)
+    names = frame.columns
+    # PySpark takes the names of columns for expressions here: those of a table, which may hold anything, stay outside.
+    frame = frame.toDF(*(f"c{place}" for place in range(len(names))))
     frame = frame.mapInArrow(packed, "piece bigint, task bigint, attempt bigint, batch binary")
     frame = frame.repartitionById(pieces, frame["piece"].cast("int")) if pieces > 1 else frame
     attempts: dict[int, int] = {}
@@ -278,7 +281,7 @@ def _streamed(part: Part, stream: RowStream) -> Iterator[pa.RecordBatch]:
                     "those that already came could be missing or there twice. Read them again.",
                     engine="spark",
                 )
-            yield from pa.ipc.open_stream(row["batch"])
+            yield from (batch.rename_columns(names) for batch in pa.ipc.open_stream(row["batch"]))
     except SPARK_ERRORS as error:
         raise part.planned.failure(error) from error
 
