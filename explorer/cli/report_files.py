@@ -11,6 +11,7 @@ import typer
 
 from explorer import formatting as fmt
 from explorer.cli.output import note
+from explorer.cli.output_place import check_place
 from explorer.core.errors import RequestError, StorageError
 from explorer.storage.written_aside import written_aside
 
@@ -18,7 +19,16 @@ if TYPE_CHECKING:
     from explorer.auditing.report.case_file import CaseFile
     from explorer.auditing.report.signature import SigningKey
 
-__all__ = ["PASSPHRASE", "read_case_file", "read_whole", "save_signed", "save_whole", "signature_of", "signing_key"]
+__all__ = [
+    "PASSPHRASE",
+    "check_signed_place",
+    "read_case_file",
+    "read_whole",
+    "save_signed",
+    "save_whole",
+    "signature_of",
+    "signing_key",
+]
 
 PASSPHRASE: Final = "DELTA_EXPLORER_KEY_PASSPHRASE"  # noqa: S105  # the name of a variable
 """The environment variable that holds the passphrase of a key."""
@@ -52,6 +62,17 @@ def save_whole(path: Path, data: bytes) -> None:
 def signature_of(path: Path) -> Path:
     """The place of the signature of a file."""
     return path.with_name(path.name + ".sig")
+
+
+def check_signed_place(path: Path, key: Path | None) -> None:
+    """Refuse a place where no report can be, or no signature beside it if there is a key to sign with.
+
+    Raises:
+        RequestError: One of the places is a folder, or their folder does not exist.
+    """
+    check_place(path)
+    if key is not None:
+        check_place(signature_of(path))
 
 
 def save_signed(path: Path, data: bytes, digest: str, key: SigningKey | None) -> None:

@@ -18,6 +18,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from explorer.cli.output import encode
+from explorer.cli.output_place import check_place
 from explorer.core.errors import RequestError, StorageError
 from explorer.storage.written_aside import written_aside
 
@@ -35,8 +36,7 @@ def check_output(path: Path) -> None:
     """
     if path.suffix not in FORMATS:
         raise RequestError(f"{path} must end in {', '.join(FORMATS)}: the ending chooses the format.", path=str(path))
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise RequestError(f"{path} cannot be written: its folder does not exist, or it is one.", path=str(path))
+    check_place(path)
 
 
 def is_read_by_people(path: Path) -> bool:

@@ -139,6 +139,50 @@ def test_wrong_usage_is_a_bad_request(arguments: tuple[str, ...], cli: Call) -> 
     assert cli(*arguments).err.startswith("Error: ")
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (("audit", "TABLE", "--html"), ()),
+        (("audit", "TABLE", "--resume"), ()),
+        (("erasure", "TABLE", "--where", "true", "--html"), ()),
+        (("erasure", "TABLE", "--where", "true", "--statement"), ()),
+        (("pin",), ("TABLE", "--commit", "1")),
+        (("tripwires", "TABLE", "--rules", "RULES", "--state"), ()),
+        (("rows", "TABLE", "--output"), ()),
+        (("changes", "TABLE", "--from", "0", "--output"), ()),
+    ],
+    ids=["html", "resume", "erasure-html", "statement", "pin", "state", "rows", "changes"],
+)
+def test_a_file_that_can_be_in_no_such_place_is_a_bad_request(
+    before: tuple[str, ...], after: tuple[str, ...], cli: Call, demo_warehouse: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "rules.toml").write_text("")
+    (tmp_path / "folder.csv").mkdir()
+    named = {"TABLE": demo_warehouse / "crm/customers", "RULES": tmp_path / "rules.toml"}
+    for place, said in (
+        ("absent/r.csv", f"there is no folder {tmp_path / 'absent'}"),
+        ("folder.csv", "it is a folder"),
+    ):
+        asked = [named.get(each, each) for each in (*before, tmp_path / place, *after)]
+        result = cli(*asked, "--json")
+        assert (result.code, result.error()["error"], result.error()["path"]) == (
+            2,
+            "RequestError",
+            str(asked[len(before)]),
+        )
+        assert result.error()["message"].startswith(f"{asked[len(before)]} cannot be written: {said}")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["folder.csv", "rules.toml"]
+
+
+def test_a_signature_that_can_be_in_no_such_place_is_a_bad_request(
+    cli: Call, demo_warehouse: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "r.html.sig").mkdir()
+    asked = ["audit", demo_warehouse / "crm/customers", "--html", tmp_path / "r.html", "--sign", tmp_path / "key"]
+    result = cli(*asked, "--json")
+    assert (result.code, result.error()["path"]) == (2, str(tmp_path / "r.html.sig"))
+
+
 def test_without_a_command_the_help_is_shown(cli: Call) -> None:
     result = cli()
     assert (result.code, result.err) == (2, "")

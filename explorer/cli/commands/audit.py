@@ -23,6 +23,7 @@ from explorer.cli.commands.reports import (
 )
 from explorer.cli.errors import exit_code, facts_of
 from explorer.cli.output import complain, counting, emit, listing, note
+from explorer.cli.output_place import check_place
 from explorer.core.errors import RequestError
 from explorer.fleet import SCHEMA, Looks, TableAudit, audits, ranked, row_of
 from explorer.storage.schemes import spellings
@@ -126,6 +127,8 @@ def audit(
     case {title, author, notes, pins [{kind, what, note, pinned, holds, problem, facts}]}, signer {fingerprint,
     comment}. A part that could not be made is null, and named in missing.
     """
+    if resume is not None:
+        check_place(resume)
     use_clients(clients)
     use_spark(spark)
     wish = ReportWish(

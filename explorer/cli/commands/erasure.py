@@ -13,7 +13,7 @@ from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, SparkOption, TableArgument, use_spark
 from explorer.cli.output import emit, encode, facts, listing, note, patience
 from explorer.cli.progress import waiting
-from explorer.cli.report_files import PASSPHRASE, read_whole, save_signed, signing_key
+from explorer.cli.report_files import PASSPHRASE, check_signed_place, read_whole, save_signed, signing_key
 from explorer.core.errors import RequestError
 from explorer.core.versions.commit_times import moment
 
@@ -121,6 +121,8 @@ def erasure(  # noqa: PLR0917  # options of the command line come by position in
         raise RequestError("A statement is about one predicate: give --where once.", field="where")
     if not stated and (sign, since, request) != (None, None, None):
         raise RequestError("--sign, --since and --request are for a statement: give --html or --statement, too.")
+    for path in stated:
+        check_signed_place(path, sign)
     key, before = signing_key(sign), None if since is None else _earlier(since)
     with patience("Reading the log"):
         opened = explorer.open_table(table)

@@ -13,6 +13,7 @@ import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import emit, listing, note
+from explorer.cli.output_place import check_place
 from explorer.cli.report_files import read_case_file, read_whole, save_whole, signature_of
 from explorer.core.errors import RequestError
 
@@ -64,6 +65,7 @@ def pin(
     from explorer.auditing.report.case_file import CaseFile, CommitPin, DiffPin, FilePin, FindingPin
     from explorer.auditing.report.pins import found_findings, pinned
 
+    check_place(case)
     known = read_case_file(case) if case.exists() else CaseFile(title=title or case.stem, author=author or "")
     if case.suffix == ".toml":
         raise RequestError(f"{case} is TOML, which is written by hand. Add the pin to it, or name a .json file.")

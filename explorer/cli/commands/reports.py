@@ -16,7 +16,14 @@ from explorer import formatting as fmt
 from explorer.auditing.finding import SEVERITIES, Severity
 from explorer.cli.errors import exit_code, facts_of
 from explorer.cli.output import complain, emit, listing, note, patience
-from explorer.cli.report_files import PASSPHRASE, read_case_file, read_whole, save_signed, signing_key
+from explorer.cli.report_files import (
+    PASSPHRASE,
+    check_signed_place,
+    read_case_file,
+    read_whole,
+    save_signed,
+    signing_key,
+)
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.fleet import TableAudit, places
 
@@ -94,6 +101,8 @@ def report(tables: Sequence[str], wish: ReportWish, *, as_json: bool, fail_on: S
     now = datetime.now(UTC)
     if wish.sign is not None and wish.html is None:
         raise RequestError("--sign signs the file of --html. Give both.", field="--sign")
+    if wish.html is not None:
+        check_signed_place(wish.html, wish.sign)
     key = signing_key(wish.sign)
     earlier, case = _earlier(wish), _case(wish)
     given = list(places(tables))

@@ -18,6 +18,7 @@ from explorer.cli.arguments import JsonFlag
 from explorer.cli.commands.audit import Tables
 from explorer.cli.errors import exit_code, facts_of
 from explorer.cli.output import complain, emit, listing, note, patience
+from explorer.cli.output_place import check_place
 from explorer.core.errors import CorruptTable, ExplorerError, RequestError, StorageError
 from explorer.core.protocol.table_properties.values import interval
 from explorer.core.protocol.times import milliseconds
@@ -71,6 +72,8 @@ def tripwires(
     """
     if sum(given is not None for given in (try_, after, state)) != 1:
         raise RequestError("Say which commits count: one of --try, --after and --state.", field="--state")
+    if state is not None:
+        check_place(state)
     wires = read_tripwires(_text(rules), str(rules))
     known = {} if state is None else _known(state)
     broken, fired = 0, False
