@@ -31,6 +31,8 @@ from explorer.cli.commands import (
 )
 from explorer.cli.errors import CANCELLED, exit_code, facts_of
 from explorer.cli.output import complain
+from explorer.cli.standard_output import typed_output
+from explorer.core.errors import StorageError
 from explorer.storage.kept_indexes import CACHE_VARIABLE
 
 __all__ = ["app", "command_group", "main", "run"]
@@ -90,6 +92,7 @@ def command_group() -> TyperGroup:
 
 def main() -> None:
     """Entry point of the command."""
+    sys.stdout = typed_output(sys.stdout)
     sys.exit(run(sys.argv[1:]))
 
 
@@ -99,9 +102,8 @@ def run(arguments: Sequence[str]) -> int:
         result = command_group()(list(arguments), prog_name="delta-explorer", standalone_mode=False)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):
-        # Whoever read the output has enough (Typer and rich make a SystemExit of it). What is still buffered must not
-        # fail again when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
+        # Whoever read the output has enough (Typer and rich make a SystemExit of it).
+        _forget_output()
         return _BROKEN_PIPE
     except Exception as error:
         # The outermost frame: whatever it is, people get a message, not a traceback.
@@ -109,8 +111,17 @@ def run(arguments: Sequence[str]) -> int:
             raise
         if str(error) or not isinstance(error, typer.TyperException):  # else it has shown the help instead
             complain(facts_of(error), as_json="--json" in arguments)
+        try:
+            sys.stdout.flush()
+        except (OSError, StorageError):
+            _forget_output()
         return exit_code(error)
     if result == CANCELLED:
         # Typer has turned Ctrl-C into this.
         complain({"error": "Cancelled", "message": "Cancelled."}, as_json="--json" in arguments)
     return result if isinstance(result, int) else 0
+
+
+def _forget_output() -> None:
+    """Let what is still buffered not fail again when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)

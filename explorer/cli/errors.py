@@ -3,7 +3,7 @@
 0    done
 1    a fault of this program; of `audit` and `verify`, findings; of `tripwires`, an alarm; of `verify-report`, a change
 2    bad request: wrong usage, no such version, column or output folder
-3    the table is broken or missing, or its store failed
+3    the table is broken or missing, its store failed, or the output cannot be written
 4    the table needs a feature that is not supported
 5    a change was not made: a guard failed, another commit conflicts with it, or its outcome is unknown
 6    an engine is missing: Java, Spark, or the package that serves pages

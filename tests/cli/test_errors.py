@@ -1,6 +1,7 @@
 """Every expected error is a message and an exit code, as JSON one object on stderr, never a traceback."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -218,6 +219,45 @@ def test_reader_that_has_enough_ends_the_command_quietly(demo_warehouse: Path) -
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 141
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "command", [["snapshot"], ["audit"], ["files", "--json"], ["audit", "--json"], ["--help"]], ids=" ".join
+)
+def test_output_to_a_full_disk_is_no_fault_of_the_program(
+    command: list[str], unbuffered: str, demo_warehouse: Path
+) -> None:
+    """The system's own file that is always full."""
+    asked = [*COMMAND, *command, *([] if command == ["--help"] else [str(demo_warehouse / "crm/customers")])]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            asked,
+            cwd=REPOSITORY,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    (line,) = done.stderr.splitlines()
+    told = "Standard output cannot be written: No space left on device. Make room there, or send it elsewhere."
+    if "--json" in command:
+        assert json.loads(line) == {"error": "StorageError", "message": told}
+    else:
+        assert line == f"Error: {told}"
+    assert done.returncode == 3
+
+
+def test_an_error_goes_out_whole_beside_an_output_that_cannot_be_written(demo_warehouse: Path, tmp_path: Path) -> None:
+    asked = [*COMMAND, "audit", str(demo_warehouse / "crm/customers"), str(tmp_path / "none"), "--json"]
+    with Path("/dev/full").open("wb") as full:
+        environment = {**os.environ, "PYTHONUNBUFFERED": ""}
+        done = subprocess.run(
+            asked, cwd=REPOSITORY, env=environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert [json.loads(line)["error"] for line in done.stderr.splitlines()] == ["TableNotFound", "StorageError"]
+    assert done.returncode == 3
 
 
 def test_interrupt_is_told_and_ends_with_130(demo_warehouse: Path) -> None:
