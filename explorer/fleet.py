@@ -18,7 +18,6 @@ from itertools import chain, islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import msgspec
 import pyarrow as pa
@@ -28,6 +27,7 @@ from explorer.auditing.document import audit_document
 from explorer.auditing.finding import SEVERITIES
 from explorer.core.errors import ExplorerError, RequestError, StorageError, TableNotFound
 from explorer.storage.credentials import concealed, secrets_of
+from explorer.storage.roots import folder_of, is_url
 from explorer.storage.schemes import known_scheme
 from explorer.storage.served_roots import table_folders
 from explorer.table import open_table
@@ -207,11 +207,14 @@ def places(roots: Sequence[str | os.PathLike[str]]) -> Iterator[str | TableAudit
 
 
 def _below(root: str) -> Iterator[str | TableAudit]:
-    scheme = urlsplit(root).scheme
-    if scheme not in {"", "file"} and len(scheme) > 1:
+    if is_url(root):
         yield root
         return
-    folder = Path(urlsplit(root).path if scheme == "file" else root).expanduser().resolve()
+    try:
+        folder = Path(folder_of(root)).expanduser().resolve()
+    except RequestError as refusal:
+        yield TableAudit(root, error=refusal)
+        return
     unreadable: list[tuple[Path, OSError]] = []
     count = 0
     for path in table_folders(folder, depth=_DEPTH, unreadable=lambda *failed: unreadable.append(failed)):

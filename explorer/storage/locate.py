@@ -29,7 +29,7 @@ def open_store(
 
     Raises:
         NotAllowed: The location is outside ``roots``.
-        RequestError: The URL's scheme is not known.
+        RequestError: The location names no place, or the URL's scheme is not known.
     """
     text = os.fspath(location)
     if "\0" in text:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from explorer.core.protocol.file_paths import decode_path
 from explorer.storage.objects import ObjectLogStore
-from explorer.storage.roots import AllowedRoots, Opener
+from explorer.storage.roots import AllowedRoots, Opener, meant_by
 
 if TYPE_CHECKING:
     from obstore.store import MemoryStore
@@ -20,8 +18,9 @@ __all__ = ["memory", "open_memory"]
 def open_memory(url: str, options: Mapping[str, Any], opener: Opener, roots: AllowedRoots | None) -> ObjectLogStore:
     """Open the store of a URL; options mean nothing to it, and its caller checks the places."""
     del options, roots
-    parts = urlsplit(url)
-    return ObjectLogStore(memory(parts.netloc), url, opener, decode_path(parts.path))
+    name, _, _ = url.partition("://")[2].partition("/")
+    _, _, path = meant_by(url).partition("://")[2].partition("/")
+    return ObjectLogStore(memory(name), url, opener, path)
 
 
 @cache

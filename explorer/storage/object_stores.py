@@ -35,12 +35,18 @@ def open_bucket(
         environment: How the names of the environment variables begin that the store reads, ``AWS_``.
 
     Raises:
-        RequestError: The options do not fit the store.
+        RequestError: The URL names no bucket, or the options do not fit the store.
     """
     from obstore.exceptions import BaseError
     from obstore.store import from_url
 
     del roots
+    scheme, _, rest = url.partition("://")
+    if not rest.partition("/")[0]:
+        raise RequestError(
+            f"{url!r} names no bucket or container. Give it before the folder, as in {scheme}://bucket/sales/orders.",
+            location=url,
+        )
     prefix = environment.lower()
     known = {name: value for name, value in os.environ.items() if name.startswith(environment)}
     secrets = secrets_of({**known, **options})

@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from explorer.core.errors import NotAllowed
+from explorer.core.errors import MalformedAction, NotAllowed, RequestError
 from explorer.core.protocol.file_paths import decode_path, encode_path
 from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["AllowedRoots", "Opener", "folder_of", "is_url", "url_of"]
+__all__ = ["AllowedRoots", "Opener", "folder_of", "is_url", "meant_by", "url_of"]
 
 Opener = Callable[[str], tuple[LogStore, str]]
 """Opens an absolute, decoded location: the store of its folder, and its name there."""
@@ -22,16 +22,23 @@ class AllowedRoots:
 
     Args:
         roots: Folders, ``file://`` URLs or URLs of object stores.
+
+    Raises:
+        RequestError: One of them names no place.
     """
 
     def __init__(self, roots: Sequence[str]) -> None:
         self._folders = tuple(os.path.realpath(folder_of(root)) for root in roots if not is_url(root))
-        self._urls = tuple(decode_path(root).rstrip("/") for root in roots if is_url(root))
+        self._urls = tuple(meant_by(root).rstrip("/") for root in roots if is_url(root))
 
     def allow(self, location: str) -> bool:
-        """True if a path or URL is inside one of the places."""
+        """True if a path or URL is inside one of the places.
+
+        Raises:
+            RequestError: It names no place.
+        """
         if is_url(location):
-            meant = decode_path(location)
+            meant = meant_by(location)
             inside = any(meant == url or meant.startswith(f"{url}/") for url in self._urls)
             return inside and ".." not in meant.split("/")
         real = os.path.realpath(folder_of(location))
@@ -66,12 +73,13 @@ class AllowedRoots:
 
 _PATTERN: Final = re.compile(r"[][{}*?\\\x00]|(^|/)\.\.(/|$)")
 _SCHEME: Final = re.compile(r"[^/]*:")
+_FILE: Final = re.compile(r"file:(?://(?P<host>[^/]*))?(?P<path>/.*)?", re.IGNORECASE | re.DOTALL)
 _KNOWN: Final = re.compile(r"file:///(?!/)|[a-z][a-z0-9]*://(?<!file://)")
 
 
 def is_url(location: str) -> bool:
     """True for a URL that is not of a local file."""
-    return "://" in location and not location.startswith("file:")
+    return "://" in location and _FILE.match(location) is None
 
 
 def url_of(location: str) -> str:
@@ -82,5 +90,41 @@ def url_of(location: str) -> str:
 
 
 def folder_of(location: str) -> str:
-    """The path of a local location, which may be a ``file:`` URL."""
-    return decode_path(location) if location.startswith("file:") else location
+    """The path of a local location, which may be a ``file:`` URL.
+
+    It is what a person gives: of what a log names `decode_path` makes a path, whatever its host.
+
+    Raises:
+        RequestError: The URL names no folder, or one of another machine.
+    """
+    url = _FILE.match(location)
+    if url is None:
+        return location
+    if url["host"] and url["host"].lower() != "localhost":
+        raise RequestError(
+            f"{location!r} names a folder of the machine {url['host']!r}. A URL of a folder here has three slashes, as "
+            "in file:///data/orders.",
+            location=location,
+        )
+    if url["path"] is None:
+        raise RequestError(
+            f"{location!r} names no folder. Give a path, or a URL with three slashes, as in file:///data/orders; a "
+            "folder whose name begins like a URL is given as ./NAME.",
+            location=location,
+        )
+    return meant_by(location)
+
+
+def meant_by(location: str) -> str:
+    """The decoded form of a URL that a person gives.
+
+    Raises:
+        RequestError: It cannot be decoded.
+    """
+    try:
+        return decode_path(location)
+    except MalformedAction as error:
+        raise RequestError(
+            f"{location!r} names no place: its escapes are not UTF-8. Write a percent sign itself as %25.",
+            location=location,
+        ) from error

@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from explorer.core.errors import NotAllowed, TableNotFound
+from explorer.storage.roots import folder_of, is_url
 
 __all__ = ["ServedRoots", "TableRef", "table_folders"]
 
@@ -55,6 +56,7 @@ class ServedRoots:
 
     Raises:
         TableNotFound: A root does not exist.
+        RequestError: A root names no place.
     """
 
     def __init__(self, roots: Sequence[str], *, most: int | None = _MOST) -> None:
@@ -119,11 +121,11 @@ class ServedRoots:
         )
 
     def _add(self, root: str) -> None:
-        parts = urlsplit(root)
-        if parts.scheme not in {"", "file"} and len(parts.scheme) > 1:
+        if is_url(root):
+            parts = urlsplit(root)
             self._remote[self._free(parts.path.rstrip("/").rpartition("/")[2] or parts.netloc)] = root
             return
-        folder = Path(parts.path if parts.scheme == "file" else root).expanduser().resolve()
+        folder = Path(folder_of(root)).expanduser().resolve()
         if not folder.is_dir():
             raise TableNotFound(
                 f"The root {root} is not a folder. Give a folder that holds Delta tables.", location=root

@@ -5,17 +5,21 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import explorer
 from explorer.core.errors import RequestError
+from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.log_store import LogStore
+from explorer.fleet import TableAudit, places
 from explorer.storage import open_store
 from explorer.storage.memory import open_memory
 from explorer.storage.roots import AllowedRoots, Opener
 from explorer.storage.schemes import SCHEMES, Scheme, scheme_of, spellings
+from explorer.storage.served_roots import ServedRoots
 from tests.architecture.sources import modules, within
 from tests.support.small_logs import METADATA, PROTOCOL, add, paths, write
 
@@ -65,6 +69,64 @@ def test_a_new_storage_is_offered_where_a_scheme_is_not_known() -> None:
 )
 def test_a_location_has_the_scheme_that_it_begins_with(location: str, name: str) -> None:
     assert scheme_of(location).name == name
+
+
+@pytest.mark.parametrize(
+    ("location", "said"),
+    [
+        ("file:", "names no folder. Give a path, or a URL with three slashes"),
+        ("file:orders", "names no folder. Give a path, or a URL with three slashes"),
+        ("file://", "names no folder. Give a path, or a URL with three slashes"),
+        ("file://localhost", "names no folder. Give a path, or a URL with three slashes"),
+        ("file://host/orders", "names a folder of the machine 'host'. A URL of a folder here has three slashes"),
+        ("FILE://host/orders", "names a folder of the machine 'host'. A URL of a folder here has three slashes"),
+        ("file:///%ff", "names no place: its escapes are not UTF-8"),
+        ("memory://name/%ff", "names no place: its escapes are not UTF-8"),
+        ("s3://", "names no bucket or container. Give it before the folder, as in s3://bucket/sales/orders."),
+        ("s3:///orders", "names no bucket or container. Give it before the folder, as in s3://bucket/sales/orders."),
+        ("az:///orders", "names no bucket or container. Give it before the folder, as in az://bucket/sales/orders."),
+    ],
+)
+def test_a_location_that_names_no_place_is_a_bad_request_that_says_what_one_looks_like(
+    location: str, said: str
+) -> None:
+    with pytest.raises(RequestError, match=f"^{re.escape(repr(location))} {re.escape(said)}") as caught:
+        open_store(location)
+    assert caught.value.location == location
+
+
+@pytest.mark.parametrize("root", ["file:", "file://host/orders", "file:///%ff"])
+def test_a_root_that_names_no_place_is_a_bad_request(root: str, tmp_path: Path) -> None:
+    with pytest.raises(RequestError):
+        ServedRoots([root])
+    with pytest.raises(RequestError):
+        AllowedRoots([root])
+    with pytest.raises(RequestError):
+        open_store(root, roots=AllowedRoots([str(tmp_path)]))
+    (found,) = places([root])
+    assert isinstance(found, TableAudit)
+    assert isinstance(found.error, RequestError)
+
+
+@pytest.mark.parametrize("spelt", ["{}", "file:{}", "file://{}", "file://localhost{}", "FILE://LOCALHOST{}"])
+def test_every_spelling_of_a_folder_here_opens_it(spelt: str, tmp_path: Path) -> None:
+    folder = tmp_path / "a b%"
+    write(open_store(folder), {0: (PROTOCOL, METADATA, add("a"))})
+    location = spelt.format(folder.as_posix() if spelt == "{}" else folder.as_uri().removeprefix("file://"))
+    assert paths(explorer.open_table(location).snapshot()) == {("a", None)}
+    assert list(places([location])) == [str(folder)]
+    assert [table.location for table in ServedRoots([location]).tables()] == [str(folder)]
+
+
+@pytest.mark.parametrize("start", ["", "file:", "file://", "file://localhost", "file://host"])
+def test_a_file_that_a_log_names_with_its_whole_path_is_found_whatever_host_it_names(
+    start: str, tmp_path: Path
+) -> None:
+    """As writers on Hadoop's local file system spell it."""
+    (tmp_path / "beside.parquet").write_bytes(b"rows")
+    store = open_store(tmp_path / "table")
+    holder, key = store.elsewhere(decode_path(f"{start}{tmp_path}/beside.parquet"))
+    assert holder.read(key) == b"rows"
 
 
 def test_people_read_of_storages_that_last() -> None:
