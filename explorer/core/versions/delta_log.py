@@ -468,19 +468,23 @@ class DeltaLog:
         return recent.commits.get(recent.latest)
 
     def on_segment(self, version: int, action: Callable[[LogSegment], _T]) -> _T:
-        """Run a step on the files of a version; if one vanished meanwhile, once more on what is left (LOG-022).
+        """Run a step on the files of a version; if one vanished meanwhile, again on what is left (LOG-022).
 
-        A checkpoint that lost a file is unusable (V2CKPT-007): an older one, or the commits, give the same state.
+        A checkpoint that lost a file is unusable (V2CKPT-007): an older one, or the commits, give the same state. So
+        the step runs once more for each such checkpoint, and once more for commits.
         """
-        try:
-            return action(self.segment(version))
-        except (VersionGap, IncompleteCheckpoint) as error:
-            if not error.vanished:
-                raise
-            if isinstance(error, IncompleteCheckpoint) and error.version is not None:
-                self._unusable.add(error.version)
+        lost: set[int | None] = set()
+        while True:
+            try:
+                return action(self.segment(version))
+            except (VersionGap, IncompleteCheckpoint) as error:
+                checkpoint = error.version if isinstance(error, IncompleteCheckpoint) else None
+                if not error.vanished or checkpoint in lost:
+                    raise
+                lost.add(checkpoint)
+            if checkpoint is not None:
+                self._unusable.add(checkpoint)
             self._relist()
-            return action(self.segment(version))
 
     def _kept_indexes(self) -> KeptIndexes | None:
         """What is kept of tables between processes; None keeps nothing."""

@@ -279,6 +279,15 @@ def test_a_sidecar_that_is_missing_makes_its_checkpoint_unusable() -> None:
         paths(explorer.Table(found.store).snapshot())
 
 
+@pytest.mark.conformance("V2CKPT-007")
+def test_however_many_checkpoints_lost_a_sidecar_the_commits_give_the_table() -> None:
+    found = _logged("v2-sidecars")
+    write_checkpoint(found.store, 1, (PROTOCOL, METADATA, add("a"), add("b")), "v2-sidecars")
+    for version in (1, 2):
+        found.store.delete(f"_delta_log/_sidecars/{version}-0.parquet")
+    assert paths(explorer.Table(found.store).snapshot()) == LATEST
+
+
 def test_a_commit_that_vanished_since_the_listing_is_a_gap_not_a_wrong_answer() -> None:
     found = _logged()
     found.store.delete(commit_name(3))
