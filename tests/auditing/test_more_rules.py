@@ -107,6 +107,15 @@ def test_each_kind_of_fault_that_verifying_finds_has_words_or_a_rule_of_its_own(
     assert kinds == FAULTS.keys() | ELSEWHERE
 
 
+def test_metadata_that_no_reader_may_take_is_told_though_a_later_commit_repaired_it() -> None:
+    wrong = small_logs.metadata({"a": "frob"})
+    commits = {0: [small_logs.PROTOCOL, wrong], 1: [small_logs.METADATA]}
+    table = small_logs.table(commits)
+    finding = _found(table, "log-faults", integrity=table.verify())
+    assert (finding.severity, finding.versions) == ("warning", ((0, 0),))
+    assert "'frob' is not known to the protocol" in _said(finding)
+
+
 @pytest.mark.golden
 @pytest.mark.reference
 def test_a_compaction_that_is_not_reconciled_is_an_error_and_that_of_another_writer_is_not() -> None:

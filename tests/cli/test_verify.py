@@ -6,7 +6,12 @@ import json
 import shutil
 from pathlib import Path
 
+from explorer.core.log.log_path import commit_name
+from explorer.core.protocol.actions import Format, Metadata
+from explorer.storage import open_store
 from tests.cli.conftest import Call
+from tests.support.checkpoint_shapes import write_checkpoint
+from tests.support.small_logs import METADATA, PROTOCOL, SCHEMA, add, write_log
 
 
 def test_verify_is_one_document_with_an_exit_code(cli: Call, demo_warehouse: Path, tmp_path: Path) -> None:
@@ -28,3 +33,22 @@ def test_verify_is_one_document_with_an_exit_code(cli: Call, demo_warehouse: Pat
     assert broken.code == 3
     assert ("gap", 1) in [(each["kind"], each["version"]) for each in json.loads(broken.out)["problems"]]
     assert "orphan-file" in cli("verify", folder).out
+
+
+def test_a_log_that_no_reader_may_read_is_broken_and_one_that_readers_get_round_is_not(
+    cli: Call, tmp_path: Path
+) -> None:
+    foreign = write_log(tmp_path / "orc", [[PROTOCOL, Metadata(id="m", format=Format("orc"), schema_string=SCHEMA)]])
+    assert cli("snapshot", foreign).code == 3
+    broken = cli("verify", foreign, "--json")
+    assert (broken.code, json.loads(broken.out)["firstVersion"]) == (3, None)
+    [problem] = json.loads(broken.out)["problems"]
+    assert (problem["kind"], problem["version"], problem["file"]) == ("invalid-metadata", 0, commit_name(0))
+    assert "'orc'" in problem["detail"]
+    sound = write_log(tmp_path / "sidecars", [[PROTOCOL, METADATA, add("a")], [add("b")]])
+    files = write_checkpoint(open_store(sound), 1, [PROTOCOL, METADATA, add("a"), add("b")], "v2-sidecars")
+    (sound / next(key for key in files if "_sidecars" in key)).unlink()
+    assert cli("snapshot", sound).code == 0
+    incomplete = cli("verify", sound, "--json")
+    assert (incomplete.code, json.loads(incomplete.out)["firstVersion"]) == (1, 0)
+    assert [each["kind"] for each in json.loads(incomplete.out)["problems"]] == ["incomplete-checkpoint"]

@@ -613,6 +613,16 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         'self._info = ""',
     ): "without a commit there is no state, and no checksum is held to one",
     (
+        "log.verify.readable_versions.xǁReadableVersionsǁ_hold",
+        "is_same = (protocol, metadata) == (before.protocol, before.metadata)",
+        "is_same = None",
+    ): _SHORTCUT,
+    (
+        "log.verify.readable_versions.xǁReadableVersionsǁ_hold",
+        "if is_same and version > 0:",
+        "if is_same and version > 1:",
+    ): _SHORTCUT,
+    (
         "log.checkpoint.parquet_part.xǁCheckpointPartǁ_statistics",
         "values = self._values(index, keep, _TEXTS) if parsed is None or parsed.null_count else {}",
         "values = self._values(index, keep, _TEXTS) if (parsed is None or parsed.null_count) or True else {}",
@@ -955,25 +965,6 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "start = max(end, 1)",
         "start = max(end, 2)",
     ): "a file of one byte ends either way",
-    (
-        "log.alike_lines.xǁAlikeLinesǁ_marks",
-        "behind[0] = start > 0 and text[start - 1] == _SLASH",
-        "behind[0] = start >= 0 and text[start - 1] == _SLASH",
-    ): "the last byte of the text is a space",
-    (
-        "log.alike_lines.xǁAlikeLinesǁ_marks",
-        "behind[0] = start > 0 and text[start - 1] == _SLASH",
-        "behind[0] = start > 1 and text[start - 1] == _SLASH",
-    ): "a line that begins with a slash is no action",
-    (
-        "log.alike_lines.xǁAlikeLinesǁ_marks",
-        "odd = np.greater(behind, quotes, out=low)",
-    ): "where the answer is put changes nothing",
-    (
-        "log.alike_lines.xǁAlikeLinesǁ_marks",
-        "breaks = np.flatnonzero(text[bounds] < _SPACE)",
-        "breaks = np.flatnonzero(text[bounds] <= _SPACE)",
-    ): "no bound is a space",
     (
         "versions.history_reader.xǁHistoryReaderǁ_take",
         "taken, size = taken + 1, size + piece.path.size",

@@ -30,13 +30,15 @@ _HARMLESS: Final = frozenset(
 # The others, in words.
 FAULTS: Final = {
     "two-names": "two commits of one version",
+    "invalid-metadata": "metadata that no reader may take",
+    "invalid-protocol": "a protocol that contradicts itself",
     "duplicate-action": "two actions for the same thing in one commit",
     "contradictory-action": "actions of one commit that contradict each other",
     "unremoved-vector": "a deletion vector replaced without a removal",
     "misplaced-action": "an action that belongs only in checkpoints",
     "clock-went-back": "a clock that went back",
     "no-in-commit-timestamp": "a commit without its time",
-    "incomplete-checkpoint": "a checkpoint that lacks parts",
+    "incomplete-checkpoint": "a checkpoint that lacks files",
     "unusable-hint": "a hint at the newest checkpoint that cannot be used",
     "stale-hint": "a hint at a checkpoint that is not the newest",
     "stray-compaction": "a compaction of commits that do not exist",

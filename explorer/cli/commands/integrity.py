@@ -24,9 +24,10 @@ def register(app: typer.Typer) -> None:
 
 
 def verify_log(table: TableArgument, json: JsonFlag = False) -> int:
-    """Verify the log: gaps, broken and contradictory commits, checksums and checkpoints against replay.
+    """Verify the log: gaps, broken and contradictory commits, metadata that makes no table, checksums and checkpoints.
 
-    Exit code 0 without problems, 3 if one of them keeps versions from being read, else 1.
+    Exit code 0 without problems, 3 if one of them keeps versions from being read, else 1. A table that needs a feature
+    which this program lacks is verified too.
 
     JSON: table, firstVersion (oldest that can be rebuilt, or null), lastVersion, problems [{kind, version, file,
     detail}], chainHead (of a hash chain over the commits, or null).

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.core.errors import CorruptDeletionVector, CorruptTable, RequestError
+from explorer.core.errors import CorruptDeletionVector, RequestError
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol import deletion_vectors as vectors
 from explorer.core.protocol.actions import Metadata, Protocol
@@ -25,9 +25,8 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS, SCHEMA, LogicalFiles, vector_descriptors
 from explorer.core.protocol.partition_values import ZoneDoubt
 from explorer.core.protocol.row_tracking import RowTracking, row_tracking
-from explorer.core.protocol.schema.column_mapping import MappingMode, check_mapping, mapping_mode, physical_paths
-from explorer.core.protocol.schema.data_types import StructType, format_column, parse_column, parse_schema
-from explorer.core.protocol.schema.type_widening import check_type_changes
+from explorer.core.protocol.schema.column_mapping import MappingMode, physical_paths
+from explorer.core.protocol.schema.data_types import StructType, format_column, parse_column
 from explorer.core.protocol.sql.predicates import Expression
 from explorer.core.protocol.statistics.clustering_estimate import ClusteringEstimate, clustering_estimates
 from explorer.core.protocol.statistics.data_skipping import SkippingResult, skip_files
@@ -41,8 +40,8 @@ from explorer.core.protocol.statistics.file_statistics import (
     statistics_table,
 )
 from explorer.core.protocol.statistics.overlap import Overlap, overlap_depth
+from explorer.core.protocol.table_definition import read_definition
 from explorer.core.protocol.table_features import check_readable
-from explorer.core.protocol.table_properties.registry import MAX_COLUMN_ID
 
 __all__ = ["Snapshot"]
 
@@ -55,6 +54,7 @@ class Snapshot:
         protocol: Versions and features in force.
         metadata: Metadata in force.
         schema: The schema, logical names.
+        column_mapping_mode: ``none``, ``name`` or ``id``.
         time_zone: The zone of partition values without a zone, as given when the table was opened.
     """
 
@@ -78,10 +78,9 @@ class Snapshot:
         self.time_zone = time_zone
         self.protocol: Protocol = state.protocol
         self.metadata: Metadata = state.metadata
-        _check_format(self.metadata, version)
-        self.schema: StructType = _schema(self.metadata, version)
-        check_type_changes(self.schema, self.protocol)
-        check_mapping(self.schema, self.column_mapping_mode, _max_column_id(self.metadata.configuration))
+        definition = read_definition(self.protocol, self.metadata, version)
+        self.schema: StructType = definition.schema
+        self.column_mapping_mode: MappingMode = definition.mapping_mode
 
     def __repr__(self) -> str:
         return f"Snapshot(version={self.version}, columns={len(self.schema.fields)})"
@@ -124,11 +123,6 @@ class Snapshot:
     def properties(self) -> dict[str, str]:
         """Table properties as stored."""
         return dict(self.metadata.configuration)
-
-    @cached_property
-    def column_mapping_mode(self) -> MappingMode:
-        """``none``, ``name`` or ``id``."""
-        return mapping_mode(self.metadata.configuration, self.protocol)
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
@@ -336,40 +330,8 @@ class Snapshot:
         raise RequestError(f"{what} at version {self.version}. Columns: {names}.", column=name)
 
 
-def _schema(metadata: Metadata, version: int) -> StructType:
-    if metadata.schema_string is None:
-        raise CorruptTable(
-            f"The metaData in force at version {version} has no schemaString; the protocol demands one. "
-            "A broken client wrote the log.",
-            version=version,
-        )
-    schema = parse_schema(metadata.schema_string)
-    unknown = [name for name in metadata.partition_columns if schema.field(name) is None]
-    if unknown:
-        raise CorruptTable(
-            f"The partition column {unknown[0]!r} of version {version} is not in the schema.",
-            version=version,
-            column=unknown[0],
-        )
-    return schema
-
-
-def _max_column_id(configuration: dict[str, str]) -> int | None:
-    return MAX_COLUMN_ID.of(configuration) if MAX_COLUMN_ID.is_set(configuration) else None
-
-
 def _lower(path: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part.lower() for part in path)
-
-
-def _check_format(metadata: Metadata, version: int) -> None:
-    if metadata.format.provider.lower() != "parquet":
-        raise CorruptTable(
-            f"Version {version} says its data files are {metadata.format.provider!r}; Delta tables hold Parquet. "
-            "Another program wrote this log.",
-            version=version,
-            found=metadata.format.provider,
-        )
 
 
 def _total(column: pa.Array) -> int | None:

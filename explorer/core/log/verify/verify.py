@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from explorer.core.errors import ExplorerError, StorageError, TableNotFound
+from explorer.core.errors import ExplorerError, IncompleteCheckpoint, StorageError, TableNotFound
 from explorer.core.log.checkpoint.reader import open_checkpoint_files, read_checkpoint_state
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.last_checkpoint import parse_last_checkpoint
@@ -24,6 +24,7 @@ from explorer.core.log.table_state import same_metadata, same_protocol
 from explorer.core.log.verify.checksums import compare_checksum
 from explorer.core.log.verify.compactions import compare_compaction
 from explorer.core.log.verify.hash_chain import START, link
+from explorer.core.log.verify.readable_versions import ReadableVersions
 from explorer.core.log.verify.running_state import RunningState
 from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.json_values import decode_json
@@ -34,7 +35,10 @@ from explorer.core.protocol.table_properties.registry import CHANGE_DATA_CAPTURE
 __all__ = ["BREAKING", "IntegrityReport", "Problem", "verify"]
 
 BREAKING: Final = frozenset(
-    {"gap", "truncated-log", "two-names", "unreadable-commit", "unreadable-checkpoint", "no-metadata", "no-protocol"}
+    {
+        *("gap", "truncated-log", "two-names", "unreadable-commit", "unreadable-checkpoint"),
+        *("no-metadata", "no-protocol", "invalid-metadata", "invalid-protocol"),
+    }
 )
 """Kinds of problems that keep versions from being read."""
 _FORMER: Final = {CHANGE_DATA_CAPTURE.key.lower(): CHANGE_DATA_FEED}
@@ -45,9 +49,10 @@ class Problem(msgspec.Struct, frozen=True):
 
     Attributes:
         kind: ``gap``, ``truncated-log``, ``two-names``, ``unreadable-commit``, ``unreadable-checkpoint``,
-            ``no-metadata``, ``no-protocol`` (versions cannot be read); ``duplicate-action``, ``contradictory-action``,
-            ``unremoved-vector``, ``misplaced-action``, ``clock-went-back``, ``no-in-commit-timestamp``,
-            ``incomplete-checkpoint``, ``checkpoint-differs``, ``checksum-differs``, ``unreadable-checksum``,
+            ``no-metadata``, ``no-protocol``, ``invalid-metadata``, ``invalid-protocol`` (versions cannot be read);
+            ``duplicate-action``, ``contradictory-action``, ``unremoved-vector``, ``misplaced-action``,
+            ``clock-went-back``, ``no-in-commit-timestamp``, ``incomplete-checkpoint`` (it lacks a part or a sidecar,
+            and readers do without it), ``checkpoint-differs``, ``checksum-differs``, ``unreadable-checksum``,
             ``compaction-differs``, ``unusable-hint``, ``stale-hint``, ``stray-compaction``, ``orphan-file``,
             ``former-property`` (a property with an older name, which has no effect).
         version: The version it is about, None for the log as a whole.
@@ -71,7 +76,7 @@ class IntegrityReport(msgspec.Struct, frozen=True):
 
     Attributes:
         problems: Faults in the order of versions.
-        first_version: Oldest version that can be rebuilt, None if none can.
+        first_version: Oldest version that can be rebuilt and after which no commit is missing, None if there is none.
         last_version: Newest version that has a commit or a checkpoint.
         chain_head: Head of the hash chain over the commits (see `explorer.core.log.verify.hash_chain`), None without
             commits.
@@ -103,7 +108,7 @@ def verify(store: LogStore) -> IntegrityReport:
     walk = _Walk(store, listing)
     problems += walk.problems()
     ordered = sorted(problems, key=lambda problem: (problem.version is None, problem.version or 0))
-    return IntegrityReport(tuple(ordered), _earliest(listing), listing.latest, walk.chain_head)
+    return IntegrityReport(tuple(ordered), walk.first_version, listing.latest, walk.chain_head)
 
 
 class _Walk:
@@ -113,6 +118,7 @@ class _Walk:
         self._store = store
         self._listing = listing
         self._state: RunningState | None = None
+        self._readable = ReadableVersions(store, listing)
         self._clock: int | None = None
         self._link: bytes | None = None
         self._info: CommitInfo | None = None
@@ -125,15 +131,22 @@ class _Walk:
         """Head of the chain, once the walk is done."""
         return None if self._link is None else self._link.hex()
 
+    @property
+    def first_version(self) -> int | None:
+        """Oldest version that can be rebuilt, once the walk is done."""
+        return self._readable.first
+
     def problems(self) -> Iterator[Problem]:
         """Walk from the oldest version that has a file to the newest."""
         commits, checksums = self._listing.commits, self._listing.checksums
         known = sorted({*commits, *self._checkpoints})
         if known[0] == 0 and 0 in commits:
             self._state = RunningState()
+            self._readable.begin()
         elif not self._checkpoints:
             detail = "the log starts here and no checkpoint covers earlier versions"
             yield Problem("truncated-log", known[0], commit_name(known[0]), detail)
+        yield from self._compaction(known[0] - 1)
         before = known[0] - 1
         # Only versions that have a file are walked: a stray name must not make this endless.
         for version in known:
@@ -142,10 +155,12 @@ class _Walk:
             before = version
             if version in commits:
                 yield from self._commit(commits[version])
+                yield from self._compaction(version)
             for checkpoint in self._checkpoints.get(version, ()):
                 yield from self._checkpoint(checkpoint)
             if version in checksums:
                 yield from self._checksum(checksums[version])
+            self._readable.passed(version)
         yield from self._former_properties(before)
 
     def _former_properties(self, version: int) -> Iterator[Problem]:
@@ -158,9 +173,17 @@ class _Walk:
 
     def _gap(self, first: int, last: int) -> Iterator[Problem]:
         self._state = self._link = self._clock = None
+        self._readable.lose()
         count = last - first + 1
         detail = "the commit is missing" if count == 1 else f"the {count} commits up to version {last} are missing"
         yield Problem("gap", first, commit_name(first), detail)
+        yield from self._compaction(last)
+
+    def _compaction(self, version: int) -> Iterator[Problem]:
+        for path, (kind, detail) in self._readable.compaction(version):
+            yield Problem(kind, version, path.path, detail)
+        if version not in self._checkpoints:
+            self._readable.passed(version)
 
     def _commit(self, path: LogPath) -> Iterator[Problem]:
         self._info = None
@@ -169,6 +192,7 @@ class _Walk:
             self._link = link(self._link or START, path.version, data.split(b"\n"))
             commit = decode_commit(data, path.version, path.path)
             state = RunningState() if self._state is None else self._state
+            protocol, metadata = state.protocol, state.metadata
             found = list(state.apply(commit))
             self._info = commit.commit_info()
         except FileNotFoundError:
@@ -176,6 +200,7 @@ class _Walk:
             return
         except ExplorerError as error:
             self._state = None
+            self._readable.lose()
             yield Problem("unreadable-commit", path.version, path.path, error.message)
             return
         # Without the state before, only what the commit itself says counts.
@@ -184,17 +209,10 @@ class _Walk:
                 yield Problem(kind, path.version, path.path, detail)
         yield from self._misplaced(path, data)
         yield from self._time(commit)
-        if self._state is not None and path.version == 0:
-            yield from self._foundations(path)
-
-    def _foundations(self, path: LogPath) -> Iterator[Problem]:
-        assert self._state is not None
-        if self._state.protocol is None:
-            yield Problem("no-protocol", 0, path.path, "the first commit has no protocol action")
-        if self._state.metadata is None:
-            yield Problem("no-metadata", 0, path.path, "the first commit has no metaData action")
-        elif self._state.metadata.schema_string is None:
-            yield Problem("no-metadata", 0, path.path, "the metaData action has no schemaString")
+        new_protocol = None if state.protocol is protocol else state.protocol
+        new_metadata = None if state.metadata is metadata else state.metadata
+        for kind, detail in self._readable.commit(path.version, new_protocol, new_metadata):
+            yield Problem(kind, path.version, path.path, detail)
 
     def _misplaced(self, path: LogPath, data: bytes) -> Iterator[Problem]:
         for name in (b"checkpointMetadata", b"sidecar"):
@@ -226,8 +244,15 @@ class _Walk:
             small = read_checkpoint_state(self._store, checkpoint)
             other.take(LogicalFiles(open_checkpoint_files(self._store, checkpoint)))
         except ExplorerError as error:
-            yield Problem("unreadable-checkpoint", version, file, error.message)
+            has_vanished = isinstance(error, IncompleteCheckpoint) and bool(error.vanished)
+            if has_vanished and self._readable.do_without(version):
+                yield Problem("incomplete-checkpoint", version, file, error.message)
+            else:
+                self._readable.refuse(version)
+                yield Problem("unreadable-checkpoint", version, file, error.message)
             return
+        for kind, detail in self._readable.checkpoint(version, small):
+            yield Problem(kind, version, file, detail)
         other.protocol, other.metadata = small.protocol, small.metadata
         other.transactions, other.domains = dict(small.transactions), dict(small.domains)
         if self._state is None:
@@ -366,10 +391,3 @@ def _compactions(store: LogStore, listing: LogListing) -> Iterator[Problem]:
             # A commit that cannot be read is told where it stands.
             if getattr(error, "path", None) == path.path:
                 yield Problem("compaction-differs", path.version, path.path, error.message)
-
-
-def _earliest(listing: LogListing) -> int | None:
-    try:
-        return listing.earliest()
-    except ExplorerError:
-        return None

@@ -1,0 +1,86 @@
+"""What a protocol and a metadata action together define: the schema, and how its columns are found in files.
+
+Protocol sections: Change Metadata, Schema Serialization Format, Column Mapping, Type Widening. Invariants: data files
+are Parquet (META-006); partition columns are in the schema (META-007); where columns are mapped, every field is mapped
+once (CM-016); a recorded change of a type is one that readers carry out (TYPEWIDEN-002).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from explorer.core.errors import CorruptTable
+from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.schema.column_mapping import MappingMode, check_mapping, mapping_mode
+from explorer.core.protocol.schema.data_types import StructType, parse_schema
+from explorer.core.protocol.schema.type_widening import check_type_changes
+from explorer.core.protocol.table_properties.registry import MAX_COLUMN_ID
+
+__all__ = ["TableDefinition", "read_definition"]
+
+
+class TableDefinition(msgspec.Struct, frozen=True):
+    """What is defined at a version.
+
+    Attributes:
+        schema: The schema, logical names.
+        mapping_mode: ``none``, ``name`` or ``id``.
+    """
+
+    schema: StructType
+    mapping_mode: MappingMode
+
+
+def read_definition(protocol: Protocol, metadata: Metadata, version: int) -> TableDefinition:
+    """Read what is defined.
+
+    Args:
+        protocol: The protocol in force, one that `explorer.core.protocol.table_features.check_readable` passes.
+        metadata: The metadata in force.
+        version: The version that they are of.
+
+    Raises:
+        CorruptTable: The two make no table.
+        UnsupportedFeature: A type, or a change of one, is none that this program reads.
+        LimitExceeded: The schema is nested too deeply.
+    """
+    _check_format(metadata, version)
+    schema = _schema(metadata, version)
+    check_type_changes(schema, protocol)
+    mode = mapping_mode(metadata.configuration, protocol)
+    check_mapping(schema, mode, _max_column_id(metadata.configuration))
+    return TableDefinition(schema, mode)
+
+
+def _check_format(metadata: Metadata, version: int) -> None:
+    if metadata.format.provider.lower() != "parquet":
+        raise CorruptTable(
+            f"Version {version} says its data files are {metadata.format.provider!r}; Delta tables hold Parquet. "
+            "Another program wrote this log.",
+            version=version,
+            found=metadata.format.provider,
+        )
+
+
+def _schema(metadata: Metadata, version: int) -> StructType:
+    if metadata.schema_string is None:
+        raise CorruptTable(
+            f"The metaData in force at version {version} has no schemaString; the protocol demands one. "
+            "A broken client wrote the log.",
+            version=version,
+        )
+    schema = parse_schema(metadata.schema_string)
+    unknown = [name for name in metadata.partition_columns if schema.field(name) is None]
+    if unknown:
+        raise CorruptTable(
+            f"The partition column {unknown[0]!r} of version {version} is not in the schema.",
+            version=version,
+            column=unknown[0],
+        )
+    return schema
+
+
+def _max_column_id(configuration: Mapping[str, str]) -> int | None:
+    return MAX_COLUMN_ID.of(configuration) if MAX_COLUMN_ID.is_set(configuration) else None
