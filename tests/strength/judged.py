@@ -613,6 +613,16 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         'self._info = ""',
     ): "without a commit there is no state, and no checksum is held to one",
     (
+        "log.verify.verify.xǁ_Walkǁ_commit",
+        "new_protocol = None if state.protocol is protocol else state.protocol",
+        "new_protocol = None if (state.protocol is protocol) and False else state.protocol",
+    ): "a protocol that a commit leaves as it was is the one in force, but after a checkpoint that differs and is told",
+    (
+        "log.verify.readable_versions.xǁReadableVersionsǁdo_without",
+        "self._vanished.add(version)",
+        "self._vanished.add(None)",
+    ): "a checkpoint that lost a sidecar still holds its small actions, and a compaction after it the newer ones",
+    (
         "log.verify.readable_versions.xǁReadableVersionsǁ_hold",
         "is_same = (protocol, metadata) == (before.protocol, before.metadata)",
         "is_same = None",

@@ -115,6 +115,10 @@ def test_a_broken_action_is_told_with_its_line_and_its_kind(name: str) -> None:
         assert found.message.endswith(
             ". Versions before 8 can still be read. Restore the file from a backup to read later ones."
         )
+        with pytest.raises(MalformedAction) as error:
+            READS[name](decode(data, 0, "_delta_log/0.json"))
+        assert error.value.message.endswith(". Restore the file from a backup to read the table.")
+        assert ("can still be read" in found.message, "can still be read" in error.value.message) == (True, False)
 
 
 @pytest.mark.parametrize("inner", [b'"\\ud800 alone"', b"-", b"01", b"[" * 5_000 + b"]" * 5_000])

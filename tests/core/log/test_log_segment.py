@@ -217,6 +217,8 @@ def test_a_history_begins_where_a_compaction_that_stands_for_lost_commits_ends()
         assert {(path, None) for path in files} == paths(again.snapshot(version))
     with pytest.raises(VersionNotFound, match="versions 3 to 4 that the history has"):
         again.diff(2, 4)
+    with pytest.raises(VersionGap, match=r"Versions 0 to 1 and 3 to 4 can be read\."):
+        again.snapshot(2)
     # What lies before the gap can be read one by one, as before any other gap.
     assert paths(again.snapshot(1)) == paths(found.snapshot(1))
 

@@ -128,6 +128,23 @@ def test_a_version_that_never_was_is_told_with_the_nearest(version: int, nearest
 
 
 @pytest.mark.parametrize(
+    ("commits", "checkpoints", "said"),
+    [
+        ([0], [], "the table has version 0."),
+        ([0, 2, 3], [2], "the table has versions 0 and 2 to 3."),
+        ([0, 2, 3, 5], [2, 5], "the table has versions 0, 2 to 3 and 5."),
+        ([0, 2, 4, 6], [2, 4, 6], "the table has versions 2, 4 and 6."),
+    ],
+)
+def test_a_version_that_never_was_is_told_with_those_that_are(
+    commits: list[int], checkpoints: list[int], said: str
+) -> None:
+    with pytest.raises(VersionNotFound) as error:
+        _listing(commits, checkpoints).segment(9)
+    assert error.value.message == f"There is no version 9: {said} The nearest is {commits[-1]}."
+
+
+@pytest.mark.parametrize(
     ("commits", "checkpoints", "asked", "readable", "what"),
     [
         pytest.param(
@@ -155,6 +172,15 @@ def test_a_version_that_never_was_is_told_with_the_nearest(version: int, nearest
             id="truncated",
         ),
         pytest.param([0, 2], [], (2, 1), ((0, 0), "Version 0"), "The commit of version 1 is missing from", id="one"),
+        pytest.param(
+            *([0, 2, 3, 5, 6, 8], [2, 5], (8, 7), ((5, 6), "Versions 0, 2 to 3 and 5 to 6")),
+            "The commit of version 7 is missing from",
+            id="three runs",
+        ),
+        pytest.param(
+            *([0, 1, 3, 5], [2], (5, 4), ((0, 3), "Versions 0 to 3"), "The commit of version 4 is missing from"),
+            id="a checkpoint in place of its commit",
+        ),
         pytest.param(
             [3, 4, 6], [3], (6, 5), ((3, 4), "Versions 3 to 4"), "The commit of version 5 is missing from", id="behind"
         ),
