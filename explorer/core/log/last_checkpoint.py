@@ -15,9 +15,19 @@ from urllib.parse import quote
 
 import msgspec
 
+from explorer.core.errors import StorageError
+from explorer.core.log.log_path import LAST_CHECKPOINT
 from explorer.core.protocol.json_values import JsonObject, JsonValue, encode_json
+from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["LastCheckpoint", "canonical_form", "digests", "encode_last_checkpoint", "parse_last_checkpoint"]
+__all__ = [
+    "LastCheckpoint",
+    "canonical_form",
+    "digests",
+    "encode_last_checkpoint",
+    "hint_text",
+    "parse_last_checkpoint",
+]
 
 
 class LastCheckpoint(msgspec.Struct, frozen=True, rename="camel"):
@@ -32,6 +42,22 @@ class LastCheckpoint(msgspec.Struct, frozen=True, rename="camel"):
 
 # A record's fields are worked out when its first decoder is made, which takes as long as listing a small log.
 _DECODER: Final = msgspec.json.Decoder(LastCheckpoint)
+
+
+def hint_text(store: LogStore) -> bytes | None:
+    """The text of the hint: None if there is none, empty if what is there is no file that may be read (LASTCKPT-003).
+
+    Raises:
+        StorageError: The store failed.
+    """
+    try:
+        return store.read(LAST_CHECKPOINT)
+    except FileNotFoundError:
+        return None
+    except StorageError as error:
+        if isinstance(error.__cause__, IsADirectoryError | PermissionError):
+            return b""
+        raise
 
 
 def parse_last_checkpoint(data: bytes) -> LastCheckpoint | None:

@@ -15,9 +15,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from explorer.core.errors import CorruptTable, StorageError, TableNotFound, VersionGap, VersionNotFound
-from explorer.core.log.last_checkpoint import parse_last_checkpoint
-from explorer.core.log.log_path import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath, parse_log_name
+from explorer.core.errors import CorruptTable, TableNotFound, VersionGap, VersionNotFound
+from explorer.core.log.last_checkpoint import hint_text, parse_last_checkpoint
+from explorer.core.log.log_path import LOG_FOLDER, LogFileKind, LogPath, parse_log_name
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.log_store import ListedObjects, LogStore
 
@@ -276,11 +276,8 @@ def _with_earlier(earlier: Callable[[], ListedObjects | None], objects: ListedOb
 
 
 def _hinted_start(store: LogStore) -> str:
-    try:
-        hint = parse_last_checkpoint(store.read(LAST_CHECKPOINT))
-    except (FileNotFoundError, StorageError):
-        # One that cannot be read says nothing (LASTCKPT-003); where the whole log cannot be, its listing says why.
-        return ""
+    text = hint_text(store)
+    hint = None if text is None else parse_last_checkpoint(text)
     return "" if hint is None else f"{hint.version:020d}"
 
 

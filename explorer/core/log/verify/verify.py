@@ -14,10 +14,10 @@ from typing import Final
 
 import msgspec
 
-from explorer.core.errors import ExplorerError, IncompleteCheckpoint, StorageError, TableNotFound
+from explorer.core.errors import ExplorerError, IncompleteCheckpoint, TableNotFound
 from explorer.core.log.checkpoint.reader import open_checkpoint_files, read_checkpoint_state
 from explorer.core.log.commit import Commit, decode_commit
-from explorer.core.log.last_checkpoint import parse_last_checkpoint
+from explorer.core.log.last_checkpoint import hint_text, parse_last_checkpoint
 from explorer.core.log.log_path import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath, commit_name
 from explorer.core.log.log_segment import Checkpoint, LogListing, arrange_log, list_names
 from explorer.core.log.table_state import same_metadata, same_protocol
@@ -349,13 +349,10 @@ def _incomplete(paths: Iterable[LogPath]) -> Iterator[Problem]:
 
 
 def _hint(store: LogStore, listing: LogListing) -> Iterator[Problem]:
-    try:
-        hint = parse_last_checkpoint(store.read(LAST_CHECKPOINT))
-    except FileNotFoundError:
+    text = hint_text(store)
+    if text is None:
         return
-    except StorageError as error:
-        yield Problem("unusable-hint", None, LAST_CHECKPOINT, error.message)
-        return
+    hint = parse_last_checkpoint(text)
     if hint is None:
         yield Problem("unusable-hint", None, LAST_CHECKPOINT, "it is not a valid hint, or its checksum does not match")
         return
