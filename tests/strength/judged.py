@@ -593,6 +593,11 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "swapped = swapped[vectors.differ(events.vector[order[swapped]], events.vector[order[swapped - 1]])]",
     ): "where the two differ the path is odd either way, and each of its events is looked at by itself",
     (
+        "log.last_checkpoint.x_hint_text",
+        'return b""',
+        'return b"XXXX"',
+    ): "neither is JSON, and what is not JSON is no hint",
+    (
         "log.verify.hash_chain.x_links",
         "head, before = START, -1",
         "head, before = START, +1",
