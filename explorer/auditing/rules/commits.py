@@ -1,8 +1,9 @@
-"""Unusual commits: at odd hours, by somebody new, by a clock that went back, or lacking."""
+"""Unusual commits: at odd hours, by somebody new, by a clock that went back, lacking, or in place of another table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -191,6 +192,26 @@ def _unit(milliseconds: int) -> int:
     return next((size for size in (_DAY, _HOUR) if milliseconds >= 2 * size), 60_000)
 
 
+def _replaced(subject: Subject) -> tuple[Finding, ...]:
+    """Commits that gave the table another id: it names the same place, but is another table to whoever follows it."""
+    ids = [(each.version, each.metadata.id) for each in subject.history.commits if each.metadata is not None]
+    found = [version for (_, before), (version, after) in pairwise(ids) if before != after]
+    if not found:
+        return ()
+    version = found[-1]
+    return (
+        Finding(
+            rule="another-id",
+            severity="info",
+            label=f"another id since v{version}",
+            title=f"The table has another id since v{version}",
+            evidence=(commit_evidence(subject, version), *_more(np.array(found))),
+            effect="To a stream that reads it, it is another table: the stream stops, and has to begin anew.",
+            versions=((version, version),),
+        ),
+    )
+
+
 def _more(versions: Int64s) -> tuple[Evidence, ...]:
     others = runs(versions[:-1])
     return (Evidence(f"also {spans(others)}"),) if others else ()
@@ -213,4 +234,5 @@ COMMIT_RULES: Final = (
     ),
     Rule("new-writer", "info", "authors and engines that are new", "Somebody should know who they are.", _newcomers),
     Rule("clock-back", "info", "clocks that went back", "Times in the log are then less certain.", _clock),
+    Rule("another-id", "info", "a table in place of another", "Whoever follows the table stops there.", _replaced),
 )

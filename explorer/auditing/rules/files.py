@@ -60,8 +60,7 @@ def _overmasked(subject: Subject) -> tuple[Finding, ...]:
     count = int(wrong.sum())
     if not count:
         return ()
-    place = live[np.flatnonzero(wrong)[:1]]
-    path = life.take(place, ["path"]).column("path")[0].as_py()
+    path = life.take(live[wrong][:1], ["path"]).column("path")[0].as_py()
     return (
         Finding(
             rule="wrong-cardinality",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -119,31 +118,6 @@ def _cleaned(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
-def _replaced(subject: Subject) -> tuple[Finding, ...]:
-    """Commits that gave the table another id: it names the same place, but is another table to whoever follows it."""
-    stated = [record for record in subject.history.commits if record.metadata is not None]
-    ids = [record.metadata.id for record in stated if record.metadata is not None]
-    versions = [after.version for (before, id_), after in zip(pairwise(ids), stated[1:], strict=True) if before != id_]
-    if not versions:
-        return ()
-    version = versions[-1]
-    others = [(each, each) for each in versions[:-1]]
-    return (
-        Finding(
-            rule="another-id",
-            severity="info",
-            label=f"another id since v{version}",
-            title=f"The table has another id since v{version}",
-            evidence=(
-                commit_evidence(subject, version),
-                *((Evidence(f"also since {spans(others)}"),) if others else ()),
-            ),
-            effect="To a stream that reads it, it is another table: the stream stops, and has to begin anew.",
-            versions=((version, version),),
-        ),
-    )
-
-
 def _overdue(subject: Subject) -> tuple[Finding, ...]:
     """Many intervals without a checkpoint, in a table whose writers do not usually wait so long."""
     listing = subject.listing
@@ -188,5 +162,4 @@ LOG_RULES: Final = (
         _overdue,
     ),
     Rule("history-cleaned", "info", "cleaned history", "Versions before it cannot be read.", _cleaned),
-    Rule("another-id", "info", "a table in place of another", "Whoever follows the table stops there.", _replaced),
 )

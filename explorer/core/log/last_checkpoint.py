@@ -27,6 +27,7 @@ __all__ = [
     "encode_last_checkpoint",
     "hint_text",
     "parse_last_checkpoint",
+    "read_last_checkpoint",
 ]
 
 
@@ -58,6 +59,16 @@ def hint_text(store: LogStore) -> bytes | None:
         if isinstance(error.__cause__, IsADirectoryError | PermissionError):
             return b""
         raise
+
+
+def read_last_checkpoint(store: LogStore) -> LastCheckpoint | None:
+    """Read the hint; None if there is none that can be used.
+
+    Raises:
+        StorageError: The store failed.
+    """
+    text = hint_text(store)
+    return None if text is None else parse_last_checkpoint(text)
 
 
 def parse_last_checkpoint(data: bytes) -> LastCheckpoint | None:

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from explorer.core.errors import CorruptTable, TableNotFound, VersionGap, VersionNotFound
-from explorer.core.log.last_checkpoint import hint_text, parse_last_checkpoint
+from explorer.core.log.last_checkpoint import read_last_checkpoint
 from explorer.core.log.log_path import LOG_FOLDER, LogFileKind, LogPath, parse_log_name
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.log_store import ListedObjects, LogStore
@@ -276,8 +276,7 @@ def _with_earlier(earlier: Callable[[], ListedObjects | None], objects: ListedOb
 
 
 def _hinted_start(store: LogStore) -> str:
-    text = hint_text(store)
-    hint = None if text is None else parse_last_checkpoint(text)
+    hint = read_last_checkpoint(store)
     return "" if hint is None else f"{hint.version:020d}"
 
 

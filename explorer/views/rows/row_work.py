@@ -309,8 +309,8 @@ def rows_estimate(snapshot: Snapshot, where: str = "") -> str:
         return f"Files are read until {PAGE_ROWS} rows match: {most}{start_notice()}"
     rows = live_rows(snapshot)
     if rows == 0:
-        come = f"Every row of {files} is hidden"
-    elif rows is not None and rows <= PAGE_ROWS:
+        return f"Every row of {files} is hidden.{start_notice()}"
+    if rows is not None and rows <= PAGE_ROWS:
         come = f"All {fmt.plural(rows, 'row')} come from {files}" if rows != 1 else f"Its one row comes from {files}"
     else:
         first = "its one file" if snapshot.num_files == 1 else f"the first of {files}"

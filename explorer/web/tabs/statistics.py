@@ -139,11 +139,11 @@ def _why_nothing(view: TableView, address: Address, names: list[str], column: st
 def _undrawable(ranges: ColumnRanges) -> str:
     """Why no file has a range to draw."""
     why = (
-        (ranges.only_nulls, "holds", "hold", "only nulls in it"),
-        (ranges.unplaced, "has", "have", "a bound that cannot be drawn"),
-        (ranges.missing, "has", "have", "no statistics for it"),
+        (ranges.only_nulls, "holds only nulls in it", "hold only nulls in it"),
+        (ranges.unplaced, "has a bound that cannot be drawn", "have a bound that cannot be drawn"),
+        (ranges.missing, "has no statistics for it", "have no statistics for it"),
     )
-    said = (f"{fmt.count(count)} {one if count == 1 else many} {what}" for count, one, many, what in why if count)
+    said = (fmt.plural(count, one, many) for count, one, many in why if count)
     return f"Of the live files, {', '.join(said)}."
 
 

@@ -15,7 +15,7 @@ from uuid import UUID
 import msgspec
 import pyarrow as pa
 
-from explorer.core.log.last_checkpoint import LastCheckpoint, encode_last_checkpoint, hint_text, parse_last_checkpoint
+from explorer.core.log.last_checkpoint import LastCheckpoint, encode_last_checkpoint, read_last_checkpoint
 from explorer.core.log.log_path import LAST_CHECKPOINT, SIDECAR_FOLDER, checkpoint_name
 from explorer.core.log.log_segment import LogListing
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout, check_protocol, checkpoint_layout
@@ -269,8 +269,7 @@ class _ParquetFile:
 
 
 def _put_hint(store: LogStore, hint: LastCheckpoint, described: JsonObject | None) -> None:
-    text = hint_text(store)
-    there = None if text is None else parse_last_checkpoint(text)
+    there = read_last_checkpoint(store)
     if there is None or there.version <= hint.version:
         store.put(LAST_CHECKPOINT, encode_last_checkpoint(hint, described))
 
