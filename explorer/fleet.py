@@ -27,7 +27,7 @@ from explorer.auditing.document import audit_document
 from explorer.auditing.finding import SEVERITIES
 from explorer.core.errors import ExplorerError, RequestError, StorageError, TableNotFound
 from explorer.storage.credentials import concealed, secrets_of
-from explorer.storage.roots import folder_of, is_url
+from explorer.storage.roots import is_url, resolved_folder
 from explorer.storage.schemes import known_scheme
 from explorer.storage.served_roots import table_folders
 from explorer.table import open_table
@@ -211,7 +211,7 @@ def _below(root: str) -> Iterator[str | TableAudit]:
         yield root
         return
     try:
-        folder = Path(folder_of(root)).expanduser().resolve()
+        folder = resolved_folder(root)
     except RequestError as refusal:
         yield TableAudit(root, error=refusal)
         return

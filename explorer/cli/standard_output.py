@@ -7,6 +7,7 @@ except a broken pipe, after which nobody reads what is printed.
 from __future__ import annotations
 
 import io
+import os
 from typing import TYPE_CHECKING, TextIO
 
 from explorer.core.errors import StorageError
@@ -17,8 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["typed_output"]
 
 
-def typed_output(given: TextIO) -> TextIO:
-    """The same output, with typed failures; as it is if it is no file of the system."""
+def typed_output(given: TextIO | None) -> TextIO:
+    """The same output, with typed failures; as it is if it is no file of the system.
+
+    None, which Python has where standard output is closed, is an output that fails when it is written to.
+    """
+    if given is None:
+        return io.TextIOWrapper(io.BufferedWriter(_OutputFile(os.open(os.devnull, os.O_RDONLY), "wb")))
     if not isinstance(given, io.TextIOWrapper):
         return given
     given.flush()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Final
 
 from explorer.core.errors import MalformedAction, NotAllowed, RequestError
 from explorer.core.protocol.file_paths import decode_path, encode_path
 from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["AllowedRoots", "Opener", "folder_of", "is_url", "meant_by", "url_of"]
+__all__ = ["AllowedRoots", "Opener", "folder_of", "is_url", "meant_by", "resolved_folder", "url_of"]
 
 Opener = Callable[[str], tuple[LogStore, str]]
 """Opens an absolute, decoded location: the store of its folder, and its name there."""
@@ -113,6 +114,15 @@ def folder_of(location: str) -> str:
             location=location,
         )
     return meant_by(location)
+
+
+def resolved_folder(location: str) -> Path:
+    """The same as a path that begins at the root of the file system: ``~`` and links are followed.
+
+    Raises:
+        RequestError: As of `folder_of`.
+    """
+    return Path(folder_of(location)).expanduser().resolve()
 
 
 def meant_by(location: str) -> str:

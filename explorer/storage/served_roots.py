@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from explorer.core.errors import NotAllowed, TableNotFound
-from explorer.storage.roots import folder_of, is_url
+from explorer.storage.roots import is_url, resolved_folder
 
 __all__ = ["ServedRoots", "TableRef", "table_folders"]
 
@@ -125,7 +125,7 @@ class ServedRoots:
             parts = urlsplit(root)
             self._remote[self._free(parts.path.rstrip("/").rpartition("/")[2] or parts.netloc)] = root
             return
-        folder = Path(folder_of(root)).expanduser().resolve()
+        folder = resolved_folder(root)
         if not folder.is_dir():
             raise TableNotFound(
                 f"The root {root} is not a folder. Give a folder that holds Delta tables.", location=root

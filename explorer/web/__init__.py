@@ -12,6 +12,7 @@ links resolved. Long work runs on a thread and only the newest request of a wind
 page and logged. A commit is allowed or refused by the table, never by a page.
 """
 
-from explorer.web.app import create_app, serve
+from explorer.web.app import create_app
+from explorer.web.serving.server import serve
 
 __all__ = ["create_app", "serve"]

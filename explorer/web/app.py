@@ -1,4 +1,4 @@
-"""The Panel application: one address for the list of tables and for each table, served by `serve` or `panel serve`."""
+"""The Panel application: one address for the list of tables and for each table."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import base64
 import gc
 import json
 import logging
-import secrets
-import socket
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -24,26 +22,22 @@ from tornado.web import decode_signed_value
 from tornado.websocket import WebSocketClosedError
 
 from explorer.auditing.report.signature import SigningKey
-from explorer.core.errors import RequestError
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
-from explorer.views.rows.spark_work import start_early, stop_engine
 from explorer.web.figure_pane import load_figures
 from explorer.web.first_page import FirstPages
 from explorer.web.page import head_styles
 from explorer.web.pages import TABLE_REGIONS
-from explorer.web.ports import check_port
 from explorer.web.render import environment, render
 from explorer.web.served_tables import Catalog
 from explorer.web.session import Session, show_failure
 from explorer.web.strip import Screen
 
-__all__ = ["create_app", "serve"]
+__all__ = ["create_app", "icon", "script"]
 
 _log = logging.getLogger(__name__)
 _HERE = Path(__file__).parent
 _VISIT = 4 * 3_600_000  # ms without a page that end a visit; page.html has the same
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def create_app(
@@ -92,84 +86,6 @@ def create_app(
     return app
 
 
-def serve(
-    roots: Sequence[str],
-    *,
-    port: int = 0,
-    address: str = "127.0.0.1",
-    show: bool = False,
-    allow_commits: bool = False,
-    basic_auth: str | None = None,
-    ready: Callable[[str], None] | None = None,
-    start: bool = True,
-    spark_start: bool = False,
-    key: SigningKey | None = None,
-) -> Any:
-    """Serve the tables under some roots until interrupted.
-
-    Args:
-        roots: As for `create_app`.
-        port: TCP port; 0 takes a free one.
-        address: Where to listen; the default is only this machine.
-        show: Open a browser.
-        allow_commits: Let changes be committed from the pages. Off, every table refuses to be written to.
-        basic_auth: A password, or a file of users and passwords (JSON), that a visitor must give.
-        ready: Called with the URL before the first request is answered.
-        start: Run the server's loop; False returns the server unstarted, for tests.
-        spark_start: Start Spark with the server; otherwise when a person first opens a tab that needs it. It is stopped
-            with the server.
-        key: Signs the reports and statements that visitors download, so a password is needed where others can visit.
-
-    Returns:
-        The Bokeh server.
-
-    Raises:
-        TableNotFound: A root does not exist.
-        RequestError: The port is taken, or browsers refuse to open it; or commits would be allowed, or reports signed,
-            without a password for anyone who reaches this machine.
-    """
-    if allow_commits and not basic_auth and address not in _LOOPBACK:
-        raise RequestError(
-            f"With commits allowed, anyone who reaches {address} could change the tables. Require a name and password "
-            "(--basic-auth FILE), or listen only on this machine (127.0.0.1).",
-            field="allow_commits",
-        )
-    if key is not None and not basic_auth and address not in _LOOPBACK:
-        raise RequestError(
-            f"With a key to sign, anyone who reaches {address} could have reports signed. Require a name and password "
-            "(--basic-auth FILE), or listen only on this machine (127.0.0.1).",
-            field="sign",
-        )
-    if port:
-        check_port(port)
-    app = create_app(roots, allow_commits=allow_commits, key=key)
-    chosen = port or _free_port(address)
-    url = f"http://{_shown_host(address)}:{chosen}/"
-    guarded = {"basic_auth": basic_auth, "cookie_secret": secrets.token_hex(32)} if basic_auth else {}
-    try:
-        server = pn.serve(
-            {"/": app}, port=chosen, address=address, show=show, start=False, verbose=False,
-            websocket_origin=_origins(address, chosen), title="Delta Table Explorer", **guarded,
-        )  # fmt: skip
-    except OSError as error:
-        raise RequestError(
-            f"Cannot listen on {address}:{chosen}: {error}. Choose another port.", field="port"
-        ) from error
-    if ready is not None:
-        ready(url)
-    if spark_start:
-        start_early()
-    if start:
-        server.start()
-        try:
-            server.io_loop.start()
-        except KeyboardInterrupt:
-            server.stop()
-        finally:
-            stop_engine()
-    return server
-
-
 def _is_no_closed_window(record: logging.LogRecord) -> bool:
     """False for a record that says only that a window was closed while something was on its way to it."""
     error = record.exc_info[1] if record.exc_info else None
@@ -196,13 +112,14 @@ def _template(session: Session) -> pn.Template:
         "mark": session.mark,
         "kind": session.kind,
         "page_title": shown.title,
-        "icon": _icon(),
+        "icon": icon(),
         "head_styles": head_styles(),
         "regions": {name: shown.regions.get(name, "") for name in TABLE_REGIONS},
         "hidden": {"timeline-slot": False, "chart-card": False} | shown.hidden,
         "chart_height": session.chart.height,
         "shortcuts": render("shortcuts"),
-        "strip_script": _strip_script(),
+        "strip_script": script("strip"),
+        "theme_script": script("theme"),
         "strip_height": 208 if shown.timeline is None else shown.timeline.figure["layout"]["height"],
         "strip_figure": _script_json(None if shown.timeline is None else shown.timeline.message(None)),
     }
@@ -224,12 +141,14 @@ def _page() -> jinja2.Template:
 
 
 @cache
-def _strip_script() -> str:
-    return (_HERE / "static" / "strip.js").read_text(encoding="utf-8")
+def script(name: str) -> str:
+    """Return one of the scripts that stand in a page itself."""
+    return (_HERE / "static" / f"{name}.js").read_text(encoding="utf-8")
 
 
 @cache
-def _icon() -> str:
+def icon() -> str:
+    """Return the pages' icon as a data URL."""
     svg = (_HERE / "static" / "icon.svg").read_bytes()
     return "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
 
@@ -281,20 +200,3 @@ def _signed_in() -> str | None:
     user, secret = pn.state.cookies.get("user"), pn.config.cookie_secret
     found = None if user is None or secret is None else decode_signed_value(secret, "user", user)
     return None if found is None else found.decode("utf-8", "replace")
-
-
-def _free_port(address: str) -> int:
-    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
-        probe.bind((address, 0))
-        return int(probe.getsockname()[1])
-
-
-def _origins(address: str, port: int) -> list[str]:
-    hosts = {address} if address not in _LOOPBACK else {"127.0.0.1", "localhost"}
-    if address in {"0.0.0.0", "::"}:  # noqa: S104  # the person asked to listen everywhere
-        hosts = {"127.0.0.1", "localhost", socket.gethostname(), socket.getfqdn()}
-    return sorted(f"{host}:{port}" for host in hosts)
-
-
-def _shown_host(address: str) -> str:
-    return "localhost" if address in {"0.0.0.0", "::"} else f"[{address}]" if ":" in address else address  # noqa: S104  # as above

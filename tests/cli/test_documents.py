@@ -1,5 +1,6 @@
 """The JSON of each command on the demo tables: shapes, and values that the story knows."""
 
+import json
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -88,6 +89,9 @@ def test_files_that_a_condition_reads_are_those_whose_values_and_bounds_allow_it
     assert people.out.count(".parquet") == 1
     unused = cli("files", events, "--where", f"country = '{country}' AND length(country) > 1", "--limit", 1)
     assert "'length(country) > 1' leaves out no file: only a comparison" in unused.err
+    told = cli("files", events, "--where", f"country = '{country}' AND length(country) > 1", "--limit", 1, "--json").err
+    ((part,),) = json.loads(told).values()
+    assert (part["text"], part["reason"][:17]) == ("length(country) > 1", "only a comparison")
     assert cli("files", events, "--limit", 2, "--json").lines() == lines[:2]
     assert cli("files", events, "--where", "nothing = 1", "--json").code == 2
 

@@ -249,6 +249,26 @@ def test_output_to_a_full_disk_is_no_fault_of_the_program(
     assert done.returncode == 3
 
 
+@pytest.mark.parametrize(
+    ("closed", "code", "told"),
+    [("stdout", 3, "Standard output cannot be written: Bad file descriptor."), ("stderr", 2, "")],
+)
+def test_a_closed_output_is_no_fault_of_the_program(closed: str, code: int, told: str, demo_warehouse: Path) -> None:
+    # A person's shell closes them: `>&-`, `2>&-`.
+    redirected = {"stdout": ">&-", "stderr": "2>&-"}[closed]
+    asked = [*COMMAND, "snapshot", str(demo_warehouse / "crm/customers"), *(["99"] if closed == "stderr" else [])]
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'"$@" {redirected}', "sh", *asked],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr.startswith(f"Error: {told}" if told else "")
+    assert done.stderr.count("\n") == bool(told)
+
+
 def test_an_error_goes_out_whole_beside_an_output_that_cannot_be_written(demo_warehouse: Path, tmp_path: Path) -> None:
     asked = [*COMMAND, "audit", str(demo_warehouse / "crm/customers"), str(tmp_path / "none"), "--json"]
     with Path("/dev/full").open("wb") as full:

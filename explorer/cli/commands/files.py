@@ -12,11 +12,12 @@ import typer
 import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import SCREEN, JsonFlag, LogSparkOption, TableArgument, VersionOption, use_spark
-from explorer.cli.output import emit, listing, note, patience
+from explorer.cli.output import emit, encode, listing, note, patience
 from explorer.cli.row_output import limited
 from explorer.core.protocol.arrow.records import records
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS
 from explorer.core.protocol.schema.data_types import type_name
+from explorer.core.protocol.statistics.data_skipping import answerable, unsplittable_in
 
 if TYPE_CHECKING:
     from explorer.core.protocol.statistics.data_skipping import SkippingCounts
@@ -49,12 +50,15 @@ def files(
     """List the live files of a version, or those that a condition has to read.
 
     JSON, a line a file: path (as in the log), partitionValues, size, modificationTime (ms since the epoch), numRecords,
-    deletionVector {storageType, uniqueId, cardinality, sizeInBytes} or null.
+    deletionVector {storageType, uniqueId, cardinality, sizeInBytes} or null. Of a condition whose parts cannot all be
+    answered by statistics, a line on stderr: unsplittable, a list of text, reason.
     """
     use_spark(spark)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
         found = opened.snapshot(version)
+    if where is not None:
+        _say_unsplittable(found, where, as_json=json)
     most = SCREEN if spark is not None and limit is None and not json else limit
     listed = _listed(found, where) if spark is None else _replayed(opened, found, where, most)
     if json:
@@ -203,16 +207,25 @@ def _needed(opened: explorer.Table, found: explorer.Snapshot, where: str, *, by_
         from explorer.spark.log.files_frame import needed_counts
 
         counts: SkippingCounts = waiting(needed_counts(opened, found, where))
-        unused = ""
     else:
-        skipping = found.skipping(where)
-        counts = skipping.counts
-        unused = "".join(f" {part.text!r} leaves out no file: {part.reason}." for part in skipping.unsplittable)
+        counts = found.skipping(where).counts
     return (
         f"{fmt.count(counts.after_statistics)} of {fmt.plural(counts.total, 'file')} have to be read; partition values "
         f"leave {fmt.count(counts.after_partitions)}, and statistics leave {fmt.count(counts.after_statistics)}, of "
-        f"which {fmt.count(counts.kept_without_statistics)} only for lack of statistics.{unused}"
+        f"which {fmt.count(counts.kept_without_statistics)} only for lack of statistics."
     )
+
+
+def _say_unsplittable(found: explorer.Snapshot, where: str, *, as_json: bool) -> None:
+    """Say which parts of a condition leave out no file, and why."""
+    condition, _ = answerable(where, found.schema, found.statistics_columns)
+    parts = unsplittable_in(condition)
+    if parts and as_json:
+        told = {"unsplittable": [{"text": part.text, "reason": part.reason} for part in parts]}
+        note(encode(told).decode())
+        return
+    for part in parts:
+        note(f"{part.text!r} leaves out no file: {part.reason}.")
 
 
 def _replayed_statistics(

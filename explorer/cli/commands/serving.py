@@ -123,7 +123,7 @@ def demo(
     """
     _require_web()
     from explorer.demo import default_folder, ensure_warehouse
-    from explorer.web.ports import check_port
+    from explorer.web.serving.ports import check_port
 
     if port is not None:
         check_port(port)  # before the tables are built

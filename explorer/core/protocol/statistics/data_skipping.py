@@ -35,7 +35,7 @@ from explorer.core.protocol.statistics.column_facts import ColumnFacts
 from explorer.core.protocol.statistics.file_statistics import FileStatistics, StatisticsColumn
 from explorer.core.protocol.statistics.skipping_truth import truth_of, unanswerable
 
-__all__ = ["SkippingCounts", "SkippingResult", "answerable", "counts_of_rules", "skip_files"]
+__all__ = ["SkippingCounts", "SkippingResult", "answerable", "counts_of_rules", "skip_files", "unsplittable_in"]
 
 
 class SkippingCounts(msgspec.Struct, frozen=True):
@@ -114,6 +114,11 @@ def answerable(
     return condition, resolver.used
 
 
+def unsplittable_in(condition: Expression) -> tuple[Unsplittable, ...]:
+    """Return the parts of an `answerable` condition that statistics cannot answer; they drop nothing."""
+    return tuple(part for part in parts_of(condition) if isinstance(part, Unsplittable))
+
+
 def counts_of_rules(of_rule: Mapping[str, int]) -> SkippingCounts:
     """Count the files left after each step, from the number of files by rule."""
     total, dropped = sum(of_rule.values()), sum(of_rule.get(rule, 0) for rule in _DROPPING)
@@ -156,9 +161,7 @@ class _Evaluation:
         counts = counts_of_rules(of_rule)
         names = strings(list(rules)).take(int64s(first))
         files = pa.Table.from_arrays([self._statistics.paths, mask(kept), names], ["path", "kept", "rule"])
-        return SkippingResult(
-            files, counts, tuple(part for part in parts_of(self._condition) if isinstance(part, Unsplittable))
-        )
+        return SkippingResult(files, counts, unsplittable_in(self._condition))
 
     def _dropped(self, seen: Callable[[ColumnFacts], ColumnFacts], *, hopeful: bool = False) -> Mask:
         """Files in which no row can make the condition TRUE.
