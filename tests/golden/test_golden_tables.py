@@ -10,7 +10,7 @@ import pytest
 import explorer
 from explorer.core.errors import UnsupportedFeature, VersionGap, VersionNotFound
 from explorer.core.log.log_segment import list_log
-from explorer.core.log.replay import read_commits, replay_files, replay_state
+from explorer.core.log.replay import checkpoint_reader, read_commits, replay_files, replay_state
 from tests.support.at_least_one import at_least_one
 from tests.support.golden_expectations import REFUSED, agrees, expected, found_files, parsed_schema
 from tests.support.shared_tables import golden_root
@@ -93,10 +93,9 @@ def test_commits_alone_give_the_same_state_as_checkpoints(name: str) -> None:
         segment = listing.segment(checkpoint.version)
         plain = listing.segment(checkpoint.version, use_checkpoints=False)
         commits = list(read_commits(table.store, plain.commits))
-        assert found_keys(replay_files(table.store, segment, [])) == found_keys(
-            replay_files(table.store, plain, commits)
-        )
-        one, other = replay_state(table.store, segment, []), replay_state(table.store, plain, commits)
+        base, start = checkpoint_reader(table.store, segment), checkpoint_reader(table.store, plain)
+        assert found_keys(replay_files(base, [])) == found_keys(replay_files(start, commits))
+        one, other = replay_state(base, [], segment.version), replay_state(start, commits, plain.version)
         assert one.protocol == other.protocol
         assert one.metadata.configuration == other.metadata.configuration
         assert parsed_schema(one.metadata.schema_string) == parsed_schema(other.metadata.schema_string)

@@ -13,7 +13,7 @@ import pytest
 
 from explorer.core.errors import ExplorerError
 from explorer.core.log.log_segment import LogListing, list_log
-from explorer.core.log.replay import replay_files, replay_state
+from explorer.core.log.replay import checkpoint_reader, replay_files, replay_state
 from explorer.core.log.writing.checkpoint import write_checkpoint
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout
 from explorer.core.log.writing.writer_state import CarriedActions, carry_actions
@@ -163,5 +163,6 @@ def _as_expected(store: LogStore, alone: LogListing, name: str) -> None:
     if replay is None or "error" in replay:
         return
     segment = alone.segment()
-    state = replay_state(store, segment, [])
-    agrees(Snapshot(store, alone.latest, state, lambda: replay_files(store, segment, []), lambda: EPOCH), replay)
+    base = checkpoint_reader(store, segment)
+    state = replay_state(base, [], segment.version)
+    agrees(Snapshot(store, alone.latest, state, lambda: replay_files(base, []), lambda: EPOCH), replay)

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from explorer.core.log.log_segment import list_log
-from explorer.core.log.replay import read_commits, replay_files, replay_state
+from explorer.core.log.replay import checkpoint_reader, read_commits, replay_files, replay_state
 from explorer.core.log.writing.checksum import next_checksum, version_checksum
 from explorer.storage import open_store
 from tests.support.shared_tables import reference_root
@@ -36,7 +36,8 @@ def test_in_full_and_step_by_step_they_are_the_reference_s_own(name: str) -> Non
     for version in range(listing.earliest(), listing.latest + 1):
         segment = listing.segment(version)
         commits = list(read_commits(store, segment.commits))
-        state, files = replay_state(store, segment, commits), replay_files(store, segment, commits)
+        base = checkpoint_reader(store, segment)
+        state, files = replay_state(base, commits, segment.version), replay_files(base, commits)
         own = next(iter(read_commits(store, [listing.commits[version]])))
         full = version_checksum(state, files, own.commit_info())
         assert full is not None

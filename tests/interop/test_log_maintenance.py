@@ -14,7 +14,7 @@ import pytest
 
 import explorer
 from explorer.core.log.log_segment import list_log
-from explorer.core.log.replay import read_commits, replay_files, replay_state
+from explorer.core.log.replay import checkpoint_reader, read_commits, replay_files, replay_state
 from explorer.core.log.writing.checkpoint import write_checkpoint
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout
 from explorer.core.log.writing.checksum import version_checksum, write_checksum
@@ -102,8 +102,9 @@ def test_the_reference_goes_on_with_our_checksums_compactions_and_clean_up(
     listing = list_log(store)
     segment = listing.segment()
     commits = list(read_commits(store, segment.commits))
-    state = replay_state(store, segment, commits)
-    checksum = version_checksum(state, replay_files(store, segment, commits), commits[-1].commit_info())
+    base = checkpoint_reader(store, segment)
+    state = replay_state(base, commits, segment.version)
+    checksum = version_checksum(state, replay_files(base, commits), commits[-1].commit_info())
     assert checksum is not None
     store.delete(listing.checksums[listing.latest].path)
     assert write_checksum(store, listing.latest, checksum)

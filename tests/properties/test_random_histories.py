@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import explorer
 from explorer.core.log.log_path import commit_name
 from explorer.core.log.log_segment import LogListing, list_log
-from explorer.core.log.replay import read_commits, replay_files, replay_state
+from explorer.core.log.replay import checkpoint_reader, read_commits, replay_files, replay_state
 from explorer.core.log.writing.checkpoint import write_checkpoint as write_own
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout
 from explorer.core.log.writing.checksum import next_checksum, version_checksum
@@ -232,7 +232,8 @@ def _checksums(model: Model, store: LogStore) -> None:
     for version in range(len(model.commits)):
         segment = listing.segment(version)
         commits = list(read_commits(store, segment.commits))
-        state, files = replay_state(store, segment, commits), replay_files(store, segment, commits)
+        base = checkpoint_reader(store, segment)
+        state, files = replay_state(base, commits, segment.version), replay_files(base, commits)
         full = version_checksum(state, files, None)
         assert full is not None
         assert full.num_files == len(model.states[version][0])

@@ -53,7 +53,7 @@ def test_row_groups_are_read_on_many_threads_while_others_open_the_file() -> Non
         return data[start:end]
 
     for _ in at_least_one(range(ROUNDS)):
-        groups = RowGroups(pa.PythonFile(ranged_file(fetch, len(data)), mode="r"))
+        groups = RowGroups(lambda: pa.PythonFile(ranged_file(fetch, len(data)), mode="r"))
         tables = in_parallel(partial(groups.read, columns=["a", "b"], alone=False), list(range(groups.count)))
         assert pa.concat_tables(tables).equals(rows)
 
@@ -69,7 +69,7 @@ def test_columns_that_lie_side_by_side_are_not_asked_for_one_by_one() -> None:
         asked.append(range(start, end))
         return data[start:end]
 
-    groups = RowGroups(pa.PythonFile(ranged_file(fetch, len(data)), mode="r"))
+    groups = RowGroups(lambda: pa.PythonFile(ranged_file(fetch, len(data)), mode="r"))
     asked.clear()
     assert groups.read(0, ["b", "c"], alone=False).equals(rows.select(["b", "c"]))
     # A column is a quarter of the file; the file is fetched in whole blocks, so that the end of both comes apart.

@@ -17,7 +17,7 @@ import msgspec
 from explorer.core.compatibility.client_facts import PROTOCOL, ClientFacts, Operation, Statement
 from explorer.core.errors import CorruptTable
 from explorer.core.log.log_segment import LogSegment
-from explorer.core.log.replay import read_commits, replay_files, replay_state
+from explorer.core.log.replay import checkpoint_reader, read_commits, replay_files, replay_state
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.log_store import LogStore
@@ -169,10 +169,11 @@ def requirements(protocol: Protocol, metadata: Metadata, *, has_vectors: bool | 
 def stored_requirements(store: LogStore, segment: LogSegment) -> Requirements:
     """Say the same of a version as it is stored, also of one that this program cannot read."""
     commits = list(read_commits(store, segment.commits))
-    state = replay_state(store, segment, commits)
+    base = checkpoint_reader(store, segment)
+    state = replay_state(base, commits, segment.version)
     if "deletionVectors" not in supported_features(state.protocol):
         return requirements(state.protocol, state.metadata, has_vectors=False)
-    column = replay_files(store, segment, commits).column("dv_unique_id")
+    column = replay_files(base, commits).column("dv_unique_id")
     return requirements(state.protocol, state.metadata, has_vectors=column.null_count < len(column))
 
 

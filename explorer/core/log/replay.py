@@ -17,7 +17,7 @@ import msgspec
 from explorer.core.errors import CorruptTable, VersionGap
 from explorer.core.log.alike_lines import AlikeLines
 from explorer.core.log.checkpoint.kept_columns import KeptColumns
-from explorer.core.log.checkpoint.reader import open_checkpoint_files, read_checkpoint_state
+from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.commit import (
     Commit,
     CommitFile,
@@ -40,6 +40,7 @@ __all__ = [
     "Reconciliation",
     "Superseded",
     "advance_state",
+    "checkpoint_reader",
     "read_commit_files",
     "read_commit_starts",
     "read_commits",
@@ -159,19 +160,23 @@ def _batches(paths: Iterable[LogPath]) -> Iterator[list[LogPath]]:
         yield batch
 
 
-def replay_state(store: LogStore, segment: LogSegment, commits: Iterable[Commit]) -> TableState:
+def checkpoint_reader(store: LogStore, segment: LogSegment) -> CheckpointReader | None:
+    """A reader of the checkpoint that a segment begins with; None if it has none."""
+    return None if segment.checkpoint is None else CheckpointReader(store, segment.checkpoint)
+
+
+def replay_state(base: CheckpointReader | None, commits: Iterable[Commit], version: int) -> TableState:
     """Reconcile the small actions.
 
     Args:
-        store: The table's store, for the checkpoint.
-        segment: The files of the version.
-        commits: The segment's commits, ascending.
+        base: The checkpoint to begin with; None begins before the first commit.
+        commits: The commits since, ascending.
+        version: The version after them.
 
     Raises:
         CorruptTable: There is no protocol or no metadata by the end (LOG-021, D-30).
     """
-    base = read_checkpoint_state(store, segment.checkpoint) if segment.checkpoint else None
-    return advance_state(base, commits, segment.version)
+    return advance_state(None if base is None else base.state(), commits, version)
 
 
 def advance_state(base: TableState | None, commits: Iterable[Commit], version: int) -> TableState:
@@ -209,22 +214,21 @@ def advance_state(base: TableState | None, commits: Iterable[Commit], version: i
 
 
 def replay_files(
-    store: LogStore, segment: LogSegment, commits: Iterable[Commit], kept: KeptColumns | None = None
+    base: CheckpointReader | None, commits: Iterable[Commit], kept: KeptColumns | None = None
 ) -> LogicalFiles:
     """Reconcile the file actions to the live files.
 
     Files of the checkpoint come first in its order, then those added since in the order of their commits.
 
     Args:
-        store: The table's store.
-        segment: The files of the version.
-        commits: The segment's commits, ascending.
+        base: The checkpoint to begin with; None begins before the first commit.
+        commits: The commits since, ascending.
         kept: Keeps what is read of checkpoints; None keeps nothing.
     """
     newest = Reconciliation()
     for commit in commits:
         newest.apply(commit)
-    return newest.files(store, segment, kept)
+    return newest.files(base, kept)
 
 
 class Superseded(msgspec.Struct, frozen=True):
@@ -284,12 +288,12 @@ class Reconciliation:
                     del live[key]
                 removed[key, vector_id] = remove
 
-    def files(self, store: LogStore, segment: LogSegment, kept: KeptColumns | None = None) -> LogicalFiles:
-        """The live files: those of the segment's checkpoint that are left, then those added since."""
+    def files(self, base: CheckpointReader | None, kept: KeptColumns | None = None) -> LogicalFiles:
+        """The live files: those of the checkpoint before the commits that are left, then those added since."""
         sources: list[FileSource] = []
-        if segment.checkpoint is not None:
+        if base is not None:
             gone = self.superseded()
-            sources = [gone.survivors(source) for source in open_checkpoint_files(store, segment.checkpoint, kept)]
+            sources = [gone.survivors(source) for source in base.files(kept)]
         return LogicalFiles([*sources, LineSource(list(self.live.values()))])
 
     def superseded(self) -> Superseded:

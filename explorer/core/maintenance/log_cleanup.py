@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from explorer.core.errors import RequestError, TableError, UnsupportedFeature
-from explorer.core.log.checkpoint.reader import open_checkpoint_files, read_checkpoint_state, sidecar_keys
+from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.log_path import LOG_FOLDER, SIDECAR_FOLDER, STAGED_FOLDER, LogFileKind, LogPath, parse_log_name
 from explorer.core.log.log_segment import Checkpoint, LogListing, arrange_log
 from explorer.core.log.table_state import TableState
@@ -217,8 +217,9 @@ def _cut_off_checkpoint(store: LogStore, listing: LogListing, cutoff: int) -> Ch
 
 def _readable(store: LogStore, checkpoint: Checkpoint) -> bool:
     try:
-        read_checkpoint_state(store, checkpoint)
-        open_checkpoint_files(store, checkpoint)
+        reader = CheckpointReader(store, checkpoint)
+        reader.state()
+        reader.files()
     except TableError:
         return False
     return True
@@ -247,4 +248,4 @@ def _sidecars(store: LogStore, listing: LogListing, base: int, now: datetime) ->
 
 def _named(store: LogStore, checkpoints: Iterable[Checkpoint]) -> set[str]:
     """File names of the sidecars of checkpoints, wherever the checkpoints say that they are."""
-    return {key.rpartition("/")[2] for found in checkpoints for key in sidecar_keys(store, found)}
+    return {key.rpartition("/")[2] for found in checkpoints for key in CheckpointReader(store, found).sidecar_keys()}

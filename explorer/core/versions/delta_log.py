@@ -20,10 +20,11 @@ import pyarrow as pa
 from explorer.core.errors import IncompleteCheckpoint, RequestError, VersionGap, VersionNotFound
 from explorer.core.log.catalog_commits import CatalogCommits, CatalogStore, ratified
 from explorer.core.log.checkpoint.kept_columns import KeptColumns
+from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.commit import Commit
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment, list_log, list_newer
-from explorer.core.log.replay import advance_state, read_commits, replay_files, replay_state
+from explorer.core.log.replay import advance_state, checkpoint_reader, read_commits, replay_files, replay_state
 from explorer.core.log.table_state import TableState
 from explorer.core.log.verify.hash_chain import CommitSeal, seal
 from explorer.core.log.verify.verify import IntegrityReport, verify
@@ -532,18 +533,19 @@ class DeltaLog:
         return found
 
     def _load(self, segment: LogSegment) -> Snapshot:
-        commits, state = self._state(segment)
+        base = checkpoint_reader(self.store, segment)
+        commits, state = self._state(segment, base)
         return Snapshot(
             self.store,
             segment.version,
             state,
-            partial(self._replay_files, segment, commits),
+            partial(self._replay_files, segment, base, commits),
             partial(self._timestamp, segment, state, commits),
             by_catalog=self._catalog is not None,
             time_zone=self.time_zone,
         )
 
-    def _state(self, segment: LogSegment) -> tuple[list[Commit], TableState]:
+    def _state(self, segment: LogSegment, base: CheckpointReader | None) -> tuple[list[Commit], TableState]:
         """The small actions in force, and the commits read for them: those since a known state."""
         known = self._newest_state
         listed = self._listed.commits
@@ -556,18 +558,19 @@ class DeltaLog:
             state = advance_state(known[1], commits, segment.version)
         else:
             commits = list(read_commits(self.store, segment.commits))
-            state = replay_state(self.store, segment, commits)
+            state = replay_state(base, commits, segment.version)
         if known is None or known[0] < segment.version:
             self._newest_state = segment.version, state
         return commits, state
 
     @located
-    def _replay_files(self, segment: LogSegment, commits: list[Commit]) -> LogicalFiles:
+    def _replay_files(self, segment: LogSegment, base: CheckpointReader | None, commits: list[Commit]) -> LogicalFiles:
         def replay(found: LogSegment) -> LogicalFiles:
             read = [commit.version for commit in commits]
             same = found.commits == segment.commits and read == [path.version for path in segment.commits]
             read_now = commits if same else read_commits(self.store, found.commits)
-            return replay_files(self.store, found, read_now, self._columns)
+            opened = base if found.checkpoint == segment.checkpoint else checkpoint_reader(self.store, found)
+            return replay_files(opened, read_now, self._columns)
 
         return self.on_segment(segment.version, replay)
 

@@ -19,7 +19,7 @@ from explorer.core.log.commit import Commit, SmallActions
 from explorer.core.log.decoded_parts import DecodedPart
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment
-from explorer.core.log.replay import read_commits, read_parts, replay_files, replay_state
+from explorer.core.log.replay import checkpoint_reader, read_commits, read_parts, replay_files, replay_state
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
@@ -53,18 +53,19 @@ class FirstReadable:
 
     def __init__(self, store: LogStore, segment: LogSegment, known: KnownState | None = None) -> None:
         self._store, self.segment = store, segment
+        self._base = checkpoint_reader(store, segment)
         self.known = self._read() if known is None else known
 
     def files(self) -> LogicalFiles:
         """Its live files."""
-        return replay_files(self._store, self.segment, self._commits)
+        return replay_files(self._base, self._commits)
 
     @cached_property
     def _commits(self) -> list[Commit]:
         return list(read_commits(self._store, self.segment.commits))
 
     def _read(self) -> KnownState:
-        state = replay_state(self._store, self.segment, self._commits)
+        state = replay_state(self._base, self._commits, self.segment.version)
         return KnownState(self.segment.version, state.protocol, state.metadata, dict(state.domains))
 
 

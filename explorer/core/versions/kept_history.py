@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.log.checkpoint.reader import sidecar_keys
+from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.commit import decode_small_actions
 from explorer.core.log.commit_infos import read_commit_infos
 from explorer.core.log.log_path import LogPath
@@ -321,7 +321,7 @@ def _recorded(lines: Sequence[bytes], commits: Sequence[LogPath], base: _Base | 
 def _can_be_kept(store: LogStore, base: FirstReadable | None) -> bool:
     """Whether all that a history is made of is listed: the sidecars of a checkpoint are not."""
     checkpoint = None if base is None else base.segment.checkpoint
-    return checkpoint is None or not sidecar_keys(store, checkpoint)
+    return checkpoint is None or not CheckpointReader(store, checkpoint).sidecar_keys()
 
 
 def _tables(reader: HistoryReader, history: History, commits: VersionFiles) -> Mapping[str, pa.Table]:

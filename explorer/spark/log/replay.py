@@ -15,9 +15,9 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from explorer.core.errors import ExplorerError
-from explorer.core.log.checkpoint.reader import CheckpointFile, checkpoint_contents, unreadable
+from explorer.core.log.checkpoint.reader import CheckpointFile, unreadable
 from explorer.core.log.log_segment import LogSegment
-from explorer.core.log.replay import Reconciliation, read_commits
+from explorer.core.log.replay import Reconciliation, checkpoint_reader, read_commits
 from explorer.core.protocol.logical_files import LineSource, LogicalFiles
 from explorer.spark.engine.failures import failure_of, messages_of
 from explorer.spark.engine.file_addresses import FileAddress
@@ -100,7 +100,8 @@ def work_of(log: DeltaLog, make: Make, segment: LogSegment) -> Work:
     newest = Reconciliation()
     for commit in read_commits(log.store, segment.commits):
         newest.apply(commit)
-    files, lines = checkpoint_contents(log.store, segment.checkpoint) if segment.checkpoint else ([], [])
+    base = checkpoint_reader(log.store, segment)
+    files, lines = ([], []) if base is None else base.contents()
     gone = newest.superseded()
     own = make(LogicalFiles([gone.survivors(LineSource(lines)), LineSource(list(newest.live.values()))]))
     addresses = _addresses(log, files)

@@ -16,6 +16,7 @@ import pyarrow as pa
 from explorer.core.errors import IncompleteCheckpoint
 from explorer.core.log.checkpoint.parquet_part import CheckpointPart
 from explorer.core.log.replay import Superseded
+from explorer.core.protocol.arrow.row_groups import RowGroups
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.spark.scan.object_rows import ObjectRows, open_file
 
@@ -72,14 +73,18 @@ class Replay:
             if left.num_rows:
                 yield from self.make(LogicalFiles([left])).to_batches(_BATCH_ROWS)
 
-    def _opened(self, unit: dict[str, Any]) -> pa.NativeFile:
+    def _opened(self, unit: dict[str, Any]) -> RowGroups:
         try:
-            return open_file(self.files, unit) if unit["local"] is None else pa.OSFile(unit["local"])
-        except FileNotFoundError:
-            raise _broken(unit, "the file is missing") from None
+            return RowGroups(partial(self._file, unit))
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise _broken(unit, error) from None
+
+    def _file(self, unit: dict[str, Any]) -> pa.NativeFile:
+        return open_file(self.files, unit) if unit["local"] is None else pa.OSFile(unit["local"])
 
 
-def _broken(unit: dict[str, Any], reason: str) -> IncompleteCheckpoint:
+def _broken(unit: dict[str, Any], error: Exception) -> IncompleteCheckpoint:
+    reason = "the file is missing" if isinstance(error, FileNotFoundError) else error
     return IncompleteCheckpoint(f"{unit['name']}: {reason}")
 
 

@@ -16,11 +16,7 @@ from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.log.checkpoint.parquet_part import CheckpointPart
 from explorer.core.log.checkpoint.reader import (
     CheckpointFile,
-    checkpoint_contents,
-    open_checkpoint_files,
-    open_checkpoint_tombstones,
-    read_checkpoint_state,
-    sidecar_keys,
+    CheckpointReader,
     unreadable,
 )
 from explorer.core.log.log_path import LogFileKind, LogPath, checkpoint_name
@@ -47,6 +43,10 @@ def checkpoint(store: LogStore) -> Checkpoint:
     return list_log(store).checkpoints[-1]
 
 
+def reader(store: LogStore) -> CheckpointReader:
+    return CheckpointReader(store, checkpoint(store))
+
+
 def in_json(*actions: Line) -> tuple[LogStore, Checkpoint]:
     store = new_store()
     store.put(NAME, lines([CheckpointMetadata(version=4), *actions]))
@@ -61,7 +61,7 @@ def names(sources: Sequence[Any]) -> list[list[str]]:
 def test_the_small_actions_in_force_are_read_from_every_shape(shape: Shape) -> None:
     store = new_store()
     write_checkpoint(store, 4, HELD, shape)
-    found = read_checkpoint_state(store, checkpoint(store))
+    found = reader(store).state()
     assert found == TableState(PROTOCOL, METADATA, {"app": BATCH}, {"d": DOMAIN})
 
 
@@ -80,9 +80,9 @@ LIVE = {
 def test_live_files_come_part_by_part_and_those_of_sidecars_behind(shape: Shape, kept: KeptColumns | None) -> None:
     store = new_store()
     write_checkpoint(store, 4, HELD, shape)
-    sources = open_checkpoint_files(store, checkpoint(store), kept)
+    sources = reader(store).files(kept)
     assert names(sources) == LIVE[shape]
-    assert (open_checkpoint_files(store, checkpoint(store), kept) is sources) is (kept is not None)
+    assert (reader(store).files(kept) is sources) is (kept is not None)
     assert [type(source) for source in sources] == [LineSource if shape == "v2-json" else CheckpointPart] * len(sources)
 
 
@@ -90,13 +90,13 @@ def test_live_files_come_part_by_part_and_those_of_sidecars_behind(shape: Shape,
 def test_what_may_hold_files_is_listed_without_being_opened(shape: Shape) -> None:
     store = new_store()
     keys = write_checkpoint(store, 4, HELD, shape)
-    found, held = checkpoint_contents(store, checkpoint(store))
+    found, held = reader(store).contents()
     parts = checkpoint(store).parts
     sidecars = [key for key in keys if "_sidecars" in key]
     own = [] if "json" in shape else [CheckpointFile(part.path, store.head(part.path).size, part) for part in parts]
     assert found == own + [CheckpointFile(key, store.head(key).size, parts[0]) for key in sidecars]
     assert [line.path for line in held] == (list("abcde") if shape == "v2-json" else [])
-    assert sidecar_keys(store, checkpoint(store)) == tuple(sidecars)
+    assert reader(store).sidecar_keys() == tuple(sidecars)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -104,7 +104,7 @@ def test_tombstones_are_read_from_every_shape_and_no_live_file_with_them(shape: 
     store = new_store()
     write_checkpoint(store, 4, HELD, shape)
     found = []
-    for source in open_checkpoint_tombstones(store, checkpoint(store)):
+    for source in reader(store).tombstones():
         if isinstance(source, CheckpointPart):
             found += [row["path"] for batch in source.batches(9) for row in batch.to_pylist()]
         else:
@@ -126,8 +126,8 @@ def test_tombstones_are_read_from_every_shape_and_no_live_file_with_them(shape: 
 def test_a_sidecar_is_found_by_its_name_or_by_its_path(path: str, key: str) -> None:
     sidecar = Sidecar(path=path, size_in_bytes=5, modification_time=1)
     store, found = in_json(PROTOCOL, METADATA, sidecar)
-    assert sidecar_keys(store, found) == (key,)
-    assert checkpoint_contents(store, found) == ([CheckpointFile(key, 5, found.parts[0])], [])
+    assert CheckpointReader(store, found).sidecar_keys() == (key,)
+    assert CheckpointReader(store, found).contents() == ([CheckpointFile(key, 5, found.parts[0])], [])
 
 
 def test_a_sidecar_of_another_store_is_read_from_there() -> None:
@@ -135,32 +135,32 @@ def test_a_sidecar_of_another_store_is_read_from_there() -> None:
     (key,) = write_checkpoint(other, 4, FILES[:2], "classic")
     place = Sidecar(path=f"{other.root}/{key}", size_in_bytes=1, modification_time=1)
     store, found = in_json(PROTOCOL, METADATA, place, FILES[4])
-    assert names(open_checkpoint_files(store, found)) == [["e"], ["a", "b"]]
+    assert names(CheckpointReader(store, found).files()) == [["e"], ["a", "b"]]
 
 
 def test_a_sidecar_whose_path_names_no_file_is_refused() -> None:
     store, found = in_json(PROTOCOL, METADATA, Sidecar(path="x:s.parquet", size_in_bytes=5, modification_time=1))
     with pytest.raises(MalformedAction, match=r"^The path 'x:s\.parquet' is an opaque URI"):
-        sidecar_keys(store, found)
+        CheckpointReader(store, found).sidecar_keys()
 
 
 def test_a_checkpoint_in_json_may_have_blank_lines_nulls_and_actions_of_the_future() -> None:
     odd = [b"", b" \t", b"[1]", b'{"txn":null}', b'{"future":{"x":1}}']
     store, found = in_json(*odd, {"protocol": PROTOCOL.to_wire(), "txn": None}, METADATA, BATCH)
-    assert read_checkpoint_state(store, found) == TableState(PROTOCOL, METADATA, {"app": BATCH}, {})
+    assert CheckpointReader(store, found).state() == TableState(PROTOCOL, METADATA, {"app": BATCH}, {})
 
 
 # --- what cannot be used ----------------------------------------------------------------------------------------------
 
 DO = "If all commits since an older checkpoint still exist, remove the broken checkpoint. If not, restore it."
-Read = Callable[[LogStore, Checkpoint], object]
-FILE_READERS: list[Read] = [open_checkpoint_files, open_checkpoint_tombstones]
-READERS: list[Read] = [read_checkpoint_state, checkpoint_contents, *FILE_READERS, sidecar_keys]
+Read = Callable[[CheckpointReader], object]
+FILE_READERS: list[Read] = [CheckpointReader.files, CheckpointReader.tombstones]
+READERS: list[Read] = [CheckpointReader.state, CheckpointReader.contents, *FILE_READERS, CheckpointReader.sidecar_keys]
 
 
 def refused(read: Read, store: LogStore, found: Checkpoint, reason: str, *, vanished: bool | None = None) -> None:
     with pytest.raises(IncompleteCheckpoint) as caught:
-        read(store, found)
+        read(CheckpointReader(store, found))
     part = found.parts[0]
     error = caught.value
     assert str(error) == f"The checkpoint of version 4 ({part.name}) cannot be used: {reason}. {DO}"
@@ -178,12 +178,11 @@ def test_a_checkpoint_that_cannot_be_used_is_named_with_what_to_do() -> None:
 def test_a_checkpoint_that_vanished_is_said_to_be_gone(read: Read) -> None:
     store, found = in_json(*HELD)
     store.delete(NAME)
-    refused(read, store, found, "the file is gone", vanished=True)
+    refused(read, store, found, f"{NAME} is missing", vanished=True)
     (key,) = write_checkpoint(store, 4, HELD, "classic")
     found = checkpoint(store)
     store.delete(key)
-    said = f"{key} is missing" if read in FILE_READERS else "the file is missing"
-    refused(read, store, found, said, vanished=True)
+    refused(read, store, found, f"{key} is missing", vanished=True)
 
 
 @pytest.mark.parametrize("read", READERS)
@@ -192,8 +191,7 @@ def test_a_checkpoint_that_is_no_parquet_is_refused_with_the_reason(read: Read) 
     key = checkpoint_name(4)
     store.put(key, b"PAR1")
     reason = "Parquet file size is 4 bytes, smaller than the minimum file footer (8 bytes)"
-    said = f"{key}: {reason}" if read in FILE_READERS else reason
-    refused(read, store, checkpoint(store), said)
+    refused(read, store, checkpoint(store), f"{key}: {reason}")
 
 
 @pytest.mark.parametrize("read", FILE_READERS)
@@ -216,10 +214,10 @@ def test_there_is_exactly_one_protocol_and_one_metadata(held: Any, protocols: in
     store = new_store()
     write_checkpoint(store, 4, held, shape)
     reason = f"it holds {protocols} protocol and {metadatas} metaData actions instead of one each"
-    refused(read_checkpoint_state, store, checkpoint(store), reason)
+    refused(CheckpointReader.state, store, checkpoint(store), reason)
 
 
-@pytest.mark.parametrize("read", [checkpoint_contents, *FILE_READERS])
+@pytest.mark.parametrize("read", [CheckpointReader.contents, *FILE_READERS])
 @pytest.mark.parametrize(("held", "name"), [((PROTOCOL,), "metaData"), ((METADATA,), "protocol"), ((), "protocol")])
 def test_a_checkpoint_in_json_without_its_foundations_does_not_look_like_one_without_files(
     read: Read, held: Any, name: str
@@ -240,10 +238,10 @@ def test_a_checkpoint_in_json_without_its_foundations_does_not_look_like_one_wit
 )
 def test_a_small_action_that_is_none_is_told(line: bytes, reason: str) -> None:
     store, found = in_json(PROTOCOL, METADATA, line)
-    refused(read_checkpoint_state, store, found, reason)
+    refused(CheckpointReader.state, store, found, reason)
 
 
-@pytest.mark.parametrize("read", [checkpoint_contents, *FILE_READERS, sidecar_keys])
+@pytest.mark.parametrize("read", [CheckpointReader.contents, *FILE_READERS, CheckpointReader.sidecar_keys])
 def test_a_sidecar_action_that_is_none_is_told(read: Read) -> None:
     store, found = in_json(PROTOCOL, METADATA, b'{"sidecar":{"path":"s","sizeInBytes":1}}')
     refused(read, store, found, "sidecar: Object missing required field `modificationTime`")
@@ -257,10 +255,10 @@ def test_all_parts_and_sidecars_count_towards_the_size_that_is_read(
     keys = write_checkpoint(store, 4, HELD, shape)
     size = sum(store.head(key).size for key in keys)
     monkeypatch.setattr(limits, "MAX_CHECKPOINT_BYTES", size)
-    assert names(open_checkpoint_files(store, checkpoint(store))) == LIVE[shape]
+    assert names(reader(store).files()) == LIVE[shape]
     monkeypatch.setattr(limits, "MAX_CHECKPOINT_BYTES", size - 1)
     with pytest.raises(LimitExceeded) as caught:
-        open_checkpoint_files(store, checkpoint(store))
+        reader(store).files()
     assert (caught.value.version, caught.value.found, caught.value.allowed) == (4, size, size - 1)
 
 
@@ -286,7 +284,7 @@ def test_usually_256_mebibytes_are_kept(size: int, found: str | None) -> None:
     assert columns.find("x") == found
 
 
-def test_an_open_file_counts_as_much_as_a_mebibyte_beside_its_paths() -> None:
+def test_a_file_counts_as_much_as_a_mebibyte_beside_its_paths() -> None:
     columns = KeptColumns()
     sources = [LineSource([]), LineSource([])]
     asked: list[int] = []

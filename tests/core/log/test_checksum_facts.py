@@ -14,7 +14,7 @@ from explorer.core.log.log_path import (
     commit_name,
 )
 from explorer.core.log.log_segment import list_log
-from explorer.core.log.replay import read_commits, replay_files, replay_state
+from explorer.core.log.replay import checkpoint_reader, read_commits, replay_files, replay_state
 from explorer.core.log.table_state import TableState
 from explorer.core.log.verify.verify import Problem, verify
 from explorer.core.log.version_checksum import MaskHistogram, SizeHistogram, VersionChecksum
@@ -50,8 +50,9 @@ def test_sizes_are_counted_in_the_bins_of_the_reference() -> None:
 def whole(store: LogStore) -> tuple[TableState, VersionChecksum | None]:
     segment = list_log(store).segment()
     commits = list(read_commits(store, segment.commits))
-    state = replay_state(store, segment, commits)
-    return state, version_checksum(state, replay_files(store, segment, commits), commits[-1].commit_info())
+    base = checkpoint_reader(store, segment)
+    state = replay_state(base, commits, segment.version)
+    return state, version_checksum(state, replay_files(base, commits), commits[-1].commit_info())
 
 
 @pytest.mark.parametrize(("rules", "properties"), [(MASKED, TIMED), (PROTOCOL, METADATA)])
@@ -191,7 +192,9 @@ def step(change: dict[str, Any], *after: Any, vouched: bool = False, known: bool
     commit = decode_commit(second.read(commit_name(1)), 1, commit_name(1))
     state, meant = whole(second)
     segment = list_log(first).segment()
-    live = replay_files(first, segment, list(read_commits(first, segment.commits))) if known else None
+    live = (
+        replay_files(checkpoint_reader(first, segment), list(read_commits(first, segment.commits))) if known else None
+    )
     found = next_checksum(data, commit, state, live, vouched=vouched)
     assert found in (meant, None)
     return found

@@ -12,7 +12,7 @@ import pytest
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import commit_name
 from explorer.core.log.log_segment import list_log
-from explorer.core.log.replay import read_commits, replay_files, replay_state
+from explorer.core.log.replay import checkpoint_reader, read_commits, replay_files, replay_state
 from explorer.core.log.table_state import TableState
 from explorer.core.log.version_checksum import VersionChecksum, decode_checksum
 from explorer.core.log.writing.checksum import SIZE_BINS, next_checksum, version_checksum, write_checksum
@@ -27,7 +27,8 @@ TIMED = msgspec.structs.replace(METADATA, configuration={"delta.enableInCommitTi
 def _state(store: LogStore) -> tuple[TableState, LogicalFiles, CommitInfo | None]:
     segment = list_log(store).segment()
     commits = list(read_commits(store, segment.commits))
-    return replay_state(store, segment, commits), replay_files(store, segment, commits), commits[-1].commit_info()
+    base = checkpoint_reader(store, segment)
+    return replay_state(base, commits, segment.version), replay_files(base, commits), commits[-1].commit_info()
 
 
 def _full(*commits: tuple[Action, ...]) -> VersionChecksum | None:

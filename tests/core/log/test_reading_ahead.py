@@ -11,7 +11,14 @@ from explorer.core.log import replay
 from explorer.core.log.commit import decode_commit
 from explorer.core.log.log_path import commit_name
 from explorer.core.log.log_segment import list_log
-from explorer.core.log.replay import advance_state, read_commit_files, read_commits, replay_files, replay_state
+from explorer.core.log.replay import (
+    advance_state,
+    checkpoint_reader,
+    read_commit_files,
+    read_commits,
+    replay_files,
+    replay_state,
+)
 from explorer.core.protocol.actions import DomainMetadata
 from tests.support.at_least_one import at_least_one
 from tests.support.faulty_store import FaultyStore
@@ -95,7 +102,7 @@ def test_files_come_in_the_order_in_which_they_were_added_last() -> None:
     store = new_store()
     write(store, {0: (PROTOCOL, METADATA, add("a"), add("b"), add("c")), 1: (add("a"),), 2: (remove("b"),)})
     segment = list_log(store).segment()
-    files = replay_files(store, segment, read_commits(store, segment.commits))
+    files = replay_files(checkpoint_reader(store, segment), read_commits(store, segment.commits))
     assert files.select(["path"]).column(0).to_pylist() == ["c", "a"]
 
 
@@ -110,7 +117,7 @@ def test_a_log_without_metadata_says_up_to_which_version() -> None:
     write(store, {0: (PROTOCOL,), 1: (add("a"),)})
     segment = list_log(store).segment()
     with pytest.raises(CorruptTable, match="no metaData action up to version 1,") as error:
-        replay_state(store, segment, read_commits(store, segment.commits))
+        replay_state(checkpoint_reader(store, segment), read_commits(store, segment.commits), segment.version)
     assert error.value.version == 1
     with pytest.raises(CorruptTable, match="no protocol action up to version 7,") as error:
         advance_state(None, [], 7)

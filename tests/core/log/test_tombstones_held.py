@@ -12,6 +12,7 @@ import pytest
 
 from explorer.core.errors import IncompleteCheckpoint
 from explorer.core.log.checkpoint.parquet_part import CheckpointPart
+from explorer.core.protocol.arrow.row_groups import RowGroups
 
 PATHS = [f"part-{number:05}.parquet" for number in range(64)]
 
@@ -23,7 +24,8 @@ def _part(action: Literal["add", "remove"], *, sized: bool) -> CheckpointPart:
     sink = io.BytesIO()
     rows = pa.StructArray.from_arrays(list(members.values()), names=list(members))
     pq.write_table(pa.table({action: rows}), sink)
-    return CheckpointPart(pa.BufferReader(sink.getvalue()), IncompleteCheckpoint, action)
+    file = RowGroups(lambda: pa.BufferReader(sink.getvalue()))
+    return CheckpointPart(file, lambda error: IncompleteCheckpoint(str(error)), action)
 
 
 @pytest.mark.parametrize("action", ["add", "remove"])

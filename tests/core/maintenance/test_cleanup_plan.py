@@ -12,7 +12,7 @@ import pytest
 from explorer.core.errors import UnsupportedFeature
 from explorer.core.log.log_path import commit_name
 from explorer.core.log.log_segment import list_log
-from explorer.core.log.replay import read_commits, replay_state
+from explorer.core.log.replay import checkpoint_reader, read_commits, replay_state
 from explorer.core.log.table_state import TableState
 from explorer.core.log.writing.checkpoint import write_checkpoint
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout
@@ -49,7 +49,7 @@ def _table(
 
 def _state(store: LogStore) -> TableState:
     segment = list_log(store).segment()
-    return replay_state(store, segment, read_commits(store, segment.commits))
+    return replay_state(checkpoint_reader(store, segment), read_commits(store, segment.commits), segment.version)
 
 
 def _plan(store: LogStore, now: datetime | None = None, older_than: timedelta | None = None) -> CleanupPlan:

@@ -14,10 +14,10 @@ import pytest
 
 import explorer
 from explorer.core.errors import CorruptTable, RequestError, UnsupportedFeature
-from explorer.core.log.checkpoint.reader import sidecar_keys
+from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.log_path import commit_name
 from explorer.core.log.log_segment import list_log
-from explorer.core.log.replay import read_commits, replay_state
+from explorer.core.log.replay import checkpoint_reader, read_commits, replay_state
 from explorer.core.log.table_state import TableState
 from explorer.core.log.writing.checkpoint import write_checkpoint
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout
@@ -67,7 +67,9 @@ class _Log:
     def state(self) -> TableState:
         listing = list_log(self.store)
         segment = listing.segment()
-        return replay_state(self.store, segment, read_commits(self.store, segment.commits))
+        return replay_state(
+            checkpoint_reader(self.store, segment), read_commits(self.store, segment.commits), segment.version
+        )
 
     def plan(self, older_than: datetime | timedelta | None = None, now: datetime = NOW) -> CleanupPlan:
         return plan_cleanup(self.store, self.state(), now, older_than)
@@ -139,7 +141,7 @@ def test_a_checkpoint_that_cannot_be_read_stands_for_nothing(folder: Path) -> No
     (log.folder / "_delta_log" / f"{7:020d}.checkpoint.parquet").write_bytes(b"PAR1 torn")
     log.dated(NOW - 10 * DAY, until=8)
     assert plan_cleanup(log.store, state, NOW).first_version == 5
-    for key in sidecar_keys(log.store, newest):
+    for key in CheckpointReader(log.store, newest).sidecar_keys():
         log.store.delete(key)
     assert plan_cleanup(log.store, state, NOW).first_version == 2
 

@@ -37,7 +37,7 @@ def _table(length: int = _ROWS, **columns: dict[int, dict[str, Any]]) -> pa.Tabl
 @pytest.mark.parametrize("rows", _PLACES)
 def test_rows_are_found_wherever_they_stand(rows: dict[int, dict[str, Any]], statistics: bool | list[str]) -> None:
     file = _file(_table(few=rows, other={100: _ONE}), write_statistics=statistics)
-    found = RowGroups(file).present(["few", "other", "none"])
+    found = RowGroups(lambda: file).present(["few", "other", "none"])
     assert found == {"few": [row for _, row in sorted(rows.items())], "other": [_ONE]}
 
 
@@ -45,7 +45,7 @@ def test_rows_are_found_wherever_they_stand(rows: dict[int, dict[str, Any]], sta
 def test_rows_of_several_row_groups_keep_their_order(group: int) -> None:
     rows = {3_000 * place + 7: {"id": str(place), "size": place, "tags": {}} for place in range(26)}
     file = _file(_table(2 * _ROWS, few=rows, other={79_999: _TWO}), row_group_size=group)
-    assert RowGroups(file).present(["few", "other"]) == {"few": list(rows.values()), "other": [_TWO]}
+    assert RowGroups(lambda: file).present(["few", "other"]) == {"few": list(rows.values()), "other": [_TWO]}
 
 
 @pytest.mark.parametrize("statistics", [True, ["few.id"]])
@@ -54,7 +54,7 @@ def test_a_row_without_a_member_hides_none_that_comes_later(member: str, statist
     """The footer counts one value of that member and two, or nothing, of the other: the counts do not go together."""
     rows = {5: {**_ONE, member: None}, 39_000: _TWO}
     file = _file(_table(few=rows), write_statistics=statistics)
-    assert RowGroups(file).present(["few"]) == {"few": list(rows.values())}
+    assert RowGroups(lambda: file).present(["few"]) == {"few": list(rows.values())}
 
 
 def test_rows_that_stand_first_are_found_without_the_pages_behind_them() -> None:
@@ -64,7 +64,7 @@ def test_rows_that_stand_first_are_found_without_the_pages_behind_them() -> None
     broken = bytearray(held)
     end = column.dictionary_page_offset + column.total_compressed_size
     broken[end - 20 : end] = b"\xff" * 20
-    groups = RowGroups(pa.BufferReader(bytes(broken)))
+    groups = RowGroups(lambda: pa.BufferReader(bytes(broken)))
     with pytest.raises((OSError, pa.ArrowException)):
         groups.read(0, ["few.id"])
     assert groups.present(["few"]) == {"few": [_ONE]}
@@ -81,7 +81,7 @@ def test_a_row_group_that_counts_none_is_not_decoded() -> None:
     broken[column.data_page_offset : column.data_page_offset + column.total_compressed_size] = bytes(
         column.total_compressed_size
     )
-    groups = RowGroups(pa.BufferReader(bytes(broken)))
+    groups = RowGroups(lambda: pa.BufferReader(bytes(broken)))
     with pytest.raises((OSError, pa.ArrowException)):
         groups.read(0, ["few"])
     assert groups.present(["few"]) == {"few": [_ONE]}
@@ -89,4 +89,4 @@ def test_a_row_group_that_counts_none_is_not_decoded() -> None:
 
 def test_rows_without_any_member_are_found_in_a_small_row_group() -> None:
     nothing = {"id": None, "size": None, "tags": None}
-    assert RowGroups(_file(_table(100, few={50: nothing}))).present(["few"]) == {"few": [nothing]}
+    assert RowGroups(lambda: _file(_table(100, few={50: nothing}))).present(["few"]) == {"few": [nothing]}

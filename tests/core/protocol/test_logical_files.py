@@ -42,7 +42,7 @@ from tests.support.at_least_one import at_least_one
 def parquet(table: pa.Table, rows: int) -> RowGroups:
     sink = io.BytesIO()
     pq.write_table(table, sink, row_group_size=rows)
-    return RowGroups(pa.BufferReader(sink.getvalue()))
+    return RowGroups(lambda: pa.BufferReader(sink.getvalue()))
 
 
 def shortened(rows: int, claimed: int) -> RowGroups:
@@ -53,7 +53,7 @@ def shortened(rows: int, claimed: int) -> RowGroups:
     data = sink.getvalue()
     start = len(data) - 8 - struct.unpack("<I", data[-8:-4])[0]
     head, _, tail = data[start:].rpartition(old)
-    return RowGroups(pa.BufferReader(data[:start] + head + new + tail))
+    return RowGroups(lambda: pa.BufferReader(data[:start] + head + new + tail))
 
 
 def test_a_row_group_is_read_by_columns_of_which_missing_ones_are_left_out() -> None:
@@ -83,7 +83,7 @@ def test_times_of_the_old_width_are_read_in_microseconds_far_from_the_epoch() ->
     moments = [datetime(1600, 1, 1), datetime(2026, 1, 1, microsecond=7)]  # noqa: DTZ001
     sink = io.BytesIO()
     pq.write_table(pa.table({"t": moments}), sink, use_deprecated_int96_timestamps=True)
-    groups = RowGroups(pa.BufferReader(sink.getvalue()))
+    groups = RowGroups(lambda: pa.BufferReader(sink.getvalue()))
     assert groups.schema.field("t").type == pa.timestamp("us")
     assert groups.read(0, ["t"]).column("t").to_pylist() == moments
 

@@ -22,8 +22,8 @@ __all__ = ["KeptColumns", "KeptPart"]
 
 _MOST_BYTES: Final = 1 << 28
 _TOTALS: Final = "totals"
-# An open file counts as much as this, so that there are never many, as a process can have only so many.
-_OPEN_FILE: Final = 1 << 20
+# A file counts as much as this beside its columns: its footer, and that there is one.
+_FILE: Final = 1 << 20
 
 
 class KeptColumns:
@@ -68,7 +68,7 @@ class KeptColumns:
         if known is not None:
             return cast("Sequence[FileSource]", known)
         sources = open_files()
-        self.put(key, sources, sum(source.num_bytes + _OPEN_FILE for source in sources))
+        self.put(key, sources, sum(source.num_bytes + _FILE for source in sources))
         return sources
 
     def part(self, *identity: object) -> KeptPart:

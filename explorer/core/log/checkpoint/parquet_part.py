@@ -30,7 +30,6 @@ from explorer.core.log.checkpoint.file_columns import (
 from explorer.core.log.checkpoint.kept_columns import KeptPart
 from explorer.core.protocol.arrow.arrays import Int64s, Mask, int64s, mask, one_array, strings, validity
 from explorer.core.protocol.arrow.row_groups import RowGroups, in_parallel, value_count
-from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.logical_files import rows_among
 from explorer.core.protocol.record_counts import counts_of_column
 from explorer.core.protocol.statistics.json_statistics import (
@@ -44,7 +43,7 @@ from explorer.core.protocol.statistics.json_statistics import (
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-__all__ = ["CheckpointPart", "read_rows"]
+__all__ = ["CheckpointPart"]
 
 _T = TypeVar("_T")
 
@@ -97,30 +96,30 @@ class CheckpointPart:
     """The ``add`` rows, or else the ``remove`` rows, of one Parquet file.
 
     Args:
-        file: The open file; the part keeps it.
-        broken: Makes the error for a file that cannot be read.
+        rows: The file.
+        broken: Makes the error for a file that cannot be read, of the cause.
         action: Which rows; columns of `explorer.core.protocol.logical_files.SCHEMA` are those of ``add``.
         groups: Which row groups; None takes all.
         kept: What is kept of the file; None keeps nothing.
 
     Raises:
-        IncompleteCheckpoint: The file is not a Parquet file.
+        IncompleteCheckpoint: The file has no such rows, or a page is broken.
     """
 
     def __init__(
         self,
-        file: pa.NativeFile,
-        broken: Callable[[str], IncompleteCheckpoint],
+        rows: RowGroups,
+        broken: Callable[[Exception], IncompleteCheckpoint],
         action: Literal["add", "remove"] = "add",
         groups: Sequence[int] | None = None,
         kept: KeptPart | None = None,
     ) -> None:
+        self._rows = rows
         self._broken = broken
         self._action = action
         self._kept = kept
         with self._reading():
-            self._rows = RowGroups(file)
-            self._members = _members(self._rows.schema, action)
+            self._members = _members(rows.schema, action)
             if self._members and "path" not in self._members:
                 raise ValueError(f"its {action} has no path")
         self._groups = self._of_files(range(self._rows.count) if groups is None else groups)
@@ -149,10 +148,6 @@ class CheckpointPart:
         part = copy(self)
         part._groups = self._of_files([index])
         return part
-
-    def holds(self, name: str) -> bool:
-        """True if the file has a column of actions of this kind, even an empty one."""
-        return int(self._rows.schema.get_field_index(name)) >= 0
 
     def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
         """The files whose path is one of the keys: place, path, deletion-vector id."""
@@ -365,16 +360,7 @@ class CheckpointPart:
         try:
             yield
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise self._broken(str(error)) from error
-
-
-def read_rows(file: pa.NativeFile, names: Sequence[str]) -> dict[str, list[JsonValue]]:
-    """Read small actions as objects.
-
-    Raises:
-        pa.ArrowException, OSError, ValueError: The file cannot be read.
-    """
-    return RowGroups(file).present(names)
+            raise self._broken(error) from error
 
 
 def _called(action: Callable[[], Any]) -> Any:

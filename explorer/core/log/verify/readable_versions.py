@@ -15,7 +15,7 @@ import msgspec
 from explorer.core.errors import ExplorerError, TableError, UnsupportedFeature, VersionNotFound
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing
-from explorer.core.log.replay import read_commits, replay_state
+from explorer.core.log.replay import checkpoint_reader, read_commits, replay_state
 from explorer.core.log.table_state import TableState, same_metadata, same_protocol
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.log_store import LogStore
@@ -93,7 +93,8 @@ class ReadableVersions:
             segment = self._listing.without_checkpoints({version, *self._vanished}).segment(version)
             if segment.checkpoint is not None and segment.checkpoint.version in self._unreadable:
                 return
-            state = replay_state(self._store, segment, read_commits(self._store, segment.commits))
+            commits = read_commits(self._store, segment.commits)
+            state = replay_state(checkpoint_reader(self._store, segment), commits, version)
         except (TableError, VersionNotFound):
             return
         for fault in self._hold(version, state.protocol, state.metadata):

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from explorer.core.errors import ExplorerError, IncompleteCheckpoint, TableNotFound
-from explorer.core.log.checkpoint.reader import open_checkpoint_files, read_checkpoint_state
+from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.last_checkpoint import hint_text, parse_last_checkpoint
 from explorer.core.log.log_path import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath, commit_name
@@ -241,8 +241,9 @@ class _Walk:
         version, file = checkpoint.version, checkpoint.parts[0].path
         other = RunningState()
         try:
-            small = read_checkpoint_state(self._store, checkpoint)
-            other.take(LogicalFiles(open_checkpoint_files(self._store, checkpoint)))
+            reader = CheckpointReader(self._store, checkpoint)
+            small = reader.state()
+            other.take(LogicalFiles(reader.files()))
         except ExplorerError as error:
             has_vanished = isinstance(error, IncompleteCheckpoint) and bool(error.vanished)
             if has_vanished and self._readable.do_without(version):

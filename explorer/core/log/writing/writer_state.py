@@ -15,10 +15,9 @@ import pyarrow as pa
 
 from explorer.core.log.checkpoint.file_columns import unique_ids
 from explorer.core.log.checkpoint.parquet_part import CheckpointPart
-from explorer.core.log.checkpoint.reader import open_checkpoint_tombstones
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_segment import LogSegment
-from explorer.core.log.replay import Reconciliation, read_commit_files, replay_state
+from explorer.core.log.replay import Reconciliation, checkpoint_reader, read_commit_files, replay_state
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.json_values import JsonObject, exact_number
@@ -113,14 +112,14 @@ def carry_actions(store: LogStore, segment: LogSegment) -> CarriedActions:
         commit = _whole(decode_commit(data, path.version, path.path), data)
         newest.apply(commit)
         commits.append(commit)
-    state = replay_state(store, segment, commits)
+    base = checkpoint_reader(store, segment)
+    state = replay_state(base, commits, segment.version)
     tombstones: list[CheckpointPart | list[RemoveLine]] = []
-    if segment.checkpoint is not None:
+    if base is not None:
         touched = _added(commits) | newest.removed.keys()
-        opened = open_checkpoint_tombstones(store, segment.checkpoint)
-        tombstones += [_remaining(source, touched) for source in opened]
+        tombstones += [_remaining(source, touched) for source in base.tombstones()]
     tombstones.append(list(newest.removed.values()))
-    return CarriedActions(segment.version, state, newest.files(store, segment), tuple(tombstones))
+    return CarriedActions(segment.version, state, newest.files(base), tuple(tombstones))
 
 
 def _chunks(lines: list[_LineT], length: int) -> Iterator[list[_LineT]]:

@@ -3,15 +3,18 @@
 Protocol section: Checkpoints. Invariants: files are read from every row group, whatever its statistics say, since one
 wrong count there would lose some; for rows that hold only a few actions, only the columns they need are decoded. Those
 few are looked for in a large row group until as many are found as its footer counts, as the Delta kernel and Spark do
-too; where the counts of a struct's members do not go together, its whole column is read.
+too; where the counts of a struct's members do not go together, its whole column is read; however many files a program
+holds, few of them are open, and one that was closed is opened again only if it is the same.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -33,30 +36,33 @@ _FIRST: Final = 1 << 6
 _NEAR: Final = 1 << 12
 # How many rows a group must have for several threads, or a look at the counts of its footer, to be worth their time.
 _MANY: Final = 1 << 15
+# How many files stay open that nobody reads at the moment: a process may have a few hundred.
+_MOST_OPEN: Final = 64
 
 
 class RowGroups:
-    """An open Parquet file.
+    """A Parquet file.
 
     It may be read on several threads at once, also while it is being read.
 
     Args:
-        file: The file; it is kept open.
+        open_file: Opens the file; called again when it was closed because others were read since.
 
     Attributes:
         metadata: The footer.
         schema: The columns as Arrow sees them.
 
     Raises:
-        pa.ArrowException, OSError, ValueError: It is not a Parquet file; later: a page is broken.
+        pa.ArrowException, OSError, ValueError: It is not a Parquet file; later: a page is broken, or the file is gone
+            or another one.
     """
 
-    def __init__(self, file: pa.NativeFile) -> None:
-        self._file = file
-        first = self._reader(None)
-        self.metadata = first.metadata
-        self.schema: pa.Schema = first.schema_arrow
-        self._idle = [first]
+    def __init__(self, open_file: Callable[[], pa.NativeFile]) -> None:
+        self._open_file = open_file
+        opened = _OpenFile(open_file())
+        self.metadata = opened.metadata
+        self.schema: pa.Schema = opened.schema
+        _LATEST.put(self, opened)
 
     @property
     def count(self) -> int:
@@ -175,6 +181,29 @@ class RowGroups:
 
     @contextmanager
     def _lent(self) -> Iterator[pq.ParquetFile]:
+        """A reader for one thread alone."""
+        opened = _LATEST.find(self)
+        if opened is None:
+            opened = _OpenFile(self._open_file())
+            if not opened.metadata.equals(self.metadata):
+                raise ValueError("it was written again since it was opened")
+            _LATEST.put(self, opened)
+        with opened.lent() as reader:
+            yield reader
+
+
+class _OpenFile:
+    """A file that is open, and a reader of it that nobody uses at the moment."""
+
+    def __init__(self, file: pa.NativeFile) -> None:
+        self._file = file
+        first = self._reader(None)
+        self.metadata = first.metadata
+        self.schema: pa.Schema = first.schema_arrow
+        self._idle = [first]
+
+    @contextmanager
+    def lent(self) -> Iterator[pq.ParquetFile]:
         """A reader for one thread alone, because Arrow's are not thread-safe; one costs less than a millisecond."""
         try:
             reader = self._idle.pop()
@@ -192,6 +221,33 @@ class RowGroups:
         # Arrow reads ahead on a thread of its own, which pays where each read is a request and not on a disk.
         ahead = not isinstance(self._file, pa.OSFile)
         return pq.ParquetFile(self._file, metadata=metadata, coerce_int96_timestamp_unit="us", pre_buffer=ahead)
+
+
+class _Latest:
+    """The open files that were read last, up to so many; a file that is being read stays open until that is done."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._files: WeakKeyDictionary[RowGroups, _OpenFile] = WeakKeyDictionary()
+
+    def find(self, rows: RowGroups) -> _OpenFile | None:
+        """The open file of some row groups; None if it was closed."""
+        with self._lock:
+            found = self._files.pop(rows, None)
+            if found is not None:
+                self._files[rows] = found
+            return found
+
+    def put(self, rows: RowGroups, opened: _OpenFile) -> None:
+        """Keep a file open, and let the one that was not read for longest go."""
+        with self._lock:
+            self._files[rows] = opened
+            if len(self._files) > self._most:
+                del self._files[next(iter(self._files))]
+
+
+_LATEST: Final = _Latest(_MOST_OPEN)
 
 
 def in_parallel(action: Callable[[_S], _T], items: Sequence[_S]) -> list[_T]:

@@ -11,8 +11,8 @@ from typing import Final
 
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import checksum_name, commit_name
-from explorer.core.log.log_segment import LogSegment, list_log
-from explorer.core.log.replay import advance_state, read_commits, replay_files
+from explorer.core.log.log_segment import list_log
+from explorer.core.log.replay import advance_state, checkpoint_reader, read_commits, replay_files
 from explorer.core.log.table_state import TableState
 from explorer.core.log.version_checksum import VersionChecksum
 from explorer.core.log.writing.checkpoint import WrittenCheckpoint, write_checkpoint
@@ -90,12 +90,12 @@ def _checksum(store: LogStore, commit: Commit, state: TableState) -> None:
 def _checksum_in_full(store: LogStore, commit: Commit, state: TableState) -> VersionChecksum | None:
     """The checksum by replay, if the log of the version is small."""
     if commit.version == 0:
-        return version_checksum(state, replay_files(store, LogSegment(0, None, ()), [commit]), commit.commit_info())
+        return version_checksum(state, replay_files(None, [commit]), commit.commit_info())
     if commit.version > _FEW and not checkpoint_due(state.metadata.configuration, commit.version):
         return None  # a long log is listed when its checkpoint is due, not for this at every commit
     segment = list_log(store, use_hint=True).segment(commit.version)
     parts = () if segment.checkpoint is None else segment.checkpoint.parts
     if sum(path.size for path in (*parts, *segment.commits)) > _SMALL_LOG:
         return None
-    files = replay_files(store, segment, read_commits(store, segment.commits))
+    files = replay_files(checkpoint_reader(store, segment), read_commits(store, segment.commits))
     return version_checksum(state, files, commit.commit_info())
