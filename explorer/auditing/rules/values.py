@@ -45,7 +45,7 @@ def _nullable(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
         for column in snapshot.statistics_columns
         if len(column.path) == 1
         and _may_be_null(snapshot.schema, column)
-        and not any(mentions(text, column.path) for text in checks)
+        and not any(mentions(text, column.path, snapshot.schema) for text in checks)
         and _nulls(subject, column) == 0
     ]
     if not free:

@@ -171,6 +171,11 @@ def test_a_property_that_switches_a_feature_on_is_told() -> None:
 
 
 def test_features_that_need_another_one_are_told() -> None:
+    rules = protocol(1, 7, w="domainMetadata rowTracking")
+    told = {"feature": "domainMetadata", "neededBy": ["rowTracking"], "detail": "The feature rowTracking needs it."}
+    assert failing(dropped(snapshot(rules=rules), "domainMetadata")) == [
+        GuardResult("feature-dependents", "fail", told, "Drop rowTracking first.")
+    ]
     rules = protocol(1, 7, w="domainMetadata rowTracking clustering")
     evidence = {
         "feature": "domainMetadata",
@@ -178,8 +183,17 @@ def test_features_that_need_another_one_are_told() -> None:
         "detail": "The feature rowTracking needs it; the feature clustering needs it.",
     }
     assert failing(dropped(snapshot(rules=rules), "domainMetadata")) == [
-        GuardResult("feature-dependents", "fail", evidence, "Drop rowTracking, clustering first.")
+        GuardResult("feature-dependents", "fail", evidence, "clustering cannot be dropped, so this feature stays too.")
     ]
+
+
+def test_a_domain_of_delta_goes_with_its_feature_and_not_by_hand() -> None:
+    domains = [DomainMetadata(domain=name, configuration="{}") for name in ("a", "delta.clustering")]
+    (unused,) = failing(dropped(snapshot(*domains, rules=protocol(1, 7, w="domainMetadata")), "domainMetadata"))
+    assert unused.remedy == (
+        "Run remove-domain for each of them first. "
+        "Those that begin with delta. belong to Delta itself, and go with the feature that they are of."
+    )
 
 
 @pytest.mark.parametrize(

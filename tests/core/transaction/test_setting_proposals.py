@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import msgspec
 import pytest
@@ -297,8 +298,30 @@ def test_properties_are_said_whole() -> None:
         operation="SET TBLPROPERTIES",
         parameters={"properties": compact(wanted)},
         metadata=msgspec.structs.replace(before.metadata, configuration={"a": "1", **wanted}),
-        undo="Set b to '2'; unset delta.appendOnly, c. A raised protocol stays.",
+        undo="Set b to '2'; unset delta.appendOnly, c.",
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "undo"),
+    [
+        (
+            "set-properties",
+            {"properties": {"delta.columnMapping.mode": "name", "own": "1"}},
+            "Unset own. Going back to none rewrites every file; clients that read the table must know column mapping "
+            "until then. The protocol stays raised until columnMapping is dropped.",
+        ),
+        (
+            "enable-feature",
+            {"feature": "vacuumProtocolCheck"},
+            "The protocol stays raised until vacuumProtocolCheck is dropped.",
+        ),
+        ("set-properties", {"properties": {"comment": "abc"}}, "Remove the description."),
+        ("unset-properties", {"keys": ["none"]}, "Nothing changes."),
+    ],
+)
+def test_the_way_back_is_one_that_can_be_gone(kind: str, fields: dict[str, Any], undo: str) -> None:
+    assert proposal(snapshot(rules=protocol(3, 7, r="", w="")), kind, **fields).undo == undo
 
 
 def test_keys_that_change_are_told_with_both_values() -> None:
@@ -315,9 +338,10 @@ def test_removed_properties_are_said_whole(key: str) -> None:
     left = {name: value for name, value in own.items() if name not in (key, "delta.appendOnly")}
     description = None if key == "comment" else "d"
     undo = "; ".join(f"set {name} to {value!r}" for name, value in own.items() if name not in left)
+    undo += "; set the description to 'd'" if key == "comment" else ""
     assert proposal(before, "unset-properties", keys=[key, "DELTA.appendonly", key]) == Proposal(
         operation="UNSET TBLPROPERTIES",
         parameters={"properties": compact([key, "delta.appendOnly"]), "ifExists": True},
         metadata=msgspec.structs.replace(metadata, configuration=left, description=description),
-        undo=f"S{undo[1:]}. A raised protocol stays.",
+        undo=f"S{undo[1:]}.",
     )

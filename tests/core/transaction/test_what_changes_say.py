@@ -93,12 +93,12 @@ def test_names_are_judged(  # noqa: PLR0917  # each is a column of the table
 @pytest.mark.parametrize(
     ("key", "parameters", "undo", "left"),
     [
-        ("own", ["own"], "Set own to '1'. A raised protocol stays.", {"delta.appendOnly": "true"}),
-        ("zeta", ["zeta"], "Nothing in the properties changes.", {"own": "1", "delta.appendOnly": "true"}),
+        ("own", ["own"], "Set own to '1'.", {"delta.appendOnly": "true"}),
+        ("zeta", ["zeta"], "Nothing changes.", {"own": "1", "delta.appendOnly": "true"}),
         (
             "DELTA.APPENDONLY",
             ["delta.appendOnly"],
-            "Set delta.appendOnly to 'true'. A raised protocol stays.",
+            "Set delta.appendOnly to 'true'.",
             {"own": "1"},
         ),
     ],

@@ -21,6 +21,11 @@ def test_every_form_makes_an_intent_with_a_headline() -> None:
         assert headline(intent).verb
     assert intent_of("set-properties", answers)["properties"] == {"a": "1", "b": ""}
     assert intent_of("unset-properties", answers)["keys"] == ["k"]
+
+
+def test_a_comma_inside_backticks_belongs_to_the_name_of_a_column() -> None:
+    assert intent_of("optimize", {"order": "orderBy", "by": "`x,y`, z"})["orderBy"] == ["`x,y`", "z"]
+    assert intent_of("recompute-statistics", {"columns": "`x,y`,z"})["columns"] == ["`x,y`", "z"]
     assert intent_of("move-column", answers) == {"kind": "move-column", "column": "id", "at": "first"}
     assert intent_of("move-column", answers | {"at": "2"})["at"] == 2
     assert intent_of("clean-log", {}) == {"kind": "clean-log"}

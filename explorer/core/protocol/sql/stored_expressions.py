@@ -34,7 +34,7 @@ _WORDS: Final = _split(
     trailing over extract current_date current_timestamp current_user current_time localtimestamp session_user user
     int integer bigint long smallint short tinyint byte float real double decimal dec numeric string char varchar
     boolean binary array map struct void variant year years month months week weeks day days hour hours minute minutes
-    second seconds millisecond milliseconds microsecond microseconds to collate
+    second seconds millisecond milliseconds microsecond microseconds to collate quarter dayofyear unknown placing
     """
 )
 """Words of SQL that are not columns; if a column of such a name exists, the word counts as the column."""
@@ -45,6 +45,8 @@ _AGGREGATES: Final = _split(
     bool_and bool_or every kurtosis skewness max_by min_by bit_and bit_or bit_xor grouping grouping_id
     """
 )
+_NESTED: Final = frozenset(["array", "map", "struct"])
+"""Types that are written with other types, and with names of fields, in angle brackets."""
 _SUBQUERY: Final = frozenset(["select", "with", "table", "values"])
 
 
@@ -52,18 +54,19 @@ def expression_columns(text: str) -> tuple[tuple[str, ...], ...]:
     """Every name that may be a column in an expression, as written, without the names of called functions.
 
     A path may end in the fields of a struct; a word of SQL that could be a column (``date``) is among them. Names
-    that the expression binds itself are not, inside of what they are bound in (``x -> x > 0``).
+    that the expression binds itself are not, inside of what they are bound in (``x -> x > 0``), nor are fields of what
+    an expression gives (``items[0].price``) or of a type that it is cast to.
 
     Raises:
         InvalidIntent: A quote or a comment is not closed.
     """
     tokens = _tokens(text)
-    lambdas = _lambdas(tokens)
+    lambdas, types = _lambdas(tokens), _types(tokens)
     found: dict[tuple[str, ...], None] = {}
     place = 0
     while place < len(tokens):
         path, after = _path(tokens, place)
-        if path and not _is_no_column(tokens, place, path, after):
+        if path and not _is_no_column(tokens, place, path, after) and not any(place in each for each in types):
             bound = any(place in body and path[0].lower() in names for names, body in lambdas)
             if not bound:
                 found[path] = None
@@ -71,19 +74,20 @@ def expression_columns(text: str) -> tuple[tuple[str, ...], ...]:
     return tuple(found)
 
 
-def mentions(text: str, path: tuple[str, ...]) -> bool:
+def mentions(text: str, path: tuple[str, ...], schema: StructType | None = None) -> bool:
     """True if an expression may read a column, a part of it, or a column that it is a part of.
 
     Args:
         text: The expression; one that cannot be split counts as mentioning every column.
         path: Logical path; the steps ``element``, ``key`` and ``value`` into arrays and maps need not be written.
+        schema: Tells these steps from fields of such names; without it, such a field is not told from its struct.
     """
     try:
         written = expression_columns(text)
     except InvalidIntent:
         return True
-    wanted = _folded(path)
-    return any(_overlap(_folded(item), wanted) for item in written)
+    wanted = _folded(path, schema)
+    return any(_overlap(_folded(item, schema), wanted) for item in written)
 
 
 def unknown_columns(text: str, schema: StructType) -> tuple[str, ...]:
@@ -179,15 +183,19 @@ def _path(tokens: list[Token], place: int) -> tuple[tuple[str, ...], int]:
 
 
 def _is_no_column(tokens: list[Token], place: int, path: tuple[str, ...], after: int) -> bool:
-    """A function, the name of a type before its text (``DATE '2020-01-01'``), or a word that cannot be a column.
+    """A function, a field of what stands before it, what a text is (``DATE '2020-01-01'``, ``X'1F'``), the name of a
+    collation or of a part of a time, or a word that cannot be a column.
 
     In backticks every word can be one.
     """
     following = tokens[after]
-    if following.text == "(":
+    earlier, before = tokens[place - 2 : place] if place > 1 else (None, tokens[max(place - 1, 0)])
+    field = earlier is not None and earlier.text in {"]", ")"} and before.text == "."
+    part = earlier is not None and earlier.is_word("EXTRACT") and before.text == "(" and following.is_word("FROM")
+    if following.text == "(" or field or part or (place and before.is_word("COLLATE")):
         return True
     first = path[0].lower()
-    typed = following.kind == "string" and first in _WORDS
+    typed = following.kind == "string" and (first in _WORDS or first == "x")
     return len(path) == 1 and tokens[place].kind == "word" and (typed or first in _NO_COLUMNS)
 
 
@@ -204,6 +212,26 @@ def _lambdas(tokens: list[Token]) -> list[tuple[frozenset[str], range]]:
         names = frozenset(each.value.lower() for each in tokens[begin:place])
         found.append((names - {"(", ")", ","}, range(begin, _end(tokens, place))))
     return found
+
+
+def _types(tokens: list[Token]) -> list[range]:
+    """The places of what is in the angle brackets of each type that something is cast to."""
+    found = []
+    for place, (before, token, after) in enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False)):
+        nested = token.kind == "word" and token.text.lower() in _NESTED and after.text == "<"
+        if nested and (before.is_word("AS") or before.text == ":"):
+            found.append(range(place + 2, _closed(tokens, place + 2)))
+    return found
+
+
+def _closed(tokens: list[Token], place: int) -> int:
+    """The place where an angle bracket is closed."""
+    depth = 0
+    for later in range(place, len(tokens)):
+        depth += {"<": 1, ">": -1}.get(tokens[later].text, 0)
+        if not depth:
+            return later
+    return len(tokens)
 
 
 def _end(tokens: list[Token], place: int) -> int:
@@ -233,10 +261,31 @@ def _opens_subquery(tokens: list[Token]) -> bool:
     return any(a.text == "(" and b.kind == "word" and b.text.lower() in _SUBQUERY for a, b in pairs)
 
 
-def _folded(path: tuple[str, ...]) -> tuple[str, ...]:
-    """A path in lower case without the steps into arrays and maps, which SQL does not always write."""
-    steps = [part.lower() for part in path[1:] if part.lower() not in ("element", "key", "value")]
-    return (path[0].lower(), *steps)
+def _folded(path: tuple[str, ...], schema: StructType | None) -> tuple[str, ...]:
+    """A path in lower case without the steps into arrays and maps, which SQL does not always write.
+
+    Where the type is not known, every part of such a name counts as a step.
+    """
+    kind: DataType | None = schema
+    found = []
+    for place, part in enumerate(path):
+        name = part.lower()
+        while isinstance(kind, ArrayType | MapType):
+            steps = {"element": kind.element_type} if isinstance(kind, ArrayType) else _entry(kind)
+            if name in steps:
+                kind, name = steps[name], ""
+                break
+            kind = next(reversed(steps.values()))
+        if name:
+            field = kind.field(part) if isinstance(kind, StructType) else None
+            kind = None if field is None else field.type
+            if place == 0 or field is not None or name not in ("element", "key", "value"):
+                found.append(name)
+    return tuple(found)
+
+
+def _entry(kind: MapType) -> dict[str, DataType]:
+    return {"key": kind.key_type, "value": kind.value_type}
 
 
 def _overlap(a: tuple[str, ...], b: tuple[str, ...]) -> bool:

@@ -17,13 +17,13 @@ import msgspec
 
 from explorer.core.errors import ExplorerError, StorageError, VersionNotFound
 from explorer.core.log.commit import Commit, decode_commit
-from explorer.core.log.log_path import checksum_name, commit_name
+from explorer.core.log.log_path import LogPath, checksum_name, commit_name
 from explorer.core.log.table_state import TableState
 from explorer.core.log.version_checksum import decode_checksum
 from explorer.core.protocol.actions import Add, AddCDCFile
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.file_paths import decode_path
-from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.log_store import LogStore, ObjectMeta
 from explorer.core.protocol.table_properties.registry import ICT_ENABLEMENT_TIMESTAMP
 from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.batches import recorded_by, recorded_proposal
@@ -188,10 +188,8 @@ class _Attempt:
         except FileNotFoundError:
             self._commit_there = False
             return False
-        # Seconds, because object stores give finer times in a listing than for a single object.
         listed = self._table.newest_commit()
-        same = listed is None or (listed.size, listed.modified // 1000) == (found.size, found.modified // 1000)
-        return same and self._other_table(plan) is None
+        return (listed is None or _is_same(listed, found)) and self._other_table(plan) is None
 
     def _catch_up(self, plan: CommitPlan) -> CommitPlan | CommitResult:
         """Judge the commits made since the plan, and make the plan again on top of them."""
@@ -370,6 +368,14 @@ class _Attempt:
         assert result.version is not None
         notes = follow_up(self._store, result.version, self._data, self._before, self._context)
         return msgspec.structs.replace(result, notes=(*result.notes, *notes))
+
+
+def _is_same(listed: LogPath, found: ObjectMeta) -> bool:
+    """Whether a file of the log is still the one that was listed."""
+    if listed.etag and found.etag:
+        return (listed.size, listed.etag) == (found.size, found.etag)
+    # Seconds, because object stores give finer times in a listing than for a single object.
+    return (listed.size, listed.modified // 1000) == (found.size, found.modified // 1000)
 
 
 def _named_by(commit: Commit) -> set[str]:

@@ -57,7 +57,9 @@ def constraint_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
     for path, field in walk(snapshot.schema):
         if INVARIANTS in field.metadata and not any(_inside(path, gone) for gone in paths):
             rules[f"invariant of {format_column(path)}"] = _invariant_text(field.metadata[INVARIANTS])
-    return _expressions("constraint-columns", rules, paths, "Drop the constraint first, and add it again afterwards.")
+    return _expressions(
+        "constraint-columns", rules, snapshot.schema, paths, "Drop the constraint first, and add it again afterwards."
+    )
 
 
 def generated_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
@@ -67,7 +69,7 @@ def generated_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
         for path, field in walk(snapshot.schema)
         if GENERATION_EXPRESSION in field.metadata and not any(_inside(path, gone) for gone in paths)
     }
-    return _expressions("generated-columns", rules, paths, "Drop the generated column first.")
+    return _expressions("generated-columns", rules, snapshot.schema, paths, "Drop the generated column first.")
 
 
 def partition_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
@@ -112,8 +114,10 @@ def char_guard(schema: StructType, paths: Sequence[Path]) -> GuardResult | None:
     return GuardResult("char-types", "fail", {"columns": hit, "detail": detail}, remedy)
 
 
-def _expressions(guard: str, rules: dict[str, str], paths: Sequence[Path], remedy: str) -> GuardResult:
-    hit = {name: text for name, text in rules.items() if any(mentions(text, path) for path in paths)}
+def _expressions(
+    guard: str, rules: dict[str, str], schema: StructType, paths: Sequence[Path], remedy: str
+) -> GuardResult:
+    hit = {name: text for name, text in rules.items() if any(mentions(text, path, schema) for path in paths)}
     if not hit:
         return _passed(guard, {"looked at": len(rules)}, "No such expression mentions the columns.")
     detail = f"The columns are mentioned by {', '.join(hit)}."

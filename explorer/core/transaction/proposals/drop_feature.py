@@ -8,7 +8,7 @@ checkpoint that no longer needs it, and are protected from a clean-up by clients
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -129,12 +129,20 @@ def _guards(name: str, snapshot: Snapshot, log: LogMarks, *, protected: bool) ->
         {"feature": name, "neededBy": list(others)},
         [f"the feature {other} needs it" for other in others],
         "No other feature needs it.",
-        f"Drop {', '.join(others)} first.",
+        _dropping(others),
     )
     if protected:
         yield _barrier(name, snapshot, log)
     if name == "checkpointProtection":
         yield _history_gone(snapshot, log)
+
+
+def _dropping(others: Sequence[str]) -> str:
+    """How to be rid of features that need another one."""
+    stay = [other for other in others if other not in _DROPS]
+    if stay:
+        return f"{', '.join(stay)} cannot be dropped, so this feature stays too."
+    return f"Drop {', '.join(others)} first."
 
 
 def _switched_off(name: str, snapshot: Snapshot) -> GuardResult:
@@ -239,7 +247,10 @@ def _type_changes(snapshot: Snapshot) -> tuple[list[str], str]:
 
 def _domains(snapshot: Snapshot) -> tuple[list[str], str]:
     names = sorted(snapshot.domain_metadata)
-    return [f"the domain {name!r} is set" for name in names], "Run remove-domain for each of them first."
+    remedy = "Run remove-domain for each of them first."
+    if any(name.startswith("delta.") for name in names):
+        remedy += " Those that begin with delta. belong to Delta itself, and go with the feature that they are of."
+    return [f"the domain {name!r} is set" for name in names], remedy
 
 
 class _Drop(msgspec.Struct, frozen=True):

@@ -19,7 +19,11 @@ from explorer.core.protocol.row_tracking import row_tracking
 from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, StructType, format_column, type_name
 from explorer.core.protocol.schema.nested_types import walk, walk_structs
 from explorer.core.protocol.statistics.bounds import SKIPPING_TYPES
-from explorer.core.protocol.table_features import active_features, features_switched_on, missing_features
+from explorer.core.protocol.table_features import (
+    active_features,
+    features_switched_on,
+    missing_features,
+)
 from explorer.core.protocol.table_properties.registry import (
     CHANGE_DATA_FEED,
     COLUMN_MAPPING_MODE,
@@ -99,7 +103,7 @@ def set_properties(
         metadata=metadata,
         protocol=None if protocol == snapshot.protocol else protocol,
         guards=(*base.guards, *guards, *_feed_names(snapshot, metadata)),
-        undo=_undo(snapshot, metadata),
+        undo=_undo(snapshot, metadata, protocol, base.undo),
     )
     return _tracked(snapshot, proposal, protocol, metadata, circumstances)
 
@@ -121,7 +125,7 @@ def unset_properties(intent: UnsetProperties, snapshot: Snapshot) -> Proposal:
         operation="UNSET TBLPROPERTIES",
         parameters={"properties": msgspec.json.encode(keys).decode(), "ifExists": True},
         metadata=metadata,
-        undo=_undo(snapshot, metadata),
+        undo=_undo(snapshot, metadata, snapshot.protocol),
     )
 
 
@@ -303,14 +307,36 @@ def _tagged(snapshot: Snapshot, proposal: Proposal, metadata: Metadata) -> Propo
     return msgspec.structs.replace(proposal, tags={"rowTrackingEnablementOnly": "true"})
 
 
-def _undo(snapshot: Snapshot, metadata: Metadata) -> str:
-    """How to give the properties their earlier values back, in words."""
+def _undo(snapshot: Snapshot, metadata: Metadata, protocol: Protocol, of_mapping: str = "") -> str:
+    """How to give the properties and the description their earlier values back, and what of the protocol stays.
+
+    Args:
+        snapshot: The version before.
+        metadata, protocol: Those after it.
+        of_mapping: The same of the column mapping, where its mode changes.
+    """
     changes = changed_properties(snapshot.metadata.configuration, metadata.configuration)
-    back = [f"set {key} to {was!r}" for key, (was, _) in changes.items() if was is not None]
-    gone = [key for key, (was, _) in changes.items() if was is None]
-    steps = [*back, *([f"unset {', '.join(gone)}"] if gone else [])]
+    by_hand = {key: was for key, (was, _) in changes.items() if not (of_mapping and key == COLUMN_MAPPING_MODE.key)}
+    by_hand = {key: was for key, was in by_hand.items() if not _is_fixed(key)}
+    steps = [f"set {key} to {was!r}" for key, was in by_hand.items() if was is not None]
+    gone = [key for key, was in by_hand.items() if was is None]
+    steps += [f"unset {', '.join(gone)}"] if gone else []
+    before = snapshot.metadata.description
+    if metadata.description != before:
+        steps.append(f"set the description to {before!r}" if before else "remove the description")
     text = "; ".join(steps)
-    return f"{text[:1].upper()}{text[1:]}. A raised protocol stays." if text else "Nothing in the properties changes."
+    told = [f"{text[:1].upper()}{text[1:]}."] if text else []
+    told += [of_mapping] if of_mapping else []
+    if protocol != snapshot.protocol:
+        added = missing_features(protocol.writer_features or (), snapshot.protocol)
+        until = f"until {', '.join(added)} {'is' if len(added) == 1 else 'are'} dropped" if added else "for good"
+        told.append(f"The protocol stays raised {until}.")
+    return " ".join(told) or "Nothing changes."
+
+
+def _is_fixed(key: str) -> bool:
+    known = PROPERTIES.get(key.lower())
+    return known is not None and known.why_fixed is not None
 
 
 PROPOSALS: Final = (

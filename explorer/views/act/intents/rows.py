@@ -8,6 +8,7 @@ from typing import Final
 
 from explorer import formatting as fmt
 from explorer.core.protocol.schema.data_types import format_column
+from explorer.core.protocol.statistics.collect import split_columns
 from explorer.core.transaction.intents import records as intents
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.entry import COLUMNS, Headline, IntentGroup, intent_entry
@@ -199,7 +200,7 @@ def _optimize_document(answers: Answers) -> dict[str, object]:
     if size := answers.get("mebibytes", "").strip():
         given["targetSize"] = int(Decimal(size) * _MEBIBYTE) if _AMOUNT.match(size) else size
     if (order := answers.get("order", _KEPT)) != _KEPT:
-        given[order] = [name.strip() for name in answers.get("by", "").split(",")]
+        given[order] = split_columns(answers.get("by", ""))
     return given
 
 
@@ -212,7 +213,7 @@ def _recompute(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
 
 
 def _recompute_document(answers: Answers) -> dict[str, object]:
-    names = [name.strip() for name in answers.get("columns", "").split(",")]
+    names = split_columns(answers.get("columns", ""))
     return {**_answered(answers, "where"), **({"columns": names} if any(names) else {})}
 
 
