@@ -302,14 +302,16 @@ def test_properties_are_said_whole() -> None:
     )
 
 
+SET_MAPPING = proposal(snapshot(rules=protocol(3, 7, r="", w="")), "set-column-mapping", mode="name")
+
+
 @pytest.mark.parametrize(
     ("kind", "fields", "undo"),
     [
         (
             "set-properties",
             {"properties": {"delta.columnMapping.mode": "name", "own": "1"}},
-            "Unset own. Going back to none rewrites every file; clients that read the table must know column mapping "
-            "until then. The protocol stays raised until columnMapping is dropped.",
+            f"Unset own. {SET_MAPPING.undo} The protocol stays raised until columnMapping is dropped.",
         ),
         (
             "enable-feature",

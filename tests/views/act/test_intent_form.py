@@ -21,11 +21,6 @@ def test_every_form_makes_an_intent_with_a_headline() -> None:
         assert headline(intent).verb
     assert intent_of("set-properties", answers)["properties"] == {"a": "1", "b": ""}
     assert intent_of("unset-properties", answers)["keys"] == ["k"]
-
-
-def test_a_comma_inside_backticks_belongs_to_the_name_of_a_column() -> None:
-    assert intent_of("optimize", {"order": "orderBy", "by": "`x,y`, z"})["orderBy"] == ["`x,y`", "z"]
-    assert intent_of("recompute-statistics", {"columns": "`x,y`,z"})["columns"] == ["`x,y`", "z"]
     assert intent_of("move-column", answers) == {"kind": "move-column", "column": "id", "at": "first"}
     assert intent_of("move-column", answers | {"at": "2"})["at"] == 2
     assert intent_of("clean-log", {}) == {"kind": "clean-log"}
@@ -81,3 +76,8 @@ def test_a_form_that_is_filled_in_with_an_intent_makes_that_intent(intent: recor
 def test_what_no_form_asks_reads_as_its_fields(intent: dict[str, object], said: tuple[str, str]) -> None:
     found = headline(parse_intent(intent))
     assert (found.verb, found.code) == said
+
+
+def test_a_comma_inside_backticks_belongs_to_the_name_of_a_column() -> None:
+    assert intent_of("optimize", {"order": "orderBy", "by": "`x,y`, z"})["orderBy"] == ["`x,y`", "z"]
+    assert intent_of("recompute-statistics", {"columns": "`x,y`,z"})["columns"] == ["`x,y`", "z"]
