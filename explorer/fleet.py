@@ -27,7 +27,7 @@ from explorer.auditing.document import audit_document
 from explorer.auditing.finding import SEVERITIES
 from explorer.core.errors import ExplorerError, RequestError, StorageError, TableNotFound
 from explorer.storage.credentials import concealed, secrets_of
-from explorer.storage.roots import is_url, resolved_folder
+from explorer.storage.roots import Roots, is_url, places_of, resolved_folder
 from explorer.storage.schemes import known_scheme
 from explorer.storage.served_roots import table_folders
 from explorer.table import open_table
@@ -83,7 +83,7 @@ class TableAudit(msgspec.Struct, frozen=True):
 
 
 def audit(
-    roots: Sequence[str | os.PathLike[str]] | str | os.PathLike[str],
+    roots: Roots,
     storage_options: Mapping[str, Any] | None = None,
     *,
     check_files: bool = False,
@@ -115,10 +115,9 @@ def audit(
         RequestError: ``resume`` is no such file.
         EngineUnavailable: Spark is asked for and missing.
     """
-    given = [roots] if isinstance(roots, str | os.PathLike) else roots
     rows = []
     looks = Looks(check_files=check_files, verify=verify, check_footers=check_footers)
-    for found in audits(given, storage_options, looks=looks, processes=processes, spark=spark, resume=resume):
+    for found in audits(roots, storage_options, looks=looks, processes=processes, spark=spark, resume=resume):
         if each is not None:
             each(found)
         rows.append(row_of(found))
@@ -126,7 +125,7 @@ def audit(
 
 
 def audits(
-    roots: Sequence[str | os.PathLike[str]],
+    roots: Roots,
     storage_options: Mapping[str, Any] | None = None,
     *,
     looks: Looks = Looks(),  # noqa: B008 - it is frozen
@@ -196,10 +195,10 @@ def row_of(found: TableAudit) -> dict[str, Any]:
 # --- which tables
 
 
-def places(roots: Sequence[str | os.PathLike[str]]) -> Iterator[str | TableAudit]:
+def places(roots: Roots) -> Iterator[str | TableAudit]:
     """Yield the tables at or below some places, each once, and errors for folders that cannot be looked through."""
     seen = set()
-    for place in chain.from_iterable(_below(os.fspath(root)) for root in roots):
+    for place in chain.from_iterable(map(_below, places_of(roots))):
         name = place if isinstance(place, str) else place.location
         if name not in seen:
             seen.add(name)

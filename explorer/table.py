@@ -26,7 +26,7 @@ from explorer.core.versions.located import located
 from explorer.core.versions.retention.folder_look import FolderLook
 from explorer.core.versions.retention.horizon import Horizon
 from explorer.storage import open_store
-from explorer.storage.roots import AllowedRoots
+from explorer.storage.roots import AllowedRoots, Roots
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -56,7 +56,7 @@ def open_table(
     location: str | os.PathLike[str],
     *,
     storage_options: Mapping[str, Any] | None = None,
-    roots: Sequence[str] | None = None,
+    roots: Roots | None = None,
     catalog: CatalogCommits | None = None,
     read_only: bool = False,
     time_zone: str | tzinfo = UTC,
@@ -68,7 +68,8 @@ def open_table(
     Args:
         location: A folder, or a URL with one of the schemes of `explorer.storage.schemes`.
         storage_options: Options of the object store.
-        roots: Places that may be read; None allows every place. Absolute paths inside the log must be in them too.
+        roots: Places that may be read, or one place; None allows every place. Absolute paths inside the log must be in
+            them too.
         catalog: What its catalog ratified, for a table whose commits a catalog manages; without it such a table is
             refused.
         read_only: Refuse every commit through this object.

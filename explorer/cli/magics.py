@@ -2,8 +2,8 @@
 
 Invariants: a magic is the command, with the same arguments, output, errors and exit code; what a terminal would show as
 a table or as facts is a card with the same content; a variable of the notebook that holds a table stands for its
-location where no folder has its name; a name in braces is a variable too, as in every IPython magic; nothing is
-committed that the command would not commit.
+location where no folder has its name, if a command opens the table as the variable has it; a name in braces is a
+variable too, as in every IPython magic; nothing is committed that the command would not commit.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import io
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
 from explorer.cli.app import run
 from explorer.cli.completion import completions, table_variables
 from explorer.cli.output import shown_in
-from explorer.core.errors import RequestError
+from explorer.core.errors import NotAllowed, RequestError
 from explorer.views.cards import Card, Rows
 
 __all__ = ["delta", "register"]
@@ -54,12 +55,14 @@ def delta(line: str, cell: str | None, draw: Callable[[Card], str]) -> None:
 
     Raises:
         RequestError: The arguments are not quoted rightly, or the command fails; its message is above.
+        NotAllowed: A variable that holds a table allows less than the command would.
     """
     try:
         arguments = shlex.split(line)
     except ValueError as error:
         raise RequestError(f"%delta {line}: {error}. Quote arguments as in a shell.", field="line") from error
-    named = [_location(word) if place else word for place, word in enumerate(arguments)]
+    commits = "commit" in arguments[:2]
+    named = [_location(word, commits=commits) if place else word for place, word in enumerate(arguments)]
     with _streams() as flush, shown_in(_Cards(flush, draw)):
         code = run([*named, *([] if cell is None else [cell])])
     if code not in (0, 1):
@@ -94,10 +97,24 @@ class _Cards:
         display(shown, raw=True)  # type: ignore[no-untyped-call]  # IPython's own
 
 
-def _location(word: str) -> str:
-    """The location of a table that a variable of the notebook holds; any other word as it is."""
+def _location(word: str, *, commits: bool) -> str:
+    """The location of a table that a variable of the notebook holds; any other word as it is.
+
+    Raises:
+        NotAllowed: The variable allows less, or means something else, than the command would with its location.
+    """
     table = table_variables(_variables()).get(word)
-    return word if table is None or Path(word).exists() else table.location
+    if table is None or Path(word).exists():
+        return word
+    given = {"read_only": commits and table.read_only, "roots": table.roots, "time_zone": table.time_zone is not UTC}
+    lost = [name for name, value in given.items() if value]
+    if lost:
+        raise NotAllowed(
+            f"{word} was opened with {' and '.join(lost)}, which a command does not know. Ask the object itself, or "
+            f"give the command the location: {table.location}.",
+            location=table.location,
+        )
+    return table.location
 
 
 def _variables() -> Mapping[str, object]:

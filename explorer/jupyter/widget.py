@@ -11,7 +11,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from operator import index
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import ipywidgets
 
@@ -24,7 +25,7 @@ from explorer.jupyter.checked_traits import Checked
 from explorer.jupyter.controls import VersionControls
 from explorer.jupyter.displays import card_html
 from explorer.jupyter.findings import FindingsLine
-from explorer.jupyter.panels import problem_panel, signs, version_line
+from explorer.jupyter.panels import problem_lines, problem_panel, signs, version_line
 from explorer.jupyter.parts import look, style, text
 from explorer.jupyter.results import FORMS, changes_found, check_paths, converted, rows_found, selected_table
 from explorer.jupyter.static_picture import picture_html, picture_text
@@ -34,6 +35,7 @@ from explorer.jupyter.timeline_chart import TimelineChart
 from explorer.jupyter.waiting import told
 from explorer.views import TableFacts, TableView
 from explorer.views.cards import card_of
+from explorer.views.problems import replaced_problem
 from explorer.views.rows.row_work import change_range
 from explorer.views.table.funnel import funnel_of
 
@@ -246,7 +248,7 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         Raises:
             ExplorerError: The table cannot be read any more. What was shown stays.
         """
-        view = self.view
+        view, before = self.view, self.view.facts
         self.table.refresh()
         view.facts = TableFacts(self.table)
         first, last = view.facts.first, view.facts.last
@@ -257,6 +259,10 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
             gone = RequestError(f"v{view.version} or the version it was compared with is gone; v{last} is shown.")
             self.go(last)
             self._say(gone)
+        elif not view.facts.follows(before):
+            self.selected_files = ()
+            self.go(last)
+            self._notice.value = problem_lines(replaced_problem(before.last, last))
         self._draw(view)
 
     def turn_to(self, tab: str, **state: object) -> None:
@@ -315,12 +321,12 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
     def _checked_version(self, name: str, value: Any) -> int | None:
         if value is None and (name != "version" or self._view is None):
             return None
-        if isinstance(value, bool) or not isinstance(value, int):
+        if isinstance(value, bool) or not isinstance(value, SupportsIndex):
             named = "The chosen version" if name == "version" else "The version compared with"
             raise RequestError(
                 f"{named} of {self.table.name} must be a number, not {_shown(value)}.", field=name, found=value
             )
-        return self.view.facts.check(value)
+        return self.view.facts.check(index(value))
 
     def _checked_files(self, value: Any) -> tuple[str, ...]:
         if isinstance(value, str) or not isinstance(value, Iterable):

@@ -12,8 +12,20 @@ from explorer.core.errors import MalformedAction, NotAllowed, RequestError
 from explorer.core.protocol.file_paths import decode_path, encode_path
 from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["AllowedRoots", "Opener", "folder_of", "is_url", "meant_by", "resolved_folder", "url_of"]
+__all__ = [
+    "AllowedRoots",
+    "Opener",
+    "Roots",
+    "folder_of",
+    "is_url",
+    "meant_by",
+    "places_of",
+    "resolved_folder",
+    "url_of",
+]
 
+Roots = Sequence[str | os.PathLike[str]] | str | os.PathLike[str]
+"""Places that a person gives, or one alone."""
 Opener = Callable[[str], tuple[LogStore, str]]
 """Opens an absolute, decoded location: the store of its folder, and its name there."""
 
@@ -22,15 +34,16 @@ class AllowedRoots:
     """A set of allowed places; symbolic links are followed before they are compared.
 
     Args:
-        roots: Folders, ``file://`` URLs or URLs of object stores.
+        roots: Folders, ``file://`` URLs or URLs of object stores, or one of these.
 
     Raises:
         RequestError: One of them names no place.
     """
 
-    def __init__(self, roots: Sequence[str]) -> None:
-        self._folders = tuple(os.path.realpath(folder_of(root)) for root in roots if not is_url(root))
-        self._urls = tuple(meant_by(root).rstrip("/") for root in roots if is_url(root))
+    def __init__(self, roots: Roots) -> None:
+        given = places_of(roots)
+        self._folders = tuple(os.path.realpath(folder_of(root)) for root in given if not is_url(root))
+        self._urls = tuple(meant_by(root).rstrip("/") for root in given if is_url(root))
 
     def allow(self, location: str) -> bool:
         """True if a path or URL is inside one of the places.
@@ -76,6 +89,12 @@ _PATTERN: Final = re.compile(r"[][{}*?\\\x00]|(^|/)\.\.(/|$)")
 _SCHEME: Final = re.compile(r"[^/]*:")
 _FILE: Final = re.compile(r"file:(?://(?P<host>[^/]*))?(?P<path>/.*)?", re.IGNORECASE | re.DOTALL)
 _KNOWN: Final = re.compile(r"file:///(?!/)|[a-z][a-z0-9]*://(?<!file://)")
+
+
+def places_of(roots: Roots) -> list[str]:
+    """Return each of the places, also where one alone is given: the letters of a text are no places."""
+    given = [roots] if isinstance(roots, str | os.PathLike) else roots
+    return [os.fspath(root) for root in given]
 
 
 def is_url(location: str) -> bool:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from explorer.core.errors import NotAllowed, TableNotFound
-from explorer.storage.roots import is_url, resolved_folder
+from explorer.storage.roots import Roots, is_url, places_of, resolved_folder
 
 __all__ = ["ServedRoots", "TableRef", "table_folders"]
 
@@ -47,7 +47,8 @@ class ServedRoots:
     """The served roots.
 
     Args:
-        roots: Directories (or ``file://`` URLs of them), or the URL of a table in a store that is not a file system.
+        roots: Directories (or ``file://`` URLs of them), or URLs of tables in a store that is not a file system; or one
+            of these.
         most: How many tables are listed under a directory; None for all of them.
 
     Attributes:
@@ -59,14 +60,14 @@ class ServedRoots:
         RequestError: A root names no place.
     """
 
-    def __init__(self, roots: Sequence[str], *, most: int | None = _MOST) -> None:
+    def __init__(self, roots: Roots, *, most: int | None = _MOST) -> None:
         self._most = sys.maxsize if most is None else most
         self.cut: tuple[str, ...] = ()
         self.unreadable: tuple[tuple[str, str], ...] = ()
         self._folders: dict[str, Path] = {}
         self._remote: dict[str, str] = {}
-        for root in roots:
-            self._add(str(root))
+        for root in places_of(roots):
+            self._add(root)
 
     @property
     def locations(self) -> tuple[str, ...]:

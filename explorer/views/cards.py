@@ -277,7 +277,10 @@ def _asked(intent: Intent) -> str:
 
 
 def _gone(place: Place) -> str:
-    return place.kept_by if place.gone_from is None else fmt.day(moment(place.gone_from))
+    if place.gone_from is None:
+        return place.kept_by
+    condition = "if deleted and purged now, " if place.state in ("live", "masked") else ""
+    return f"{condition}{fmt.day(moment(place.gone_from))}"
 
 
 def _dropped(version: int | None) -> str:

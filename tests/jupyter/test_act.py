@@ -83,6 +83,7 @@ def test_without_leave_it_says_what_a_change_would_do_and_makes_none(location: s
     planned(panel, "set-description", description=TEXT)
     text = Elements(shown(widget)).text
     assert "This widget plans and never writes" in text
+    assert "Nothing is done before you type" not in text
     assert TEXT in text
     assert "This can be committed." in text
     assert not visible(panel.commit)
@@ -113,12 +114,14 @@ def test_a_table_opened_for_reading_only_is_not_changed_even_with_leave(location
     panel = widget.panel("act")
     planned(panel, "set-description", description=TEXT)
     assert "opened for reading only" in shown(widget)
+    assert "explorer.open_table(location).explore(allow_commits=True)" in shown(widget)
     assert not visible(panel.commit)
 
 
 def test_a_change_is_committed_by_the_name_of_the_table_and_another_client_reads_it(location: str) -> None:
     widget, panel = act(location, allow_commits=True)
     assert "never writes" not in shown(widget)
+    assert "Nothing is done before you type" in shown(widget)
     panel.person.value = "ana"
     planned(panel, "set-description", description=TEXT)
     panel.name.value, panel.reason.value = "Sales", "The catalog was empty."

@@ -108,6 +108,25 @@ def test_a_table_that_is_gone_is_said_and_is_a_typed_error_in_code(orders: Table
     assert "TableNotFound" in Elements(shown(widget)).text
 
 
+def test_a_table_that_was_replaced_is_said_and_its_newest_version_is_shown(orders: Table, tmp_path: Path) -> None:
+    widget = orders.explore(version=2)
+    folder = Path(orders.location.removeprefix("file://"))
+    shutil.rmtree(folder)
+    other = [[PROTOCOL, metadata({"a": "long"})], *([add(f"{name}.parquet")] for name in "abcd")]
+    shutil.copytree(write_log(tmp_path / "other", other), folder)
+    widget.refresh()
+    assert "The table was replaced" in Elements(shown(widget)).text
+    assert widget.version == 4
+
+
+def test_a_table_that_only_went_on_keeps_the_chosen_version(orders: Table) -> None:
+    widget = orders.explore(version=2)
+    orders.commit(orders.plan({"kind": "set-description", "description": "more"}), reason="so")
+    widget.refresh()
+    assert "The table was replaced" not in Elements(shown(widget)).text
+    assert widget.version == 2
+
+
 def test_missing_package_is_named_with_what_to_install(orders: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     with pytest.raises(EngineUnavailable, match="ipywidgets") as refused:

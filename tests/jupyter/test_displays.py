@@ -20,6 +20,8 @@ import explorer
 from explorer.auditing.erasure import Erasure, Place
 from explorer.auditing.erasure.proof import Basis
 from explorer.cli.completion import completions
+from explorer.cli.magics import delta
+from explorer.core.errors import NotAllowed
 from explorer.jupyter.announced import ANNOUNCED
 from explorer.views.cards import CARDED
 from tests.support import small_logs
@@ -199,6 +201,39 @@ def test_a_cell_shows_tables_as_cards(shell: Any, location: str) -> None:
 
 def test_a_variable_that_holds_a_table_stands_for_its_location(shell: Any, location: str) -> None:
     shell.user_ns["sold"] = explorer.open_table(location)
+    with capture_output() as out:
+        shell.run_line_magic("delta", "history --json sold")
+    assert json.loads(out.stdout.splitlines()[-1])["version"] == 0
+    del shell.user_ns["sold"]
+
+
+INTENT = '{"kind":"set-description","description":"x"}'
+
+
+@pytest.mark.parametrize(
+    ("given", "line", "lost"),
+    [
+        ({"read_only": True}, "commit sold --reason why --yes", "read_only"),
+        ({"roots": "/", "time_zone": "Europe/Berlin"}, "snapshot sold", "roots and time_zone"),
+    ],
+)
+def test_a_command_does_nothing_that_the_object_of_a_variable_would_refuse(
+    given: dict[str, Any], line: str, lost: str, shell: Any, location: str
+) -> None:
+    shell.user_ns["sold"] = explorer.open_table(location, **given)
+    before = shell.user_ns["sold"].latest_version()
+    with pytest.raises(NotAllowed) as refused:
+        delta(line, INTENT if line.startswith("commit") else None, lambda _: "")
+    assert str(refused.value) == (
+        f"sold was opened with {lost}, which a command does not know. Ask the object itself, or give the command the "
+        f"location: {shell.user_ns['sold'].location}."
+    )
+    assert explorer.open_table(location).latest_version() == before
+    del shell.user_ns["sold"]
+
+
+def test_a_table_for_reading_only_is_read_by_a_command(shell: Any, location: str) -> None:
+    shell.user_ns["sold"] = explorer.open_table(location, read_only=True)
     with capture_output() as out:
         shell.run_line_magic("delta", "history --json sold")
     assert json.loads(out.stdout.splitlines()[-1])["version"] == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import ipywidgets
+import numpy as np
 import pytest
 import traitlets
 
@@ -172,6 +173,7 @@ WRONG = [
     ("version", "3", "must be a number"),
     ("version", True, "must be a number"),
     ("compare_version", 1.5, "must be a number"),
+    ("version", np.True_, "must be a number"),
     ("tab", "nowhere", "must be one of overview, diff, files"),
     ("tab", None, "must be one of"),
     ("theme", "<img src=x>", "must be one of auto, light, dark"),
@@ -289,6 +291,11 @@ def test_the_predicate_is_one_for_statistics_and_rows(orders: Table) -> None:
     widget.predicate = ""
     assert widget.panel("statistics").where.value == ""
     assert 'role="alert"' not in shown(widget)
+
+
+def test_a_version_may_be_a_number_of_numpy(widget: TableExplorer) -> None:
+    widget.version = np.int64(3)
+    assert (widget.version, type(widget.version)) == (3, int)
 
 
 def test_version_is_never_none_on_a_table_that_can_be_read(widget: TableExplorer) -> None:

@@ -19,6 +19,7 @@ from explorer.core.versions.commit_times import moment
 
 if TYPE_CHECKING:
     from explorer.auditing.erasure import Erasure
+    from explorer.auditing.erasure.proof import Place
     from explorer.auditing.report import ErasureStatement
 
 __all__ = ["register"]
@@ -152,6 +153,12 @@ def _earlier(path: Path) -> ErasureStatement:
     return read_statement(read_whole(path), str(path))
 
 
+def _gone(place: Place) -> str:
+    """From when a copy can be gone, or why never."""
+    told = _time(place.gone_from)
+    return f"if deleted and purged now, {told}" if told and place.state in {"live", "masked"} else told or place.kept_by
+
+
 def _print(found: Erasure) -> None:
     read = found.basis.found.read
     rows = sum(read.column("rows").to_pylist())
@@ -170,7 +177,7 @@ def _print(found: Erasure) -> None:
                 fmt.count(place.rows),
                 place.path,
                 _versions(place.from_version, place.to_version),
-                _time(place.gone_from) or place.kept_by,
+                _gone(place),
             )
             for place in found.places
         ),

@@ -37,7 +37,13 @@ _LAST: Final = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
 
 
 def milliseconds(moment: datetime) -> int:
-    """A moment with a zone in ms since the epoch."""
+    """A moment with a zone in ms since the epoch.
+
+    Raises:
+        RequestError: It has no zone.
+    """
+    if moment.tzinfo is None:
+        raise RequestError(f"The time {moment} has no zone. Give it in UTC.", timestamp=str(moment))
     return (moment - _EPOCH) // _MILLISECOND
 
 
@@ -83,6 +89,8 @@ def aware_moment(time: datetime | str) -> datetime:
             raise RequestError(
                 f"{time!r} is not an ISO 8601 time, such as 2026-03-02T14:05:11Z.", timestamp=time
             ) from error
+    if not isinstance(time, datetime):
+        raise RequestError(f"{time!r} is no time. Give a datetime with a zone, or ISO 8601 text.", found=repr(time))
     if time.tzinfo is None:
         raise RequestError(f"The time {time} has no zone: write it like 2026-03-02T14:05:11Z.", timestamp=time)
     try:

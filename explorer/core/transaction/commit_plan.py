@@ -281,8 +281,10 @@ def check_table(plan: JudgedPlan, location: str) -> None:
     """Check that a plan was made for the table at a location.
 
     Raises:
-        RequestError: It was made for another one.
+        RequestError: It was made for another one, or is no plan.
     """
+    if not isinstance(plan, CommitPlan | MaintenancePlan):
+        raise RequestError("This is no plan to commit. Make one of the intent: table.plan(intent).", field="plan")
     if plan.table != location:
         raise RequestError(
             f"The plan was made for {plan.table}, not for {location}. Make a plan for this table.",

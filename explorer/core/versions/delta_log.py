@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from copy import copy
 from datetime import UTC, datetime, tzinfo
 from functools import partial
+from operator import index
 from typing import Final, Self, TypeVar
 
 import msgspec
@@ -152,7 +154,7 @@ class DeltaLog:
             raise RequestError("Give a version or a timestamp, not both.")
         if timestamp is not None:
             version = self.provenance_record().version_at(aware_moment(timestamp))
-        return self._snapshot(self._recent.latest if version is None else version)
+        return self._snapshot(self._recent.latest if version is None else _whole(version, "version"))
 
     @located
     def history_record(self) -> History:
@@ -186,7 +188,7 @@ class DeltaLog:
             those before, not merely written again; an identity mark, which rows move, is no change), data_change,
             change_files, change_feed, reason. Null means that the log does not say.
         """
-        return self.history_record().table(limit)
+        return self.history_record().table(_most(limit))
 
     @located
     def provenance(self, limit: int | None = None) -> pa.Table:
@@ -202,11 +204,11 @@ class DeltaLog:
             MalformedAction: A commit that does not begin with its provenance is broken; `verify` reads all of each.
         """
         if self._history is not None and not self._outdated:
-            return self._history.table(limit).select(PROVENANCE)
+            return self._history.table(_most(limit)).select(PROVENANCE)
         if self._told is None or self._outdated:
             listing = self.listing
             self._told = read_provenance_table(self.store, listing, self._kept_indexes())
-        return self._told.slice(0, limit)
+        return self._told.slice(0, _most(limit))
 
     @located
     def diff(self, from_version: int, to_version: int) -> SnapshotDiff:
@@ -215,7 +217,8 @@ class DeltaLog:
         Raises:
             VersionNotFound: One of them cannot be read.
         """
-        return diff_versions(self.history_record(), from_version, to_version)
+        first, last = _whole(from_version, "version"), _whole(to_version, "version")
+        return diff_versions(self.history_record(), first, last)
 
     @located
     def change_sources(
@@ -245,8 +248,8 @@ class DeltaLog:
             self.store,
             self.listing,
             self.history_record(),
-            from_version,
-            to_version,
+            _whole(from_version, "version"),
+            _whole(to_version, "version"),
             inferred=inferred,
             schema_version=schema_version,
             skip=skip,
@@ -610,3 +613,23 @@ def _same_commits(one: LogListing, other: LogListing) -> bool:
     """True if the commits that both list are the same files."""
     few, many = sorted((one.commits, other.commits), key=len)
     return all(many.get(version, path) == path for version, path in few.items())
+
+
+def _whole(number: int, of: str) -> int:
+    """A number that a person gave, of any type that counts: NumPy's too, and no truth value."""
+    if not isinstance(number, bool):
+        with suppress(TypeError):
+            return index(number)
+    raise RequestError(f"{number!r} is no {of}. Give a whole number.", field=of, found=repr(number))
+
+
+def _most(limit: int | None) -> int | None:
+    """How many rows are asked for."""
+    if limit is None:
+        return None
+    most = _whole(limit, "limit")
+    if most < 0:
+        raise RequestError(
+            f"There are no {most} commits. Give a limit of 0 or more, or none.", field="limit", found=most
+        )
+    return most

@@ -42,10 +42,8 @@ from explorer.views.rows.spark_work import start_notice
 __all__ = ["ActPanel"]
 
 _log = logging.getLogger(__name__)
-_FIRST = (
-    "Every change is first a plan: what is written, what blocks it, who loses access, how to undo it. Nothing is done "
-    "before you type the table\u2019s name."
-)
+_FIRST = "Every change is first a plan: what is written, what blocks it, who loses access, how to undo it."
+_BEFORE = " Nothing is done before you type the table\u2019s name."
 
 
 class ActPanel(TabPanel):
@@ -168,7 +166,7 @@ class ActPanel(TabPanel):
         self.desk.show_outcome()
         if not self.kind.value:
             self.form.forget()
-            self._text.value = tag("p", _FIRST, class_="dte-muted")
+            self._text.value = tag("p", _FIRST, "" if self._top.value else _BEFORE, class_="dte-muted")
             return
         sheet, question = self.desk.sheet, self.question
         state, draft = sheet.state, sheet.draft_of(question)
@@ -436,7 +434,7 @@ class ActPanel(TabPanel):
 def _why_read_only(explored: Explored, *, read_only: bool) -> Markup | str:
     if read_only:
         why = "The table was opened for reading only"
-        how = "explorer.open_table(location)"
+        how = "explorer.open_table(location).explore(allow_commits=True)"
     elif not explored.allow_commits:
         why, how = "This widget plans and never writes", "table.explore(allow_commits=True)"
     else:

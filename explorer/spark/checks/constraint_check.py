@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from explorer.core.errors import ExpressionRefused
+from explorer.core.errors import ExpressionRefused, RequestError
 from explorer.core.transaction.row_engine import CheckReport, CheckResult
 from explorer.spark.engine.expression_tree import joined
 from explorer.spark.engine.job import Job, submit
@@ -57,6 +57,10 @@ def check(
         A job. A fault of one predicate is in its result; what stops all of them (a missing file, no Spark, Cancelled)
         is the job's error.
     """
+    if not isinstance(predicates, Mapping):
+        raise RequestError(
+            f"{predicates!r} gives no predicates by name. Give them like {{'paid': 'amount > 0'}}.", field="predicates"
+        )
     count = len(predicates)
     name = f"Check of {count:,} {'predicate' if count == 1 else 'predicates'} on {log.name}"
     return submit(name, lambda job: _Checks(job, log, snapshot, samples).run(predicates, repeatable=repeatable))

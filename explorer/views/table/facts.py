@@ -21,6 +21,7 @@ from explorer import formatting as fmt
 from explorer.auditing import Audit, Subject, audit
 from explorer.core.errors import ExplorerError, TableError, VersionGap, VersionNotFound
 from explorer.core.log.checkpoint.kept_columns import KeptColumns
+from explorer.core.log.log_path import LogPath
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.delta_log import DeltaLog
@@ -60,6 +61,7 @@ class TableFacts:
     Attributes:
         partial: As given; what became of other versions is not known.
         first, last: The readable versions.
+        newest: The newest commit's file, as it was listed.
         commits: The commits; empty if the history cannot be read.
         problem: Why the history cannot be read, or None.
 
@@ -89,12 +91,14 @@ class TableFacts:
         self._audit_at_hand: Audit | None = None
         self._kept: OrderedDict[Hashable, object] = OrderedDict()
         self.problem: TableError | None = before
+        self.newest: LogPath | None = None
         self.commits = Commits(None)
         if before is not None and before.earliest is not None:
             # The newest version is known, and cannot be shown: asking for it says why.
             self.first, self.last = before.earliest, log.listing.latest
             return
         self.first, self.last = log.version_range()
+        self.newest = log.newest_commit()
         try:
             self.commits = Commits(log.history())
         except TableError as error:
@@ -149,7 +153,7 @@ class TableFacts:
         A commit that the log no longer lists was cleaned up if there are later ones; one that could not be read may
         have been repaired; one that differs by its file's time alone was touched or copied.
         """
-        newest, now = other.log.newest_commit(), self.log.listing.commits.get(other.last)
+        newest, now = other.newest, self.log.listing.commits.get(other.last)
         if now == newest or other.problem is not None:
             return True
         if now is None or newest is None:

@@ -240,11 +240,13 @@ def test_a_log_of_a_checkpoint_alone_has_no_changes_and_names_no_version_that_ha
         assert (error.version, error.earliest, error.latest, error.nearest) == (version, None, 5, None)
 
 
-def test_a_range_that_runs_backwards_is_refused_first() -> None:
+def test_a_range_that_runs_backwards_is_refused_where_its_ends_exist() -> None:
     found = table({0: [FEED, on()], 1: [add("a")]})
     with pytest.raises(RequestError) as refused:
-        feed.change_feed_holes(found.history_record(), 9, 8)
-    assert str(refused.value) == "The range 9 to 8 runs backwards. Give the earlier version first."
+        feed.change_feed_holes(found.history_record(), 1, 0)
+    assert str(refused.value) == "The range 1 to 0 runs backwards. Give the earlier version first."
+    with pytest.raises(VersionNotFound, match=r"^The changes of version 9 are not in the log"):
+        feed.change_feed_holes(found.history_record(), 9, 1)
     with pytest.raises(VersionNotFound, match=r"^The schema of version -1 is not in the log\.$") as unknown:
         told(found, 0, 1, schema_version=-1)
     assert unknown.value.version == -1

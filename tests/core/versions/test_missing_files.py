@@ -216,7 +216,7 @@ def test_versions_whose_log_is_gone_say_what_lacks() -> None:
 
 def test_what_has_no_time_is_refused() -> None:
     history = small_logs.table({0: [PROTOCOL, METADATA]}).history_record()
-    with pytest.raises(RequestError, match=r"^The present has no zone\. Give a time in UTC\.$"):
+    with pytest.raises(RequestError, match=r"^The time 2026-01-01 00:00:00 has no zone\. Give it in UTC\.$"):
         version_retention(history, LogListing({}, ()), datetime(2026, 1, 1))  # noqa: DTZ001
 
 

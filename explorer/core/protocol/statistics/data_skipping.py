@@ -109,6 +109,10 @@ def answerable(
     Raises:
         RequestError: The text is not a condition, or names a column that the table does not have.
     """
+    if not isinstance(where, str | msgspec.Struct):
+        raise RequestError(
+            f"{where!r} is no condition. Give SQL, such as amount > 0.", field="where", found=repr(where)
+        )
     resolver = _Resolver(schema, columns)
     condition = resolver.resolved(parse_predicate(where) if isinstance(where, str) else where)
     return condition, resolver.used

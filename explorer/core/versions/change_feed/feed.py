@@ -281,8 +281,6 @@ def _recorded(history: History) -> range:
 
 
 def _check_range(history: History, from_version: int, to_version: int) -> None:
-    if from_version > to_version:
-        raise RequestError(f"The range {from_version} to {to_version} runs backwards. Give the earlier version first.")
     known = _recorded(history)
     for version in (from_version, to_version):
         if version not in known:
@@ -295,6 +293,8 @@ def _check_range(history: History, from_version: int, to_version: int) -> None:
                 latest=history.latest,
                 nearest=nearest,
             )
+    if from_version > to_version:
+        raise RequestError(f"The range {from_version} to {to_version} runs backwards. Give the earlier version first.")
 
 
 def _schema_version(history: History, to_version: int) -> int:

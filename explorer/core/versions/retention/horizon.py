@@ -211,8 +211,6 @@ def horizon(history: History, risks: VersionRisks, now: datetime, look: FolderLo
     Raises:
         RequestError: ``now`` has no zone.
     """
-    if now.tzinfo is None:
-        raise RequestError("The present has no zone. Give a time in UTC.")
     life, present = history.lifetimes, milliseconds(now)
     if look is None:
         missing, needed, taken = None, risks.needed, TakenFiles(risks.vacuums)

@@ -15,7 +15,6 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.errors import RequestError
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.arrow.arrays import int64s, strings
 from explorer.core.protocol.counted import counted
@@ -58,8 +57,6 @@ def version_retention(
         RequestError: ``now`` has no zone.
         CorruptTable: A property has no readable value.
     """
-    if now.tzinfo is None:
-        raise RequestError("The present has no zone. Give a time in UTC.")
     risks = VersionRisks(history, listing)
     lost = None if missing is None else MissingFiles(history.lifetimes, missing)
     states = risks.given(milliseconds(now), lost)

@@ -1,0 +1,75 @@
+"""What a person may give by mistake: each is refused with a typed error, and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import explorer
+from explorer.core.errors import NotAllowed, RequestError
+from tests.support.small_logs import METADATA, PROTOCOL, add, table
+
+NAIVE = datetime(2026, 1, 1)  # noqa: DTZ001  # a person's mistake
+
+
+def small() -> explorer.Table:
+    return table({0: [PROTOCOL, METADATA], 1: [add("a")]})
+
+
+WRONG: list[tuple[Callable[[Any], object], str]] = [
+    (lambda t: t.snapshot("1"), "'1' is no version. Give a whole number."),
+    (lambda t: t.snapshot(True), "True is no version. Give a whole number."),
+    (lambda t: t.snapshot(1.0), "1.0 is no version. Give a whole number."),
+    (lambda t: t.diff(None, 1), "None is no version. Give a whole number."),
+    (lambda t: t.change_sources(0, "1"), "'1' is no version. Give a whole number."),
+    (
+        lambda t: t.snapshot(timestamp=date(2026, 1, 1)),
+        "datetime.date(2026, 1, 1) is no time. Give a datetime with a zone, or ISO 8601 text.",
+    ),
+    (lambda t: t.history(limit=-1), "There are no -1 commits. Give a limit of 0 or more, or none."),
+    (lambda t: t.provenance(limit=-5), "There are no -5 commits. Give a limit of 0 or more, or none."),
+    (lambda t: t.history(limit="x"), "'x' is no limit. Give a whole number."),
+    (lambda t: t.audit(NAIVE), "The time 2026-01-01 00:00:00 has no zone. Give it in UTC."),
+    (lambda t: t.report(NAIVE), "The time 2026-01-01 00:00:00 has no zone. Give it in UTC."),
+    (lambda t: t.horizon(NAIVE), "The time 2026-01-01 00:00:00 has no zone. Give it in UTC."),
+    (
+        lambda t: t.commit({"kind": "vacuum"}),
+        "This is no plan to commit. Make one of the intent: table.plan(intent).",
+    ),
+    (lambda t: t.snapshot().skipping(None), "None is no condition. Give SQL, such as amount > 0."),
+    (
+        lambda t: t.check("a > 0"),
+        "'a > 0' gives no predicates by name. Give them like {'paid': 'amount > 0'}.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("ask", "told"), WRONG)
+def test_what_cannot_be_meant_is_refused(ask: Callable[[Any], object], told: str) -> None:
+    opened = small()
+    with pytest.raises(RequestError) as refused:
+        ask(opened)
+    assert str(refused.value) == told
+    assert opened.snapshot(1).version == 1
+    assert type(opened.snapshot(1).version) is int
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    opened = small()
+    assert opened.snapshot(np.int64(1)) is opened.snapshot(1)
+    assert opened.history(limit=np.int32(1)).num_rows == opened.history(limit=1).num_rows == 1
+    assert opened.history(limit=0).num_rows == 0
+
+
+def test_one_root_is_that_place_and_not_its_letters(demo_warehouse: Path, tmp_path: Path) -> None:
+    orders = demo_warehouse / "sales/orders"
+    for root in (str(demo_warehouse), demo_warehouse):
+        assert explorer.open_table(orders, roots=root).latest_version() > 0
+    for root in (str(tmp_path / "none"), tmp_path / "none"):
+        with pytest.raises(NotAllowed):
+            explorer.open_table(orders, roots=root)
