@@ -37,6 +37,15 @@ FITS = """() => {
   const figure = document.querySelector(".dte.dte-auto .js-plotly-plot");
   return Math.abs(figure._fullLayout.width - figure.closest(".dte").clientWidth) < 60;
 }"""
+INKED = """dark => {
+  const figure = document.querySelector(".dte.dte-auto .js-plotly-plot");
+  const isLabel = ({ textContent: said }) => /\\d|[a-z]/.test(said) && !/^v\\d+$/.test(said);
+  const labels = [...figure.querySelectorAll("text")].filter(isLabel);
+  const parts = (label) => getComputedStyle(label).fill.match(/\\d+/g).slice(0, 3);
+  const light = (label) => parts(label).reduce((sum, part) => sum + Number(part), 0) / 3 > 120;
+  return labels.length > 9 && labels.every((label) => light(label) === dark);
+}"""
+"""Every label of the timeline can be read on the ground of the theme; those of versions may have a ground of theirs."""
 PLACE = """(version) => {
   const figure = document.querySelector(".dte.dte-auto .js-plotly-plot");
   const { left, top } = figure.getBoundingClientRect();
@@ -158,6 +167,7 @@ def _drive(page: Page) -> None:
     compared = root.locator("input[type=number]")
     last = int(version.inner_text().removeprefix("v"))
     expect(root).to_have_class(DARK)
+    page.wait_for_function(INKED, arg=True, timeout=5_000)
     _point(page, 10)
     expect(version).to_have_text("v10")
     expect(compared).to_have_value("9")
@@ -175,6 +185,7 @@ def _drive(page: Page) -> None:
         _read_rows(root)
     page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })")
     expect(root).not_to_have_class(DARK)
+    page.wait_for_function(INKED, arg=False, timeout=5_000)
 
 
 def _select_a_file(root: Locator) -> None:

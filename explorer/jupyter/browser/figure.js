@@ -13,22 +13,34 @@ async function unpacked(packed) {
   return import(address).finally(() => URL.revokeObjectURL(address));
 }
 
-// A kernel that is busy answers when it is free: with what is drawn, and with plotly where the page lacks it.
-function answered(model) {
+// A kernel that is busy answers when it is free. What the answer is made into is made before the next message is heard.
+function answered(model, kind, take) {
   return new Promise((resolve) => {
     const hear = (message, buffers) => {
-      if (message?.kind !== "plotly") return;
+      if (message?.kind !== kind) return;
       model.off("msg:custom", hear);
-      const { drawn, paths } = message;
-      paths.forEach((path, number) => {
-        const holder = path.slice(0, -1).reduce((part, key) => part[key], drawn);
-        holder[path.at(-1)] = buffers[number];
-      });
-      globalThis[LOADED] ??= unpacked(buffers[paths.length]);
-      resolve(globalThis[LOADED].then(({ default: figure }) => ({ figure, drawn })));
+      resolve(take(message, buffers));
     };
     model.on("msg:custom", hear);
-    model.send({ kind: "plotly", wanted: !globalThis[LOADED] });
+    model.send({ kind });
+  });
+}
+
+function plotly(model) {
+  if (globalThis[LOADED]) return globalThis[LOADED];
+  return answered(model, "plotly", (_, [packed]) => (globalThis[LOADED] ??= unpacked(packed)));
+}
+
+// What is drawn is asked for when plotly can hear what changes of it: colours, for one, which follow the page's theme.
+function begun(model, figure) {
+  return answered(model, "drawn", ({ drawn, paths }, buffers) => {
+    paths.forEach((path, number) => {
+      const holder = path.slice(0, -1).reduce((part, key) => part[key], drawn);
+      holder[path.at(-1)] = buffers[number];
+    });
+    const [made, its] = [figure(), seen(model, drawn)];
+    made.initialize({ model: its });
+    return (el) => made.render({ model: its, el });
   });
 }
 
@@ -43,11 +55,7 @@ const seen = (model, drawn) => ({
 });
 
 export const figure = (model) => {
-  const ready = answered(model).then(({ figure, drawn }) => {
-    const [made, its] = [figure(), seen(model, drawn)];
-    made.initialize({ model: its });
-    return (el) => made.render({ model: its, el });
-  });
+  const ready = plotly(model).then(({ default: figure }) => begun(model, figure));
   return (el) => {
     let undo = () => {};
     let shown = true;

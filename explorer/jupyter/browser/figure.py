@@ -49,11 +49,12 @@ class LeanFigure(FigureWidget):  # type: ignore[misc]  # plotly publishes no typ
 
     def _asked(self, _figure: Any, content: Any, _buffers: Any) -> None:
         match content:
-            case {"kind": "plotly", "wanted": bool(wanted)}:
+            case {"kind": "plotly"}:
+                self.send({"kind": "plotly"}, buffers=[_packed()])
+            case {"kind": "drawn"}:
                 drawn = {"_widget_data": self._data, "_widget_layout": self._layout}
                 content, paths, buffers = _remove_buffers(_py_to_js(drawn, self))
-                script = [_packed()] if wanted else []
-                self.send({"kind": "plotly", "drawn": content, "paths": paths}, buffers=[*buffers, *script])
+                self.send({"kind": "drawn", "drawn": content, "paths": paths}, buffers=buffers)
 
 
 @cache
