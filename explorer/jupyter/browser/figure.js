@@ -3,8 +3,9 @@
 
 const LOADED = Symbol.for("delta-table-explorer.plotly");
 
-// A page gives each model two seconds to begin, and begins with none while it takes in plotly: it does that when idle.
-const idle = () => new Promise((resolve) => (globalThis.requestIdleCallback ?? setTimeout)(resolve));
+// A page gives each model two seconds to begin, and begins with none while it takes in plotly: it does that when idle,
+// or at the latest when these are over, as a page with a long list may never be idle.
+const idle = () => new Promise((resolve) => (globalThis.requestIdleCallback ?? setTimeout)(resolve, { timeout: 2500 }));
 
 async function unpacked(packed) {
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
