@@ -9,6 +9,7 @@ rows alone; neither are long texts, which both sides may cut off, nor values who
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime, timedelta
@@ -117,7 +118,10 @@ def _footer(store: LogStore, path: str) -> _Footer | str:
 
 def _read(metadata: pq.FileMetaData) -> _Footer:
     columns: dict[str, _Column] = {}
-    for place in range(metadata.num_columns):
+    places = range(metadata.num_columns)
+    # A column `a.b` beside a struct `a` with a field `b` has the same dotted name: neither is told from the other.
+    names = Counter(metadata.schema.column(place).path for place in places)
+    for place in (place for place in places if names[metadata.schema.column(place).path] == 1):
         chunks = [metadata.row_group(group).column(place) for group in range(metadata.num_row_groups)]
         found = [chunk.statistics for chunk in chunks]
         known = [each for each in found if each is not None]

@@ -327,6 +327,8 @@ def _plain(value: object) -> object:
         return value.encode("utf-8", "backslashreplace").decode()
     if value is None or isinstance(value, int | float):
         return value
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_plain(item) for item in value]
     if isinstance(value, dict):

@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -83,6 +84,27 @@ def test_true_statistics_are_no_finding(tmp_path: Path, options: dict[str, Any])
     found = _audit(_table(tmp_path / "t", TRUE, **options))
     assert "wrong-statistics" in {rule.id for rule in found.silent}
     assert found.basis == ("log", "footers")
+
+
+def test_two_columns_of_one_dotted_name_are_not_taken_for_each_other(tmp_path: Path) -> None:
+    """Parquet names the leaf of a column `a.b` as it names the field b of a struct a."""
+    root = tmp_path / "t"
+    root.mkdir()
+    pq.write_table(pa.table({"a.b": [1_000], "a": [{"b": 1}], "x": [1]}), root / "a.parquet")
+    low = {"a.b": 1_000, "a": {"b": 1}, "x": 2}
+    action = add("a.parquet", size=(root / "a.parquet").stat().st_size)
+    stats = json.dumps({"numRecords": 1, "minValues": low, "maxValues": {**low, "x": 1}, "nullCount": {}})
+    action = msgspec.structs.replace(action, stats=stats)
+    columns = metadata({"a.b": "long", "a": {"type": "struct", "fields": [_field("b")]}, "x": "long"})
+    write_log(root, [[PROTOCOL, columns, action]])
+    finding = _found(explorer.open_table(root), "wrong-statistics")
+    assert [each.text for each in finding.evidence] == [
+        "a.parquet: minValues of x is 2 in the log, 1 in the file", "1 footer read"
+    ]  # fmt: skip
+
+
+def _field(name: str) -> dict[str, Any]:
+    return {"name": name, "type": "long", "nullable": True, "metadata": {}}
 
 
 @pytest.mark.parametrize(

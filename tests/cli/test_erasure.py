@@ -40,6 +40,18 @@ def test_each_predicate_is_a_line_with_its_digest(cli: Call, people: Path) -> No
         assert hashlib.sha256(plain).hexdigest() == digest
 
 
+def test_where_values_match_in_another_way_than_by_being_equal_nobody_may_say_that_none_is_left(
+    cli: Call, people: Path
+) -> None:
+    """The log keeps the bounds of rows that are gone, and no search for a constant finds them."""
+    asked = ["name = 'zoe'", "name LIKE 'z%'", "id = 9", "id > 9"]
+    lines = cli("erasure", people, *(part for where in asked for part in ("--where", where)), "--json").lines()
+    assert [line["mayClaimErased"] for line in lines] == [True, False, True, False]
+    for line in (lines[1], lines[3]):
+        assert [each["path"] for each in line["notAnswered"]] == ["_delta_log"]
+        assert "without being equal to one" in line["notAnswered"][0]["reason"]
+
+
 def test_people_get_places_and_steps_and_a_statement(cli: Call, people: Path, tmp_path: Path) -> None:
     target = tmp_path / "statement.json"
     result = cli("erasure", people, "--where", "name LIKE '%ben'", "--statement", target)

@@ -2,12 +2,14 @@
 
 Protocol section: Per-file Statistics (string bounds may be cut off). Invariants: a constant is compared as text, as a
 number, or as a time, whatever the spelling; a bound that is a cut-off beginning of the constant counts; in longer texts
-only whole words count.
+only whole words count, escaped or not; a predicate whose rows need not hold its constants is told from one whose do.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
@@ -16,13 +18,37 @@ import msgspec
 from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.sql.tokens import Token, literal_of, tokens_of
 
-__all__ = ["Constants", "constants_of"]
+__all__ = ["Constants", "constants_of", "only_equalities"]
 
 _CUT: Final = 32
 """Writers cut text bounds off after so many characters."""
 
 _RUN: Final = re.compile(r"[A-Za-z0-9]{2,}")
-_TIME: Final = re.compile(r"(\d{4,}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d+))?)?(?:Z|[+-]\d{2}:?\d{2})?\Z")
+_TIME: Final = re.compile(r"(\d{4,}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d+))?)?(Z|[+-]\d{2}:?\d{2})?\Z")
+_CONSTANT: Final = frozenset(["string", "raw", "number"])
+_EQUALS: Final = frozenset(["=", "==", "<=>"])
+_JOINING: Final = frozenset(["AND", "OR", "IN"])
+_TYPES: Final = frozenset(["DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"])
+_VALUES: Final = frozenset(["TRUE", "FALSE", "NULL"])
+_OTHER: Final = frozenset(
+    {
+        *(
+            "NOT",
+            "LIKE",
+            "ILIKE",
+            "RLIKE",
+            "REGEXP",
+            "ESCAPE",
+            "BETWEEN",
+            "CASE",
+            "EXISTS",
+            "SELECT",
+            "INTERVAL",
+            "DIV",
+        ),
+        *("DISTINCT", "IS", "COLLATE"),
+    }
+)
 
 
 class Constants(msgspec.Struct, frozen=True):
@@ -76,7 +102,8 @@ class Constants(msgspec.Struct, frozen=True):
 
     def within(self, text: str, *, numbers: bool = True) -> bool:
         """Whether a text holds one of them as a whole word; ``numbers`` also those that are no texts."""
-        spelled = (*self.texts, *(format(number, "f") for number in self.numbers if numbers))
+        escaped = (each for text in self.texts for each in _escaped(text))
+        spelled = (*self.texts, *escaped, *(format(number, "f") for number in self.numbers if numbers))
         return any(re.search(rf"(?<!\w){re.escape(each)}(?!\w)", text) for each in spelled if each)
 
 
@@ -104,6 +131,41 @@ def constants_of(predicate: str, columns: frozenset[str]) -> Constants:
     return Constants(tuple(dict.fromkeys(filter(None, texts))), tuple(dict.fromkeys(numbers)), columns)
 
 
+def only_equalities(predicate: str) -> bool:
+    """Whether each row that satisfies a predicate holds its constants as they are: columns equal them, and no more.
+
+    Raises:
+        RequestError: It cannot be split into words.
+    """
+    tokens = tokens_of(predicate)
+    ends = tokens[-1:]
+    return all(map(_is_of_equality, ends + tokens, tokens[:-1], tokens[1:]))
+
+
+def _is_of_equality(before: Token, token: Token, after: Token) -> bool:
+    """Whether a token may stand in a predicate of equalities, by the one before it and the one after it."""
+    word = token.text.upper() if token.kind == "word" else ""
+    match token.kind:
+        case "operator":
+            # A sign or the name of a type may stand before a constant.
+            constant = after.kind in _CONSTANT or after.text == "-" or after.text.upper() in _TYPES | _VALUES
+            return token.text in _EQUALS and (constant or before.kind in _CONSTANT)
+        case "mark":
+            return token.text in "().," or (token.text == "-" and after.kind == "number")
+        case "word" if word in _OTHER or (after.kind == "string" and word not in _TYPES | _JOINING):
+            return False  # `X'1F'` is bytes, which the log spells in another way.
+        case "word" | "name":
+            return after.text != "(" or word in _JOINING
+        case _:
+            return True
+
+
+def _escaped(text: str) -> set[str]:
+    """How a text is spelled inside other texts of the log: in JSON, and between quotes of SQL."""
+    spelled = {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
+    return spelled | {text.replace("'", "''"), text.replace("'", "\\'"), text.replace('"', '""')} - {text}
+
+
 def _spellings(token: Token) -> list[str]:
     """What a quoted text may mean: settings decide about doubled quotes and backslashes."""
     if token.kind == "raw":
@@ -127,12 +189,25 @@ def _number(text: str) -> Decimal | None:
 
 
 def _same_time(one: str, other: str) -> bool:
-    """Whether two texts are the same day or time, both read in UTC; what follows the milliseconds may be cut off."""
+    """Whether two texts are the same day or time, as clocks show it or as moments; one without a zone is read in UTC.
+
+    What follows the milliseconds may be cut off.
+    """
     first, second = _TIME.match(one), _TIME.match(other)
     if first is None or second is None:
         return False
-    parts = []
+    clocks, moments = [], []
     for found in (first, second):
-        day, clock, fraction = found.groups()
-        parts.append((day, (clock or "00:00:00").ljust(8, "0")[:8], (fraction or "").ljust(3, "0")[:3]))
-    return parts[0] == parts[1]
+        day, clock, fraction, zone = found.groups()
+        shown = (clock or "00:00") + ("" if clock and len(clock) == len("00:00:00") else ":00")
+        clocks.append(f"{day}T{shown}.{(fraction or '').ljust(3, '0')[:3]}")
+        moments.append(_moment(clocks[-1], zone))
+    return clocks[0] == clocks[1] or (moments[0] is not None and moments[0] == moments[1])
+
+
+def _moment(clock: str, zone: str | None) -> datetime | None:
+    """The moment at which a clock of a zone shows a time; None for no time, and for years past 9999."""
+    try:
+        return datetime.fromisoformat(f"{clock}{zone or 'Z'}").astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None

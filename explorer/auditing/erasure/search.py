@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from explorer.auditing.erasure.constants import constants_of
+import msgspec
+
+from explorer.auditing.erasure.constants import constants_of, only_equalities
 from explorer.auditing.erasure.elsewhere import Neighbour, neighbours_of, related
 from explorer.auditing.erasure.proof import Basis, Erasure, erasure
 from explorer.auditing.erasure.search_plan import named_columns, search_plan
@@ -19,6 +21,10 @@ from explorer.version import VERSION
 __all__ = ["prove_erasure"]
 
 _NO_CONSTANT = "the predicate has no constant that could be looked for in the log"
+_OTHER_VALUES = (
+    "the log is searched for the constants of the predicate; its bounds and partition values may hold some that match "
+    "it without being equal to one"
+)
 
 
 def prove_erasure(
@@ -76,6 +82,9 @@ def prove_erasure(
         traces = TracesFound((), 0, ((LOG_FOLDER, _NO_CONSTANT),))
         if constants:
             traces = log_traces(log, constants, now, check_cancelled)
+            if not only_equalities(where):
+                missed = (*traces.unanswered, (LOG_FOLDER, _OTHER_VALUES))
+                traces = msgspec.structs.replace(traces, unanswered=missed)
         columns = named_columns(snapshot, where)
         open_ = plan.unanswered_for(columns)
         proofs[request] = erasure(basis, snapshot, (request, where), traces, open_, elsewhere=related(beside, columns))

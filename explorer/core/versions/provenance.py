@@ -143,7 +143,7 @@ class Provenance:
         side = self._side(readable, wanted)
         before = [record for record in side if record.timestamp <= wanted]
         if not before or (side[-1] is readable[-1] and wanted > readable[-1].timestamp):
-            raise _out_of_range(time, side or readable, late=bool(before))
+            raise _out_of_range(time, readable, side or readable, late=bool(before))
         return before[-1].version
 
     def _side(self, readable: Sequence[CommitRecord], wanted: int) -> list[CommitRecord]:
@@ -245,14 +245,16 @@ def _no_time(version: int) -> CorruptTable:
     )
 
 
-def _out_of_range(wanted: datetime, readable: Sequence[CommitRecord], *, late: bool) -> TimestampOutOfRange:
+def _out_of_range(
+    wanted: datetime, readable: Sequence[CommitRecord], side: Sequence[CommitRecord], *, late: bool
+) -> TimestampOutOfRange:
     if not readable:
         return TimestampOutOfRange("No commit times are known: the log holds only a checkpoint.", timestamp=wanted)
-    nearest = readable[-1] if late else readable[0]
+    nearest = side[-1] if late else side[0]
     first, last = moment(readable[0].timestamp), moment(readable[-1].timestamp)
-    side = "after the newest" if late else "before the oldest"
+    relation = "after the newest" if late else "before the oldest"
     return TimestampOutOfRange(
-        f"{wanted.astimezone(UTC).isoformat()} is {side} readable commit. Commits range from {first.isoformat()} "
+        f"{wanted.astimezone(UTC).isoformat()} is {relation} readable commit. Commits range from {first.isoformat()} "
         f"(version {readable[0].version}) to {last.isoformat()} (version {readable[-1].version}); "
         f"the nearest is version {nearest.version}.",
         timestamp=wanted,

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import explorer
-from explorer.auditing.erasure.constants import constants_of
+from explorer.auditing.erasure.constants import Constants, constants_of, only_equalities
 from explorer.auditing.erasure.traces import TracesFound, log_traces
 from explorer.core.protocol.actions import Add, CommitInfo
 from explorer.core.protocol.times import aware_moment, milliseconds
@@ -98,6 +98,58 @@ def test_traces_go_with_log_cleanup_and_stay_where_it_is_off(tmp_path: Path) -> 
     assert trace.gone_from == milliseconds(aware_moment("2026-11-23T00:00:00Z")) + month
     root = _table(tmp_path / "off", {"delta.enableExpiredLogCleanup": "false"})
     assert {each.gone_from for each in _traces(root, "name = 'ana'", "name").traces} == {None}
+
+
+@pytest.mark.parametrize(
+    ("stored", "asked", "found"),
+    [
+        ("1980-05-06T23:07:08.000-07:00", "1980-05-07 06:07:08", True),
+        ("1980-05-06T23:07:08.000-07:00", "1980-05-06 23:07:08", True),
+        ("1980-05-06T23:07:08.000Z", "1980-05-06T16:07:08-07:00", True),
+        ("1980-05-06T23:07:08.000-07:00", "1980-05-07 06:07:09", False),
+        ("1980-05-06", "1980-05-06T00:00:00Z", True),
+        ("12000-05-06", "12000-05-06", True),
+        ("12000-05-06 00:00", "12000-05-07", False),
+    ],
+)
+def test_a_time_is_found_as_a_clock_and_as_a_moment(stored: str, asked: str, found: bool) -> None:
+    assert constants_of(f"born = '{asked}'", frozenset({"born"})).equal(stored) is found
+
+
+@pytest.mark.parametrize("name", ['Ann "Zed" Xi', "O'Brien", "back\\slash", "line\nbreak", "J\u00fcrgen"])
+@pytest.mark.parametrize("inner", [True, False])
+def test_a_constant_is_found_inside_a_predicate_that_escapes_it(name: str, inner: bool, tmp_path: Path) -> None:
+    """The reference keeps a list of conditions, as JSON, in a text of the commit's JSON."""
+    said = json.dumps([f"(name#191 = {name})"]) if inner else f"name = '{name.replace(chr(39), chr(39) * 2)}'"
+    info = CommitInfo(operation="DELETE", operation_parameters={"predicate": said})
+    root = write_log(tmp_path / "t", [[MASKED, metadata(COLUMNS)], [info]])
+    found = log_traces(explorer.open_table(root), Constants((name,), (), frozenset({"name"})), NOW)
+    assert [(trace.what, trace.version) for trace in found.traces] == [("predicate", 1)]
+
+
+@pytest.mark.parametrize(
+    ("where", "whole"),
+    [
+        ("email = 'x'", True),
+        ("'x' <=> email AND (id = -1 OR `b c` IN ('y', 2))", True),
+        ("born = DATE '2020-01-01' AND s.a == 1.5", True),
+        ("name = 'O''Brien' OR flag = true", True),
+        ("email LIKE 'a%'", False),
+        ("lower(email) = 'x'", False),
+        ("email = concat('a', 'b')", False),
+        ("email RLIKE '^a'", False),
+        ("id > 5", False),
+        ("id BETWEEN 1 AND 2", False),
+        ("id + 1 = 2", False),
+        ("NOT (id = 1)", False),
+        ("id != 1", False),
+        ("a = b AND id = 1", False),
+        ("phone IS NULL OR id = 1", False),
+        ("bin = X'1F'", False),
+    ],
+)
+def test_only_of_equalities_the_constants_are_all_that_a_row_must_hold(where: str, whole: bool) -> None:
+    assert only_equalities(where) is whole
 
 
 def test_constants_are_read_from_every_spelling() -> None:

@@ -275,7 +275,7 @@ def test_a_schema_change_that_one_schema_cannot_show_is_a_hole(later: Any, reaso
     with pytest.raises(ChangeFeedGap, match=reason) as caught:
         table.change_sources(0, 2)
     assert [hole["kind"] for hole in caught.value.holes] == ["schema"]
-    assert (caught.value.holes[0]["from_version"], caught.value.holes[0]["to_version"]) == (0, 1)
+    assert (caught.value.holes[0]["fromVersion"], caught.value.holes[0]["toVersion"]) == (0, 1)
     # Without column mapping the newest schema is the one to read with, as the reference does; another can be chosen.
     with pytest.raises(ChangeFeedGap, match=reason):
         table.change_sources(0, 1)

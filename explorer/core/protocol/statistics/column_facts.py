@@ -29,6 +29,8 @@ BoundValues: TypeAlias = pa.Array | Numbers
 """NumPy numbers, or an Arrow column of texts or decimals."""
 
 _MILLISECOND: Final = 1_000
+# So many digits a decimal may have and still be told from its neighbours as a float.
+_FLOAT_DIGITS: Final = 15
 _LAST: Final = np.iinfo(np.int64).max
 _ARROW: Final = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 _NUMPY: Final[Mapping[Operator, np.ufunc]] = {
@@ -83,7 +85,7 @@ class ColumnFacts(msgspec.Struct, frozen=True):
         nulls, counted = numbers(bounds.nulls)
         records, sized = numbers(statistics.num_records)
         low, high = _side(bounds.low, column.type), _raised(_side(bounds.high, column.type), column.type)
-        low, high = _in_order(low, high)
+        low, high = _in_order(_certain(low, column.type), _certain(high, column.type))
         all_null = counted & sized & (nulls == records)
         return cls(column.type, False, low, high, all_null, counted & (nulls == 0), ~counted)
 
@@ -131,6 +133,17 @@ def _raised(side: Side, kind: PrimitiveType) -> Side:
     if kind.name not in {"timestamp", "timestamp_ntz"}:
         return side
     return Side(np.minimum(side.values, _LAST - _MILLISECOND) + _MILLISECOND, side.known)
+
+
+def _certain(side: Side, kind: PrimitiveType) -> Side:
+    """Without decimals that may be a rounded float, as delta-rs writes bounds: these need not bound the values."""
+    if not isinstance(side.values, pa.Array) or kind.name != "decimal" or kind.precision <= _FLOAT_DIGITS:
+        return side
+    near = side.values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    known = side.known.copy()
+    for place in np.flatnonzero(known & (2 * np.spacing(np.abs(near)) > 10.0**-kind.scale)).tolist():
+        known[place] = Decimal(repr(float(near[place]))) != side.values[place].as_py()
+    return Side(side.values, known)
 
 
 def _in_order(low: Side, high: Side) -> tuple[Side, Side]:

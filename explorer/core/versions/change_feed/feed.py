@@ -365,15 +365,18 @@ def _gap(history: History, from_version: int, to_version: int, holes: Sequence[F
     )
     advice = {
         "off": f"The feed was on in versions {', '.join(spans[-5:])}." if spans else "The feed was never on.",
-        "schema": "Ask for a range that ends before the change or begins after it, or for the schema of another "
-        "version.",
+        "schema": "Ask for a range that begins after the change, or read this one with the schema of another version, "
+        "by the schema_version of explorer.spark.changes.changes.changes.",
         "gone": "Ask for a range without it.",
         "unresolved": "Ask for a range that begins later.",
     }[first.kind]
     return ChangeFeedGap(
         f"The changes of versions {from_version} to {to_version} cannot be read: at {where} {first.detail}. {advice}",
         version=first.from_version,
-        holes=[msgspec.to_builtins(hole) for hole in holes],
+        holes=[
+            {"kind": each.kind, "fromVersion": each.from_version, "toVersion": each.to_version, "detail": each.detail}
+            for each in holes
+        ],
     )
 
 
