@@ -18,6 +18,7 @@ _AT_IMPORT: Final = "it runs once, when its module is imported, before a mutant 
 _BEYOND: Final = "places after that of the last version are not looked at"
 _UNSAID: Final = "parse_partition_value says what is wrong, and drops these words"
 _PART_ENDS: Final = "where a part of a log ends changes no answer"
+_TOLD: Final = "the version is told of a log alone of which no version can be read"
 _STEP: Final = "an identity column whose step is 0 was refused before"
 
 JUDGED: Final[dict[tuple[str, ...], str]] = {
@@ -903,14 +904,25 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "return pa.StructArray.from_arrays(arrays, fields=list(_VECTOR), mask=arrays[0].is_null())",
     ): "all of them pass _vectors, which makes a struct of nulls null",
     (
-        "log.writing.small_action_columns.x__lists",
-        "known = mask(np.fromiter((value is not None for value in values), bool, len(values)))",
-    ): "the length saves memory alone",
+        "compatibility.access.x_stored_requirements",
+        "state = replay_state(base, commits, segment.version)",
+    ): _TOLD,
     (
-        "log.writing.small_action_columns.x__lists",
-        "offsets = np.fromiter(accumulate(map(len, filled), initial=0), np.int32, len(filled) + 1)",
-        "offsets = np.fromiter(accumulate(map(len, filled), initial=0), np.int32, )",
-    ): "the length saves memory alone",
+        "versions.history_reader.xǁFirstReadableǁ_read",
+        "state = replay_state(self._base, self._commits, self.segment.version)",
+    ): _TOLD,
+    (
+        "log.checkpoint.reader.xǁCheckpointReaderǁ_files",
+        "sources.append(self._part(part.path, part, kept=kept))",
+    ): "what is kept changes no answer",
+    (
+        "log.checkpoint.reader.xǁCheckpointReaderǁ_files",
+        "sources.extend(self._part(_path_of(sidecar), part, kept=kept) for sidecar in sidecars)",
+    ): "what is kept changes no answer",
+    (
+        "log.checkpoint.reader.xǁCheckpointReaderǁ_json_lines",
+        "lines = decode_commit(self._bytes(part), part.version, part.path).lines",
+    ): "they are named in the error of a broken line alone",
     (
         "log.writing.writer_state.x__greatest_rows",
         "return [value if is_valid else None for value, is_valid in zip(found, valid, strict=True)]",

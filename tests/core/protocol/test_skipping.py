@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -241,6 +242,14 @@ def test_unknown_columns_and_excess_are_refused(where: str) -> None:
 
 
 @pytest.mark.conformance("STATS-016")
+@pytest.mark.parametrize("where", [None, 3])
+def test_what_is_neither_text_nor_parsed_is_refused(where: Any) -> None:
+    with pytest.raises(RequestError) as refused:
+        snapshot(None).skipping(where)
+    told = {"error": "RequestError", "message": f"{where!r} is no condition. Give SQL, such as amount > 0."}
+    assert refused.value.facts().items() >= (told | {"field": "where", "found": repr(where)}).items()
+
+
 def test_a_nan_bound_keeps_the_file() -> None:
     found = snapshot(bounds("f", 1.0, "NaN"), bounds("f", "NaN", "NaN"), bounds("f", 3.0, 1.0))
     assert kept(found, "f > 100") == [True, True, True]
