@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,6 +54,19 @@ def test_demo_builds_serves_and_prints_one_url(tmp_path: Path) -> None:
     assert "http" not in rest + told
     assert f"Built the demo tables in {folder}" in told
     assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("data", [None, b"x=1"])
+def test_an_address_that_is_no_page_leads_to_the_list_of_tables(data: bytes | None, demo_warehouse: Path) -> None:
+    with serving("serve", str(demo_warehouse)) as (line, _):
+        (url,) = re.findall(r"http://\S+", line)
+        with pytest.raises(urllib.error.HTTPError) as told:
+            urllib.request.urlopen(f"{url}sales/%3Cb%3Eorders", data, timeout=30)  # noqa: S310  # our own server
+        page = told.value.read().decode()
+    assert (told.value.code, told.value.headers["Content-Type"]) == (404, "text/html; charset=UTF-8")
+    assert '<a class="button primary" href="/">All tables</a>' in page
+    assert "/sales/%3Cb%3Eorders" in page
+    assert "<b>orders" not in page
 
 
 def test_demo_is_built_once(demo_warehouse: Path) -> None:

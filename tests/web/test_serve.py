@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from bokeh.models import ImportedStyleSheet
-from tornado.httpclient import AsyncHTTPClient, HTTPRequest, HTTPResponse
 
 from explorer.core.errors import RequestError
 from explorer.web import serve
@@ -36,22 +35,3 @@ def test_a_page_whose_socket_opens_late_takes_its_styles_from_this_server(tmp_pa
     sheets = at_least_one(document.select({"type": ImportedStyleSheet}))
     server.stop()
     assert [sheet.url for sheet in sheets if "://" in sheet.url] == []
-
-
-@pytest.mark.parametrize("method", ["GET", "POST"])
-def test_an_address_that_is_no_page_leads_to_the_list_of_tables(method: str, tmp_path: Path) -> None:
-    server = serve([str(tmp_path)], start=False)
-    asked = HTTPRequest(
-        f"http://127.0.0.1:{server.port}/sales/<b>orders", method=method, body="" if method == "POST" else None
-    )
-
-    async def ask() -> HTTPResponse:
-        return await AsyncHTTPClient().fetch(asked, raise_error=False)
-
-    found = server.io_loop.run_sync(ask)
-    server.stop()
-    page = found.body.decode()
-    assert (found.code, found.headers["Content-Type"]) == (404, "text/html; charset=UTF-8")
-    assert '<a class="button primary" href="/">All tables</a>' in page
-    assert "/sales/&lt;b&gt;orders" in page
-    assert "<b>orders" not in page
