@@ -963,12 +963,6 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "found = [bound_value(value, leaf.type, upper=None) for value in values]",
     ): "texts of days and times come here, which no cut raises",
     (
-        "transaction.planner.x__plan",
-        "if isinstance(target, DeltaLog) and snapshot is not None",
-        "if isinstance(target, DeltaLog) or snapshot is not None",
-    ): "a table has a snapshot, and a place for one has none: either both are so or neither is",
-    ("transaction.proposals.create_table.x__partition_columns", "found[field.name] = None"): "nobody reads the value",
-    (
         "transaction.proposals.identity_columns.x_recorded_extreme",
         'name = "max" if rule.step > 0 else "min"',
         'name = "max" if rule.step >= 0 else "min"',

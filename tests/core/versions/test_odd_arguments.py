@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import explorer
-from explorer.core.errors import NotAllowed, RequestError
+from explorer.core.errors import NotAllowed, RequestError, TimestampOutOfRange
 from tests.support.small_logs import METADATA, PROTOCOL, add, table
 
 NAIVE = datetime(2026, 1, 1)  # noqa: DTZ001  # a person's mistake
@@ -55,8 +55,18 @@ def test_what_cannot_be_meant_is_refused(ask: Callable[[Any], object], told: str
     with pytest.raises(RequestError) as refused:
         ask(opened)
     assert str(refused.value) == told
+    assert told.startswith("There are no ") <= (refused.value.facts().get("field") == "limit")
     assert opened.snapshot(1).version == 1
     assert type(opened.snapshot(1).version) is int
+
+
+def test_moments_in_the_facts_of_an_error_are_written_as_everywhere_else() -> None:
+    wanted = datetime(2030, 1, 1, tzinfo=UTC)
+    with pytest.raises(TimestampOutOfRange) as refused:
+        small().snapshot(timestamp=wanted)
+    facts = refused.value.facts()
+    assert facts["timestamp"] == "2030-01-01T00:00:00Z"
+    assert str(facts["earliest"]).endswith("Z")
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
