@@ -118,10 +118,11 @@ def _footer(store: LogStore, path: str) -> _Footer | str:
 
 def _read(metadata: pq.FileMetaData) -> _Footer:
     columns: dict[str, _Column] = {}
-    places = range(metadata.num_columns)
-    # A column `a.b` beside a struct `a` with a field `b` has the same dotted name: neither is told from the other.
-    names = Counter(metadata.schema.column(place).path for place in places)
-    for place in (place for place in places if names[metadata.schema.column(place).path] == 1):
+    paths = [metadata.schema.column(place).path for place in range(metadata.num_columns)]
+    counts = Counter(paths)
+    for place, path in enumerate(paths):
+        if counts[path] > 1:
+            continue  # A column `a.b` beside a struct `a` with a field `b`: neither is told from the other.
         chunks = [metadata.row_group(group).column(place) for group in range(metadata.num_row_groups)]
         found = [chunk.statistics for chunk in chunks]
         known = [each for each in found if each is not None]
@@ -133,7 +134,7 @@ def _read(metadata: pq.FileMetaData) -> _Footer:
             continue  # values of a type that Python has no exact form of, such as nanoseconds
         # A group of nulls alone has no bounds; any other without them leaves those of the file unknown.
         whole = all(each.has_min_max or _only_nulls(each, chunk) for each, chunk in zip(known, chunks, strict=True))
-        columns[chunks[0].path_in_schema] = _Column(
+        columns[path] = _Column(
             min((least for least, _ in bounds), default=None) if whole else None,
             max((greatest for _, greatest in bounds), default=None) if whole else None,
             sum(each.null_count for each in known) if all(each.has_null_count for each in known) else None,

@@ -61,7 +61,7 @@ def delta(line: str, cell: str | None, draw: Callable[[Card], str]) -> None:
         arguments = shlex.split(line)
     except ValueError as error:
         raise RequestError(f"%delta {line}: {error}. Quote arguments as in a shell.", field="line") from error
-    commits = "commit" in arguments[:2]
+    commits = next((word for word in arguments if not word.startswith("-")), "") == "commit"
     named = [_location(word, commits=commits) if place else word for place, word in enumerate(arguments)]
     with _streams() as flush, shown_in(_Cards(flush, draw)):
         code = run([*named, *([] if cell is None else [cell])])

@@ -279,7 +279,7 @@ def _asked(intent: Intent) -> str:
 def _gone(place: Place) -> str:
     if place.gone_from is None:
         return place.kept_by
-    condition = "if deleted and purged now, " if place.state in ("live", "masked") else ""
+    condition = "if deleted and purged now, " if place.is_conditional else ""
     return f"{condition}{fmt.day(moment(place.gone_from))}"
 
 

@@ -11,6 +11,7 @@ import json
 import re
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -32,21 +33,8 @@ _TYPES: Final = frozenset(["DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"
 _VALUES: Final = frozenset(["TRUE", "FALSE", "NULL"])
 _OTHER: Final = frozenset(
     {
-        *(
-            "NOT",
-            "LIKE",
-            "ILIKE",
-            "RLIKE",
-            "REGEXP",
-            "ESCAPE",
-            "BETWEEN",
-            "CASE",
-            "EXISTS",
-            "SELECT",
-            "INTERVAL",
-            "DIV",
-        ),
-        *("DISTINCT", "IS", "COLLATE"),
+        *("NOT", "LIKE", "ILIKE", "RLIKE", "REGEXP", "ESCAPE", "COLLATE", "BETWEEN", "IS", "DISTINCT", "DIV"),
+        *("CASE", "EXISTS", "SELECT", "INTERVAL"),
     }
 )
 
@@ -102,7 +90,7 @@ class Constants(msgspec.Struct, frozen=True):
 
     def within(self, text: str, *, numbers: bool = True) -> bool:
         """Whether a text holds one of them as a whole word; ``numbers`` also those that are no texts."""
-        escaped = (each for text in self.texts for each in _escaped(text))
+        escaped = (spelling for each in self.texts for spelling in _escaped(each))
         spelled = (*self.texts, *escaped, *(format(number, "f") for number in self.numbers if numbers))
         return any(re.search(rf"(?<!\w){re.escape(each)}(?!\w)", text) for each in spelled if each)
 
@@ -160,10 +148,12 @@ def _is_of_equality(before: Token, token: Token, after: Token) -> bool:
             return True
 
 
-def _escaped(text: str) -> set[str]:
+@lru_cache
+def _escaped(text: str) -> frozenset[str]:
     """How a text is spelled inside other texts of the log: in JSON, and between quotes of SQL."""
-    spelled = {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
-    return spelled | {text.replace("'", "''"), text.replace("'", "\\'"), text.replace('"', '""')} - {text}
+    in_json = (json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
+    in_sql = (text.replace("'", "''"), text.replace("'", "\\'"), text.replace('"', '""'))
+    return frozenset((*in_json, *in_sql)) - {text}
 
 
 def _spellings(token: Token) -> list[str]:

@@ -54,6 +54,11 @@ class Place(msgspec.Struct, frozen=True):
     gone_from: int | None
     kept_by: str
 
+    @property
+    def is_conditional(self) -> bool:
+        """Whether ``gone_from`` holds only if the delete and the purge are committed now."""
+        return self.state in {"live", "masked"}
+
 
 class NotAnswered(msgspec.Struct, frozen=True):
     """A file that could not be answered, or only in part, and why."""

@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 import explorer
@@ -126,10 +127,7 @@ def _print(
 
 
 def _doubts(sources: ChangeSources) -> dict[str, Any]:
-    skipped = [
-        {"kind": hole.kind, "fromVersion": hole.from_version, "toVersion": hole.to_version, "detail": hole.detail}
-        for hole in sources.skipped
-    ]
+    skipped = [msgspec.to_builtins(hole) for hole in sources.skipped]
     return {"inferredVersions": list(sources.inferred_versions), "skipped": skipped}
 
 

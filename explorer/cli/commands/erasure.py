@@ -156,7 +156,7 @@ def _earlier(path: Path) -> ErasureStatement:
 def _gone(place: Place) -> str:
     """From when a copy can be gone, or why never."""
     told = _time(place.gone_from)
-    return f"if deleted and purged now, {told}" if told and place.state in {"live", "masked"} else told or place.kept_by
+    return f"if deleted and purged now, {told}" if told and place.is_conditional else told or place.kept_by
 
 
 def _print(found: Erasure) -> None:

@@ -19,11 +19,7 @@ from explorer.core.protocol.row_tracking import row_tracking
 from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, StructType, format_column, type_name
 from explorer.core.protocol.schema.nested_types import walk, walk_structs
 from explorer.core.protocol.statistics.bounds import SKIPPING_TYPES
-from explorer.core.protocol.table_features import (
-    active_features,
-    features_switched_on,
-    missing_features,
-)
+from explorer.core.protocol.table_features import active_features, features_switched_on, missing_features
 from explorer.core.protocol.table_properties.registry import (
     CHANGE_DATA_FEED,
     COLUMN_MAPPING_MODE,

@@ -50,7 +50,7 @@ class FeedSpan(msgspec.Struct, frozen=True):
     to_version: int
 
 
-class FeedHole(msgspec.Struct, frozen=True):
+class FeedHole(msgspec.Struct, frozen=True, rename="camel"):
     """Why the changes of some versions, both inclusive, cannot be read.
 
     ``off``: the feed was not on. ``schema``: their rows do not fit the schema that the range is read with.
@@ -373,10 +373,7 @@ def _gap(history: History, from_version: int, to_version: int, holes: Sequence[F
     return ChangeFeedGap(
         f"The changes of versions {from_version} to {to_version} cannot be read: at {where} {first.detail}. {advice}",
         version=first.from_version,
-        holes=[
-            {"kind": each.kind, "fromVersion": each.from_version, "toVersion": each.to_version, "detail": each.detail}
-            for each in holes
-        ],
+        holes=[msgspec.to_builtins(hole) for hole in holes],
     )
 
 
