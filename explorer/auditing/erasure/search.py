@@ -23,7 +23,7 @@ __all__ = ["prove_erasure"]
 _NO_CONSTANT = "the predicate has no constant that could be looked for in the log"
 _OTHER_VALUES = (
     "the log is searched for the constants of the predicate; its bounds and partition values may hold some that match "
-    "it without being equal to one"
+    "it without being equal to one: ask for the values themselves, with = or IN, to have it answered"
 )
 
 
