@@ -160,6 +160,7 @@ class Table(DeltaLog):
         inferred: bool = False,
         *,
         skip: bool = False,
+        schema_version: int | None = None,
         keys: Sequence[str] = (),
     ) -> DataFrame:
         """Return what changed in a range of versions, both ends included, as a Spark DataFrame.
@@ -172,7 +173,10 @@ class Table(DeltaLog):
         require_pyspark()
         from explorer.spark.changes.changes import changes
 
-        return changes(self, from_version, to_version, inferred=inferred, skip=skip, keys=keys).frame
+        found = changes(
+            self, from_version, to_version, inferred=inferred, skip=skip, schema_version=schema_version, keys=keys
+        )
+        return found.frame
 
     def row_diff(self, from_version: int, to_version: int, keys: Sequence[str] | None = None) -> RowDiff:
         """Compare the rows of two versions, matched by key columns if given; see `explorer.spark.changes.row_diff`."""

@@ -224,7 +224,7 @@ def _of_erasure(proof: Erasure) -> Card:
     facts = (
         ("where", proof.where),
         *((state, fmt.plural(rows, "matching row")) for state, rows in proof.totals.items() if rows),
-        ("not answered", fmt.plural(len(proof.not_answered), "file") if proof.not_answered else ""),
+        ("not answered", fmt.plural(len(proof.not_answered), "place") if proof.not_answered else ""),
         ("in the log itself", fmt.plural(len(proof.traces), "trace") if proof.traces else ""),
         ("not erased yet", "; ".join(proof.obstacles)),
     )

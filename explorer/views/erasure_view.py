@@ -135,7 +135,7 @@ class ErasureView:
         marks: The steps on the axis.
         ticks: The days of the axis.
         traces: What the log itself says: the file, what it holds, and from when it can be gone.
-        not_answered: Files that could not be answered, and why.
+        not_answered: Data files, and the log, that could not be answered, and why.
         elsewhere: Tables that were not searched and may hold such rows: the name, and why it is named.
         not_read: What else lies outside of the proof.
         obstacles: Why nobody may say that the rows are erased; empty if they may.

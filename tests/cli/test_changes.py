@@ -81,6 +81,25 @@ def test_what_was_inferred_or_left_out_is_said_beside_the_rows(cli: Call) -> Non
 
 
 @pytest.mark.spark
+def test_a_range_before_a_change_of_the_schema_is_read_with_its_own(cli: Call, tmp_path: Path) -> None:
+    """The rows are those that the reference's own commands wrote and deleted in versions 16 and 17."""
+    asked = ("changes", _table(), "--from", 15, "--to", 17)
+    refused = cli(*asked, "--json").error()
+    assert refused["error"] == "ChangeFeedGap"
+    assert "--schema-version" in refused["message"]
+    lines = cli(*asked, "--schema-version", 17, "--json").lines()
+    assert [(line["id"], line["v"]) for line in lines if line["_change_type"] == "insert"] == [(3, "w")]
+    assert sorted((line["_change_type"], line["_commit_version"]) for line in lines) == [("delete", 17)] * 3 + [
+        ("insert", 16)
+    ]
+    shown = cli(*asked, "--schema-version", 17)
+    assert "All 4 changes of versions 15 to 17." in shown.err
+    output = tmp_path / "out.parquet"
+    assert cli(*asked, "--schema-version", 17, "--output", output, "--json").document()["rows"] == 4
+    assert cli(*asked, "--schema-version", 99, "--json").error()["error"] == "VersionNotFound"
+
+
+@pytest.mark.spark
 def test_inferred_updates_are_paired_by_key_in_every_format(cli: Call, tmp_path: Path) -> None:
     asked = ("changes", _table(), "--from", 12, "--to", 12, "--inferred")
     apart = [json.loads(line) for line in cli(*asked, "--json").out.splitlines()]

@@ -113,7 +113,7 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
         places: By state, in the order of `State`, then by path.
         traces: Where the log itself holds a constant of the predicate.
         log_files: Files of the log that were read for them.
-        not_answered: Files that could not be answered, or only in part.
+        not_answered: Data files, and the log, that could not be answered, or only in part.
         not_read: What lies outside of this proof, in words.
         elsewhere: Other tables that were not searched and may hold such rows, as far as tables were looked at.
         steps: What is left to do, in order.
@@ -162,7 +162,7 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
             files = len({trace.path for trace in self.traces})
             found.append(f"the log names a constant of the predicate in {fmt.plural(files, 'file')}")
         if self.not_answered:
-            found.append(f"{fmt.plural(len({each.path for each in self.not_answered}), 'file')} not answered")
+            found.append(f"{fmt.plural(len({each.path for each in self.not_answered}), 'place')} not answered")
         return tuple(found)
 
 

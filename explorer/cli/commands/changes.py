@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ from explorer.cli.row_output import limited, list_rows, print_rows
 
 if TYPE_CHECKING:
     from explorer.core.versions.change_feed.feed import ChangeSources, FeedHole
+    from explorer.spark.changes.change_preview import ChangePreview
 
 __all__ = ["register"]
 
@@ -45,6 +47,10 @@ def changes(
         bool,
         typer.Option("--skip-holes", help="Skip versions whose changes cannot be read, and name them on stderr."),
     ] = False,
+    schema_version: Annotated[
+        int | None,
+        typer.Option("--schema-version", metavar="C", min=0, help="Show the rows with the schema of this version."),
+    ] = None,
     key: Annotated[
         list[str] | None,
         typer.Option("--key", metavar="COLUMN", help="Pair inferred updates by this column; may be given again."),
@@ -53,12 +59,13 @@ def changes(
 ) -> None:
     """Read the changes of a range of versions, both ends included, through Spark.
 
-    The columns are the table's, then _change_type (insert, delete, update_preimage, update_postimage), _commit_version
-    and _commit_timestamp; the order of the rows is not fixed. A range is refused if a part of it cannot be read: the
-    feed was off, the schema changed, or files are gone. Inferred changes come from the files added and removed; a row
-    that a commit only copied is no change. An update has its two images where the rows before and after it share
-    the columns of --key, or without --key a row id; otherwise it is a delete and an insert. Stderr names the versions
-    concerned. Ctrl-C cancels.
+    The columns are the table's, then _change_type (insert, delete, update_preimage, update_postimage),
+    _commit_version and _commit_timestamp; the order of the rows is not fixed. A range is refused if a part of it
+    cannot be read: the feed was off, the schema changed, or files are gone. The rows have the columns of the newest
+    version, or with column mapping those of the last version of the range; --schema-version takes those of another.
+    Inferred changes come from the files added and removed; a row that a commit only copied is no change. An update
+    has its two images where the rows before and after it share the columns of --key, or without --key a row id;
+    otherwise it is a delete and an insert. Stderr names the versions concerned. Ctrl-C cancels.
 
     JSON, a line a row, values as of rows. With --output one document: output, rows, table, fromVersion, toVersion,
     inferredVersions, skipped [{kind, fromVersion, toVersion, detail}]. Without --output, one JSON object on stderr
@@ -76,10 +83,13 @@ def changes(
         last = max(opened.latest_version(), from_version) if to_version is None else to_version
     if output is None and not json:
         shown = SCREEN if limit is None else limit
-        _print(opened, (from_version, last), shown, keys, inferred=inferred, skip=skip_holes)
+        from explorer.spark.changes.change_preview import change_preview
+
+        preview = partial(change_preview, inferred=inferred, skip=skip_holes, schema_version=schema_version, keys=keys)
+        _print(waiting(preview(opened, from_version, last, shown)))
         return
     with patience("Looking for the changes"):
-        sources = opened.change_sources(from_version, last, inferred, skip=skip_holes)
+        sources = opened.change_sources(from_version, last, inferred, schema_version=schema_version, skip=skip_holes)
     if output is not None:
         _write(opened, sources, keys, limit, output, as_json=json)
     else:
@@ -115,12 +125,7 @@ def _print_json(table: explorer.Table, sources: ChangeSources, keys: list[str], 
         note(encode(doubts).decode())
 
 
-def _print(
-    table: explorer.Table, versions: tuple[int, int], limit: int, keys: list[str], *, inferred: bool, skip: bool
-) -> None:
-    from explorer.spark.changes.change_preview import change_preview
-
-    seen = waiting(change_preview(table, *versions, limit, inferred=inferred, skip=skip, keys=keys))
+def _print(seen: ChangePreview) -> None:
     list_rows(seen.table)
     note(seen.note)
     _note_doubts(seen.inferred_versions, seen.skipped)

@@ -64,6 +64,7 @@ def change_preview(
     *,
     inferred: bool = False,
     skip: bool = False,
+    schema_version: int | None = None,
     count: bool = True,
     keys: Sequence[str] = (),
 ) -> Job[ChangePreview]:
@@ -73,7 +74,7 @@ def change_preview(
         log: The table's log.
         from_version, to_version: The range, both inclusive.
         limit: Rows at most.
-        inferred, skip: As in `explorer.spark.changes.changes.changes`.
+        inferred, skip, schema_version: As in `explorer.spark.changes.changes.changes`.
         count: False reads no files beyond those that are shown.
         keys: As in `explorer.spark.changes.changes.changes`.
 
@@ -83,7 +84,7 @@ def change_preview(
 
     def work(job: Job[ChangePreview]) -> ChangePreview:
         job.report("Looking for the changes")
-        sources = log.change_sources(from_version, to_version, inferred, skip=skip)
+        sources = log.change_sources(from_version, to_version, inferred, schema_version=schema_version, skip=skip)
         return _change_preview(job, log, sources, limit, keys, count=count)
 
     return submit(f"Changes of {log.name}, versions {from_version} to {to_version}", work)

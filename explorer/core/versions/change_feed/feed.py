@@ -320,8 +320,13 @@ def _gone(history: History, from_version: int, to_version: int) -> Iterator[Feed
 
 
 def _other_schemas(history: History, from_version: int, to_version: int, shown: int) -> Iterator[FeedHole]:
-    if history.metadata_at(shown) is None:
-        raise VersionNotFound(f"The schema of version {shown} is not in the log.", version=shown)
+    if shown > history.latest or history.metadata_at(shown) is None:
+        raise VersionNotFound(
+            f"The schema of version {shown} is not in the log, whose newest version is {history.latest}. "
+            "Give another schema version.",
+            version=shown,
+            latest=history.latest,
+        )
     changes = history.layout_changes(from_version, to_version)
     known = [version for version in changes if history.metadata_at(version) is not None]
     ends = [version - 1 for version in known[1:]] + [to_version]
@@ -365,8 +370,8 @@ def _gap(history: History, from_version: int, to_version: int, holes: Sequence[F
     )
     advice = {
         "off": f"The feed was on in versions {', '.join(spans[-5:])}." if spans else "The feed was never on.",
-        "schema": "Ask for a range that begins after the change, or read this one with the schema of another version, "
-        "by the schema_version of explorer.spark.changes.changes.changes.",
+        "schema": "Ask for a range that begins after the change, or read this one with the schema of another version: "
+        "schema_version in Python, --schema-version in the command.",
         "gone": "Ask for a range without it.",
         "unresolved": "Ask for a range that begins later.",
     }[first.kind]
