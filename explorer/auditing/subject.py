@@ -25,6 +25,7 @@ from explorer.core.protocol.arrow.arrays import (
     Float64s,
     Int64s,
     Mask,
+    exact_sum,
     flags,
     floats,
     numbers,
@@ -304,7 +305,7 @@ class Subject:
     def num_rows(self) -> int | None:
         """Live rows that a reader sees; None if the log does not say."""
         rows, known = self.history.lifetimes.rows
-        return int(rows[self.live].sum()) if known[self.live].all() else None
+        return exact_sum(rows[self.live]) if known[self.live].all() else None
 
     @cached_property
     def lineage(self) -> Lineage:

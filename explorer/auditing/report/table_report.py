@@ -34,6 +34,7 @@ from explorer.auditing.report.since import since as compared
 from explorer.auditing.subject import Subject
 from explorer.auditing.verdict import Audit
 from explorer.core.errors import ExplorerError
+from explorer.core.protocol.arrow.arrays import exact_sum
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.retention.folder_look import FolderLook
 from explorer.version import VERSION
@@ -187,7 +188,7 @@ def _figures(subject: Subject) -> Figures:
         rows=None if records is None else records - masked,
         masked_rows=masked,
         files=len(live),
-        bytes=int(sizes[live].sum()) if known[live].all() else None,
+        bytes=exact_sum(sizes[live]) if known[live].all() else None,
         first_version=first,
         first_time=time_of(subject, first),
         last_time=time_of(subject, subject.version),

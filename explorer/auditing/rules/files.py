@@ -13,7 +13,7 @@ from explorer.auditing.rule import NotAnswered, Rule
 from explorer.auditing.rules.queries import needed_columns, unrecorded_columns
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
-from explorer.core.protocol.arrow.arrays import Int64s, Mask
+from explorer.core.protocol.arrow.arrays import Int64s, Mask, exact_sum
 from explorer.core.transaction.intents.records import Optimize, Purge, RecomputeStatistics
 
 __all__ = ["FILE_RULES"]
@@ -32,7 +32,7 @@ def _masked(subject: Subject) -> tuple[Finding, ...]:
     count = int(heavy.sum())
     if not count:
         return ()
-    rows, size = int(hidden[heavy].sum()), _sum(life.sizes, live[heavy])
+    rows, size = exact_sum(hidden[heavy]), _sum(life.sizes, live[heavy])
     return (
         Finding(
             rule="masked-rows",
@@ -219,7 +219,7 @@ def _silent(subject: Subject) -> tuple[Finding, ...]:
 
 def _sum(values: tuple[Int64s, Mask], rows: Int64s) -> int | None:
     """The sum over some rows, if all of them are known."""
-    return int(values[0][rows].sum()) if values[1][rows].all() else None
+    return exact_sum(values[0][rows]) if values[1][rows].all() else None
 
 
 FILE_RULES: Final = (

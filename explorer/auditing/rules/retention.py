@@ -12,7 +12,7 @@ from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import NotAnswered, Rule
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, named, runs, spans, time_text
-from explorer.core.protocol.arrow.arrays import Int64s
+from explorer.core.protocol.arrow.arrays import Int64s, exact_sum
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION
 from explorer.core.protocol.times import span_milliseconds
 from explorer.core.transaction.intents.records import SetProperties
@@ -146,7 +146,7 @@ def _expiring(subject: Subject, versions: Int64s) -> tuple[int, int | None]:
     rows = np.flatnonzero((risks.expiry < subject.now) & needed)
     _, first = np.unique(life.path_ids[rows], return_index=True)
     sizes, known = life.sizes
-    return len(first), int(sizes[rows[first]].sum()) if known[rows[first]].all() else None
+    return len(first), exact_sum(sizes[rows[first]]) if known[rows[first]].all() else None
 
 
 def _short(subject: Subject) -> tuple[Finding, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.protocol.actions import Metadata, Protocol
-from explorer.core.protocol.arrow.arrays import Int64s, Integers, Mask, bools, int64s, strings
+from explorer.core.protocol.arrow.arrays import Int64s, Integers, Mask, bools, exact_sum, int64s, strings
 from explorer.core.protocol.json_values import encode_json
 from explorer.core.protocol.schema.column_mapping import MappingMode
 from explorer.core.protocol.schema.data_types import (
@@ -230,7 +230,7 @@ class _FilesOfDiff(msgspec.Struct, frozen=True):
 
 def _sum(numbers: tuple[Int64s, Mask], rows: Integers) -> int | None:
     values, known = numbers
-    return int(values[rows].sum()) if known[rows].all() else None
+    return exact_sum(values[rows]) if known[rows].all() else None
 
 
 def _diff_schema(old: Columns, new: Columns) -> Iterable[ColumnChange]:

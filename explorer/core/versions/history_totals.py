@@ -1,12 +1,12 @@
 """Sums by version over the lifetimes: added, removed and live files.
 
 Invariants: a file that was only re-masked or re-added is neither added nor removed; a sum is unknown if it is for one
-of its files.
+of its files. So is what one file has if 64 bits do not hold it for all: only a broken log says so.
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,8 @@ __all__ = ["KnownSums", "Totals"]
 
 KnownSums: TypeAlias = tuple[Int64s, Mask]
 """Sums by version, and where they are known."""
+
+_MOST: Final = (1 << 63) - 1
 
 
 class Totals:
@@ -35,8 +37,8 @@ class Totals:
         entered = (life.added >= life.first) & (previous < 0)
         left = (life.removed != NEVER) & (life.removed >= life.first) & ~replaced
         remasked = life.remade
-        rows, rows_known = life.rows
-        sizes, sizes_known = life.sizes
+        rows, rows_known = _of_64_bits(*life.rows)
+        sizes, sizes_known = _of_64_bits(*life.sizes)
         masked = life.masked
         self.files_added, self.files_removed = self._sum(life.added, entered), self._sum(life.removed, left)
         self.remasked = np.bincount(life.added[remasked] - life.first, minlength=self._count)
@@ -77,3 +79,10 @@ class Totals:
         sums, missing = np.cumsum(steps, axis=1)[:, 1 : self._count + 1]
         readable = np.arange(life.first, life.last + 1) >= life.readable_from
         return sums, readable & (missing == 0)
+
+
+def _of_64_bits(values: Int64s, known: Mask) -> KnownSums:
+    """The values, of which those are not known that are too large for their sum to be sure to fit."""
+    if float(np.abs(values, dtype=np.float64).sum()) < _MOST:
+        return values, known
+    return values, known & (np.abs(values.astype(np.float64)) < _MOST // len(values))

@@ -19,7 +19,7 @@ from explorer.core.errors import CorruptDeletionVector, RequestError
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol import deletion_vectors as vectors
 from explorer.core.protocol.actions import Metadata, Protocol
-from explorer.core.protocol.arrow.arrays import numbers, one_array, strings
+from explorer.core.protocol.arrow.arrays import exact_sum, numbers, one_array, strings
 from explorer.core.protocol.clustering import clustering_columns
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS, SCHEMA, LogicalFiles, vector_descriptors
@@ -339,4 +339,4 @@ def _total(column: pa.Array) -> int | None:
 
 
 def _sum(column: pa.Array) -> int:
-    return int(numbers(column)[0].sum()) if column.null_count < len(column) else 0
+    return exact_sum(numbers(column)[0]) if column.null_count < len(column) else 0

@@ -20,7 +20,7 @@ from explorer.core.log.replay import Reconciliation
 from explorer.core.log.table_state import LiveFile, TableState, same_metadata, same_protocol
 from explorer.core.log.version_checksum import MASK_BINS, MaskHistogram, SizeHistogram, VersionChecksum, decode_checksum
 from explorer.core.protocol.actions import CommitInfo, DeletionVectorId, Metadata, Protocol
-from explorer.core.protocol.arrow.arrays import numbers, strings, validity
+from explorer.core.protocol.arrow.arrays import exact_sum, numbers, strings, validity
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.json_values import encode_json
 from explorer.core.protocol.log_store import LogStore
@@ -142,8 +142,8 @@ class _Totals:
 
     def count_all(self, sizes: Counts, masked: Counts) -> None:
         """Count all files at once: their sizes, and the rows masked in each, -1 without a vector."""
-        self.files, self.bytes = len(sizes), int(sizes.sum())
-        self.masked, self.vectors = int(masked[masked > 0].sum()), int((masked >= 0).sum())
+        self.files, self.bytes = len(sizes), exact_sum(sizes)
+        self.masked, self.vectors = exact_sum(masked[masked > 0]), int((masked >= 0).sum())
         files, size_bytes = (np.zeros(len(SIZE_BINS), np.int64) for _ in range(2))
         bins = np.searchsorted(np.array(SIZE_BINS), sizes, "right") - 1
         np.add.at(files, bins, 1)

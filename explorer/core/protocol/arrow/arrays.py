@@ -26,6 +26,7 @@ __all__ = [
     "Mask",
     "Numbers",
     "bools",
+    "exact_sum",
     "flags",
     "floats",
     "in_large_chunks",
@@ -45,6 +46,7 @@ __all__ = [
     "validity",
 ]
 
+_TOO_LARGE: Final = 1 << 63
 _LARGE_CHUNK: Final = 1 << 16
 """How many rows are worth the start of a loop."""
 
@@ -171,6 +173,12 @@ def numbers(column: pa.Array) -> tuple[Integers, Mask]:
     values = np.frombuffer(column.buffers()[1], width)[column.offset : column.offset + len(column)]
     known = validity(column)
     return (values, known) if known.all() else (np.where(known, values, 0), known)
+
+
+def exact_sum(values: Integers) -> int:
+    """The sum of integers, also where 64 bits do not hold it: a broken log may state any size and number of rows."""
+    most = max(-int(values.min(initial=0)), int(values.max(initial=0)))
+    return int(values.sum(dtype=np.int64)) if most * len(values) < _TOO_LARGE else sum(values.tolist())
 
 
 def only_array(table: pa.Table, name: str) -> pa.Array:

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.errors import RequestError
-from explorer.core.protocol.arrow.arrays import Int64s, Mask, known_int64s, mask, strings
+from explorer.core.protocol.arrow.arrays import Int64s, Mask, exact_sum, known_int64s, mask, strings
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.history import History
@@ -147,7 +147,7 @@ class Horizon(msgspec.Struct, frozen=True, dict=True):
             versions=_ranges(dying),
             feed_versions=_ranges(untold),
             files=int(goes.sum()),
-            bytes=int(self.freed.sizes[goes & self.freed.known].sum()),
+            bytes=exact_sum(self.freed.sizes[goes & self.freed.known]),
             sizes_unknown=int((goes & ~self.freed.known).sum()),
             dates=self._dates(retention),
         )

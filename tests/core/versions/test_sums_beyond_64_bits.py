@@ -1,0 +1,48 @@
+"""A broken log may state sizes and rows that no file has: their sums are exact or unknown, never wrapped around."""
+
+from __future__ import annotations
+
+import datetime
+
+import explorer
+from tests.support.small_logs import METADATA, PROTOCOL, add, remove, table
+
+MOST = (1 << 63) - 1
+COMMITS = {
+    0: (PROTOCOL, METADATA, add("a", 10, size=100)),
+    1: (add("b", MOST, size=MOST), add("c", MOST, size=MOST)),
+    2: (remove("b"),),
+    3: (remove("c"), add("d", 5, size=50)),
+}
+SUMS = ("bytes_added", "bytes_removed", "rows_added", "num_bytes", "num_rows")
+
+
+def _broken() -> explorer.Table:
+    return table(COMMITS)
+
+
+def test_the_totals_of_a_snapshot_are_exact() -> None:
+    snapshot = _broken().snapshot(1)
+    assert (snapshot.size_in_bytes, snapshot.num_records) == (2 * MOST + 100, 2 * MOST + 10)
+    assert _broken().snapshot(2).size_in_bytes == MOST + 100
+
+
+def test_the_totals_of_a_difference_are_exact() -> None:
+    found = _broken()
+    assert (found.diff(0, 1).totals.bytes_added, found.diff(0, 1).totals.rows_added) == (2 * MOST, 2 * MOST)
+    assert (found.diff(1, 3).totals.bytes_removed, found.diff(1, 3).totals.bytes_added) == (2 * MOST, 50)
+
+
+def test_in_the_history_a_sum_of_such_a_file_is_unknown_and_every_other_one_is_known() -> None:
+    rows = _broken().history().select(("version", *SUMS)).to_pylist()
+    assert {row["version"]: tuple(row[name] for name in SUMS) for row in rows} == {
+        0: (100, 0, 10, 100, 10),
+        1: (None, 0, None, None, None),
+        2: (0, None, 0, None, None),
+        3: (50, None, 5, 150, 15),
+    }
+
+
+def test_what_a_vacuum_would_free_is_exact() -> None:
+    later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)
+    assert _broken().horizon(later).what_if(0).bytes == 2 * MOST
