@@ -11,7 +11,7 @@ __all__ = ["Problem", "lost_problem", "problem_of", "replaced_problem"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a page shows instead of an answer.
+    """What is shown instead of an answer.
 
     Attributes:
         kind: The error's class name.
@@ -37,7 +37,7 @@ _WORDS: tuple[tuple[type[errors.ExplorerError], str, str, str], ...] = (
     (errors.VersionNotFound, "info", "No such version", "Choose a version within the range."),
     (errors.TimestampOutOfRange, "info", "No version at that time", "Choose a time within the history."),
     (errors.NotAllowed, "warning", "Not allowed here",
-     "This server shows only tables under the served roots, and changes them only where it allows commits."),
+     "Only tables under the given roots are shown, and changed only where commits were allowed at the start."),
     (errors.InvalidIntent, "info", "This change is not possible here",
      "Correct the answer that the message names."),
     (errors.ExpressionRefused, "danger", "This condition cannot be used",
@@ -45,7 +45,7 @@ _WORDS: tuple[tuple[type[errors.ExplorerError], str, str, str], ...] = (
     (errors.ChangeFeedGap, "warning", "The change feed has a hole",
      "Choose versions outside the hole, or have changes inferred from the files."),
     (errors.RequestError, "info", "This request cannot be answered",
-     "Correct the address, or choose again on the page."),
+     "Correct what the message names, or choose again."),
     (errors.TableNotFound, "warning", "No Delta table here",
      "Check the path: a Delta table is a folder with a _delta_log folder in it."),
     (errors.VersionGap, "danger", "A commit is missing",
@@ -62,7 +62,7 @@ _WORDS: tuple[tuple[type[errors.ExplorerError], str, str, str], ...] = (
     (errors.UnsupportedFeature, "warning", "The table uses a feature that is not supported here",
      "Nothing is shown, as it might be wrong. Read the table with a client that supports the feature."),
     (errors.StorageError, "danger", "The storage did not answer",
-     "Check the permissions and the connection, then reload."),
+     "Check the permissions and the connection, then try again."),
     (errors.EngineUnavailable, "warning", "Spark is not available",
      "Everything that the log answers works without it. For rows, install what is named and start again."),
     (errors.Cancelled, "info", "Cancelled", "Nothing was kept. Start again at any time."),
@@ -89,9 +89,10 @@ def problem_of(error: Exception, nearest: int | None = None) -> Problem:
         return Problem(
             kind=type(error).__name__,
             severity="danger",
-            title="This page failed",
+            title="This failed unexpectedly",
             message=f"{type(error).__name__}: {error}",
-            next_step="This is a fault of the program, not of the table. The server's log has the details.",
+            next_step="This is a fault of the program, not of the table. The log of the server, or of the kernel, has "
+            "the details.",
         )
     severity, title, step = (
         _GONE if _is_gone(error) else next((s, t, n) for kind, s, t, n in _WORDS if isinstance(error, kind))
@@ -116,9 +117,9 @@ def problem_of(error: Exception, nearest: int | None = None) -> Problem:
 
 def lost_problem(error: errors.ExplorerError) -> Problem:
     """Describe why a table that is on show cannot be read any more."""
-    found, step = problem_of(error), "The page shows what was read before."
+    found, step = problem_of(error), "What was read before is still shown."
     if isinstance(error, errors.TableNotFound):
-        message = "Its folder or its log was deleted or moved while this page was open."
+        message = "Its folder or its log was deleted or moved while it was on show."
         return replace(
             found, title="The table is gone", message=message, next_step=f"{step} Put the table back, then try again."
         )

@@ -198,7 +198,7 @@ class Crawler:
 
     def _judge(self, query: str, name: str) -> None:
         self._settle(query, name)
-        if self._page.get_by_text("This page failed").count():
+        if self._page.get_by_text("This failed unexpectedly").count():
             self._wrong(query, name, self._page.locator("main").inner_text()[:300])
         for event in self._events:
             self._wrong(query, name, event)

@@ -60,8 +60,8 @@ def test_a_table_that_is_deleted_under_an_open_page_is_said_once_and_comes_back(
     window = opened(folder)
     shutil.move(folder, tmp_path / "away")
     said = noticed(window, "The table is gone")
-    assert "was deleted or moved while this page was open" in said
-    assert "shows what was read before" in said
+    assert "was deleted or moved while it was on show" in said
+    assert "What was read before is still shown" in said
     assert 'data-do="retry"' in said
     heard = len(window.page.heard)
     window.session._look()
@@ -215,7 +215,7 @@ def test_a_message_made_by_hand_is_answered_in_words_and_does_nothing(folder: Pa
         answer = window.ask(**message)
         html = "".join(answer["regions"].values())
         assert "Traceback" not in html
-        assert "This page failed" not in html
+        assert "This failed unexpectedly" not in html
         assert "<img src=x" not in html
     window.session.work.stop_reading()
     assert window.ask("go", query=ROWS)["title"].startswith("t v3")
@@ -247,7 +247,7 @@ def test_what_a_look_raises_by_a_fault_of_ours_is_said_and_logged(
     window = Window(catalog, ROWS)
     catalog.broken = True
     with caplog.at_level(logging.ERROR, "explorer.web"):
-        assert "KeyError" in noticed(window, "This page failed")
+        assert "KeyError" in noticed(window, "This failed unexpectedly")
     assert [record.exc_info is not None for record in caplog.records] == [True]
     assert ROWS in caplog.records[0].getMessage()
 
