@@ -14,6 +14,19 @@ async function unpacked(packed) {
   return import(address).finally(() => URL.revokeObjectURL(address));
 }
 
+// What a page says to a figure before it listens is lost: a kernel may make it in one thread and hear in another.
+function listening(model) {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (!model.get("listens")) return;
+      model.off("change:listens", look);
+      resolve();
+    };
+    model.on("change:listens", look);
+    look();
+  });
+}
+
 // A kernel that is busy answers when it is free. What the answer is made into is made before the next message is heard.
 function answered(model, kind, take) {
   return new Promise((resolve) => {
@@ -56,7 +69,7 @@ const seen = (model, drawn) => ({
 });
 
 export const figure = (model) => {
-  const ready = plotly(model).then(({ default: figure }) => begun(model, figure));
+  const ready = listening(model).then(() => plotly(model)).then(({ default: figure }) => begun(model, figure));
   return (el) => {
     let undo = () => {};
     let shown = true;

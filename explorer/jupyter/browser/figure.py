@@ -2,6 +2,9 @@
 
 A figure widget of plotly carries five megabytes of script in its state, and what it draws; each of them again. Here the
 script in the page kit asks the kernel for both. Nothing is fetched from another machine.
+
+Invariant: a page asks after it was told that the figure listens. A kernel hears pages in threads of their own, and what
+is said to a figure that is still being made would be lost.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ class LeanFigure(FigureWidget):  # type: ignore[misc]  # plotly publishes no typ
     _esm = part_script("figure")
     picture = traitlets.Unicode().tag(sync=True)
     height = traitlets.Int().tag(sync=True)
+    listens = traitlets.Bool(False).tag(sync=True)
     _widget_data: Any = traitlets.List().tag(sync=False)
     _widget_layout = traitlets.Dict().tag(sync=False)
 
@@ -46,6 +50,7 @@ class LeanFigure(FigureWidget):  # type: ignore[misc]  # plotly publishes no typ
         self.picture, self.height = picture, self.layout.height or 0
         self._config = {"displayModeBar": False, "responsive": True, **options}
         self.on_msg(self._asked)
+        self.listens = True
 
     def _asked(self, _figure: Any, content: Any, _buffers: Any) -> None:
         match content:
