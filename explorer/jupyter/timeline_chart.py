@@ -17,6 +17,7 @@ from explorer.views.table_view import clamped
 
 __all__ = ["TimelineChart"]
 
+_NARROWEST, _WIDEST = 240, 2200
 _LEFT: Final = 78
 """Pixels for the labels: a notebook's type is wider than the page's."""
 
@@ -48,6 +49,13 @@ class TimelineChart:
         ends = self._view.timeline_ends(_LEFT)
         with self.widget.batch_update():
             self.widget.layout.shapes, self.widget.layout.annotations = ends["shapes"], ends["annotations"]
+
+    def fit(self, width: int) -> None:
+        """Draw for another width in pixels: there are as many labels as it has room for."""
+        width = min(max(width, _NARROWEST), _WIDEST)
+        if width != self._view.width:
+            self._view.width = width
+            self.renew()
 
     def recolour(self) -> None:
         """Draw in the view's colours."""
@@ -94,7 +102,15 @@ class TimelineChart:
         try:
             self.widget.data = ()
             self.widget.add_traces(figure["data"])
-            self.widget.layout.update(figure["layout"], overwrite=False)
+            # An update of a list keeps what is beyond its end: labels of before.
+            lists = {name: figure["layout"].pop(name) for name in ("shapes", "annotations")}
+            if self.widget.layout.height != figure["layout"]["height"]:
+                # With another height the page keeps the width of before, unless it is told in the same step to fit.
+                self.widget.layout.autosize = False
+            with self.widget.batch_update():
+                self.widget.layout.update(figure["layout"], overwrite=False)
+                self.widget.layout.shapes, self.widget.layout.annotations = lists["shapes"], lists["annotations"]
+            self.widget.height = self.widget.layout.height
         finally:
             self._drawing = False
         self._listen()

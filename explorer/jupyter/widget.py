@@ -125,6 +125,7 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         self.observe(lambda _: self._say(None), _STATE)
         self.observe(self._paint, "theme")
         self._host.observe(self._paint, "theme")
+        self._host.observe(self._fit, "width")
         self._host.on_msg(self._heard)
         self.theme = theme
         if self._view is not None:
@@ -447,6 +448,10 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
             for panel in self._panels.values():
                 panel.layout.display = None if panel is shown else "none"
             shown.draw()
+
+    def _fit(self, change: Any) -> None:
+        if self._chart is not None:
+            self._chart.fit(change["new"])
 
     def _paint(self, _change: Any = None) -> None:
         name = self._host.theme if self.theme == "auto" else self.theme

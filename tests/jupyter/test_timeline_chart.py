@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,33 @@ def test_few_versions_are_not_zoomed(orders: explorer.Table) -> None:
 def test_updated_rows_have_the_sign_of_the_page() -> None:
     updated = commit_sentence(CommitRecord(3, None, "UPDATE", "", "", rows_updated=2))
     assert f"{updated[0]} updated" in signs(many=False)
+
+
+@pytest.mark.parametrize("width", [330, 470, 670, 820, 1_230])
+def test_labels_have_room_at_the_width_that_the_page_tells(orders: explorer.Table, width: int) -> None:
+    widget = orders.explore()
+    figure = figure_of(widget)
+    widget._host.width = width
+    fresh = widget._view.timeline(left=78)
+    assert fresh["layout"]["width"] == width
+    words = {trace.name: trace for trace in figure.data if trace.type == "scatter" and trace.mode == "text"}
+    slot = (width - 78 - 12) / 6
+    if slot < 76:
+        assert "names" not in words
+        numbers = words["version ticks"].x
+        assert all(after - before >= 56 / slot for before, after in pairwise(numbers))
+    else:
+        assert "names" in words
+    assert [label.text for label in figure.layout.annotations] == [
+        label["text"] for label in fresh["layout"]["annotations"]
+    ]  # fmt: skip
+    assert (figure.layout.autosize, figure.layout.width, figure.height) == (True, None, fresh["layout"]["height"])
+
+
+def test_a_narrower_strip_keeps_no_label_of_the_wider_one(tmp_path: Path) -> None:
+    commits = [[PROTOCOL, metadata({"a": "long"})]]
+    commits += [[add(f"part-{n}.parquet", 9_000 if n % 50 == 0 else 1)] for n in range(1, 200)]
+    widget = explorer.open_table(write_log(tmp_path / "lonely", commits)).explore()
+    labels = figure_of(widget).layout.annotations
+    widget._host.width = 400
+    assert 0 < len(figure_of(widget).layout.annotations) < len(labels)

@@ -54,6 +54,24 @@ PLACE = """(version) => {
 }"""
 
 
+TOUCHING = """width => {
+  const figure = document.querySelector(".dte.dte-auto .js-plotly-plot");
+  const edge = figure.getBoundingClientRect();
+  if (Math.abs(figure.closest(".dte").clientWidth - width) > 3) return ["the cell is not as wide as it should be"];
+  if (Math.abs(figure._fullLayout.width - figure.parentElement.clientWidth) > 60) return ["the figure does not fit"];
+  const boxes = [...figure.querySelectorAll("text")].map((text) => [text.textContent, text.getBoundingClientRect()]);
+  const shown = boxes.filter(([said, { width }]) => said.trim() && width);
+  const across = (one, other) => Math.min(one.right, other.right) - Math.max(one.left, other.left);
+  const down = (one, other) => Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
+  const touch = (one, other) => across(one, other) > 1 && down(one, other) > 3;
+  const off = shown.filter(([, box]) => box.left < edge.left - 1 || box.right > edge.right + 1);
+  const over = shown.flatMap(([said, box], at) =>
+    shown.slice(at + 1).filter(([, other]) => touch(box, other)).map(([also]) => `${said} on ${also}`));
+  return [...off.map(([said]) => `${said} is cut off`), ...over];
+}"""
+"""Labels of the timeline that are on others, or end outside of it."""
+
+
 @pytest.mark.e2e
 @pytest.mark.notebook
 @pytest.mark.timeout(420)
@@ -75,6 +93,7 @@ def test_widget_draws_and_answers_in_every_program(jupyter_home: Path, playwrigh
             wrong = watch(page)
             _run_all(page, f"{address}lab/tree/story.ipynb?token={TOKEN}")
             _drive(page)
+            _narrow(page)
             _look_at_the_others(page)
             _restart_the_kernel(page)
             page.close()
@@ -186,6 +205,20 @@ def _drive(page: Page) -> None:
     page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })")
     expect(root).not_to_have_class(DARK)
     page.wait_for_function(INKED, arg=False, timeout=5_000)
+
+
+def _narrow(page: Page) -> None:
+    """No label of the timeline touches another one in cells down to 360 pixels."""
+    for side in ("Left", "Right"):
+        page.evaluate(f"() => window.jupyterapp.shell.collapse{side}()")
+    root = page.locator(".widget-vbox.dte.dte-auto")
+    for wanted in (850, 500, 360):
+        for _ in range(4):  # Lab's own margins follow the window
+            beside = wanted - root.evaluate("root => root.clientWidth")
+            page.set_viewport_size({"width": page.viewport_size["width"] + beside, "height": 1000})
+            page.wait_for_timeout(500)
+        page.wait_for_function(f"width => ({TOUCHING})(width).length === 0", arg=wanted, timeout=10_000)
+    page.set_viewport_size({"width": 1440, "height": 1000})
 
 
 def _select_a_file(root: Locator) -> None:

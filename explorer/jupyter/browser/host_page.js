@@ -35,20 +35,38 @@ function followTheme(root, model) {
 }
 
 // plotly fits a figure to its place when the window is resized, but not when its place appears or a sidebar folds.
-function followWidth(root) {
+function followWidth(root, model, widths) {
   const fit = () => window.dispatchEvent(new Event("resize"));
   let width = 0;
-  const observer = new ResizeObserver(() => {
+  let waiting;
+  const observer = new ResizeObserver(([{ contentRect }]) => {
     if (root.clientWidth !== width) fit();
     width = root.clientWidth;
+    clearTimeout(waiting);
+    waiting = setTimeout(() => tellWidth(root, model, widths, Math.floor(contentRect.width)), model.get("width") ? 150 : 0);
   });
   const drawn = (event) => root.contains(event.detail?.element) && fit();
   observer.observe(root);
   document.addEventListener("plotlywidget-after-render", drawn);
   return () => {
+    clearTimeout(waiting);
+    widths.delete(root);
     observer.disconnect();
     document.removeEventListener("plotlywidget-after-render", drawn);
   };
+}
+
+// The strip is drawn for a width. It is drawn again where it is shown narrower, as its labels would touch, and where it
+// is much wider; not for a scroll bar, which comes and goes with the height. Of several places the narrowest counts.
+const SLACK = 24;
+
+function tellWidth(root, model, widths, width) {
+  if (width > 0) widths.set(root, width);
+  else widths.delete(root);
+  const [known, least] = [model.get("width"), Math.min(...widths.values())];
+  if (!widths.size || (known <= least && least <= known + SLACK)) return;
+  model.set("width", least);
+  model.save_changes();
 }
 
 // JupyterLab uses Shift+click on an output to select cells, and hides the release of the button from the figure.
@@ -80,18 +98,23 @@ function hearTicks(root, model) {
   return () => root.removeEventListener("change", tell);
 }
 
-export const page = (model) => (el) => {
-  let undo = [];
-  let waiting = 0;
-  const start = () => {
-    const root = el.closest(".dte");
-    // The element joins the page only after render has returned.
-    if (root && el.isConnected) undo = [followTheme, followWidth, keepMouse, keepKeys, hearTicks].map((part) => part(root, model));
-    else waiting = requestAnimationFrame(start);
-  };
-  start();
-  return () => {
-    cancelAnimationFrame(waiting);
-    for (const step of undo) step();
+const PARTS = [followTheme, followWidth, keepMouse, keepKeys, hearTicks];
+
+export const page = (model) => {
+  const widths = new Map();
+  return (el) => {
+    let undo = [];
+    let waiting = 0;
+    const start = () => {
+      const root = el.closest(".dte");
+      // The element joins the page only after render has returned.
+      if (root && el.isConnected) undo = PARTS.map((part) => part(root, model, widths));
+      else waiting = requestAnimationFrame(start);
+    };
+    start();
+    return () => {
+      cancelAnimationFrame(waiting);
+      for (const step of undo) step();
+    };
   };
 };

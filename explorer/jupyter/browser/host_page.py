@@ -1,4 +1,4 @@
-"""The page that shows the widget: its theme as the browser reports it, and the browser's part of the widget."""
+"""The page that shows the widget: its theme and width as the browser reports them, and the browser's part of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ class HostPage(anywidget.AnyWidget):
 
     Attributes:
         theme: ``light`` or ``dark``; follows the page.
+        width: Pixels inside of the parent, where the widget is shown narrowest; 0 until a page has said it.
     """
 
     _esm = part_script("page")
     theme = traitlets.Enum(["light", "dark"], default_value="light").tag(sync=True)
+    width = traitlets.Int(0, min=0).tag(sync=True)
