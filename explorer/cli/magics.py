@@ -21,7 +21,7 @@ from explorer.cli.app import run
 from explorer.cli.completion import completions, table_variables
 from explorer.cli.output import shown_in
 from explorer.core.errors import NotAllowed, RequestError
-from explorer.views.cards import Card, Rows
+from explorer.views.card import Card, Rows
 
 __all__ = ["delta", "register"]
 

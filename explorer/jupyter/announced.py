@@ -1,6 +1,7 @@
 """The public objects by their names, so that a notebook shows them as cards before anything that draws them is loaded.
 
-Invariant: nothing is imported until an object is shown; the names are those of `explorer.views.cards.CARDED`.
+Invariant: nothing is imported until an object is shown; the names are those of `CARDED` and
+`CARDED_BY_NAME` in `explorer.views.cards`.
 """
 
 from __future__ import annotations
@@ -12,17 +13,26 @@ __all__ = ["ANNOUNCED", "announce"]
 ANNOUNCED: Final = (
     ("explorer.auditing.erasure.proof", "Erasure"),
     ("explorer.auditing.finding", "Finding"),
+    ("explorer.auditing.report.document", "TableReport"),
     ("explorer.auditing.verdict", "Audit"),
     ("explorer.core.compatibility.access", "ClientVerdict"),
     ("explorer.core.errors", "ExplorerError"),
+    ("explorer.core.log.verify.verify", "IntegrityReport"),
+    ("explorer.core.protocol.statistics.data_skipping", "SkippingResult"),
     ("explorer.core.transaction.commit_plan", "CommitResult"),
     ("explorer.core.transaction.commit_plan", "JudgedPlan"),
     ("explorer.core.transaction.commit_plan", "MaintenanceResult"),
+    ("explorer.core.transaction.row_engine", "CheckReport"),
     ("explorer.core.versions.column_lineage", "Lineage"),
     ("explorer.core.versions.delta_log", "DeltaLog"),
     ("explorer.core.versions.diff", "SnapshotDiff"),
     ("explorer.core.versions.history", "History"),
+    ("explorer.core.versions.retention.horizon", "Horizon"),
+    ("explorer.core.versions.retention.horizon", "WhatIf"),
     ("explorer.core.versions.snapshot", "Snapshot"),
+    ("explorer.spark.changes.row_diff", "RowDiff"),
+    ("explorer.spark.checks.column_profile", "Profile"),
+    ("explorer.spark.rows.key_history", "RowHistory"),
 )
 """Module and class."""
 

@@ -14,7 +14,8 @@ from markupsafe import Markup
 
 from explorer.jupyter.markup import joined, tag
 from explorer.views.arrow_cards import arrow_card
-from explorer.views.cards import CARDED, Card, Rows, card_of
+from explorer.views.card import Card, Rows
+from explorer.views.cards import CARDED, CARDED_BY_NAME, card_of
 from explorer.views.figures.theme import DARK, LIGHT, css_variables
 
 __all__ = ["card_html", "register"]
@@ -60,14 +61,17 @@ def card_html(card: Card) -> Markup:
 def register(formatter: Any) -> None:
     """Teach IPython's display formatter the public objects and Arrow tables.
 
-    It is done by class, so that subclasses are shown too.
+    It is done by class, or by its name, so that subclasses are shown too.
     """
     for kind in CARDED:
         _teach(formatter, kind, card_of)
+    for module, name in CARDED_BY_NAME:
+        _teach(formatter, f"{module}.{name}", card_of)
     _teach(formatter, pa.Table, arrow_card)
 
 
-def _teach(formatter: Any, kind: type, card: Callable[[Any], Card]) -> None:
+def _teach(formatter: Any, kind: type | str, card: Callable[[Any], Card]) -> None:
+    """Teach a class, which IPython takes by its dotted name too."""
     formatter.formatters["text/html"].for_type(kind, lambda value: str(card_html(card(value))))
     formatter.formatters["text/plain"].for_type(kind, lambda value, printer, _cycle: printer.text(card(value).plain()))
 

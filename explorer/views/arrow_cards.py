@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.core.protocol.times import from_milliseconds
-from explorer.views.cards import Card, Rows
+from explorer.views.card import Card, Rows
 
 __all__ = ["arrow_card"]
 

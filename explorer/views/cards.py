@@ -1,77 +1,43 @@
 """Any public object in short, for a notebook cell or a prompt: a title, facts with their units, a few rows.
 
-Invariants: what it costs to make a card is what the object knows already or reads once; a list is cut with the number
-of what is left; every text is as the table has it, and what draws a card escapes it.
+Invariants: what it costs to make a card is what the object knows already or reads once; no card starts a job of Spark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import singledispatch
-from typing import Final
+from typing import Any, Final
 
 from explorer import formatting as fmt
 from explorer.auditing import Audit, Finding
 from explorer.auditing.erasure import Erasure, Place
+from explorer.auditing.report import TableReport
 from explorer.core.compatibility.access import ClientVerdict
 from explorer.core.errors import ExplorerError
+from explorer.core.log.verify.verify import IntegrityReport
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.schema.data_types import type_name
+from explorer.core.protocol.statistics.data_skipping import SkippingResult
 from explorer.core.transaction.commit_plan import CommitResult, JudgedPlan, MaintenanceResult, PlanResult
 from explorer.core.transaction.intents.records import Intent
+from explorer.core.transaction.row_engine import CheckReport
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.diff import SnapshotDiff
 from explorer.core.versions.history import History
+from explorer.core.versions.retention.horizon import Horizon, WhatIf
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.registry import headline
+from explorer.views.card import MOST, Card, Rows, first_rows
+from explorer.views.log_cards import horizon_card, integrity_card, report_card, skipping_card, what_if_card
 from explorer.views.problems import problem_of
+from explorer.views.row_cards import check_card, history_card, profile_card, row_diff_card
 from explorer.views.table.commits import Commits, commit_sentence
 
-__all__ = ["CARDED", "Card", "Rows", "card_of"]
-
-_MOST: Final = 8
-_WIDEST: Final = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """A few rows: the headings, the cells as text, and how many rows are not among them."""
-
-    headings: tuple[str, ...]
-    cells: tuple[tuple[str, ...], ...]
-    more: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """An object in short.
-
-    Attributes:
-        title: What it is, in a line.
-        facts: Names and texts.
-        rows: A list, cut.
-        tone: ``""``, ``ok``, ``info``, ``warning`` or ``danger``.
-    """
-
-    title: str
-    facts: tuple[tuple[str, str], ...] = ()
-    rows: Rows | None = None
-    tone: str = ""
-
-    def plain(self) -> str:
-        """The same as text for a terminal."""
-        width = max((len(name) for name, _ in self.facts), default=0)
-        lines = [fmt.plain(self.title), *(f"  {name:<{width}}  {fmt.plain(text)}" for name, text in self.facts)]
-        if self.rows is not None:
-            cells = [self.rows.headings, *([fmt.shorten(cell, _WIDEST) for cell in row] for row in self.rows.cells)]
-            widths = [max(len(row[place]) for row in cells) for place in range(len(self.rows.headings))]
-            lines += ["  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in cells]
-            lines += [f"  and {self.rows.more:,} more"] if self.rows.more else []
-        return "\n".join(lines)
+__all__ = ["CARDED", "CARDED_BY_NAME", "card_of"]
 
 
 @singledispatch
@@ -81,6 +47,10 @@ def card_of(value: object) -> Card:
     Raises:
         TypeError: It is none of the public objects.
     """
+    for kind in type(value).__mro__:
+        made = CARDED_BY_NAME.get((kind.__module__, kind.__name__))
+        if made is not None:
+            return made(value)
     raise TypeError(f"There is no card of a {type(value).__name__}.")
 
 
@@ -100,12 +70,12 @@ def _of_snapshot(snapshot: Snapshot) -> Card:
     fields = [
         (field.name, type_name(field.type), "" if field.nullable else "not null") for field in snapshot.schema.fields
     ]
-    return Card(f"v{snapshot.version}", _contents(snapshot), _rows(("column", "type", ""), fields))
+    return Card(f"v{snapshot.version}", _contents(snapshot), first_rows(("column", "type", ""), fields))
 
 
 @card_of.register
 def _of_history(history: History) -> Card:
-    newest = Commits(history.table(_MOST)).newest_first()
+    newest = Commits(history.table(MOST)).newest_first()
     cells = [
         (f"v{made.version}", fmt.moment(made.timestamp), made.operation, made.user_name, commit_sentence(made))
         for made in newest
@@ -135,7 +105,7 @@ def _of_diff(diff: SnapshotDiff) -> Card:
     return Card(
         f"v{diff.from_version} to v{diff.to_version}",
         (("rows", rows), ("files", files), ("size", sizes)),
-        _rows(("what", "change", "before", "after"), changes) if changes else None,
+        first_rows(("what", "change", "before", "after"), changes) if changes else None,
     )
 
 
@@ -145,9 +115,9 @@ def _of_lineage(lineage: Lineage) -> Card:
         (line.spans[-1].name, line.physical_name, f"v{line.spans[0].from_version}", _dropped(line.dropped_at))
         for line in lineage.columns
     ]
-    hazards = tuple((f"v{hazard.version}", hazard.detail) for hazard in lineage.hazards[:_MOST])
+    hazards = tuple((f"v{hazard.version}", hazard.detail) for hazard in lineage.hazards[:MOST])
     title = f"{fmt.plural(len(cells), 'column')}, v{lineage.first_version} to v{lineage.last_version}"
-    rows = _rows(("column", "physical name", "since", "dropped"), cells)
+    rows = first_rows(("column", "physical name", "since", "dropped"), cells)
     return Card(title, hazards, rows, "warning" if hazards else "")
 
 
@@ -165,7 +135,7 @@ def _of_plan(plan: JudgedPlan) -> Card:
     cells = [(g.status, g.name, str(g.evidence.get("detail", "")), g.remedy or "") for g in notable]
     passed = f"{len(plan.guards) - len(notable)} of {fmt.plural(len(plan.guards), 'guard')} pass"
     title = f"A plan that can be committed: {passed}" if plan.committable else f"A plan that is blocked: {passed}"
-    rows = _rows(("status", "guard", "found", "next step"), cells) if cells else None
+    rows = first_rows(("status", "guard", "found", "next step"), cells) if cells else None
     return Card(title, tuple(fact for fact in facts if fact[1]), rows, "ok" if plan.committable else "danger")
 
 
@@ -193,7 +163,7 @@ def _of_audit(audit: Audit) -> Card:
     )
     worst = {"error": "danger", "warning": "warning"}.get(audit.findings[0].severity, "info") if cells else "ok"
     title = f"v{audit.version}: {fmt.plural(len(cells), 'finding')}"
-    rows = _rows(("severity", "finding", "evidence", "effect"), cells) if cells else None
+    rows = first_rows(("severity", "finding", "evidence", "effect"), cells) if cells else None
     return Card(title, facts, rows, worst)
 
 
@@ -229,7 +199,7 @@ def _of_erasure(proof: Erasure) -> Card:
         ("not erased yet", "; ".join(proof.obstacles)),
     )
     title = f"v{proof.version}: {fmt.plural(sum(proof.totals.values()), 'matching row')} stored"
-    rows = _rows(("state", "rows", "file", "gone from"), cells) if cells else None
+    rows = first_rows(("state", "rows", "file", "gone from"), cells) if cells else None
     return Card(title, tuple(fact for fact in facts if fact[1]), rows, "warning" if proof.obstacles else "ok")
 
 
@@ -240,8 +210,21 @@ def _of_error(error: ExplorerError) -> Card:
     return Card(f"{problem.kind}: {problem.title}", facts, tone=problem.severity)
 
 
+card_of.register(CheckReport, check_card)
+card_of.register(Horizon, horizon_card)
+card_of.register(IntegrityReport, integrity_card)
+card_of.register(SkippingResult, skipping_card)
+card_of.register(TableReport, report_card)
+card_of.register(WhatIf, what_if_card)
+
 CARDED: Final[tuple[type, ...]] = tuple(kind for kind in card_of.registry if kind is not object)
 """The classes that have a card; their subclasses have it too."""
+CARDED_BY_NAME: Final[Mapping[tuple[str, str], Callable[[Any], Card]]] = {
+    ("explorer.spark.changes.row_diff", "RowDiff"): row_diff_card,
+    ("explorer.spark.checks.column_profile", "Profile"): profile_card,
+    ("explorer.spark.rows.key_history", "RowHistory"): history_card,
+}
+"""Those of Spark, by module and name: importing them would need PySpark."""
 
 
 def _contents(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
@@ -265,10 +248,6 @@ def _contents(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
 
 def _versions(protocol: Protocol) -> str:
     return f"{protocol.min_reader_version}, {protocol.min_writer_version}"
-
-
-def _rows(headings: tuple[str, ...], cells: Sequence[tuple[str, ...]]) -> Rows:
-    return Rows(headings, tuple(cells[:_MOST]), max(len(cells) - _MOST, 0))
 
 
 def _asked(intent: Intent) -> str:

@@ -21,11 +21,12 @@ from explorer.auditing.erasure import Erasure, Place
 from explorer.auditing.erasure.proof import Basis
 from explorer.cli.completion import completions
 from explorer.cli.magics import delta
-from explorer.core.errors import NotAllowed
+from explorer.core.errors import ExpressionRefused, NotAllowed
+from explorer.core.transaction.row_engine import CheckReport, CheckResult
 from explorer.jupyter.announced import ANNOUNCED
-from explorer.views.cards import CARDED
+from explorer.views.cards import CARDED, CARDED_BY_NAME
 from tests.support import small_logs
-from tests.support.audited_tables import loaded
+from tests.support.audited_tables import NOW, loaded
 from tests.support.hostile_tables import HOSTILE
 from tests.support.page_elements import Elements, assert_harmless
 
@@ -71,6 +72,12 @@ def _objects(location: str) -> dict[str, object]:
         "verdict": table.compatibility()[0],
         "erasure": _proof(),
         "error": missing,
+        "verified": table.verify(),
+        "horizon": table.horizon(NOW),
+        "what if": table.horizon(NOW).what_if(0),
+        "skipping": table.snapshot().skipping(f"id > 1 AND `{HOSTILE.replace('`', '``')}` RLIKE '<script>'"),
+        "report": table.report(NOW, by=HOSTILE),
+        "check": _broken_rule(),
     }
 
 
@@ -105,18 +112,25 @@ def test_a_card_says_what_the_object_says(shell: Any, objects: dict[str, object]
     assert "committed as v4" in texts["result"]
     assert "VersionNotFound" in texts["error"]
     assert "nearest" in texts["error"]
+    assert "No problems were found" in texts["verified"]
+    assert "1 of 1 file must be read" in texts["skipping"]
+    assert "1 file  read: a column has no statistics there" in texts["skipping"]
+    assert "Report of" in texts["report"]
+    assert "v4: rows break 1 of 2 rules, 1 could not be judged" in texts["check"]
 
 
 def test_objects_outside_a_notebook_have_a_form_that_fits_a_line(objects: dict[str, object]) -> None:
-    for name in ("table", "snapshot", "history", "diff", "lineage", "audit", "plan"):
+    names = ["table", "snapshot", "history", "diff", "lineage", "audit", "plan", "verified", "horizon", "what if"]
+    for name in (*names, "skipping", "report", "check"):
         text = repr(objects[name])
+        assert len(text) < 300 or name == "plan"  # an intent is shown as it was given
         assert type(objects[name]).__name__ in text
         assert "object at 0x" not in text
         assert "\n" not in text
 
 
 def test_the_names_that_a_notebook_is_told_are_those_of_the_objects_with_a_card() -> None:
-    assert sorted(ANNOUNCED) == sorted((kind.__module__, kind.__name__) for kind in CARDED)
+    assert sorted(ANNOUNCED) == sorted([*((kind.__module__, kind.__name__) for kind in CARDED), *CARDED_BY_NAME])
 
 
 def test_objects_are_cards_from_the_first_import_on(location: str) -> None:
@@ -164,6 +178,14 @@ def test_a_proof_of_erasure_has_a_card(shell: Any, objects: dict[str, object]) -
     shown = _shown(shell, objects["erasure"])
     assert "3 matching rows stored" in shown["text/plain"]
     assert "It is live." in shown["text/plain"]
+
+
+def _broken_rule() -> CheckReport:
+    """A rule that rows break, and one that could not be judged, whose every text is hostile."""
+    where = pa.table({"path": [HOSTILE], "raw_path": [HOSTILE], "violations": [2], "first_row_index": [7]})
+    refused = ExpressionRefused(HOSTILE, reason="runtime", expression=HOSTILE)
+    broken = CheckResult(HOSTILE, HOSTILE, 2, 10, where, pa.table({HOSTILE: [HOSTILE]}))
+    return CheckReport(4, (CheckResult(HOSTILE, HOSTILE, None, None, where.slice(0, 0), where, refused), broken))
 
 
 def _proof() -> Erasure:

@@ -349,6 +349,9 @@ class TableReport(Record, frozen=True, kw_only=True, tag_field="kind", tag="tabl
     signer: Signer | None
     digest: str = ""
 
+    def __repr__(self) -> str:
+        return f"TableReport({self.title!r}, version={self.version}, findings={[each.id for each in self.findings]})"
+
 
 class Unread(Record, frozen=True, kw_only=True):
     """A table that could not be read, and the error."""

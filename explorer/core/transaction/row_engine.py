@@ -79,6 +79,10 @@ class CheckReport:
     version: int
     predicates: tuple[CheckResult, ...]
 
+    def __repr__(self) -> str:
+        passed = sum(result.passed for result in self.predicates)
+        return f"CheckReport(version={self.version}, {passed} of {len(self.predicates)} predicates passed)"
+
     @property
     def passed(self) -> bool:
         """True if every row satisfies every predicate."""

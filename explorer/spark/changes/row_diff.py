@@ -85,6 +85,9 @@ class RowDiff:
     estimate: ReadEstimate
     parts: tuple[SourceRows, ...]
 
+    def __repr__(self) -> str:
+        return f"RowDiff(versions {self.from_version} to {self.to_version}, keys={list(self.keys)})"
+
     def to_arrow(self, limit: int | None = None, *, readable: bool = False) -> pa.Table:
         """Run it.
 

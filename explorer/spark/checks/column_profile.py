@@ -96,6 +96,10 @@ class Profile:
     columns: tuple[ColumnProfile, ...]
     findings: tuple[WrongStatistic, ...]
 
+    def __repr__(self) -> str:
+        found = f"{len(self.columns)} columns, {len(self.findings)} findings"
+        return f"Profile(version={self.version}, rows={self.rows}, {found})"
+
 
 @dataclass(frozen=True, slots=True)
 class _Target:

@@ -71,6 +71,10 @@ class RowHistory:
     files_read: int
     files_total: int
 
+    def __repr__(self) -> str:
+        versions = f"versions {self.from_version} to {self.to_version}"
+        return f"RowHistory(key={list(self.key)}, {versions}, {self.spans.num_rows} spans)"
+
 
 @dataclass(frozen=True, slots=True)
 class _Epoch:

@@ -22,9 +22,19 @@ from explorer.views.listing import Listing, ListingColumn
 from explorer.views.table.facts import TableFacts
 from explorer.views.table.files import ranges_listing
 
-__all__ = ["KINDS", "Funnel", "Step", "asked_columns", "compared_words", "funnel_of", "read_files", "rule_listing"]
+__all__ = [
+    "KINDS",
+    "RULE_WORDS",
+    "Funnel",
+    "Step",
+    "asked_columns",
+    "compared_words",
+    "funnel_of",
+    "read_files",
+    "rule_listing",
+]
 
-_WORDS: Final = {
+RULE_WORDS: Final = {
     "no rows": "dropped: every row is masked, or there is none",
     "partition": "dropped by its partition values",
     "null count": "dropped by its number of nulls",
@@ -33,6 +43,7 @@ _WORDS: Final = {
     "wide bounds": "read: its bounds are wide since rows were masked",
     "may match": "read: it may hold a matching row",
 }
+"""The rules of `explorer.core.protocol.statistics.data_skipping.SkippingResult` in words."""
 KINDS: Final = {
     "read": ("no statistics", "wide bounds", "may match"),
     "partition": ("partition",),
@@ -130,7 +141,7 @@ def rule_listing(facts: TableFacts, version: int, where: str, column: str, kind:
     places = pc.index_in(listing.table.column("path"), value_set=files.column("path").combine_chunks())
     of_file = rules.take(places.combine_chunks())
     table = listing.table.append_column("size", files.column("size").take(places)).append_column(
-        "rule", pa.array([_WORDS[rule] for rule in of_file.to_pylist()], pa.string())
+        "rule", pa.array([RULE_WORDS[rule] for rule in of_file.to_pylist()], pa.string())
     )
     if kind:
         table = table.filter(pa.array(_among(of_file, KINDS[kind])))

@@ -87,6 +87,11 @@ class IntegrityReport(msgspec.Struct, frozen=True):
     last_version: int
     chain_head: str | None
 
+    def __repr__(self) -> str:
+        breaking = sum(each.breaking for each in self.problems)
+        found = f"{len(self.problems)} problems, {breaking} of them breaking"
+        return f"IntegrityReport({found}, versions {self.first_version} to {self.last_version})"
+
 
 def verify(store: LogStore) -> IntegrityReport:
     """Verify a whole log.

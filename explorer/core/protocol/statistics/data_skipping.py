@@ -70,6 +70,9 @@ class SkippingResult(msgspec.Struct, frozen=True):
     counts: SkippingCounts
     unsplittable: tuple[Unsplittable, ...]
 
+    def __repr__(self) -> str:
+        return f"SkippingResult({self.counts.after_statistics} of {self.counts.total} files kept)"
+
 
 _DROPPING: Final = ("no rows", "partition", "null count", "min/max")
 _NILADIC: Final = frozenset(

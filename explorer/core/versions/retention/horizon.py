@@ -65,6 +65,9 @@ class WhatIf(msgspec.Struct, frozen=True):
     sizes_unknown: int
     dates: pa.Table
 
+    def __repr__(self) -> str:
+        return f"WhatIf(retention={self.retention}, {self.kept} versions kept, {self.files} files freed)"
+
 
 class Horizon(msgspec.Struct, frozen=True, dict=True):
     """For every retention: how many versions a VACUUM now leaves readable, and what it frees.
@@ -89,6 +92,10 @@ class Horizon(msgspec.Struct, frozen=True, dict=True):
     feed: Lasting
     freed: Freed
     look: FolderLook | None = None
+
+    def __repr__(self) -> str:
+        readable = f"{len(self._kept)} of {len(self.versions.versions)} versions readable"
+        return f"Horizon({readable}, retention={self.retention}, basis={self.basis!r})"
 
     @cached_property
     def retentions(self) -> Int64s:

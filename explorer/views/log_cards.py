@@ -1,0 +1,163 @@
+"""What was found of a table's log in short: its faults, how far retention reaches, which files a condition reads, and
+the report of all of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+
+import numpy as np
+
+from explorer import formatting as fmt
+from explorer.auditing.report import TableReport
+from explorer.auditing.words import duration, runs, span, spans
+from explorer.core.log.verify.verify import IntegrityReport
+from explorer.core.protocol.statistics.data_skipping import SkippingResult
+from explorer.core.versions.commit_times import moment
+from explorer.core.versions.retention.horizon import Horizon, WhatIf
+from explorer.views.card import MOST, Card, Rows, first_rows
+from explorer.views.table.funnel import RULE_WORDS
+
+__all__ = ["horizon_card", "integrity_card", "report_card", "skipping_card", "what_if_card"]
+
+Facts = tuple[tuple[str, str], ...]
+
+_TONES = {"error": "danger", "warning": "warning"}
+
+
+def integrity_card(report: IntegrityReport) -> Card:
+    """Return what verifying found, those faults first that keep versions from being read."""
+    problems = sorted(report.problems, key=lambda each: not each.breaking)
+    breaking = sum(each.breaking for each in problems)
+    kinds = Counter(each.kind for each in problems)
+    cells = [
+        (each.kind, "the log" if each.version is None else f"v{each.version}", each.file, each.detail)
+        for each in problems
+    ]
+    facts = (
+        ("oldest that can be rebuilt", "none" if report.first_version is None else f"v{report.first_version}"),
+        ("newest in the log", f"v{report.last_version}"),
+        ("kinds", ", ".join(f"{kind} {fmt.count(number)}" for kind, number in kinds.items()) if cells[1:] else ""),
+        ("chain head", report.chain_head or fmt.UNKNOWN),
+    )
+    worse = f", {fmt.count(breaking)} of which keep versions from being read" if breaking else ""
+    title = f"{fmt.plural(len(problems), 'problem')} of the log{worse}" if problems else "No problems were found"
+    tone = "danger" if breaking else "warning" if problems else "ok"
+    rows = first_rows(("kind", "version", "file", "found and expected"), cells) if cells else None
+    return Card(title, _known(facts), rows, tone)
+
+
+def horizon_card(horizon: Horizon) -> Card:
+    """Return which versions can be read, and what a VACUUM with the table's own retention does."""
+    versions, own, look = horizon.versions, horizon.what_if(), horizon.look
+    found, gone = len(versions.versions), versions.versions[versions.gone]
+    readable = versions.versions[~versions.gone]
+    facts = (
+        ("readable", spans(runs(readable)) or "none"),
+        ("lost already", spans(runs(gone))),
+        ("retention", f"{duration(horizon.retention)}, the table's own"),
+        *_of_vacuum(own),
+        ("named by no action", _orphans(horizon)),
+        ("needed and missing", fmt.plural(len(look.missing), "file") if look is not None and look.missing else ""),
+        ("basis", f"{'the log alone' if look is None else 'log and folder'}, {fmt.moment(moment(horizon.now))}"),
+    )
+    title = f"{fmt.count(len(readable))} of {fmt.plural(found, 'version')} can be read, {fmt.count(own.kept)} after"
+    return Card(f"{title} a VACUUM now", _known(facts), _expiry(own), "warning" if own.versions or len(gone) else "ok")
+
+
+def what_if_card(found: WhatIf) -> Card:
+    """Return what a VACUUM with a retention does."""
+    title = f"A VACUUM now that keeps {duration(found.retention)}"
+    return Card(title, _known(tuple(_of_vacuum(found))), _expiry(found), "warning" if found.versions else "ok")
+
+
+def skipping_card(found: SkippingResult) -> Card:
+    """Return how many files a condition reads, and by which rules."""
+    counts = found.counts
+    by_rule = Counter(found.files.column("rule").to_pylist())
+    cells = [(fmt.plural(by_rule[rule], "file"), words) for rule, words in RULE_WORDS.items() if by_rule[rule]]
+    facts = (
+        ("after partition values", fmt.plural(counts.after_partitions, "file")),
+        ("after statistics", fmt.plural(counts.after_statistics, "file")),
+        *(("leaves out no file", f"{part.text}: {part.reason}") for part in found.unsplittable[:MOST]),
+    )
+    title = f"{fmt.count(counts.after_statistics)} of {fmt.plural(counts.total, 'file')} must be read"
+    return Card(title, facts, Rows(("files", "by the log"), tuple(cells)) if cells else None)
+
+
+def report_card(report: TableReport) -> Card:
+    """Return the sentence, the findings and the digest of a report."""
+    cells = [
+        (each.severity, each.title, "; ".join(piece.text for piece in each.evidence), each.effect)
+        for each in report.findings
+    ]
+    log = report.log
+    facts = (
+        ("in short", "".join(phrase.text for phrase in report.sentence)),
+        ("table", report.table),
+        ("made", f"{_time(report.time)}{'' if report.by is None else f' by {report.by}'}, from {report.basis}"),
+        ("first deadline", "" if report.deadline is None else _time(report.deadline)),
+        ("log", "" if log is None else fmt.plural(len(log.problems), "problem") if log.problems else "no problems"),
+        ("found nothing", fmt.plural(len(report.found_nothing), "rule")),
+        ("not answered", fmt.plural(len(report.not_answered), "rule")),
+        *((f"without {each.part}", each.reason) for each in report.missing[:MOST]),
+        ("digest", report.digest),
+    )
+    worst = _TONES.get(report.findings[0].severity, "info") if cells else "ok"
+    if worst in ("info", "ok") and (log is None or log.problems or report.missing):
+        worst = "warning"
+    title = f"Report of {report.title}, v{report.version}: {fmt.plural(len(cells), 'finding')}"
+    rows = first_rows(("severity", "finding", "evidence", "effect"), cells) if cells else None
+    return Card(title, _known(facts), rows, worst)
+
+
+def _of_vacuum(found: WhatIf) -> Iterator[tuple[str, str]]:
+    yield "versions lost", spans(found.versions) or "none"
+    yield "versions left", fmt.count(found.kept)
+    if found.feed_kept or found.feed_versions:
+        yield "change feed lost", spans(found.feed_versions) or "none"
+        yield "change feed left", fmt.plural(found.feed_kept, "version")
+    unknown = f", of {fmt.plural(found.sizes_unknown, 'more file')} unknown" if found.sizes_unknown else ""
+    freed = f"{fmt.plural(found.files, 'file')}, {fmt.size(found.bytes)}{unknown}"
+    yield "files freed", freed if found.files else "none"
+
+
+def _expiry(found: WhatIf) -> Rows | None:
+    """Which versions may be taken from when, versions of one second together."""
+    known = found.dates.filter(found.dates.column("lost_from").is_valid())
+    if not known.num_rows:
+        return None
+    versions = known.column("version").to_numpy()
+    times = known.column("lost_from").to_numpy().astype("datetime64[s]").astype(np.int64)
+    changes = np.flatnonzero((np.diff(times) != 0) | (np.diff(versions) != 1)) + 1
+    starts, stops = np.append(0, changes), np.append(changes, len(versions))
+    cells = [
+        (span(int(versions[start]), int(versions[stop - 1])), fmt.timestamp(moment(1000 * int(times[start]))))
+        for start, stop in zip(starts[:MOST], stops[:MOST], strict=True)
+    ]
+    return Rows(
+        ("versions", f"VACUUM may take them after {duration(found.retention)} from"),
+        tuple(cells),
+        len(starts) - len(cells),
+    )
+
+
+def _orphans(horizon: Horizon) -> str:
+    look = horizon.look
+    if look is None or not look.orphans.num_rows:
+        return ""
+    return f"{fmt.plural(look.orphans.num_rows, 'file')}, {fmt.size(look.orphan_bytes)}"
+
+
+def _time(text: str) -> str:
+    """A time of a document, as cards show it; as it is where it is none."""
+    try:
+        return fmt.moment(datetime.fromisoformat(text))
+    except ValueError:
+        return text
+
+
+def _known(facts: Facts) -> Facts:
+    return tuple(fact for fact in facts if fact[1])
