@@ -32,7 +32,7 @@ _RULES: Final = (
     ".dtc dt{float:none;width:auto;margin:0;padding:0;font-weight:400;color:var(--muted)}"
     ".dtc dd{float:none;width:auto;margin:0;padding:0;overflow-wrap:anywhere}"
     ".dtc div{overflow-x:auto}"
-    ".dtc table{margin:7px 0 0;border-collapse:collapse;font-size:12.5px}"
+    ".dtc table{margin:7px 0 0;border-collapse:collapse;color:inherit;font-size:12.5px}"
     ".dtc th,.dtc td{padding:3px 14px 3px 0;border-bottom:1px solid var(--line);background:none;color:inherit;"
     "text-align:left!important;vertical-align:top}.dtc th{color:var(--muted);font-weight:500}"
     ".dtc tbody tr{background:none!important}"

@@ -42,7 +42,8 @@ def integrity_card(report: IntegrityReport) -> Card:
         ("kinds", ", ".join(f"{kind} {fmt.count(number)}" for kind, number in kinds.items()) if cells[1:] else ""),
         ("chain head", report.chain_head or fmt.UNKNOWN),
     )
-    worse = f", {fmt.count(breaking)} of which keep versions from being read" if breaking else ""
+    verb = "keeps" if breaking == 1 else "keep"
+    worse = f"; {fmt.count(breaking)} {verb} versions from being read" if breaking else ""
     title = f"{fmt.plural(len(problems), 'problem')} of the log{worse}" if problems else "No problems were found"
     tone = "danger" if breaking else "warning" if problems else "ok"
     rows = first_rows(("kind", "version", "file", "found and expected"), cells) if cells else None

@@ -39,7 +39,7 @@ def test_a_hint_that_its_writer_corrupted_is_a_problem_that_keeps_no_version_fro
 
 def test_a_log_whose_writer_left_out_the_protocol_cannot_be_read() -> None:
     card = card_of(explorer.open_table(_golden("delta__deltalog-state-reconstruction-without-protocol")).verify())
-    assert (card.title, card.tone) == ("1 problem of the log, 1 of which keep versions from being read", "danger")
+    assert (card.title, card.tone) == ("1 problem of the log; 1 keeps versions from being read", "danger")
     assert dict(card.facts)["oldest that can be rebuilt"] == "none"
 
 
@@ -47,7 +47,7 @@ def test_of_many_problems_those_that_keep_versions_from_being_read_come_first() 
     harmless = [Problem("stale-hint", None, "a", "b")] * 10
     report = IntegrityReport((*harmless, Problem("gap", 7, "c", "d")), 8, 9, "abc")
     card = card_of(report)
-    assert card.title == "11 problems of the log, 1 of which keep versions from being read"
+    assert card.title == "11 problems of the log; 1 keeps versions from being read"
     assert card.rows is not None
     assert card.rows.cells[0] == ("gap", "v7", "c", "d")
     assert (len(card.rows.cells), card.rows.more) == (8, 3)
