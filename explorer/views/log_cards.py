@@ -77,8 +77,8 @@ def what_if_card(found: WhatIf) -> Card:
 def skipping_card(found: SkippingResult) -> Card:
     """Return how many files a condition reads, and by which rules."""
     counts = found.counts
-    by_rule = Counter(found.files.column("rule").to_pylist())
-    cells = [(fmt.plural(by_rule[rule], "file"), words) for rule, words in RULE_WORDS.items() if by_rule[rule]]
+    by_rule = {each["values"]: each["counts"] for each in found.files.column("rule").value_counts().to_pylist()}
+    cells = [(fmt.plural(by_rule[rule], "file"), words) for rule, words in RULE_WORDS.items() if rule in by_rule]
     facts = (
         ("after partition values", fmt.plural(counts.after_partitions, "file")),
         ("after statistics", fmt.plural(counts.after_statistics, "file")),
