@@ -19,6 +19,7 @@ _BEYOND: Final = "places after that of the last version are not looked at"
 _UNSAID: Final = "parse_partition_value says what is wrong, and drops these words"
 _PART_ENDS: Final = "where a part of a log ends changes no answer"
 _TOLD: Final = "the version is told of a log alone of which no version can be read"
+_TOO_LARGE: Final = "from which size on one is too large is not promised to the byte"
 _STEP: Final = "an identity column whose step is 0 was refused before"
 
 JUDGED: Final[dict[tuple[str, ...], str]] = {
@@ -422,6 +423,21 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "versions.lifetimes.builder.xǁLifetimesBuilderǁagain",
         '[{name: numpy_array(only_array(events, name), flags=name == "quiet") for name in _EVENT}]',
     ): "they become flags where all events are put together",
+    (
+        "versions.history_totals.x__of_64_bits",
+        "return values, known & (np.abs(values.astype(np.float64)) < _MOST // len(values))",
+        "return values, known & (np.abs(values.astype(np.float64)) <= _MOST // len(values))",
+    ): _TOO_LARGE,
+    (
+        "versions.history_totals.x__of_64_bits",
+        "return values, known & (np.abs(values.astype(np.float64)) < _MOST // len(values))",
+        "return values, known & (np.abs(values.astype(np.float64)) < _MOST / len(values))",
+    ): _TOO_LARGE,
+    (
+        "versions.history_totals.x__of_64_bits",
+        "if float(np.abs(values, dtype=np.float64).sum()) < _MOST:",
+        "if float(np.abs(values, dtype=np.float64).sum()) <= _MOST:",
+    ): _TOO_LARGE,
     (
         "versions.history_totals.xǁTotalsǁ_running",
         "steps = np.zeros((2, self._count + 2), np.int64)",

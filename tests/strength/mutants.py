@@ -130,7 +130,7 @@ _IN_FULL: Final[dict[str, Part]] = {
             *("tests/core/log/test_bad_input.py", "tests/core/log/test_catalog_commits.py"),
             "tests/core/versions/test_diff_facts.py",
             *("tests/core/versions/test_life_of_files.py", "tests/core/versions/test_kept_history.py"),
-            "tests/core/versions/test_alike_histories.py",
+            *("tests/core/versions/test_alike_histories.py", "tests/core/versions/test_sums_beyond_64_bits.py"),
         ),
     ),
     "retention": Part(
