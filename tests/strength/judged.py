@@ -426,6 +426,11 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
     (
         "versions.history_totals.x__of_64_bits",
         "return values, known & (np.abs(values.astype(np.float64)) < _MOST // len(values))",
+        "return values, known & (np.abs(values.astype(None)) < _MOST // len(values))",
+    ): "no type means floats of 64 bits",
+    (
+        "versions.history_totals.x__of_64_bits",
+        "return values, known & (np.abs(values.astype(np.float64)) < _MOST // len(values))",
         "return values, known & (np.abs(values.astype(np.float64)) <= _MOST // len(values))",
     ): _TOO_LARGE,
     (
