@@ -6,16 +6,20 @@ escapes it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from explorer import formatting as fmt
 
-__all__ = ["MOST", "Card", "Rows", "first_rows"]
+__all__ = ["MOST", "TONES", "Card", "Facts", "Rows", "first_rows", "stated"]
 
 MOST: Final = 8
 """Rows that a card shows."""
+TONES: Final = {"error": "danger", "warning": "warning", "info": "info"}
+"""The tone of each severity of a finding."""
+Facts: TypeAlias = tuple[tuple[str, str], ...]
+"""Names and texts."""
 _WIDEST: Final = 64
 
 
@@ -40,7 +44,7 @@ class Card:
     """
 
     title: str
-    facts: tuple[tuple[str, str], ...] = ()
+    facts: Facts = ()
     rows: Rows | None = None
     tone: str = ""
 
@@ -59,3 +63,8 @@ class Card:
 def first_rows(headings: tuple[str, ...], cells: Sequence[tuple[str, ...]]) -> Rows:
     """Return the first rows of a list, and how many are not among them."""
     return Rows(headings, tuple(cells[:MOST]), max(len(cells) - MOST, 0))
+
+
+def stated(facts: Iterable[tuple[str, str]]) -> Facts:
+    """Return the facts that have a text."""
+    return tuple(fact for fact in facts if fact[1])

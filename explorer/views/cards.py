@@ -31,7 +31,7 @@ from explorer.core.versions.history import History
 from explorer.core.versions.retention.horizon import Horizon, WhatIf
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.registry import headline
-from explorer.views.card import MOST, Card, Rows, first_rows
+from explorer.views.card import MOST, TONES, Card, Rows, first_rows, stated
 from explorer.views.log_cards import horizon_card, integrity_card, report_card, skipping_card, what_if_card
 from explorer.views.problems import problem_of
 from explorer.views.row_cards import check_card, history_card, profile_card, row_diff_card
@@ -136,7 +136,7 @@ def _of_plan(plan: JudgedPlan) -> Card:
     passed = f"{len(plan.guards) - len(notable)} of {fmt.plural(len(plan.guards), 'guard')} pass"
     title = f"A plan that can be committed: {passed}" if plan.committable else f"A plan that is blocked: {passed}"
     rows = first_rows(("status", "guard", "found", "next step"), cells) if cells else None
-    return Card(title, tuple(fact for fact in facts if fact[1]), rows, "ok" if plan.committable else "danger")
+    return Card(title, stated(facts), rows, "ok" if plan.committable else "danger")
 
 
 @card_of.register(CommitResult)
@@ -161,7 +161,7 @@ def _of_audit(audit: Audit) -> Card:
         ("found nothing", fmt.plural(silent, "rule")),
         ("not answered", fmt.plural(open_, "rule")),
     )
-    worst = {"error": "danger", "warning": "warning"}.get(audit.findings[0].severity, "info") if cells else "ok"
+    worst = TONES[audit.findings[0].severity] if cells else "ok"
     title = f"v{audit.version}: {fmt.plural(len(cells), 'finding')}"
     rows = first_rows(("severity", "finding", "evidence", "effect"), cells) if cells else None
     return Card(title, facts, rows, worst)
@@ -172,8 +172,7 @@ def _of_finding(finding: Finding) -> Card:
     evidence = "; ".join(piece.text for piece in finding.evidence)
     step = "" if finding.remedy is None else finding.remedy.label.rstrip("\u2026")
     facts = (("severity", finding.severity), ("evidence", evidence), ("effect", finding.effect), ("next step", step))
-    tone = {"error": "danger", "warning": "warning"}.get(finding.severity, "info")
-    return Card(finding.title, tuple(fact for fact in facts if fact[1]), tone=tone)
+    return Card(finding.title, stated(facts), tone=TONES[finding.severity])
 
 
 @card_of.register
@@ -185,7 +184,7 @@ def _of_verdict(verdict: ClientVerdict) -> Card:
         ("source", f"{verdict.source}, {verdict.as_of}"),
     )
     tone = "danger" if "wrong" in (verdict.read, verdict.write) else ""
-    return Card(f"{verdict.client} {verdict.version_from}", tuple(fact for fact in facts if fact[1]), tone=tone)
+    return Card(f"{verdict.client} {verdict.version_from}", stated(facts), tone=tone)
 
 
 @card_of.register
@@ -200,7 +199,7 @@ def _of_erasure(proof: Erasure) -> Card:
     )
     title = f"v{proof.version}: {fmt.plural(sum(proof.totals.values()), 'matching row')} stored"
     rows = first_rows(("state", "rows", "file", "gone from"), cells) if cells else None
-    return Card(title, tuple(fact for fact in facts if fact[1]), rows, "warning" if proof.obstacles else "ok")
+    return Card(title, stated(facts), rows, "warning" if proof.obstacles else "ok")
 
 
 @card_of.register
@@ -243,7 +242,7 @@ def _contents(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
         ("partitioned by", ", ".join(snapshot.partition_columns)),
         ("clustered by", ", ".join(snapshot.clustering_columns)),
     )
-    return tuple(fact for fact in facts if fact[1])
+    return stated(facts)
 
 
 def _versions(protocol: Protocol) -> str:

@@ -17,14 +17,10 @@ from explorer.core.log.verify.verify import IntegrityReport
 from explorer.core.protocol.statistics.data_skipping import SkippingResult
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.retention.horizon import Horizon, WhatIf
-from explorer.views.card import MOST, Card, Rows, first_rows
+from explorer.views.card import MOST, TONES, Card, Rows, first_rows, stated
 from explorer.views.table.funnel import RULE_WORDS
 
 __all__ = ["horizon_card", "integrity_card", "report_card", "skipping_card", "what_if_card"]
-
-Facts = tuple[tuple[str, str], ...]
-
-_TONES = {"error": "danger", "warning": "warning"}
 
 
 def integrity_card(report: IntegrityReport) -> Card:
@@ -47,7 +43,7 @@ def integrity_card(report: IntegrityReport) -> Card:
     title = f"{fmt.plural(len(problems), 'problem')} of the log{worse}" if problems else "No problems were found"
     tone = "danger" if breaking else "warning" if problems else "ok"
     rows = first_rows(("kind", "version", "file", "found and expected"), cells) if cells else None
-    return Card(title, _known(facts), rows, tone)
+    return Card(title, stated(facts), rows, tone)
 
 
 def horizon_card(horizon: Horizon) -> Card:
@@ -65,13 +61,13 @@ def horizon_card(horizon: Horizon) -> Card:
         ("basis", f"{'the log alone' if look is None else 'log and folder'}, {fmt.moment(moment(horizon.now))}"),
     )
     title = f"{fmt.count(len(readable))} of {fmt.plural(found, 'version')} can be read, {fmt.count(own.kept)} after"
-    return Card(f"{title} a VACUUM now", _known(facts), _expiry(own), "warning" if own.versions or len(gone) else "ok")
+    return Card(f"{title} a VACUUM now", stated(facts), _expiry(own), "warning" if own.versions or len(gone) else "ok")
 
 
 def what_if_card(found: WhatIf) -> Card:
     """Return what a VACUUM with a retention does."""
     title = f"A VACUUM now that keeps {duration(found.retention)}"
-    return Card(title, _known(tuple(_of_vacuum(found))), _expiry(found), "warning" if found.versions else "ok")
+    return Card(title, stated(_of_vacuum(found)), _expiry(found), "warning" if found.versions else "ok")
 
 
 def skipping_card(found: SkippingResult) -> Card:
@@ -106,12 +102,12 @@ def report_card(report: TableReport) -> Card:
         *((f"without {each.part}", each.reason) for each in report.missing[:MOST]),
         ("digest", report.digest),
     )
-    worst = _TONES.get(report.findings[0].severity, "info") if cells else "ok"
+    worst = TONES[report.findings[0].severity] if cells else "ok"
     if worst in ("info", "ok") and (log is None or log.problems or report.missing):
         worst = "warning"
     title = f"Report of {report.title}, v{report.version}: {fmt.plural(len(cells), 'finding')}"
     rows = first_rows(("severity", "finding", "evidence", "effect"), cells) if cells else None
-    return Card(title, _known(facts), rows, worst)
+    return Card(title, stated(facts), rows, worst)
 
 
 def _of_vacuum(found: WhatIf) -> Iterator[tuple[str, str]]:
@@ -158,7 +154,3 @@ def _time(text: str) -> str:
         return fmt.moment(datetime.fromisoformat(text))
     except ValueError:
         return text
-
-
-def _known(facts: Facts) -> Facts:
-    return tuple(fact for fact in facts if fact[1])

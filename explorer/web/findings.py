@@ -10,8 +10,8 @@ from explorer.auditing import Audit, Evidence, Finding, Place, Remedy
 from explorer.core.transaction.intents.documents import intent_kind
 from explorer.core.versions.commit_times import moment
 from explorer.views.act.intent_form import answers_of
+from explorer.views.card import TONES
 from explorer.web.address import Address
-from explorer.web.served_tables import TONES
 from explorer.web.tabs import tab_showing
 
 __all__ = ["AuditCard", "FindingView", "Part", "audit_card", "finding_view", "tone"]

@@ -12,7 +12,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -28,12 +27,13 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.storage.served_roots import ServedRoots, TableRef
 from explorer.views import TableFacts
 from explorer.views.act.desk.attempts import Attempts
+from explorer.views.card import TONES
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import TimeBasis
 from explorer.views.table.timeline import amounts_of
 from explorer.web.table_reading import TableReading
 
-__all__ = ["SPARK_DAYS", "TONES", "Catalog", "Deed", "Deeds", "RecentCommits", "SparkBar", "TableSummary"]
+__all__ = ["SPARK_DAYS", "Catalog", "Deed", "Deeds", "RecentCommits", "SparkBar", "TableSummary"]
 
 _FRESH = 2.0
 SPARK_DAYS = 60
@@ -41,8 +41,6 @@ SPARK_DAYS = 60
 _SPARK_BARS = 30
 _RECENT = 500
 _SAID = ("operation", "user_name", "reason")
-TONES: Final = {"error": "danger", "warning": "warning", "info": "info"}
-"""The tone of each severity of a finding."""
 _log = logging.getLogger(__name__)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -85,8 +84,17 @@ def changes(
         shown = SCREEN if limit is None else limit
         from explorer.spark.changes.change_preview import change_preview
 
-        preview = partial(change_preview, inferred=inferred, skip=skip_holes, schema_version=schema_version, keys=keys)
-        _print(waiting(preview(opened, from_version, last, shown)))
+        job = change_preview(
+            opened,
+            from_version,
+            last,
+            shown,
+            inferred=inferred,
+            skip=skip_holes,
+            schema_version=schema_version,
+            keys=keys,
+        )
+        _print(waiting(job))
         return
     with patience("Looking for the changes"):
         sources = opened.change_sources(from_version, last, inferred, schema_version=schema_version, skip=skip_holes)

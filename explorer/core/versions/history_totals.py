@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, sums_fit
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 
 __all__ = ["KnownSums", "Totals"]
@@ -83,6 +83,7 @@ class Totals:
 
 def _of_64_bits(values: Int64s, known: Mask) -> KnownSums:
     """The values, of which those are not known that are too large for their sum to be sure to fit."""
-    if float(np.abs(values, dtype=np.float64).sum()) < _MOST:
+    if sums_fit(values):
         return values, known
-    return values, known & (np.abs(values.astype(np.float64)) < _MOST // len(values))
+    amounts = np.abs(values, dtype=np.float64)
+    return values, known if amounts.sum() < _MOST else known & (amounts < _MOST // len(values))

@@ -43,6 +43,7 @@ __all__ = [
     "plain_array",
     "string_maps",
     "strings",
+    "sums_fit",
     "validity",
 ]
 
@@ -177,8 +178,7 @@ def numbers(column: pa.Array) -> tuple[Integers, Mask]:
 
 def exact_sum(values: Integers) -> int:
     """The sum of integers, also where 64 bits do not hold it: a broken log may state any size and number of rows."""
-    most = max(-int(values.min(initial=0)), int(values.max(initial=0)))
-    return int(values.sum(dtype=np.int64)) if most * len(values) < _TOO_LARGE else sum(values.tolist())
+    return int(values.sum(dtype=np.int64)) if sums_fit(values) else sum(values.tolist())
 
 
 def only_array(table: pa.Table, name: str) -> pa.Array:
@@ -212,6 +212,11 @@ def floats(column: pa.ChunkedArray) -> Float64s:
     if whole.null_count == len(whole):
         return np.full(len(whole), np.nan)
     return np.where(validity(whole), numpy_array(whole), np.nan)
+
+
+def sums_fit(values: Integers) -> bool:
+    """Whether 64 bits hold the sum of integers, and of any of them, by the largest and their number."""
+    return max(-int(values.min(initial=0)), int(values.max(initial=0))) * len(values) < _TOO_LARGE
 
 
 def validity(column: pa.Array) -> Mask:
