@@ -425,23 +425,18 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
     ): "they become flags where all events are put together",
     (
         "versions.history_totals.x__of_64_bits",
-        "return values, known & (np.abs(values.astype(np.float64)) < _MOST // len(values))",
-        "return values, known & (np.abs(values.astype(None)) < _MOST // len(values))",
-    ): "no type means floats of 64 bits",
-    (
-        "versions.history_totals.x__of_64_bits",
-        "return values, known & (np.abs(values.astype(np.float64)) < _MOST // len(values))",
-        "return values, known & (np.abs(values.astype(np.float64)) <= _MOST // len(values))",
+        "return values, known if amounts.sum() < _MOST else known & (amounts < _MOST // len(values))",
+        "return values, known if amounts.sum() < _MOST else known & (amounts <= _MOST // len(values))",
     ): _TOO_LARGE,
     (
         "versions.history_totals.x__of_64_bits",
-        "return values, known & (np.abs(values.astype(np.float64)) < _MOST // len(values))",
-        "return values, known & (np.abs(values.astype(np.float64)) < _MOST / len(values))",
+        "return values, known if amounts.sum() < _MOST else known & (amounts < _MOST // len(values))",
+        "return values, known if amounts.sum() < _MOST else known & (amounts < _MOST / len(values))",
     ): _TOO_LARGE,
     (
         "versions.history_totals.x__of_64_bits",
-        "if float(np.abs(values, dtype=np.float64).sum()) < _MOST:",
-        "if float(np.abs(values, dtype=np.float64).sum()) <= _MOST:",
+        "return values, known if amounts.sum() < _MOST else known & (amounts < _MOST // len(values))",
+        "return values, known if amounts.sum() <= _MOST else known & (amounts < _MOST // len(values))",
     ): _TOO_LARGE,
     (
         "versions.history_totals.xǁTotalsǁ_running",

@@ -43,6 +43,15 @@ def test_in_the_history_a_sum_of_such_a_file_is_unknown_and_every_other_one_is_k
     }
 
 
+def test_a_sum_that_fits_is_known_however_large_one_file_is() -> None:
+    large = 1 << 62
+    found = table({0: (PROTOCOL, METADATA, add("a", 1, size=large)), 1: (add("b", 2, size=20), add("c", 3, size=30))})
+    assert found.history().select(["num_bytes", "num_rows"]).to_pylist() == [
+        {"num_bytes": large + 50, "num_rows": 6},
+        {"num_bytes": large, "num_rows": 1},
+    ]
+
+
 def test_what_a_vacuum_would_free_is_exact() -> None:
     later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)
     assert _broken().horizon(later).what_if(0).bytes == 2 * MOST
