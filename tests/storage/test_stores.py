@@ -59,6 +59,23 @@ def test_the_first_bytes_of_several_objects_come_in_the_order_asked(store: LogSt
         store.read_starts(["a/b.bin", "a/d.bin"], [1, 1])
 
 
+def test_objects_of_lines_come_one_after_the_other_each_with_its_line_break(store: LogStore) -> None:
+    given = {"a/0": b"one\ntwo\n", "a/1": b"", "a/2": b"three", "a/3": b"\n", "a/4": b"x" * 5_000}
+    for key, data in given.items():
+        store.put(key, data)
+    sizes = list(map(len, given.values()))
+    wanted = [b"one\ntwo\n", b"", b"three\n", b"\n", b"x" * 5_000 + b"\n"]
+    wrong = [sizes, [size + 1 for size in sizes], [0] * 5, [0, *sizes[1:]], [*sizes[:-1], 4_999]]
+    for stated in at_least_one(wrong):
+        data, ends = store.read_joined(list(given), stated)
+        assert ends == [8, 8, 14, 15, 5_016]
+        assert bytes(data[: ends[-1]]) == b"".join(wanted)
+    data, ends = store.read_joined(["a/2", "a/2"], [5, 5])
+    assert bytes(data[: ends[-1]]) == b"three\nthree\n"
+    with pytest.raises(FileNotFoundError):
+        store.read_joined(["a/0", "a/5"], [8, 1])
+
+
 def test_a_name_that_no_disk_takes_is_the_name_of_no_object(store: LogStore) -> None:
     for name in at_least_one(["n" * 300, "folder/" + "n" * 300 + ".parquet"]):
         for ask in at_least_one([store.head, store.read, store.open_input]):

@@ -12,7 +12,7 @@ from typing import Literal, TypeVar
 import pyarrow as pa
 
 from explorer.core.errors import StorageError
-from explorer.core.protocol.log_store import LogStore, ObjectMeta
+from explorer.core.protocol.log_store import JoinedObjects, LogStore, ObjectMeta
 
 __all__ = ["Fault", "FaultyStore"]
 
@@ -66,6 +66,9 @@ class FaultyStore:
 
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
         return self._do(f"read {len(paths)}", lambda: self.inner.read_many(paths))
+
+    def read_joined(self, paths: Sequence[str], sizes: Sequence[int]) -> JoinedObjects:
+        return self._do(f"read {len(paths)}", lambda: self.inner.read_joined(paths, sizes))
 
     def read_starts(self, paths: Sequence[str], lengths: Sequence[int]) -> list[bytes]:
         return self._do(f"read starts of {len(paths)}", lambda: self.inner.read_starts(paths, lengths))

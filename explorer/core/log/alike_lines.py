@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from explorer.core.log.line_shape import LONGEST_PIECE, LineShape, shape_of
-from explorer.core.protocol.arrow.arrays import Int64s, Mask
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, with_room
 from explorer.core.protocol.arrow.digits import whole_numbers
 from explorer.core.protocol.arrow.text_spans import WORD, Bytes, TextSpans, Words, stands_at, words_of
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
@@ -71,7 +71,9 @@ class AlikeLines:
         # By the kind of action and the number of double quotes.
         self._shapes: defaultdict[tuple[int, int], list[_Matcher]] = defaultdict(list)
         self._failures = Counter[tuple[int, int]]()
+        # Kept from text to text, because memory that is new takes longer than what is written to it.
         self._masks = np.zeros((4, _BLOCK), bool)
+        self._bounds = np.zeros(_BLOCK, np.int32)
         self._count = 0
 
     def find(self, contents: Sequence[bytes]) -> AlikeText | None:
@@ -79,13 +81,21 @@ class AlikeLines:
 
         None where all of it is to be decoded line by line.
         """
-        data = b"".join([*contents, _AFTER])
+        data = bytearray().join([*contents, _AFTER])
+        return self.find_joined(data, len(data) - len(_AFTER))
+
+    def find_joined(self, data: bytearray, length: int) -> AlikeText | None:
+        """Find them in a text, of which every line has a line break; what is behind it is written over.
+
+        None where all of it is to be decoded line by line.
+        """
+        data[length : length + len(_AFTER)] = _AFTER
         if not data.isascii():
             try:
                 str(data, "utf-8")
             except UnicodeDecodeError:
                 return None
-        marks = self._marks(data)
+        marks = self._marks(np.frombuffer(data, np.uint8), length)
         if marks is None:
             return None
         found = list[AlikeActions]()
@@ -120,10 +130,9 @@ class AlikeLines:
                 rows = _others(rows, actions.places)
         return [actions for actions in found if len(actions.places)]
 
-    def _marks(self, data: bytes) -> _Marks | None:
+    def _marks(self, text: Bytes, length: int) -> _Marks | None:
         """Where lines end and texts begin and end; None if there is anything else below the space."""
-        text, length = np.frombuffer(data, np.uint8), len(data) - len(_AFTER)
-        found, escapes = list[Int64s](), list[Int64s]()
+        count, ended, escapes = 0, list[Int64s](), list[Int64s]()
         for start in range(0, length, _BLOCK):
             block = text[start : min(start + _BLOCK, length)]
             low, quotes, behind, marked = self._masks[:, : len(block)]
@@ -134,14 +143,16 @@ class AlikeLines:
             # A quote right behind a slash is inside of a text; all others begin or end one.
             np.greater(quotes, behind, out=marked)
             marked |= low
-            found.append(np.flatnonzero(marked))
-            found[-1] += start
+            found = np.flatnonzero(marked)
+            self._bounds = with_room(self._bounds, count + len(found))
+            np.add(found, start, out=self._bounds[count : count + len(found)], casting="same_kind")
+            count += len(found)
+            ended.append(np.flatnonzero(low) + start)
             odd = np.greater(behind, quotes, out=low)
             if odd.any():
                 escapes.append(np.flatnonzero(odd) + start)
-        bounds = np.concatenate([*found, np.zeros(0, np.int64)])
-        breaks = np.flatnonzero(text[bounds] < _SPACE)
-        ends = bounds[breaks]
+        bounds, ends = self._bounds[:count], np.concatenate([*ended, np.zeros(0, np.int64)])
+        breaks = np.searchsorted(bounds, ends)
         if not len(ends) or (text[ends] != _BREAK).any():
             return None
         first = np.concatenate([[0], breaks[:-1] + 1])
@@ -166,7 +177,7 @@ class _Marks(NamedTuple):
 
     text: Bytes
     words: Words
-    bounds: Int64s
+    bounds: Int32s
     first: Int64s
     counts: Int64s
     starts: Int64s

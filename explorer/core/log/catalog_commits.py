@@ -16,7 +16,7 @@ import pyarrow as pa
 from explorer.core.errors import RequestError
 from explorer.core.log.log_path import STAGED_FOLDER, LogFileKind, LogPath, parse_log_name
 from explorer.core.log.log_segment import LogListing
-from explorer.core.protocol.log_store import LogStore, ObjectMeta
+from explorer.core.protocol.log_store import JoinedObjects, LogStore, ObjectMeta, joined_objects
 
 __all__ = ["CatalogCommits", "CatalogStore", "ratified"]
 
@@ -97,6 +97,12 @@ class CatalogStore:
         stored = [path for path in paths if path not in self._contents]
         found = dict(zip(stored, self._store.read_many(stored), strict=True)) | self._contents
         return [found[path] for path in paths]
+
+    def read_joined(self, paths: Sequence[str], sizes: Sequence[int]) -> JoinedObjects:
+        """Return several objects of lines, the catalog's among them."""
+        if self._contents.keys().isdisjoint(paths):
+            return self._store.read_joined(paths, sizes)
+        return joined_objects(self.read_many(paths))
 
     def read_starts(self, paths: Sequence[str], lengths: Sequence[int]) -> list[bytes]:
         """Return the first bytes of several objects, the catalog's among them."""

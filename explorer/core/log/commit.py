@@ -37,7 +37,9 @@ __all__ = [
     "decode_commits",
     "decode_line",
     "decode_plain_lines",
+    "decode_provenance",
     "decode_small_actions",
+    "is_provenance",
     "parse_commit_info",
     "two_actions",
 ]
@@ -83,10 +85,7 @@ class SmallActions(msgspec.Struct, frozen=True):
 
     def is_provenance(self) -> bool:
         """Whether there is one action, which is the provenance, as in most commits."""
-        if len(self.lines) != 1 or not self.lines[0].commitInfo:
-            return False
-        line = self.lines[0]
-        return not (line.cdc or line.metaData or line.protocol or line.txn or line.domainMetadata)
+        return len(self.lines) == 1 and is_provenance(self.lines[0])
 
     def protocol(self) -> Protocol | None:
         """The commit's protocol action, the last one if it wrongly holds several (D-15)."""
@@ -179,6 +178,21 @@ def decode_commit(data: bytes, version: int, path: str, before: int = 0) -> Comm
 def decode_commits(files: Iterable[CommitFile]) -> Iterator[Commit]:
     """Decode many commit files, in their order; errors are those of `decode_commit`."""
     return (Commit(path.version, path.path, *_joined(parts)) for path, parts in _files(_LINES, files))
+
+
+def is_provenance(line: SmallLine) -> bool:
+    """Whether a line holds provenance and nothing else that is small."""
+    others = line.cdc or line.metaData or line.protocol or line.txn or line.domainMetadata
+    return bool(line.commitInfo) and not others
+
+
+def decode_provenance(lines: Sequence[SmallLine]) -> list[CommitInfo] | None:
+    """What lines of provenance say, of which each is of another commit; None leaves them to `SmallActions`."""
+    try:
+        found = _COMMIT_INFO.decode_lines(b"\n".join([line.commitInfo for line in lines]))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return found if len(found) == len(lines) else None
 
 
 def two_actions(version: int, path: str, number: int) -> MalformedAction:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from explorer.core.errors import MalformedAction
-from explorer.core.log.alike_lines import AlikeActions, AlikeLines
+from explorer.core.log.alike_lines import AlikeActions, AlikeLines, AlikeText
 from explorer.core.log.commit import (
     CommitFile,
     decode_commit,
@@ -26,9 +26,10 @@ from explorer.core.log.commit import (
 from explorer.core.log.log_path import LogPath
 from explorer.core.protocol import limits
 from explorer.core.protocol.arrow.arrays import Int64s
+from explorer.core.protocol.log_store import JoinedObjects
 from explorer.core.protocol.raw_actions import CommitLine
 
-__all__ = ["CommitPiece", "DecodedPart", "decode_parts"]
+__all__ = ["CommitPiece", "DecodedPart", "decode_joined", "decode_parts"]
 
 # Bytes that are decoded together. Fewer than the second are not worth looking for lines that are alike.
 _PART: Final = 1 << 22
@@ -117,6 +118,29 @@ def decode_parts(files: Iterable[CommitFile], alike: AlikeLines | None) -> Itera
         before = last.before + part.count - last.start
 
 
+def decode_joined(paths: Sequence[LogPath], joined: JoinedObjects, alike: AlikeLines) -> Iterator[DecodedPart]:
+    """Decode commit files that stand in one buffer, which are fewer bytes than two parts.
+
+    Args:
+        paths: Their names.
+        joined: Their bytes.
+        alike: Finds the lines that are alike.
+
+    Raises:
+        MalformedAction, LimitExceeded: As of `decode_parts`.
+    """
+    data, ends = joined
+    bounds = list(pairwise((0, *ends)))
+    is_short = all(end - start <= limits.MAX_LINE_BYTES for start, end in bounds)
+    found = alike.find_joined(data, ends[-1]) if is_short and ends[-1] >= _FEWEST else None
+    if found is not None and found.alike:
+        starts = [0, *np.searchsorted(found.breaks, ends[:-1]).tolist()]
+        yield _part([CommitPiece(path, start, 0, True) for path, start in zip(paths, starts, strict=True)], found)
+    else:
+        files = [(path, bytes(data[start:end])) for path, (start, end) in zip(paths, bounds, strict=True)]
+        yield from decode_parts(files, None)
+
+
 def _together(files: Iterable[CommitFile]) -> Iterator[list[_Text]]:
     """What is decoded together: some small files, or some lines of a large one."""
     texts, size = list[_Text](), 0
@@ -149,7 +173,11 @@ def _with_columns(texts: Sequence[_Text], before: int, alike: AlikeLines | None)
     if found is None or not found.alike:
         return None
     ends = np.cumsum([len(content) for content in contents])
-    pieces = _pieces(texts, [0, *np.searchsorted(found.breaks, ends[:-1]).tolist()], before)
+    return _part(_pieces(texts, [0, *np.searchsorted(found.breaks, ends[:-1]).tolist()], before), found)
+
+
+def _part(pieces: Sequence[CommitPiece], found: AlikeText) -> DecodedPart:
+    """The part with the lines that are alike as columns, and the others decoded."""
     part = DecodedPart(pieces, len(found.breaks), found.alike, [], found.others)
     lines = decode_plain_lines(b"".join(line + b"\n" for line in found.lines))
     places = found.others

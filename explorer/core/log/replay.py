@@ -8,9 +8,11 @@ matter (REPLAY-009, REPLAY-011).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import chain
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -25,14 +27,14 @@ from explorer.core.log.commit import (
     decode_commits,
     decode_small_actions,
 )
-from explorer.core.log.decoded_parts import DecodedPart, decode_parts
+from explorer.core.log.decoded_parts import DecodedPart, decode_joined, decode_parts
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.table_state import TableState
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.file_paths import canonical_key
-from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.log_store import JoinedObjects, LogStore
 from explorer.core.protocol.logical_files import FileSource, LineSource, LogicalFiles
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 
@@ -52,6 +54,8 @@ __all__ = [
 
 _BATCH = 1024
 _BATCH_BYTES = 1 << 22
+_Joined: TypeAlias = tuple[Sequence[LogPath], JoinedObjects]
+_ReadT = TypeVar("_ReadT")
 
 
 def read_commits(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Commit]:
@@ -76,7 +80,12 @@ def read_parts(store: LogStore, paths: Iterable[LogPath], alike: AlikeLines | No
         VersionGap: A commit vanished since it was listed.
         MalformedAction: A line is broken; parts of its commit may have come before.
     """
-    return chain.from_iterable(decode_parts(files, alike) for files in _read_ahead(store, paths))
+    if alike is None:
+        return chain.from_iterable(decode_parts(files, None) for files in _read_ahead(store, paths))
+    reads = _ahead(partial(_read_lines, store), list(_batches(paths)))
+    return chain.from_iterable(
+        decode_parts(read, alike) if isinstance(read, list) else decode_joined(*read, alike) for read in reads
+    )
 
 
 def read_small_actions(store: LogStore, paths: Iterable[LogPath]) -> Iterator[SmallActions]:
@@ -99,21 +108,25 @@ def read_commit_files(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Com
 
 
 def _read_ahead(store: LogStore, paths: Iterable[LogPath]) -> Iterator[list[CommitFile]]:
-    """The bytes of commits in batches, of which the next is read while the one before is decoded.
+    """The bytes of commits in batches, of which the next is read while the one before is decoded."""
+    return _ahead(partial(_read, store), list(_batches(paths)))
+
+
+def _ahead(read: Callable[[Sequence[LogPath]], _ReadT], batches: Sequence[Sequence[LogPath]]) -> Iterator[_ReadT]:
+    """What is read of batches, of which the next is read while the caller decodes the one before.
 
     The thread that reads does nothing else: what needs the interpreter there waits for the decoder to let go of it.
     """
-    batches = list(_batches(paths))
     if len(batches) < 2:
-        yield from (_read(store, batch) for batch in batches)
+        yield from map(read, batches)
         return
     with ThreadPoolExecutor(1) as ahead:
-        coming = ahead.submit(_read, store, batches[0])
+        coming = ahead.submit(read, batches[0])
         for following in (*batches[1:], ()):
-            read = coming.result()
+            found = coming.result()
             if following:
-                coming = ahead.submit(_read, store, following)
-            yield read
+                coming = ahead.submit(read, following)
+            yield found
 
 
 def read_commit_starts(store: LogStore, commits: VersionFiles, length: int) -> list[bytes]:
@@ -134,6 +147,17 @@ def _read(store: LogStore, batch: Sequence[LogPath]) -> list[CommitFile]:
     except FileNotFoundError as error:
         raise _vanished(error, batch[0].version, batch[-1].version) from error
     return list(zip(batch, contents, strict=True))
+
+
+def _read_lines(store: LogStore, batch: Sequence[LogPath]) -> list[CommitFile] | _Joined:
+    """The commits of a batch in one buffer; a large one, which is decoded in parts, by itself."""
+    sizes = [path.size for path in batch]
+    if sum(sizes) > _BATCH_BYTES:
+        return _read(store, batch)
+    try:
+        return batch, store.read_joined([path.path for path in batch], sizes)
+    except FileNotFoundError as error:
+        raise _vanished(error, batch[0].version, batch[-1].version) from error
 
 
 def _vanished(error: FileNotFoundError, earliest: int, latest: int) -> VersionGap:

@@ -8,7 +8,8 @@ locations that a log names (shallow clones, absolute deletion vectors) go throug
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol
+from itertools import accumulate
+from typing import NamedTuple, Protocol
 
 import msgspec
 import numpy as np
@@ -16,7 +17,7 @@ import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Int64s
 
-__all__ = ["ListedObjects", "LogStore", "ObjectMeta", "seen_of"]
+__all__ = ["JoinedObjects", "ListedObjects", "LogStore", "ObjectMeta", "joined_objects", "seen_of"]
 
 
 class _Seen(Protocol):
@@ -122,6 +123,24 @@ def seen_of(files: Sequence[_Seen]) -> Int64s:
     return np.array([sizes, [each.modified for each in files], [each.etag for each in files]], np.int64)
 
 
+class JoinedObjects(NamedTuple):
+    """Objects of lines, one after the other in one buffer; a line break ends each that is not empty.
+
+    Attributes:
+        data: The buffer; what is behind the last of them says nothing.
+        ends: The place behind each, with its line break.
+    """
+
+    data: bytearray
+    ends: Sequence[int]
+
+
+def joined_objects(contents: Sequence[bytes]) -> JoinedObjects:
+    """Join the bytes of objects."""
+    closed = [data if not data or data.endswith(b"\n") else data + b"\n" for data in contents]
+    return JoinedObjects(bytearray().join(closed), list(accumulate(map(len, closed))))
+
+
 class LogStore(Protocol):
     """Objects below one root.
 
@@ -170,6 +189,15 @@ class LogStore(Protocol):
 
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
         """Return several objects' bytes in the order asked; raises FileNotFoundError if one is missing."""
+        ...
+
+    def read_joined(self, paths: Sequence[str], sizes: Sequence[int]) -> JoinedObjects:
+        """Return several objects of lines in the order asked; raises FileNotFoundError if one is missing.
+
+        Args:
+            paths: Their keys.
+            sizes: The bytes that each most likely has; a wrong number only takes longer.
+        """
         ...
 
     def read_starts(self, paths: Sequence[str], lengths: Sequence[int]) -> list[bytes]:

@@ -232,10 +232,12 @@ def _schema_changes(history: History, unmarked: _Unmarked) -> set[int]:
 
 
 def _copied(info: CommitInfo) -> int | None:
-    metrics = info.operation_metrics or {}
+    metrics = info.operation_metrics
+    if not metrics or metrics.keys().isdisjoint(_COPIED):
+        return None
     found = [str(metrics[name]) for name in _COPIED if name in metrics]
     counts = (text for text in found if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS)
-    return sum(map(int, counts)) if found else None
+    return sum(map(int, counts))
 
 
 def _all_texts(values: Sequence[JsonObject | None]) -> Sequence[dict[str, str | None] | None]:

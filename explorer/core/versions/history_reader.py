@@ -12,15 +12,16 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final, TypeAlias
 
+import msgspec
 import numpy as np
 
 from explorer.core.log.alike_lines import AlikeLines
-from explorer.core.log.commit import Commit, SmallActions
+from explorer.core.log.commit import Commit, SmallActions, decode_provenance, is_provenance
 from explorer.core.log.decoded_parts import DecodedPart
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment
 from explorer.core.log.replay import checkpoint_reader, read_commits, read_parts, replay_files, replay_state
-from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
+from explorer.core.protocol.actions import CommitInfo, DomainMetadata, Metadata, Protocol
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.raw_actions import CommitLine
@@ -35,6 +36,7 @@ __all__ = ["FirstReadable", "HistoryReader", "Recorder", "first_read"]
 _WATCHED: Final = 200
 _WATCHED_BYTES: Final = 16 << 20
 _Others: TypeAlias = tuple[Metadata | None, Protocol | None, tuple[int | None, ...], tuple[DomainMetadata, ...]]
+_Plain: TypeAlias = tuple[LogPath, CommitLine, int]
 _SMALL: Final = ("commitInfo", "metaData", "protocol", "txn", "domainMetadata", "cdc")
 
 
@@ -100,28 +102,50 @@ class Recorder:
             small: The commit without its file actions.
             modified: The modification time of its file, ms since the epoch.
         """
-        if self._base is not None and small.version > self._base.version:
-            self.pass_base()
+        self._reach(small.version)
         info = small.commit_info()
-        metadata, protocol, sizes, domains = (None, None, (), ()) if small.is_provenance() else _others(small)
+        if small.is_provenance():
+            self._record(small.version, modified, info)
+            return
+        metadata, protocol, sizes, domains = _others(small)
         if metadata is not None:
             self._enabled, self._since = IN_COMMIT_TIMESTAMPS.of(metadata.configuration), 0
-        in_force = self._enabled and small.version >= self._since
+        self._record(small.version, modified, info, protocol=protocol, metadata=metadata, sizes=sizes, domains=domains)
+
+    def take_provenance(self, paths: Sequence[LogPath], infos: Sequence[CommitInfo]) -> None:
+        """Take the next commits, of which each has one small action, its provenance.
+
+        Args:
+            paths: Their files.
+            infos: What they say of themselves.
+        """
+        for path, info in zip(paths, infos, strict=True):
+            self._reach(path.version)
+            self._record(path.version, path.modified, info)
+
+    def _record(
+        self,
+        version: int,
+        modified: int,
+        info: CommitInfo | None,
+        *,
+        protocol: Protocol | None = None,
+        metadata: Metadata | None = None,
+        sizes: tuple[int | None, ...] = (),
+        domains: tuple[DomainMetadata, ...] = (),
+    ) -> None:
+        in_force = self._enabled and version >= self._since
         before = self.records[-1].timestamp if self.records else -1
-        stated = info is not None and info.in_commit_timestamp is not None
-        record = CommitRecord(
-            small.version,
-            commit_time(modified, info if in_force else None, before),
-            info,
-            protocol,
-            metadata,
-            bool(sizes),
-            in_force and stated,
-            in_force and not stated,
-            sizes,
-            domains,
-        )
+        stated = in_force and info is not None and info.in_commit_timestamp is not None
+        time = commit_time(modified, info if in_force else None, before)
+        lacking = in_force and not stated
+        record = CommitRecord(version, time, info, protocol, metadata, bool(sizes), stated, lacking, sizes, domains)
         self.records.append(record)
+
+    def _reach(self, version: int) -> None:
+        """Go on to a version."""
+        if self._base is not None and version > self._base.version:
+            self.pass_base()
 
     def pass_base(self) -> None:
         """Go on from the first readable version: all commits up to it were taken."""
@@ -244,7 +268,7 @@ class HistoryReader:
 
     def _take(self, parts: Iterable[DecodedPart], whole: int, watch: Callable[[int, int], None] | None) -> None:
         """Take the next commits; a large one may be in several parts."""
-        lines, numbers = list[CommitLine](), list[int]()
+        lines, numbers, plain = list[CommitLine](), list[int](), list[_Plain]()
         taken = size = 0
         for part in parts:
             others = self.builder.take(part)
@@ -252,16 +276,39 @@ class HistoryReader:
             bounds = np.searchsorted(places, [*(piece.start for piece in part.pieces), part.count]).tolist()
             found, of_line = [part.lines[place] for place in others], places.tolist()
             for piece, (start, stop) in zip(part.pieces, pairwise(bounds), strict=True):
-                lines += found[start:stop]
-                numbers += [place - piece.start + piece.before + 1 for place in of_line[start:stop]]
+                if stop - start == 1 and piece.last and not piece.before and is_provenance(found[start]):
+                    plain.append((piece.path, found[start], of_line[start] - piece.start + 1))
+                else:
+                    self._end_plain(plain)
+                    lines += found[start:stop]
+                    numbers += [place - piece.start + piece.before + 1 for place in of_line[start:stop]]
+                    if piece.last:
+                        self._end(piece.path, lines, numbers)
+                        lines, numbers = [], []
                 if piece.last:
-                    self._end(piece.path, lines, numbers)
-                    lines, numbers = [], []
                     taken, size = taken + 1, size + piece.path.size
-                    due = not taken % _WATCHED or size >= _WATCHED_BYTES
-                    if watch is not None and due and len(self._read) < whole:
-                        watch(len(self._read), whole)
+                    if not taken % _WATCHED or size >= _WATCHED_BYTES:
+                        self._end_plain(plain)
                         size = 0
+                        if watch is not None and len(self._read) < whole:
+                            watch(len(self._read), whole)
+        self._end_plain(plain)
+
+    def _end_plain(self, commits: list[_Plain]) -> None:
+        """All of some commits was taken: the one small action of each is its provenance."""
+        if not commits:
+            return
+        infos = decode_provenance([line for _, line, _ in commits])
+        if infos is None:
+            for path, line, number in commits:
+                self._end(path, [line], [number])
+        else:
+            paths = [path for path, _, _ in commits]
+            self.recorder.take_provenance(paths, infos)
+            if self.lines is not None:
+                self.lines += [_as_line("commitInfo", line.commitInfo) for _, line, _ in commits]
+            self._read.update((path.version, path) for path in paths)
+        commits.clear()
 
     def _end(self, path: LogPath, lines: list[CommitLine], numbers: list[int]) -> None:
         """All of a commit was taken: these are its small actions."""
@@ -291,4 +338,8 @@ def _others(small: SmallActions) -> _Others:
 def _as_lines(small: SmallActions) -> bytes:
     """The small actions of a commit as lines of JSON, with the text of each as it was."""
     members = ((name, getattr(line, name)) for line in small.lines for name in _SMALL)
-    return b"\n".join(b'{"%s":%s}' % (name.encode(), bytes(raw)) for name, raw in members if raw)
+    return b"\n".join(_as_line(name, raw) for name, raw in members if raw)
+
+
+def _as_line(name: str, raw: msgspec.Raw) -> bytes:
+    return b'{"%s":%s}' % (name.encode(), bytes(raw))

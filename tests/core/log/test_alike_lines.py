@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,11 @@ from explorer.core.errors import LimitExceeded, MalformedAction
 from explorer.core.log import alike_lines, decoded_parts
 from explorer.core.log.alike_lines import AlikeActions, AlikeLines
 from explorer.core.log.commit import decode_commit
-from explorer.core.log.decoded_parts import DecodedPart, decode_parts
+from explorer.core.log.decoded_parts import DecodedPart, decode_joined, decode_parts
 from explorer.core.log.line_shape import shape_of
 from explorer.core.log.log_path import LogFileKind, LogPath
 from explorer.core.protocol import limits
+from explorer.core.protocol.log_store import joined_objects
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
 from explorer.core.versions.lifetimes.file_columns import FileCodes, columns_of_alike, columns_of_lines, merged
@@ -97,10 +98,17 @@ def _lines_of(contents: Sequence[bytes]) -> tuple[list[tuple[int, int, dict[str,
 
 
 def _in_parts(contents: Sequence[bytes]) -> tuple[list[tuple[int, int, dict[str, Any]]], tuple[int, int] | None]:
-    """The same in parts, with columns."""
-    found, alike = [], AlikeLines()
+    """The same in parts, with columns; no other in one buffer."""
+    paths = [_path(version) for version in range(len(contents))]
+    found = _decoded(decode_parts(zip(paths, contents, strict=True), AlikeLines()))
+    assert _decoded(decode_joined(paths, joined_objects(contents), AlikeLines())) == found
+    return found
+
+
+def _decoded(parts: Iterator[DecodedPart]) -> tuple[list[tuple[int, int, dict[str, Any]]], tuple[int, int] | None]:
+    found = []
     try:
-        for part in decode_parts([(_path(version), data) for version, data in enumerate(contents)], alike):
+        for part in parts:
             each = _actions(part)
             places = np.array([place for place, _ in each], np.int64)
             assert len(np.unique(places)) == len(places)

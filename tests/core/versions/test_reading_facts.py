@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import explorer
+from explorer.core.errors import MalformedAction
 from explorer.core.log.log_path import LogPath, checkpoint_name, commit_name
 from explorer.core.log.log_segment import list_log
 from explorer.core.protocol.actions import Action, CommitInfo, DomainMetadata, Metadata, Protocol
@@ -348,3 +349,45 @@ def test_what_is_kept_of_another_log_is_dropped() -> None:
         store.delete(commit_name(version))
     read_provenance(store, list_log(store), kept)
     assert kept.dropped == [store.root] * 2
+
+
+ODD_INFOS: dict[str, bytes] = {
+    "null": b"null",
+    "a number": b"5",
+    "a text for a time": b'{"timestamp":"x","operation":"WRITE"}',
+    "an unknown field": b'{"operation":"WRITE","n":1.50}',
+}
+
+
+@pytest.mark.parametrize("odd", ODD_INFOS.values(), ids=ODD_INFOS)
+@pytest.mark.parametrize("in_commit", [False, True])
+@pytest.mark.parametrize("at", [1, 3, 5])
+def test_what_commits_say_of_themselves_is_the_same_with_and_without_their_files(
+    odd: bytes, in_commit: bool, at: int
+) -> None:
+    store = new_store()
+    metadata = Metadata(
+        id="t", schema_string=METADATA.schema_string, configuration={"delta.enableInCommitTimestamps": str(in_commit)}
+    )
+    stated = [commit_info(f"op{version}", in_commit_timestamp=7 * version) for version in range(1, 6)]
+    usual = {version: [info, add(f"f{version}")] for version, info in enumerate(stated, 1)}
+    write(store, {0: [PROTOCOL, metadata]} | usual | {6: [add("more")]})
+    store.put(commit_name(at), b'{"commitInfo":%s}\n' % odd)
+    listing = list_log(store)
+    history, _ = read(store, None)
+    assert history.commits == read_provenance(store, listing, None).commits
+    assert [record.info.operation for record in history.commits if record.info and record.version not in {0, at}] == [
+        f"op{version}" for version in range(1, 6) if version != at
+    ]
+    assert [record.time_in_commit for record in history.commits][1:6] == [
+        in_commit and version != at for version in range(1, 6)
+    ]
+
+
+def test_broken_provenance_between_that_of_others_is_named_with_its_file_and_line() -> None:
+    store = new_store()
+    write(store, {0: FIRST} | {version: [commit_info(), add(f"f{version}")] for version in range(1, 6)})
+    store.put(commit_name(3), b'\n{"add":{"path":"x"}}\n{"commitInfo":{"operation":"\\ud800"}}\n')
+    with pytest.raises(MalformedAction) as caught:
+        read(store, None)
+    assert (caught.value.version, caught.value.path, caught.value.line) == (3, commit_name(3), 3)

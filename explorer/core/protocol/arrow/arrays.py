@@ -45,6 +45,7 @@ __all__ = [
     "strings",
     "sums_fit",
     "validity",
+    "with_room",
 ]
 
 _TOO_LARGE: Final = 1 << 63
@@ -55,6 +56,7 @@ Mask = npt.NDArray[np.bool_]
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 _IntegerT = TypeVar("_IntegerT", bound=np.signedinteger)
+_ScalarT = TypeVar("_ScalarT", bound=np.generic)
 
 Integers = npt.NDArray[np.signedinteger]
 """Integers of any width, such as the places of rows."""
@@ -290,3 +292,17 @@ def _validity(values: Sequence[object]) -> pa.Buffer | None:
         return None
     present = np.fromiter((value is not None for value in values), bool, len(values))
     return pa.py_buffer(np.packbits(present, bitorder="little"))
+
+
+def with_room(values: npt.NDArray[_ScalarT], needed: int, filler: int = 0) -> npt.NDArray[_ScalarT]:
+    """The same values with room for as many, and more, so that this is rarely needed.
+
+    Args:
+        values: The values.
+        needed: How many there is to be room for.
+        filler: What stands in the room.
+    """
+    if needed <= len(values):
+        return values
+    more = np.full(max(needed - len(values), len(values) // 2), filler, values.dtype)
+    return np.concatenate([values, more])

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVectorId
-from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, with_room
 from explorer.core.protocol.arrow.text_spans import TextSpans
 from explorer.core.protocol.file_paths import canonical_key
-from explorer.core.versions.lifetimes.text_codes import TextCodes, with_room
+from explorer.core.versions.lifetimes.text_codes import TextCodes
 
 __all__ = ["PathCodes", "VectorCodes"]
 

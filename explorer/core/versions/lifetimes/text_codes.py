@@ -8,19 +8,18 @@ choose paths that make it slow.
 from __future__ import annotations
 
 from functools import cache
-from typing import Final, NamedTuple, Self, TypeVar
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, int64s
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, int64s, with_room
 from explorer.core.protocol.arrow.text_spans import WORD, TextSpans, Words, windows
 from explorer.core.protocol.limits import check_column
 
-__all__ = ["TextCodes", "with_room"]
+__all__ = ["TextCodes"]
 
-_ScalarT = TypeVar("_ScalarT", bound=np.generic)
 _ALL_BITS: Final = (1 << 64) - 1
 _HALF_WORD, _STEP = map(np.uint64, (32, 0x9E3779B97F4A7C15))
 _FREE: Final = -1
@@ -140,7 +139,7 @@ class TextCodes:
 
     def _look_further(self, left: Int64s, codes: Int32s, slots: Int64s, rows: _Rows) -> None:
         """Find the numbers of the rows that are left, or give them new ones."""
-        before, new = self._count, list[Int64s]()
+        before, new = self._count, np.zeros(len(codes), bool)
         while len(left):
             at = slots[left]
             free = self._table[at] == _FREE
@@ -150,19 +149,23 @@ class TextCodes:
             # Of several rows for one place the last to be written stays, which is the first of them.
             fresh = found >= before
             first, mine, others = found[fresh] - before, left[fresh], left[~fresh]
-            same = np.empty(len(left), bool)
-            same[fresh] = rows.at(first).equal(rows.at(mine))
-            same[~fresh] = self._kept(found[~fresh], rows.at(others))
+            same = np.ones(len(left), bool)
+            # Most are the first themselves, which need not be compared.
+            apart = np.flatnonzero(first != mine)
+            if len(apart):
+                same[np.flatnonzero(fresh)[apart]] = rows.at(first[apart]).equal(rows.at(mine[apart]))
+            if len(others):
+                same[~fresh] = self._kept(found[~fresh], rows.at(others))
             codes[left[same]] = found[same]
-            new.append(mine[first == mine])
+            new[mine[first == mine]] = True
             left = left[~same]
             slots[left] = (slots[left] + 1) & (len(self._table) - 1)
-        first = np.sort(np.concatenate(new))
-        if len(first):
-            fresh = codes >= before
-            codes[fresh] = before + np.searchsorted(first, codes[fresh] - before)
-            self._table[slots[first]] = codes[first]
-            self._keep(rows.at(first))
+        if new.any():
+            fresh, numbers = codes >= before, np.cumsum(new, dtype=np.int32)
+            codes[fresh] = numbers[codes[fresh] - before] + np.int32(before - 1)
+            places = np.flatnonzero(new)
+            self._table[slots[places]] = codes[places]
+            self._keep(rows if len(places) == len(new) else rows.at(places))
 
     def _keep(self, rows: _Rows) -> None:
         """Keep new texts, in the order of their numbers."""
@@ -173,7 +176,9 @@ class TextCodes:
         self._hashes[before:after], self._lengths[before:after] = hashes, lengths
         self._starts[before:after] = ends - counts
         self._words = with_room(self._words, int(ends[-1]))
-        self._words[self._used : ends[-1]] = words[np.arange(words.shape[1]) < counts[:, None]]
+        width = words.shape[1]
+        filled = words.ravel() if counts.min() == width else words[np.arange(width) < counts[:, None]]
+        self._words[self._used : ends[-1]] = filled
         self._count, self._used = after, int(ends[-1])
 
     def _make_room(self, more: int) -> None:
@@ -238,17 +243,3 @@ def _factors(count: int) -> Words:
     # Python draws anew for each process what the hash of a text is.
     drawn = [[hash(f"{half} {place}") & _ALL_BITS | 1 for place in range(count)] for half in ("low", "high")]
     return np.array(drawn, np.uint64)
-
-
-def with_room(values: npt.NDArray[_ScalarT], needed: int, filler: int = 0) -> npt.NDArray[_ScalarT]:
-    """The same values with room for as many, and more, so that this is rarely needed.
-
-    Args:
-        values: The values.
-        needed: How many there is to be room for.
-        filler: What stands in the room.
-    """
-    if needed <= len(values):
-        return values
-    more = np.full(max(needed - len(values), len(values) // 2), filler, values.dtype)
-    return np.concatenate([values, more])
