@@ -22,9 +22,11 @@ from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 __all__ = ["AlikeActions", "AlikeLines", "AlikeText"]
 
 _SPACE, _QUOTE, _SLASH, _BREAK = b' "\\\n'
+_ASCII: Final = 0x7F
 _HEADS: Final = tuple(np.uint64(int.from_bytes(head, "little")) for head in (b'{"add":{', b'{"remove'))
 _BLOCK: Final = 1 << 18  # bytes that are looked at together, which a processor keeps at hand
-_AFTER: Final = b" " * (LONGEST_PIECE + WORD)
+_SCRATCH: Final = 1 << 22  # so many bytes come in large pages
+_AFTER: Final = np.full(LONGEST_PIECE + WORD, ord(" "), np.uint8)
 _SHORT: Final = {"dv_offset", "dv_size_in_bytes"}  # of 32 bits; none that is found has a sign
 # Texts that are kept decoded, so that none may have an escape, and that are laid side by side, so that none is long.
 _DECODED, _LONGEST = {"path", "dv_path_or_inline"}, 1 << 9
@@ -72,8 +74,9 @@ class AlikeLines:
         self._shapes: defaultdict[tuple[int, int], list[_Matcher]] = defaultdict(list)
         self._failures = Counter[tuple[int, int]]()
         # Kept from text to text, because memory that is new takes longer than what is written to it.
-        self._masks = np.zeros((4, _BLOCK), bool)
-        self._bounds = np.zeros(_BLOCK, np.int32)
+        scratch = np.empty(_SCRATCH, np.uint8)
+        self._masks = scratch[: 4 * _BLOCK].view(bool).reshape(4, _BLOCK)
+        self._bounds = scratch[4 * _BLOCK :].view(np.int32)
         self._count = 0
 
     def find(self, contents: Sequence[bytes]) -> AlikeText | None:
@@ -81,21 +84,22 @@ class AlikeLines:
 
         None where all of it is to be decoded line by line.
         """
-        data = bytearray().join([*contents, _AFTER])
+        data = np.frombuffer(bytearray().join([*contents, bytes(_AFTER)]), np.uint8)
         return self.find_joined(data, len(data) - len(_AFTER))
 
-    def find_joined(self, data: bytearray, length: int) -> AlikeText | None:
+    def find_joined(self, data: Bytes, length: int) -> AlikeText | None:
         """Find them in a text, of which every line has a line break; what is behind it is written over.
 
         None where all of it is to be decoded line by line.
         """
-        data[length : length + len(_AFTER)] = _AFTER
-        if not data.isascii():
+        text = with_room(data, length + len(_AFTER))[: length + len(_AFTER)]
+        text[length:] = _AFTER
+        if text.max() > _ASCII:
             try:
-                str(data, "utf-8")
+                str(text.data, "utf-8")
             except UnicodeDecodeError:
                 return None
-        marks = self._marks(np.frombuffer(data, np.uint8), length)
+        marks = self._marks(text, length)
         if marks is None:
             return None
         found = list[AlikeActions]()

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Int64s
@@ -127,18 +128,18 @@ class JoinedObjects(NamedTuple):
     """Objects of lines, one after the other in one buffer; a line break ends each that is not empty.
 
     Attributes:
-        data: The buffer; what is behind the last of them says nothing.
+        data: The buffer, which can be written; what is behind the last of them says nothing.
         ends: The place behind each, with its line break.
     """
 
-    data: bytearray
+    data: npt.NDArray[np.uint8]
     ends: Sequence[int]
 
 
 def joined_objects(contents: Sequence[bytes]) -> JoinedObjects:
     """Join the bytes of objects."""
     closed = [data if not data or data.endswith(b"\n") else data + b"\n" for data in contents]
-    return JoinedObjects(bytearray().join(closed), list(accumulate(map(len, closed))))
+    return JoinedObjects(np.frombuffer(bytearray().join(closed), np.uint8), list(accumulate(map(len, closed))))
 
 
 class LogStore(Protocol):

@@ -159,7 +159,7 @@ class TextCodes:
             codes[left[same]] = found[same]
             new[mine[first == mine]] = True
             left = left[~same]
-            slots[left] = (slots[left] + 1) & (len(self._table) - 1)
+            slots[left] = self._next(slots[left], rows.hashes[left])
         if new.any():
             fresh, numbers = codes >= before, np.cumsum(new, dtype=np.int32)
             codes[fresh] = numbers[codes[fresh] - before] + np.int32(before - 1)
@@ -197,7 +197,12 @@ class TextCodes:
             free = self._table[at] == _FREE
             self._table[at[free]] = left[free]
             left = left[self._table[at] != left]
-            slots[left] = (slots[left] + 1) & (len(self._table) - 1)
+            slots[left] = self._next(slots[left], self._hashes[left])
+
+    def _next(self, slots: Int64s, hashes: Words) -> Int64s:
+        """The places that are tried after some: texts that meet at one most likely part there."""
+        steps: Int64s = hashes.view(np.int64) | 1
+        return (slots + steps) & (len(self._table) - 1)
 
 
 class _Rows(NamedTuple):
