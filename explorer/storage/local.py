@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.errors import NotAllowed, StorageError
+from explorer.core.protocol.arrow.arrays import fresh_buffer
 from explorer.core.protocol.limits import check_file
 from explorer.core.protocol.log_store import JoinedObjects, ListedObjects, LogStore, ObjectMeta, joined_objects
 from explorer.storage.local_tree import local_files
@@ -33,8 +34,6 @@ _READ_SIZE: Final = 1 << 16
 _BREAK: Final = ord("\n")
 # Room behind files in one buffer, so that it need not grow for what is written there.
 _BEHIND: Final = 1 << 11
-# Bytes from which on NumPy asks for large pages.
-_LARGE_PAGES: Final = 1 << 22
 # How many files are looked at before what was seen of them becomes columns, while it is in the processor's cache.
 _STATS: Final = 1 << 8
 # How many names of a folder are kept at most, so that it need not be asked for them again.
@@ -174,8 +173,7 @@ class LocalLogStore:
 
     def read_joined(self, paths: Sequence[str], sizes: Sequence[int]) -> JoinedObjects:
         """Return several files of lines, each read to where it belongs in the buffer."""
-        # So much comes in pages of two megabytes, if the system has any: new memory is most of what reading takes.
-        data, ends, end = np.empty(max(sum(sizes) + len(sizes) + _BEHIND, _LARGE_PAGES), np.uint8), list[int](), 0
+        data, ends, end = fresh_buffer(sum(sizes) + len(sizes) + _BEHIND), list[int](), 0
         with data.data as room:
             for path, size in zip(paths, sizes, strict=True):
                 found = _read_into(self._path(path), room[end : end + size + 1])

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from explorer.core.log.line_shape import LONGEST_PIECE, LineShape, shape_of
-from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, with_room
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, fresh_buffer, with_room
 from explorer.core.protocol.arrow.digits import whole_numbers
 from explorer.core.protocol.arrow.text_spans import WORD, Bytes, TextSpans, Words, stands_at, words_of
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
@@ -25,7 +25,7 @@ _SPACE, _QUOTE, _SLASH, _BREAK = b' "\\\n'
 _ASCII: Final = 0x7F
 _HEADS: Final = tuple(np.uint64(int.from_bytes(head, "little")) for head in (b'{"add":{', b'{"remove'))
 _BLOCK: Final = 1 << 18  # bytes that are looked at together, which a processor keeps at hand
-_SCRATCH: Final = 1 << 22  # so many bytes come in large pages
+_SCRATCH: Final = 1 << 22
 _AFTER: Final = np.full(LONGEST_PIECE + WORD, ord(" "), np.uint8)
 _SHORT: Final = {"dv_offset", "dv_size_in_bytes"}  # of 32 bits; none that is found has a sign
 # Texts that are kept decoded, so that none may have an escape, and that are laid side by side, so that none is long.
@@ -74,7 +74,7 @@ class AlikeLines:
         self._shapes: defaultdict[tuple[int, int], list[_Matcher]] = defaultdict(list)
         self._failures = Counter[tuple[int, int]]()
         # Kept from text to text, because memory that is new takes longer than what is written to it.
-        scratch = np.empty(_SCRATCH, np.uint8)
+        scratch = fresh_buffer(_SCRATCH)
         self._masks = scratch[: 4 * _BLOCK].view(bool).reshape(4, _BLOCK)
         self._bounds = scratch[4 * _BLOCK :].view(np.int32)
         self._count = 0

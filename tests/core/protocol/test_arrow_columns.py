@@ -17,6 +17,7 @@ from explorer.core.protocol.arrow.arrays import (
     bools,
     flags,
     floats,
+    fresh_buffer,
     in_large_chunks,
     int32s,
     int64s,
@@ -32,6 +33,7 @@ from explorer.core.protocol.arrow.arrays import (
     string_maps,
     strings,
     validity,
+    with_room,
 )
 from explorer.core.protocol.arrow.arrow_types import (
     arrow_schema,
@@ -400,3 +402,31 @@ def test_a_schema_of_files_has_physical_names_and_ids_and_no_void() -> None:
         field("s", pa.struct([field("col-3", pa.string(), False, 3)]), False),
     )
     assert to_arrow(SCHEMA) == pa.struct(arrow_schema(SCHEMA))
+
+
+@pytest.mark.parametrize("size", [0, 1, 5_000, (1 << 21) - 1, 1 << 21, 5 << 20])
+def test_a_fresh_buffer_has_its_size_and_begins_at_a_large_page(size: int) -> None:
+    first, second = fresh_buffer(size), fresh_buffer(size)
+    assert len(first) == len(second) == size
+    for each, value in ((first, 7), (second, 9)):
+        assert each.__array_interface__["data"][0] % (2 << 20) == 0
+        each[:] = value
+    assert (first == 7).all()
+    assert (second == 9).all()
+
+
+def test_large_pages_are_asked_for_from_as_many_bytes_on_as_numpy_asks() -> None:
+    # NumPy asks for arrays of four megabytes, so a smaller buffer is a part of one.
+    assert fresh_buffer(1).base.nbytes == 4 << 20
+    assert fresh_buffer(3 << 20).base.nbytes == 5 << 20
+
+
+@pytest.mark.parametrize(
+    ("length", "needed", "found"), [(3, 2, 3), (3, 3, 3), (3, 4, 4), (4, 5, 6), (10, 11, 15), (10, 40, 40), (0, 1, 1)]
+)
+def test_there_is_room_for_what_is_needed_and_for_half_as_much_again(length: int, needed: int, found: int) -> None:
+    values = np.arange(length, dtype=np.int32)
+    for filler in (0, -1):
+        roomy = with_room(values, needed, filler)
+        assert roomy.dtype == np.int32
+        assert roomy.tolist() == [*range(length), *[filler] * (found - length)]

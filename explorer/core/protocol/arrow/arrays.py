@@ -29,6 +29,7 @@ __all__ = [
     "exact_sum",
     "flags",
     "floats",
+    "fresh_buffer",
     "in_large_chunks",
     "int32s",
     "int64s",
@@ -49,6 +50,9 @@ __all__ = [
 ]
 
 _TOO_LARGE: Final = 1 << 63
+_LARGE_PAGE: Final = 1 << 21
+# Bytes from which on NumPy asks the system for large pages.
+_IN_LARGE_PAGES: Final = 1 << 22
 _LARGE_CHUNK: Final = 1 << 16
 """How many rows are worth the start of a loop."""
 
@@ -292,6 +296,16 @@ def _validity(values: Sequence[object]) -> pa.Buffer | None:
         return None
     present = np.fromiter((value is not None for value in values), bool, len(values))
     return pa.py_buffer(np.packbits(present, bitorder="little"))
+
+
+def fresh_buffer(size: int) -> npt.NDArray[np.uint8]:
+    """A buffer of so many bytes, in large pages if the system has any; what it holds is anything.
+
+    Memory that is new takes several times as long in small pages, each of which the system hands out by itself.
+    """
+    whole = np.empty(max(size + _LARGE_PAGE, _IN_LARGE_PAGES), np.uint8)
+    start = -whole.__array_interface__["data"][0] % _LARGE_PAGE
+    return whole[start : start + size]
 
 
 def with_room(values: npt.NDArray[_ScalarT], needed: int, filler: int = 0) -> npt.NDArray[_ScalarT]:
