@@ -1,6 +1,6 @@
 """The version strip in a browser: it stays on top, fits its place, zooms, and shows both versions at any zoom."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,26 +12,27 @@ from tests.support.served_pages import SERVE, served
 from tests.support.small_logs import LONG_AGO, PROTOCOL, add, metadata, write_log
 
 pytestmark = pytest.mark.e2e
-LONG, SHORT, SINGLE = "?t=strip/long", "?t=strip/short", "?t=strip/single"
+LONG, SHORT, SINGLE, CROWDED = "?t=strip/long", "?t=strip/short", "?t=strip/single", "?t=strip/crowded"
 HOUR = 3_600_000
 
 
-def _log(folder: Path, count: int) -> None:
+def _log(folder: Path, count: int, large: Mapping[int, int]) -> None:
     def info(version: int) -> CommitInfo:
         who = "ana" if version % 7 else "ben"
         return CommitInfo(timestamp=LONG_AGO + version * HOUR, operation="WRITE", user_name=who)
 
     first = [info(0), PROTOCOL, metadata({"id": "long"})]
-    rows = {version: 100 + version % 13 for version in range(count)} | {300: 90_000}
+    rows = {version: 100 + version % 13 for version in range(count)} | large
     write_log(folder, [first, *[[info(v), add(f"part-{v}.parquet", rows[v])] for v in range(1, count)]])
 
 
 @pytest.fixture(scope="module")
 def strip_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Serve tables with 700, 12 and 1 versions."""
+    """Serve tables with 700, 12 and 1 versions, and one with 1,200 of which many stand alone."""
     root = tmp_path_factory.mktemp("strip") / "strip"
     for name, count in (("long", 700), ("short", 12), ("single", 1)):
-        _log(root / name, count)
+        _log(root / name, count, {300: 90_000})
+    _log(root / "crowded", 1_200, {v: 800 + v * 7_919 % 3_200 for v in range(6, 1_200, 67)})
     with served(root, SERVE, root.parent / "server.log") as url:
         yield url
 
@@ -212,6 +213,26 @@ def test_a_lonely_commit_is_chosen_by_a_click_on_its_bar(at: Any) -> None:
     page.wait_for_function("location.search.includes('v=')")
     settle(page)
     assert page.locator("h1.version").inner_text() == "v300"
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 850])
+def test_the_words_of_lonely_commits_lie_over_no_bar(at: Any, width: int) -> None:
+    page = at(CROWDED, width=width)
+    words, bars = page.evaluate("""() => {
+        const place = (one) => one.getBoundingClientRect();
+        const of = (all) => [...all].map(place).map(box => [box.left, box.right, box.top, box.bottom]);
+        const figure = document.getElementById('strip-figure');
+        const said = [...figure.querySelectorAll('.annotation-text')].filter(one => one.textContent.startsWith('+'));
+        return [of(said), of(figure.querySelectorAll('.xy .barlayer .trace path'))];
+    }""")
+    assert (len(words) > 0, len(bars) > 150) == (True, True)
+    targets = max(bar[3] - bar[2] for bar in bars)
+    drawn = [bar for bar in bars if 0 < bar[3] - bar[2] < targets]
+    over = [
+        (word, bar) for word in words for bar in drawn
+        if bar[0] < word[1] and word[0] < bar[1] and bar[2] < word[3] and word[2] < bar[3]
+    ]  # fmt: skip
+    assert over == []
 
 
 def test_a_short_history_names_every_commit_and_has_no_zoom(at: Any) -> None:

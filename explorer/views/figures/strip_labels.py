@@ -1,4 +1,4 @@
-"""Words beside the largest commits of the version strip that stand alone, where they touch nothing."""
+"""Words beside the largest commits of the version strip that stand alone, where they cover no mark and no words."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Final
 import numpy as np
 
 from explorer import formatting as fmt
+from explorer.core.protocol.arrow.arrays import Float64s
 from explorer.views.figures.plotly import Part
 from explorer.views.figures.strip_frame import BARS, CHARACTER, Axis, Frame, Reach, Rows
-from explorer.views.figures.strip_marks import bar_width, lonely_width
+from explorer.views.figures.strip_marks import Marks, bar_width, lonely_width
 from explorer.views.figures.theme import Theme
 from explorer.views.table.timeline import Timeline
 
@@ -21,6 +22,8 @@ _LABELS: Final = 5
 _HALF: Final = 13
 _LEAST_LABELLED: Final = 420
 _BESIDE: Final = 3
+_CLEAR: Final = 2
+"""Pixels between words and a mark, at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +46,27 @@ class _Label:
         """Whether it would lie over a part of the axis, in pixels."""
         return self.left < band[1] and band[0] < self.right
 
+    def over(self, boxes: Float64s) -> bool:
+        """Whether it would lie over one of the marks: see `Marks.boxes`."""
+        left, right, bottom, top = boxes.T
+        beside = (left < self.right + _CLEAR) & (self.left - _CLEAR < right)
+        return bool((beside & (bottom < self.middle + _HALF) & (self.middle - _HALF < top)).any())
+
 
 def commit_labels(
     timeline: Timeline, theme: Theme, frame: Frame, rows: Rows, taken: Sequence[tuple[float, float]]
 ) -> list[Part]:
-    """Return the words as annotations; none of them lies over what is ``taken`` of the axis, in its units."""
+    """Return the words as annotations: over no mark, and over nothing that is ``taken`` of the axis, in its units."""
     if frame.folded or rows.named or frame.plot < _LEAST_LABELLED:
         return []
     axis, reach = Axis.of(timeline, frame), Reach.of(timeline)
     bands = [(axis.x(left), axis.x(right)) for left, right in taken]
+    boxes = Marks(timeline, theme, frame).boxes()
     found: list[_Label] = []
     order = np.argsort(-abs(timeline.alone.amounts), kind="stable")[: 3 * _LABELS].tolist()
     for index in order:
         sides = _sides(timeline, axis, reach, index)
-        fits = (label for label in sides if _free(label, found, bands, axis.plot))
+        fits = (label for label in sides if _free(label, found, bands, axis.plot) and not label.over(boxes))
         found += [label] if (label := next(fits, None)) is not None else []
     per_pixel = (reach.high + reach.low) / BARS
     return [_annotation(label, per_pixel, theme) for label in found[:_LABELS]]

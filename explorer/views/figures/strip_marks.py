@@ -9,7 +9,7 @@ import numpy as np
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
 from explorer.views.figures.plotly import Part
-from explorer.views.figures.strip_frame import Axis, Frame, Reach
+from explorer.views.figures.strip_frame import BARS, Axis, Frame, Reach
 from explorer.views.figures.strip_traces import dotted, hatched, outlined, points
 from explorer.views.figures.theme import Theme
 from explorer.views.table.timeline import Timeline
@@ -46,6 +46,25 @@ class Marks:
         else:
             parts = [*self._binned(x, fill), *self._lonely()]
         return [*parts, *self._still(x), *self._gaps()]
+
+    def boxes(self) -> Float64s:
+        """Return the pixels that the amounts cover, a row for each: left, right, bottom, top.
+
+        They count from the left end of the axis, and upwards from the zero.
+        """
+        high = BARS / (self._reach.high + self._reach.low)
+        found = [np.zeros((0, 4))]
+        for part in self.amounts():
+            x = (np.asarray(part["x"], np.float64) - self._axis.first) / self._axis.pixel
+            y = np.asarray(part["y"], np.float64) * high
+            if part["type"] == "bar":
+                base, half = np.asarray(part["base"]) * high, np.asarray(part["width"]) / self._axis.pixel / 2
+                edges = (x - half, x + half, np.minimum(base, base + y), np.maximum(base, base + y))
+            else:
+                half = part["marker"]["size"] / 2
+                edges = (x - half, x + half, y - half, y + half)
+            found.append(np.stack(np.broadcast_arrays(*edges), axis=1))
+        return np.concatenate(found)
 
     @property
     def _fine(self) -> bool:

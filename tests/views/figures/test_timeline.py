@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from explorer.views.figures.plotly import as_plotly, plain_json
-from explorer.views.figures.strip_frame import CHARACTER, RIGHT, Axis, Frame, Rows, most_marks
+from explorer.views.figures.strip_frame import BARS, CHARACTER, RIGHT, Axis, Frame, Rows, most_marks
 from explorer.views.figures.theme import DARK, LIGHT, Theme
 from explorer.views.figures.timeline import timeline_ends, timeline_figure
 from explorer.views.table.commits import Commits
@@ -125,6 +125,46 @@ def test_words_beside_a_bar_lie_over_neither_end_of_the_comparison() -> None:
         wide = 5.7 * len("v500 \u00b7 WRITE by ana")
         begin = axis.x(note["x"]) - (wide if note["xanchor"] == "right" else 0)
         assert not begin < axis.x(timeline.position(compared)) < begin + wide
+
+
+def _crowded(count: int, every: int, *, removed: bool) -> Commits:
+    """Many commits that stand alone, of many sizes, so that the words of most have bars beside them."""
+    chance = np.random.default_rng(count + every)
+    rows, gone = rows_of(8, count), rows_of(9, count) if removed else [0] * count
+    for version in range(3, count, every):
+        rows[version] = int(chance.integers(2_000, 90_000))
+        gone[version - 2] = int(chance.integers(2_000, 90_000)) if removed else 0
+    return history(rows, gone)
+
+
+@pytest.mark.parametrize("width", [536, 850, 1_024, 1_440])
+@pytest.mark.parametrize("removed", [False, True], ids=["added", "added-and-removed"])
+def test_words_beside_a_bar_lie_over_no_bar(width: int, removed: bool) -> None:
+    seen = 0
+    for count, every in ((60, 7), (150, 9), (1_200, 31), (1_200, 97), (1_200, 251), (1_200, 590)):
+        timeline = timeline_of(_crowded(count, every, removed=removed), marks=most_marks(width))
+        frame = Frame(width)
+        figure: Any = timeline_figure(timeline, LIGHT, frame)
+        axis, (low, high) = Axis.of(timeline, frame), figure["layout"]["yaxis"]["range"]
+        pixel = (high - low) / BARS
+        bars = [
+            (x - w / 2, x + w / 2, min(base, base + y), max(base, base + y))
+            for trace in figure["data"] if trace["type"] == "bar" and trace["name"] != "versions"
+            for x, y, w, base in np.broadcast(trace["x"], trace["y"], trace["width"], trace["base"])
+        ]  # fmt: skip
+        assert len(bars) > 20
+        notes: Any = timeline_ends(timeline, LIGHT, frame, version=count - 1)["annotations"]
+        for note in (note for note in notes if note["yref"] == "y"):
+            seen += 1
+            wide = CHARACTER * max(
+                len(line) for line in note["text"].replace("<b>", "").replace("</b>", "").split("<br>")
+            )
+            left = note["x"] - (wide * axis.pixel if note["xanchor"] == "right" else 0)
+            box = left, left + wide * axis.pixel, note["y"] - 13 * pixel, note["y"] + 13 * pixel
+            assert [
+                bar for bar in bars if bar[0] < box[1] and box[0] < bar[1] and bar[2] < box[3] and box[2] < bar[3]
+            ] == []
+    assert seen >= 2
 
 
 def test_the_box_of_the_compared_version_ends_above_the_words_of_the_signs() -> None:
