@@ -17,6 +17,8 @@ from explorer.views.table.timeline import Timeline
 __all__ = ["Marks", "bar_width", "lonely_width"]
 
 _WIDEST: Final = 38
+_POINT: Final = 3
+"""Pixels from the middle of a sign among the bars to its edge."""
 
 
 class Marks:
@@ -61,8 +63,7 @@ class Marks:
                 base, half = np.asarray(part["base"]) * high, np.asarray(part["width"]) / self._axis.pixel / 2
                 edges = (x - half, x + half, np.minimum(base, base + y), np.maximum(base, base + y))
             else:
-                half = part["marker"]["size"] / 2
-                edges = (x - half, x + half, y - half, y + half)
+                edges = (x - _POINT, x + _POINT, y - _POINT, y + _POINT)
             found.append(np.stack(np.broadcast_arrays(*edges), axis=1))
         return np.concatenate(found)
 
