@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, islice
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final
 
@@ -296,29 +299,28 @@ def _in_processes(places: Iterator[str | TableAudit], task: _Task, processes: in
 def _pooled(places: Iterator[str | TableAudit], task: _Task, processes: int) -> Iterator[TableAudit]:
     """Few places are in flight at a time, so that there may be any number of them."""
     waiting: dict[Future[TableAudit], str] = {}
-    pool = _pool(processes, task)
-    try:
+    with closing(_Readers(task)) as readers:
+        pool = readers.pool(processes)
         for place in places:
             if not isinstance(place, str):
                 yield place
                 continue
-            waiting[pool.submit(_do, place)] = place
+            with _undisturbed():
+                waiting[pool.submit(_do, place)] = place
             if len(waiting) < processes * _AHEAD:
                 continue
             found, lost = _collected(waiting)
             yield from found
             if lost:
                 pool.shutdown(wait=False, cancel_futures=True)
-                yield from _one_by_one([*lost, *waiting.values()], task)
+                yield from _one_by_one([*lost, *waiting.values()], readers)
                 waiting.clear()
-                pool = _pool(processes, task)
+                pool = readers.pool(processes)
         while waiting:
             found, lost = _collected(waiting)
             yield from found
-            yield from _one_by_one(lost, task)
+            yield from _one_by_one(lost, readers)
         pool.shutdown()
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _collected(waiting: dict[Future[TableAudit], str]) -> tuple[list[TableAudit], list[str]]:
@@ -333,33 +335,81 @@ def _collected(waiting: dict[Future[TableAudit], str]) -> tuple[list[TableAudit]
     return found, lost
 
 
-def _one_by_one(places: Sequence[str], task: _Task) -> Iterator[TableAudit]:
+def _one_by_one(places: Sequence[str], readers: _Readers) -> Iterator[TableAudit]:
     """Places whose process ended: each in a process of its own, so that only the cause is lost."""
     for place in places:
-        with _pool(1, task) as pool:
-            try:
-                yield pool.submit(_do, place).result()
-            except BrokenProcessPool:
-                yield TableAudit(
-                    place, error=_fault(place, "the process that read it ended, perhaps for lack of memory")
-                )
+        pool = readers.pool(1)
+        with _undisturbed():
+            waiting = pool.submit(_do, place)
+        try:
+            yield waiting.result()
+        except BrokenProcessPool:
+            yield TableAudit(place, error=_fault(place, "the process that read it ended, perhaps for lack of memory"))
+        pool.shutdown()
+
+
+class _Readers:
+    """Processes that read tables. They end with this one, or when they are closed, whatever they are reading."""
+
+    def __init__(self, task: _Task) -> None:
+        self._task, self._context = task, get_context("spawn")
+        self._theirs, self._ours = self._context.Pipe(duplex=False)
+        self._pools: list[ProcessPoolExecutor] = []
+
+    def pool(self, processes: int) -> ProcessPoolExecutor:
+        """Return so many more processes; each is started when there is something for it to read."""
+        # The task travels once to each process, through its pipe: its options are in no argument of a command.
+        pool = ProcessPoolExecutor(processes, self._context, _equip, (self._task, self._theirs))
+        self._pools = [*self._pools[-1:], pool]
+        return pool
+
+    def close(self) -> None:
+        """End all processes: at once, if they are still at work."""
+        for pool in self._pools:
+            pool.shutdown(wait=False, cancel_futures=True)
+        self._ours.close()
+        self._theirs.close()
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Keep Ctrl-C from processes that are started meanwhile, for good, and from this one until they are started.
+
+    A process hears it before its first line runs, and one whose start is broken off halfway fails: both would say so at
+    length, to a person who asked for an end.
+    """
+    pressed: list[object] = []
+    heard = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, lambda *_: pressed.append(None)) if heard else None
+    # A process inherits which signals are held back from it.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if heard:
+            signal.signal(signal.SIGINT, before)
+    if pressed:
+        signal.raise_signal(signal.SIGINT)
 
 
 _task: _Task | None = None
 
 
-def _pool(processes: int, task: _Task) -> ProcessPoolExecutor:
-    # The task travels once to each process, through its pipe: its options are in no argument of a command.
-    return ProcessPoolExecutor(processes, get_context("spawn"), _equip, (task,))
-
-
-def _equip(task: _Task) -> None:
+def _equip(task: _Task, parent: Connection) -> None:
     global _task  # noqa: PLW0603 - what this process does, set once at its start
     _task = task
     # Ctrl-C goes to all processes at once; the one that started the others ends them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     # The processes share the processors already, so none of them needs threads of its own.
     pa.set_cpu_count(1)
+
+
+def _end_with(parent: Connection) -> None:
+    """End this process once the other end of a pipe is closed, or whoever held it is gone; nothing is ever sent."""
+    parent.poll(None)
+    os._exit(1)
 
 
 def _do(place: str) -> TableAudit:

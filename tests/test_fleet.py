@@ -2,7 +2,9 @@
 
 import json
 import os
+import time
 from datetime import datetime, timedelta
+from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,25 @@ def test_a_table_that_ends_its_process_is_named_and_the_others_are_done() -> Non
     assert failed.location == "3"
     assert failed.error is not None
     assert "ended" in failed.error.message
+
+
+def _takes_long_but_for_one(place: str) -> TableAudit:
+    if place != "0":
+        time.sleep(120)
+    return TableAudit(place)
+
+
+def test_an_audit_that_nobody_goes_on_with_ends_its_processes_whatever_they_read() -> None:
+    before = {process.pid for process in active_children()}
+    found = fleet._pooled(iter(map(str, range(9))), _takes_long_but_for_one, 2)
+    assert next(found).location == "0"
+    started = {process.pid for process in active_children()} - before
+    assert len(started) == 2
+    found.close()  # type: ignore[attr-defined]
+    until = time.monotonic() + 30
+    while (left := started & {process.pid for process in active_children()}) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert left == set()
 
 
 def test_a_table_at_the_same_version_is_not_read_again(tmp_path: Path) -> None:

@@ -104,6 +104,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         result = command_group()(list(arguments), prog_name="delta-explorer", standalone_mode=False)
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        result = CANCELLED
     except (BrokenPipeError, SystemExit):
         # Whoever read the output has enough (Typer and rich make a SystemExit of it).
         _forget_output()
@@ -120,7 +122,7 @@ def run(arguments: Sequence[str]) -> int:
             _forget_output()
         return exit_code(error)
     if result == CANCELLED:
-        # Typer has turned Ctrl-C into this.
+        # Typer turns Ctrl-C into this, too.
         complain({"error": "Cancelled", "message": "Cancelled."}, as_json="--json" in arguments)
     return result if isinstance(result, int) else 0
 

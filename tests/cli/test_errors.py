@@ -16,6 +16,7 @@ from explorer.cli.errors import exit_code
 from explorer.core import errors
 from tests.cli.conftest import Call
 from tests.support.shared_tables import REPOSITORY
+from tests.support.small_logs import METADATA, PROTOCOL, write_log
 
 COMMAND = [sys.executable, "-m", "explorer.cli"]
 
@@ -292,6 +293,35 @@ def test_interrupt_is_told_and_ends_with_130(demo_warehouse: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, error = process.communicate()
     assert (process.returncode, json.loads(error)["error"]) == (130, "Cancelled")
+
+
+def _audit_of_many(root: Path) -> subprocess.Popen[str]:
+    """An audit in two processes, in a group of its own: a terminal sends Ctrl-C to all of a group."""
+    program = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    program += "from explorer.cli import main\nmain()"
+    asked = [sys.executable, "-c", program, "audit", str(root), "--processes", "2"]
+    output = subprocess.PIPE
+    return subprocess.Popen(asked, cwd=REPOSITORY, stdout=output, stderr=output, text=True, start_new_session=True)
+
+
+def _started(process: subprocess.Popen[str], count: int) -> None:
+    """Wait until a process has started so many others."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while process.poll() is None and len(children.read_text().split()) < count:
+        time.sleep(0.001)
+
+
+@pytest.mark.parametrize(("others", "seconds"), [(2, 0.0), (3, 0.0), (3, 0.05), (3, 0.3), (3, 1.0)])
+def test_interrupt_of_an_audit_of_many_tables_is_told_in_one_line(tmp_path: Path, others: int, seconds: float) -> None:
+    """One process is that of Python which cleans up; the two that read are started after it."""
+    for number in range(300):
+        write_log(tmp_path / f"t{number}", [[PROTOCOL, METADATA]])
+    with _audit_of_many(tmp_path) as process:
+        _started(process, others)
+        time.sleep(seconds)
+        os.killpg(process.pid, signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    assert (process.returncode, error) == (130, "Error: Cancelled.\n")
 
 
 def test_start_is_quick_and_light(demo_warehouse: Path) -> None:
