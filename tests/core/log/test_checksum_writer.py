@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+import explorer
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import commit_name
 from explorer.core.log.log_segment import list_log
@@ -19,7 +21,7 @@ from explorer.core.log.writing.checksum import SIZE_BINS, next_checksum, version
 from explorer.core.protocol.actions import Action, Add, CommitInfo, DomainMetadata, SetTransaction
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
-from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, lines, new_store, remove, vector, write
+from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, lines, new_store, remove, vector, write, write_log
 
 TIMED = msgspec.structs.replace(METADATA, configuration={"delta.enableInCommitTimestamps": "true"})
 
@@ -204,6 +206,47 @@ def test_not_everything_is_taken_at_its_word(after: tuple[Action, ...]) -> None:
 )
 def test_a_checksum_before_that_lacks_something_or_differs_is_not_gone_by(changes: dict[str, Any]) -> None:
     assert _next(BASE, (add("d"),), vouched=True, **changes)[0] is None
+
+
+MOST = (1 << 63) - 1
+
+
+@pytest.mark.conformance("CRC-002")
+def test_there_is_no_checksum_where_64_bits_do_not_hold_the_bytes_of_all_files() -> None:
+    """The field is required and a long, so another reader refuses a file with more in it."""
+    half = (PROTOCOL, METADATA, _sized("a", MOST - 1))
+    fits = _full((*half, _sized("b", 1)))
+    assert fits is not None
+    assert (fits.table_size_bytes, fits.num_files) == (MOST, 2)
+    assert _full((*half, _sized("b", 2))) is None
+    assert _full((*half, _sized("b", MOST))) is None
+    assert _next(half, (_sized("b", MOST),), vouched=True) == (None, None)
+    step, whole = _next(half, (_sized("b", 1),), vouched=True)
+    assert step == whole == fits
+
+
+def test_masked_rows_that_64_bits_do_not_hold_are_left_out_as_their_number_is_optional() -> None:
+    many = [add(name, None, vector=vector(name, MOST)) for name in ("a", "b")]
+    created = (MASKED, METADATA, many[0])
+    fits, found = _full(created), _full((*created, many[1]))
+    assert fits is not None
+    assert fits.num_deleted_records_opt == MOST
+    assert found is not None
+    assert (found.num_deleted_records_opt, found.num_deletion_vectors_opt, found.num_files) == (None, 2, 2)
+    assert _next(created, (many[1],), vouched=True) == (found, found)
+
+
+@pytest.mark.conformance("CRC-001")
+def test_a_commit_after_which_sizes_do_not_fit_is_made_and_has_no_checksum(tmp_path: Path) -> None:
+    table = explorer.open_table(write_log(tmp_path / "t", [[PROTOCOL, METADATA, _sized("a", MOST), _sized("b", MOST)]]))
+    result = table.commit(table.plan({"kind": "set-description", "description": "large"}), reason="to see")
+    assert (result.outcome, result.version, result.notes) == ("committed", 1, ())
+    assert sorted(path.name for path in (tmp_path / "t" / "_delta_log").glob("*.crc")) == []
+    # A sum that fits has one.
+    small = explorer.open_table(write_log(tmp_path / "s", [[PROTOCOL, METADATA, _sized("a", MOST)]]))
+    small.commit(small.plan({"kind": "set-description", "description": "large"}), reason="to see")
+    (written,) = (tmp_path / "s" / "_delta_log").glob("*.crc")
+    assert json.loads(written.read_bytes())["tableSizeBytes"] == MOST
 
 
 @pytest.mark.conformance("CRC-001")

@@ -1,8 +1,9 @@
 """Writing version checksums: in full from the state of a version, or from the checksum before and one commit.
 
-Protocol section: Version Checksum File. Invariants: both ways give the same (CRC-004); an unknown number is
-not guessed, and no checksum is written; a checksum is written after its commit and never over another (CRC-001). The
-files are not listed: the field for it is optional, and repeats what the log says.
+Protocol section: Version Checksum File. Invariants: both ways give the same (CRC-004); an unknown number is not
+guessed, and no checksum is written, nor where 64 bits do not hold the bytes of all files: every checksum states them
+(CRC-002), and other readers would refuse it; a checksum is written after its commit and never over another (CRC-001).
+The files are not listed: the field for it is optional, and repeats what the log says.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ __all__ = ["SIZE_BINS", "next_checksum", "version_checksum", "write_checksum"]
 Counts = npt.NDArray[np.int64]
 
 _MIB: Final = 1 << 20
+_MOST: Final = (1 << 63) - 1
 _STEPS: Final = ((8, 4), (40, 8), (120, 4), (144, 16), (576, 64), (1408, 128), (2048, 256))
 """From the first size on, bins have the second width, in MiB."""
 
@@ -59,7 +61,7 @@ def version_checksum(state: TableState, files: LogicalFiles, info: CommitInfo | 
         info: Provenance of the version's commit, if it has one.
 
     Returns:
-        The checksum, or None if the log does not say the size of a file.
+        The checksum, or None if the log does not say the size of a file, or sizes whose sum 64 bits do not hold.
     """
     chosen = files.select(["size", "dv_storage_type", "dv_cardinality"])
     size, vector, cardinality = (column.combine_chunks() for column in chosen.columns)
@@ -88,7 +90,7 @@ def next_checksum(
 
     Returns:
         The checksum, or None where it is not known: the checksum before is unreadable, lacks something or says
-        another protocol or metadata, or the commit does not say enough of its files.
+        another protocol or metadata, the commit does not say enough of its files, or 64 bits do not hold their sizes.
     """
     try:
         before = decode_checksum(previous)
@@ -153,14 +155,16 @@ class _Totals:
         self.masks = np.bincount(bins, minlength=len(MASK_BINS)).tolist()
 
 
-def _checksum(state: TableState, totals: _Totals, info: CommitInfo | None) -> VersionChecksum:
+def _checksum(state: TableState, totals: _Totals, info: CommitInfo | None) -> VersionChecksum | None:
+    if totals.bytes > _MOST:
+        return None
     masking = _may_mask(state.protocol)
     timed = IN_COMMIT_TIMESTAMPS.of(state.metadata.configuration) and info is not None
     return VersionChecksum(
         txn_id=None if info is None else info.txn_id,
         table_size_bytes=totals.bytes,
         num_files=totals.files,
-        num_deleted_records_opt=totals.masked if masking else None,
+        num_deleted_records_opt=totals.masked if masking and totals.masked <= _MOST else None,
         num_deletion_vectors_opt=totals.vectors if masking else None,
         num_metadata=1,
         num_protocol=1,
