@@ -125,7 +125,7 @@ def _table(history: History) -> pa.Table:
             "bytes_removed": known(totals.bytes_removed),
             "rows_added": known(totals.rows_added),
             "rows_removed": known(totals.rows_removed),
-            "rows_masked": int64s(totals.rows_masked[at]),
+            "rows_masked": known(totals.rows_masked),
             "rows_rewritten": known_int64s(rewritten[at] + copied, rewritten_known[at]),
             "num_files": known(totals.files),
             "num_bytes": known(totals.bytes),

@@ -39,25 +39,27 @@ class Totals:
         remasked = life.remade
         rows, rows_known = _of_64_bits(*life.rows)
         sizes, sizes_known = _of_64_bits(*life.sizes)
-        masked = life.masked
+        everything = np.ones(len(life.added), bool)
+        masked, masked_known = _of_64_bits(life.masked, everything)
         self.files_added, self.files_removed = self._sum(life.added, entered), self._sum(life.removed, left)
         self.remasked = np.bincount(life.added[remasked] - life.first, minlength=self._count)
         self.bytes_added = self._known(life.added, entered, sizes, sizes_known)
         self.bytes_removed = self._known(life.removed, left, sizes, sizes_known)
         self.rows_added = self._known(life.added, entered, rows, rows_known)
         self.rows_removed = self._known(life.removed, left, rows, rows_known)
-        delta = masked[remasked] - masked[previous[remasked]]
-        self.rows_masked = np.zeros(self._count, np.int64)
-        np.add.at(self.rows_masked, life.added[remasked] - life.first, delta)
+        at, before = life.added[remasked] - life.first, previous[remasked]
+        unknown = ~(masked_known[remasked] & masked_known[before])
+        newly = np.zeros(self._count, np.int64)
+        np.add.at(newly, at, masked[remasked] - masked[before])
+        self.rows_masked = newly, np.bincount(at[unknown], minlength=self._count) == 0
         rearranged = entered & ~life.data_change
         self.rows_rewritten = self._known(life.added, rearranged, rows, rows_known)
         changed = (entered & life.data_change, left & life.removed_data_change)
         self.data_change = (self._sum(life.added, changed[0]) + self._sum(life.removed, changed[1]) + self.remasked) > 0
-        everything = np.ones(len(life.added), bool)
         self.files = self._running(np.ones(len(life.added), np.int64), everything)
         self.bytes = self._running(sizes, sizes_known)
         self.rows = self._running(rows, rows_known)
-        self.deleted = self._running(masked, everything)
+        self.deleted = self._running(masked, masked_known)
 
     def _sum(self, version: Int32s, chosen: Mask) -> Int64s:
         return np.bincount(version[chosen] - self._life.first, minlength=self._count)

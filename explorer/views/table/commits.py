@@ -287,7 +287,7 @@ def _record(row: Mapping[str, Any], updated: int) -> CommitRecord:
         bytes_removed=row["bytes_removed"],
         rows_added=_net(row["rows_added"], rewritten + updated),
         rows_removed=None if removed is None else max(removed - updated, 0),
-        rows_masked=row["rows_masked"] - masked_again if masked_again else row["rows_masked"],
+        rows_masked=None if row["rows_masked"] is None else row["rows_masked"] - masked_again,
         rows_rewritten=None if row["rows_rewritten"] is None else rewritten,
         rows_updated=updated,
         updated_masked=masked_again,

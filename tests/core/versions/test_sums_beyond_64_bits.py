@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 
+import pytest
+
 import explorer
-from tests.support.small_logs import METADATA, PROTOCOL, add, remove, table
+from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, remove, table, vector
 
 MOST = (1 << 63) - 1
 COMMITS = {
@@ -50,6 +52,31 @@ def test_a_sum_that_fits_is_known_however_large_one_file_is() -> None:
         {"num_bytes": large + 50, "num_rows": 6},
         {"num_bytes": large, "num_rows": 1},
     ]
+
+
+MASKS = (
+    (MOST, MOST, {0: (0, 0), 1: (None, None), 2: (None, None), 3: (0, None), 4: (0, 7), 5: (-2, 5)}),
+    (1 << 61, 1 << 61, {0: (0, 0), 1: (1 << 62, 1 << 62), 2: (7 - (1 << 61), (1 << 61) + 7),
+                        3: (0, (1 << 61) + 7), 4: (0, 7), 5: (-2, 5)}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "second", "expected"), MASKS, ids=["too-large", "fitting"])
+def test_masked_rows_of_the_history_are_exact_or_unknown(
+    first: int, second: int, expected: dict[int, tuple[int | None, int | None]]
+) -> None:
+    """A vector for each of two files, a smaller one for the first, a file beside them, the second goes, five stay."""
+    large, other, small, least = (vector(name, n) for name, n in (("u", first), ("v", second), ("w", 7), ("x", 5)))
+    found = table({
+        0: (MASKED, METADATA, add("a", MOST), add("b", MOST)),
+        1: (remove("a"), add("a", MOST, vector=large), remove("b"), add("b", MOST, vector=other)),
+        2: (remove("a", vector=large), add("a", MOST, vector=small)),
+        3: (add("c", 3),),
+        4: (remove("b", vector=other),),
+        5: (remove("a", vector=small), add("a", MOST, vector=least)),
+    })  # fmt: skip
+    rows = found.history().select(("version", "rows_masked", "num_deleted_rows")).to_pylist()
+    assert {row["version"]: (row["rows_masked"], row["num_deleted_rows"]) for row in rows} == expected
 
 
 def test_what_a_vacuum_would_free_is_exact() -> None:
