@@ -15,6 +15,8 @@ from explorer.auditing.report import TableReport
 from explorer.auditing.words import duration, runs, span, spans
 from explorer.core.log.verify.verify import IntegrityReport
 from explorer.core.protocol.statistics.data_skipping import SkippingResult
+from explorer.core.protocol.table_properties.registry import FILE_RETENTION
+from explorer.core.protocol.times import span_milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.retention.horizon import Horizon, WhatIf
 from explorer.views.card import MOST, TONES, Card, Rows, first_rows, stated
@@ -61,7 +63,10 @@ def horizon_card(horizon: Horizon) -> Card:
         ("basis", f"{'the log alone' if look is None else 'log and folder'}, {fmt.moment(moment(horizon.now))}"),
     )
     title = f"{fmt.count(len(readable))} of {fmt.plural(found, 'version')} can be read, {fmt.count(own.kept)} after"
-    return Card(f"{title} a VACUUM now", stated(facts), _expiry(own), "warning" if own.versions or len(gone) else "ok")
+    # That a VACUUM takes old versions is what it is for: it is no warning.
+    missing = look is not None and bool(look.missing)
+    unusual = len(gone) or missing or horizon.retention < span_milliseconds(FILE_RETENTION.of({}))
+    return Card(f"{title} a VACUUM now", stated(facts), _expiry(own), "warning" if unusual else "")
 
 
 def what_if_card(found: WhatIf) -> Card:

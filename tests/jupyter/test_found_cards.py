@@ -82,6 +82,32 @@ def test_a_horizon_says_what_a_vacuum_takes_now_and_what_it_may_take_when(emptie
     assert repr(horizon) == f"Horizon(3 of 3 versions readable, retention={7 * DAY}, basis='log')"
 
 
+def test_a_horizon_warns_of_what_is_unusual_and_not_of_what_a_vacuum_is_for(tmp_path: Path) -> None:
+    def tone(table: explorer.Table, *, look: bool = False) -> str:
+        return card_of(table.horizon(NOW, folder=look)).tone
+
+    def written(name: str, retention: str | None, *, vacuumed: bool = False) -> explorer.Table:
+        configuration = {} if retention is None else {"delta.deletedFileRetentionDuration": retention}
+        created = [small_logs.PROTOCOL, small_logs.metadata({"id": "long"}, (), configuration)]
+        commits = [[*created, small_logs.add("a"), small_logs.add("b")],
+                   [small_logs.remove("a", deletion_timestamp=ago(10 * DAY))]]  # fmt: skip
+        folder = small_logs.write_log(tmp_path / name, commits)
+        for file in ("b",) if vacuumed else ("a", "b"):
+            (folder / file).write_bytes(bytes(100))
+        return explorer.open_table(folder)
+
+    healthy = written("usual", None)
+    assert healthy.horizon(NOW).what_if().versions == ((0, 0),)
+    assert tone(healthy) == tone(healthy, look=True) == ""
+    assert tone(written("as-usual", "interval 7 days")) == ""
+    assert tone(written("short", "interval 167 hours")) == "warning"
+    taken = written("taken", None, vacuumed=True)
+    assert (tone(taken), tone(taken, look=True)) == ("", "warning")
+    broken = written("broken", "interval 30 days")
+    (tmp_path / "broken" / "b").unlink()
+    assert tone(broken, look=True) == "warning"
+
+
 def test_what_a_vacuum_without_retention_takes(emptied: explorer.Table) -> None:
     found = emptied.horizon(NOW).what_if(0)
     card = card_of(found)
