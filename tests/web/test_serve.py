@@ -9,6 +9,7 @@ from bokeh.models import ImportedStyleSheet
 
 from explorer.core.errors import RequestError
 from explorer.web import serve
+from explorer.web.render import environment, render
 from explorer.web.serving.ports import BLOCKED_PORTS, check_port
 from tests.support.at_least_one import at_least_one
 
@@ -35,3 +36,15 @@ def test_a_page_whose_socket_opens_late_takes_its_styles_from_this_server(tmp_pa
     sheets = at_least_one(document.select({"type": ImportedStyleSheet}))
     server.stop()
     assert [sheet.url for sheet in sheets if "://" in sheet.url] == []
+
+
+def test_the_mark_is_drawn_in_one_template_and_leads_home_from_every_page() -> None:
+    templates = environment().loader
+    assert templates is not None
+    sources = {name: templates.get_source(environment(), name)[0] for name in at_least_one(templates.list_templates())}
+    assert [name for name, source in sources.items() if 'class="brand"' in source] == ["macros.html"]
+    assert sorted(name for name, source in sources.items() if "brand(" in source and name != "macros.html") == [
+        "bar.html", "unknown-address.html",
+    ]  # fmt: skip
+    lost = render("unknown-address", path="/x", head_styles="", theme_script="", icon="")
+    assert lost.count('<a class="brand" href="/"><svg viewBox="0 0 16 16"') == 1
