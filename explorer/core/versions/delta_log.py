@@ -26,7 +26,7 @@ from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.commit import Commit
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment, list_log, list_newer
-from explorer.core.log.replay import advance_state, checkpoint_reader, read_commits, replay_files, replay_state
+from explorer.core.log.replay import advance_state, checkpoint_reader, read_commits, replay_files
 from explorer.core.log.table_state import TableState
 from explorer.core.log.verify.hash_chain import CommitSeal, seal
 from explorer.core.log.verify.verify import IntegrityReport, verify
@@ -104,6 +104,8 @@ class DeltaLog:
         self._reader: HistoryReader | None = None
         self._snapshots: OrderedDict[int, Snapshot] = OrderedDict()
         self._newest_state: tuple[int, TableState] | None = None
+        # Whether in-commit timestamps were on in any version that was read: nothing says so once they were dropped.
+        self._timed = False
         self._unusable: set[int] = set()
         self._listed: LogListing = self._list(use_hint=True)
         self._whole: LogListing | None = None
@@ -523,6 +525,7 @@ class DeltaLog:
         if found.latest < known.latest or not _same_commits(found, known):
             self._snapshots.clear()
             self._newest_state = self._history = self._provenance = self._told = self._whole = None
+            self._timed = False
         self._listed, self._outdated = found.without_checkpoints(self._unusable), False
 
     def _snapshot(self, version: int) -> Snapshot:
@@ -556,12 +559,14 @@ class DeltaLog:
         # The files come from a checkpoint in between: in a damaged log the commits before it may name other files.
         ahead = known is not None and segment.checkpoint is not None and segment.checkpoint.version > known[0]
         few = 0 < len(since) <= _MOST_SINCE and all(version in listed for version in since)
+        before: TableState | None
         if known is not None and few and not ahead:
-            commits = list(read_commits(self.store, [listed[version] for version in since]))
-            state = advance_state(known[1], commits, segment.version)
+            commits, before = list(read_commits(self.store, [listed[version] for version in since])), known[1]
         else:
-            commits = list(read_commits(self.store, segment.commits))
-            state = replay_state(base, commits, segment.version)
+            commits, before = list(read_commits(self.store, segment.commits)), None if base is None else base.state()
+        state = advance_state(before, commits, segment.version)
+        metadata = (None if before is None else before.metadata, *(commit.metadata() for commit in commits))
+        self._timed |= any(each is not None and IN_COMMIT_TIMESTAMPS.is_set(each.configuration) for each in metadata)
         if known is None or known[0] < segment.version:
             self._newest_state = segment.version, state
         return commits, state
@@ -592,7 +597,7 @@ class DeltaLog:
         if IN_COMMIT_TIMESTAMPS.of(state.metadata.configuration):
             commit = commits[-1] if commits else next(iter(read_commits(self.store, [path])))
             info = commit.commit_info()
-        elif mentions_in_commit_timestamps(state.protocol, state.metadata):
+        elif self._timed or mentions_in_commit_timestamps(state.protocol, state.metadata):
             # The file's time is raised above timestamps in the commits before, so those must be read.
             known = self.provenance_record().timestamp(segment.version)
             if known is not None:

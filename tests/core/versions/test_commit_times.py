@@ -113,6 +113,33 @@ def test_after_they_were_disabled_files_are_not_older_than_the_timestamps(tmp_pa
     assert _times(table)[2] == pytest.approx(100 + 2 / 60_000)
 
 
+@pytest.mark.conformance("LOG-025", "ICT-004")
+@pytest.mark.parametrize("read_before", [None, 0, 1])
+@pytest.mark.parametrize("checkpoint", [None, 0, 1])
+def test_after_the_feature_was_dropped_files_are_not_older_than_the_timestamps(
+    tmp_path: Path, read_before: int | None, checkpoint: int | None
+) -> None:
+    """Nothing in force mentions them any more. A store may keep whole seconds: the files look older than they are."""
+    table = _table(
+        tmp_path,
+        {
+            0: (0, [PROTOCOL, _info(0.01), _metadata()]),
+            1: (0, [_info(0.015)]),
+            2: (0, [small_logs.PROTOCOL, small_logs.METADATA]),
+            3: (0, []),
+            4: (1, []),
+        },
+    )
+    if checkpoint is not None:
+        write_checkpoint(open_store(tmp_path), checkpoint, [PROTOCOL, _metadata()], "classic")
+        table = explorer.open_table(str(tmp_path))
+    if read_before is not None:
+        assert table.snapshot(read_before).version == read_before
+    found = [table.snapshot(version).timestamp for version in (2, 3, 4)]
+    assert found == [_at(0.015) + timedelta(milliseconds=1), _at(0.015) + timedelta(milliseconds=2), _at(1)]
+    assert _times(table)[2:] == pytest.approx([(time - START) / timedelta(minutes=1) for time in found])
+
+
 @pytest.mark.conformance("ICT-005")
 def test_a_moment_is_looked_up_only_on_its_side_of_enablement(tmp_path: Path) -> None:
     """The files were copied an hour later: those from before in-commit timestamps look newer than what follows."""
