@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from explorer.auditing.erasure.logged_columns import logged_columns
 from explorer.auditing.erasure.stored_files import StoredFiles
 from explorer.auditing.words import span
 from explorer.core.protocol.arrow.arrays import mask, string_maps
@@ -121,11 +122,12 @@ class _Plan:
             )
             for reading, parts in chosen.values()
         )
-        return SearchPlan(groups, self._names(groups), tuple(self._unanswered), tuple(self._strangers))
+        return SearchPlan(groups, self._names(), tuple(self._unanswered), tuple(self._strangers))
 
-    def _names(self, groups: Sequence[SearchGroup]) -> frozenset[str]:
-        read = (field for group in groups for field in group.schema.fields)
-        return frozenset(name.lower() for field in read for name in (field.name, field.physical_name))
+    def _names(self) -> frozenset[str]:
+        """Of files that are gone too: their bounds are still in the log."""
+        known = (each for each in logged_columns(self._log) if each.column[0] in self._words.columns)
+        return frozenset(name.lower() for each in known for name in (each.column[0], each.stored[0]))
 
     def _of_versions(self) -> Iterator[tuple[_Reading, pa.Table]]:
         """The files that a readable version has, by the metadata of the last one."""

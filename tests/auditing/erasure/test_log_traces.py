@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import explorer
 from explorer.auditing.erasure.constants import Constants, constants_of, only_equalities
+from explorer.auditing.erasure.search import prove_erasure
 from explorer.auditing.erasure.traces import TracesFound, log_traces
 from explorer.core.protocol.actions import Add, CommitInfo
 from explorer.core.protocol.times import aware_moment, milliseconds
-from tests.support.small_logs import MASKED, metadata, write_log
+from explorer.core.versions.file_search import FilesFound
+from tests.support.small_logs import MASKED, metadata, remove, write_log
 
 NOW = milliseconds(aware_moment("2026-11-22T10:00:00Z"))
 COLUMNS = {"id": "long", "name": "string", "region": "string", "born": "date"}
@@ -45,6 +48,20 @@ def test_a_number_counts_only_for_the_columns_that_the_predicate_names(tmp_path:
     # Nor does it because a file has so many bytes or rows.
     assert not _traces(root, "id = 1000", "id").traces
     assert _traces(root, "id = 17", "id").traces
+
+
+def test_a_number_counts_after_the_last_file_is_gone_too(tmp_path: Path) -> None:
+    """The log keeps the bounds of files that are no longer stored, so nobody may call their rows erased."""
+    stats = {"numRecords": 2, "minValues": {"id": 17}, "maxValues": {"id": 99}}
+    root = write_log(tmp_path / "t", [[MASKED, metadata(COLUMNS), _add("a.parquet", stats)], [remove("a.parquet")]])
+    names, counts = pa.array([], pa.string()), pa.array([], pa.int64())
+    none = FilesFound(
+        pa.table({"key": names, "rows": counts, "digest": names}),
+        pa.table({"request": names, "key": names, "visible": counts, "masked": counts}),
+        {},
+    )
+    found = prove_erasure(explorer.open_table(root), {"": "id = 17"}, NOW, lambda _: none)[""]
+    assert [(trace.what, trace.column, trace.value) for trace in found.traces] == [("least value", "id", "17")]
 
 
 def test_a_bound_that_is_cut_off_counts(tmp_path: Path) -> None:
