@@ -16,7 +16,7 @@ from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.sql.predicates import Unsplittable, parse_predicate
 from explorer.core.protocol.statistics.data_skipping import SkippingCounts, answerable, counts_of_rules
-from tests.support.small_logs import MASKED, METADATA, add, table, vector
+from tests.support.small_logs import MASKED, METADATA, add, metadata, table, vector
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "=": lambda a, b: a == b,
@@ -189,6 +189,23 @@ def test_a_text_begins_so_as_far_as_bounds_say(where: str, expected: list[bool])
     bounds = [("a", "ab"), ("ba", "bc"), ("a", "c"), ("bc", "bd")]
     found = _snapshot("string", *(_stated(low, high, 0) for low, high in bounds))
     assert _kept(found, where.replace("s ", "i ")) == expected
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("p LIKE '%t'", [True, False, False, False]),
+        ("p NOT LIKE '%t'", [False, True, True, False]),
+        ("p LIKE 'w_s%'", [True, False, False, False]),
+        ("p LIKE '_'", [False, True, False, False]),
+        ("p LIKE '%o%t' OR p LIKE 'n%h'", [False, False, True, False]),
+    ],
+)
+def test_the_value_of_a_partition_is_held_against_the_whole_pattern(where: str, expected: list[bool]) -> None:
+    values = ("west", "\U0001f9ed", "nor\nth", None)
+    files = [add(f"f{place}", partition_values={"p": value}) for place, value in enumerate(values)]
+    found = table({0: [MASKED, metadata({"id": "long", "p": "string"}, ["p"]), *files]}).snapshot()
+    assert _kept(found, where) == expected
 
 
 def test_what_comes_after_a_text_is_a_text_too() -> None:

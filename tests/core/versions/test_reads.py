@@ -78,7 +78,7 @@ IN_P_A = frozenset({"p=a/1", "p=a/2 2"})
         ("target.id IS NULL", Reads(frozenset(), And((IsNull(("id",)),)))),
         ("target.s.x IS NULL", Reads(None, And((IsNull(("s", "x")),)))),
         ("source.id IS NULL", Reads()),
-        ("target.Name LIKE 'a%'", Reads(None, And((Like(("Name",), "a", True),)))),
+        ("target.Name LIKE 'a%'", Reads(None, And((Like(("Name",), "a%"),)))),
         ("TRUE AND target.id = 5", Reads(IN_P_A, And((Constant(True), ID_5)))),
         ("target.id = ", Reads()),
         ("target.nothing = 5", Reads()),

@@ -8,6 +8,7 @@ with its position.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Final, Literal
 
@@ -34,6 +35,7 @@ __all__ = [
 
 Operator = Literal["=", "<", "<=", ">", ">=", "<=>"]
 _MOST_DEPTH: Final = 100
+_WILDCARD: Final = re.compile("[%_]")
 
 
 class LiteralValue(msgspec.Struct, frozen=True):
@@ -55,11 +57,20 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 class Like(msgspec.Struct, frozen=True):
-    """A column that begins with a text; ``exact`` means that this is the whole condition."""
+    """A column of texts that a pattern fits: at least one ``%`` (any characters) or ``_`` (one), and no escapes."""
 
     column: tuple[str, ...]
-    prefix: str
-    exact: bool
+    pattern: str
+
+    @property
+    def prefix(self) -> str:
+        """How each such text begins."""
+        return _WILDCARD.split(self.pattern, maxsplit=1)[0]
+
+    @property
+    def exact(self) -> bool:
+        """Whether each text that begins so fits."""
+        return not self.pattern[len(self.prefix) :].strip("%")
 
 
 class IsNull(msgspec.Struct, frozen=True):
@@ -250,11 +261,7 @@ class _Parser:
             return Constant(None)
         if pattern.kind != "string":
             raise _NotUnderstood("LIKE is understood with a plain text")
-        places = [place for place, letter in enumerate(pattern.text) if letter in "%_"]
-        if not places:
-            return Comparison(column, "=", pattern)
-        prefix = pattern.text[: places[0]]
-        return Like(column, prefix, pattern.text[places[0] :].strip("%") == "")
+        return Like(column, pattern.text) if _WILDCARD.search(pattern.text) else Comparison(column, "=", pattern)
 
     def _needed_literal(self) -> LiteralValue:
         if self._at_border():

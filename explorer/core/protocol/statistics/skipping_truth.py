@@ -12,8 +12,9 @@ from typing import assert_never
 
 import msgspec
 import numpy as np
+import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import Mask
+from explorer.core.protocol.arrow.arrays import Mask, flags
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField
 from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR
 from explorer.core.protocol.schema.type_widening import recorded_changes
@@ -32,7 +33,7 @@ from explorer.core.protocol.sql.predicates import (
 from explorer.core.protocol.statistics.column_facts import ColumnFacts, Side
 from explorer.core.protocol.statistics.skipping_constants import constant_of
 
-__all__ = ["Truth", "truth_of", "unanswerable"]
+__all__ = ["Truth", "successor", "truth_of", "unanswerable"]
 
 
 class Truth(msgspec.Struct, frozen=True):
@@ -95,6 +96,16 @@ def unanswerable(part: Comparison | Like | IsNull, kind: PrimitiveType, field: S
     return None
 
 
+def successor(prefix: str) -> str | None:
+    """The least text above every text that begins so, by code points, which is the order of UTF-8 bytes."""
+    for place in range(len(prefix) - 1, -1, -1):
+        code = ord(prefix[place]) + 1
+        code = 0xE000 if 0xD800 <= code <= 0xDFFF else code
+        if code <= 0x10FFFF:
+            return prefix[:place] + chr(code)
+    return None
+
+
 def _comparison_truth(part: Comparison, facts: ColumnFacts, hopeful: bool) -> Truth:
     """A column compared with a constant.
 
@@ -135,8 +146,8 @@ def _comparison_truth(part: Comparison, facts: ColumnFacts, hopeful: bool) -> Tr
 
 
 def _like_truth(part: Like, facts: ColumnFacts, hopeful: bool) -> Truth:
-    """A column of texts that begin so."""
-    after = _successor(part.prefix)
+    """A column of texts that a pattern fits."""
+    after = successor(part.prefix)
     never, always = np.zeros(len(facts.all_null), bool), np.ones(len(facts.all_null), bool)
 
     def holds(side: Side, operator: Operator, text: str) -> Mask:
@@ -145,9 +156,21 @@ def _like_truth(part: Like, facts: ColumnFacts, hopeful: bool) -> Truth:
     above = holds(facts.low, ">=", after) if after is not None else never
     can_be_true = ~(holds(facts.high, "<", part.prefix) | above)
     if not part.exact:
-        return _of_values(Truth(can_be_true, always), facts)
+        only = _fitting(part.pattern, facts) if facts.partition else None
+        found = Truth(can_be_true, always) if only is None else Truth(can_be_true & ~only[1], ~only[0])
+        return _of_values(found, facts)
     within = holds(facts.high, "<", after) if after is not None else always
     return _of_values(Truth(can_be_true, ~(holds(facts.low, ">=", part.prefix) & within)), facts)
+
+
+def _fitting(pattern: str, facts: ColumnFacts) -> tuple[Mask, Mask]:
+    """Where the one value that all rows have is known, whether a pattern fits it: surely, and surely not."""
+    import pyarrow.compute as pc
+
+    assert isinstance(facts.low.values, pa.Array), "only texts are held against patterns (see `unanswerable`)"
+    known = flags(pc.equal(facts.low.values, facts.high.values))
+    fits = flags(pc.match_like(facts.low.values, pattern=pattern))
+    return known & fits, known & ~fits
 
 
 def _null_truth(facts: ColumnFacts, hopeful: bool) -> Truth:
@@ -171,13 +194,3 @@ def _was_float(field: StructField) -> bool:
 def _of_values(found: Truth, facts: ColumnFacts) -> Truth:
     """A null row makes a comparison null, which is neither."""
     return Truth(found.can_be_true & ~facts.all_null, found.can_be_false & ~facts.all_null)
-
-
-def _successor(prefix: str) -> str | None:
-    """The least text above every text that begins so, by code points, which is the order of UTF-8 bytes."""
-    for place in range(len(prefix) - 1, -1, -1):
-        code = ord(prefix[place]) + 1
-        code = 0xE000 if 0xD800 <= code <= 0xDFFF else code
-        if code <= 0x10FFFF:
-            return prefix[:place] + chr(code)
-    return None
