@@ -19,10 +19,10 @@ import msgspec
 from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.sql.tokens import Token, literal_of, tokens_of
 
-__all__ = ["Constants", "constants_of", "only_equalities"]
+__all__ = ["Constants", "constants_of", "may_be_cut", "only_equalities"]
 
 _CUT: Final = 32
-"""Writers cut text bounds off after so many characters."""
+"""From so many bytes of UTF-8 on a text may be cut off: writers count 32 UTF-16 units, or 64 bytes."""
 
 _RUN: Final = re.compile(r"[A-Za-z0-9]{2,}")
 _TIME: Final = re.compile(r"(\d{4,}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d+))?)?(Z|[+-]\d{2}:?\d{2})?\Z")
@@ -62,7 +62,7 @@ class Constants(msgspec.Struct, frozen=True):
         found = []
         for text in self.texts:
             runs = _RUN.findall(text)
-            if not runs or _TIME.match(text) or len(text) >= _CUT:
+            if not runs or _TIME.match(text) or may_be_cut(text):
                 return ()
             found.append(max(runs, key=len))
         return () if self.numbers else tuple(found)
@@ -81,7 +81,7 @@ class Constants(msgspec.Struct, frozen=True):
             case str():
                 if any(value == text or _same_time(value, text) for text in self.texts):
                     return True
-                if bound and len(value) >= _CUT and any(_begins(text, value) for text in self.texts):
+                if bound and may_be_cut(value) and any(_begins(text, value) for text in self.texts):
                     return True
                 return numbers and bool(self.numbers) and _number(value) in self.numbers
             case _:
@@ -93,6 +93,11 @@ class Constants(msgspec.Struct, frozen=True):
         escaped = (spelling for each in self.texts for spelling in _escaped(each))
         spelled = (*self.texts, *escaped, *(format(number, "f") for number in self.numbers if numbers))
         return any(re.search(rf"(?<!\w){re.escape(each)}(?!\w)", text) for each in spelled if each)
+
+
+def may_be_cut(text: str) -> bool:
+    """Whether a bound may be only the beginning of the text, or a text may have such a bound."""
+    return len(text.encode("utf-8", "replace")) >= _CUT
 
 
 def constants_of(predicate: str, columns: frozenset[str]) -> Constants:

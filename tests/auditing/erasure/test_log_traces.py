@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import deltalake
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -73,6 +74,17 @@ def test_a_bound_that_is_cut_off_counts(tmp_path: Path) -> None:
         "greatest value",
     }
     assert not _traces(root, f"name = 'b{long}'", "name").traces
+
+
+@pytest.mark.parametrize("name", ["\u4e2d" * 60, "\U0001f600" * 20, "\u4e2d" * 22 + "abc"])
+def test_a_bound_that_another_writer_cuts_off_by_bytes_counts(tmp_path: Path, name: str) -> None:
+    deltalake.write_deltalake(tmp_path / "t", pa.table({"name": [name]}))
+    commit = (tmp_path / "t" / "_delta_log" / f"{0:020}.json").read_text("utf-8")
+    assert name not in commit
+    assert {trace.what for trace in _traces(tmp_path / "t", f"name = '{name}'", "name").traces} == {
+        "least value",
+        "greatest value",
+    }
 
 
 def test_statistics_that_are_nested_too_deeply_are_searched_as_a_text(tmp_path: Path) -> None:
