@@ -8,7 +8,8 @@ Always: every Parquet file in the folder has a role: live, reached by time trave
 or named by no version (orphan). A place is a file and a state with its rows, so a file with visible and masked
 matches is two places. A file that cannot be answered is named, never counted as one without a match; a column that a
 file lacks because it was added later is null there and answered. Statistics of the log leave out no file, as they may
-be wrong. Nothing here starts an engine or reads a clock.
+be wrong. A value that the log holds is judged for every value of a row that it may stand for, and where these differ it
+is not answered. Nothing here starts an engine or reads a clock.
 """
 
 from explorer.auditing.erasure.document import erasure_document

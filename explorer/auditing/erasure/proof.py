@@ -14,6 +14,7 @@ from typing import Final, Literal
 import msgspec
 
 from explorer import formatting as fmt
+from explorer.auditing.erasure.constants import only_equalities
 from explorer.auditing.erasure.elsewhere import NeighbourTable
 from explorer.auditing.erasure.stored_files import StoredFiles
 from explorer.auditing.erasure.traces import Trace, TracesFound
@@ -111,7 +112,7 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
         basis: What was read.
         where: The predicate.
         places: By state, in the order of `State`, then by path.
-        traces: Where the log itself holds a constant of the predicate.
+        traces: Where the log itself holds a constant of the predicate, or a value that matches.
         log_files: Files of the log that were read for them.
         not_answered: Data files, and the log, that could not be answered, or only in part.
         not_read: What lies outside of this proof, in words.
@@ -160,7 +161,8 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
             found.append(f"{fmt.plural(rows, 'copy', 'copies')} of matching rows in {fmt.plural(files, 'file')}")
         if self.traces:
             files = len({trace.path for trace in self.traces})
-            found.append(f"the log names a constant of the predicate in {fmt.plural(files, 'file')}")
+            named = "names" if only_equalities(self.where) else "holds a value that matches, or names"
+            found.append(f"the log {named} a constant of the predicate in {fmt.plural(files, 'file')}")
         if self.not_answered:
             found.append(f"{fmt.plural(len({each.path for each in self.not_answered}), 'place')} not answered")
         return tuple(found)
@@ -195,7 +197,7 @@ def erasure(
         traces=traces.traces,
         log_files=traces.read,
         not_answered=tuple(NotAnswered(path, reason) for path, reason in sorted(set(open_))),
-        not_read=tuple(_not_read(basis)),
+        not_read=tuple(_not_read(basis, where)),
         elsewhere=elsewhere,
         steps=tuple(_steps(basis, snapshot, where, places, traces.traces)),
     )
@@ -218,7 +220,7 @@ def _places(basis: Basis, request: str) -> list[Place]:
     return sorted(found, key=lambda place: (STATES.index(place.state), place.path))
 
 
-def _not_read(basis: Basis) -> Iterable[str]:
+def _not_read(basis: Basis, where: str) -> Iterable[str]:
     if basis.looked_in:
         places = ", ".join(fmt.plain(place, 200) for place in basis.looked_in)
         yield f"Tables outside of {places}: shallow clones there may share files of this table."
@@ -227,6 +229,11 @@ def _not_read(basis: Basis) -> Iterable[str]:
     yield "What links in the folder lead to, unless the log names it."
     yield "Other tables, copies, exports and backups that hold the same rows."
     yield "Columns under the names of the newest version: values of dropped columns are found only with their rows."
+    if not only_equalities(where):
+        yield (
+            "Values that match in texts of the log that are no bounds, no partition values and nothing that commits "
+            "say of themselves: there only the constants of the predicate are looked for."
+        )
     for folder in basis.stored.other_tables:
         yield f"The table in the folder {folder}, which is a table of its own."
 
@@ -255,7 +262,12 @@ def _steps(
             yield Step(None, None, None, f"{fmt.plain(place.path, 200)}: {place.kept_by}.")
     logged = [trace.gone_from for trace in traces if trace.gone_from is not None]
     if traces:
-        why = "The log holds constants of the predicate; a checkpoint lets clean-up delete the files before it."
+        held = (
+            "constants of the predicate"
+            if only_equalities(where)
+            else "values that match, or constants of the predicate"
+        )
+        why = f"The log holds {held}; a checkpoint lets clean-up delete the files before it."
         yield Step({"kind": "checkpoint"}, None, None, why)
     if logged:
         why = "Expired files of the log are deleted."

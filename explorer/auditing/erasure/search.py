@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from explorer.auditing.erasure.constants import constants_of, only_equalities
+from explorer.auditing.erasure.constants import Constants, constants_of, only_equalities
 from explorer.auditing.erasure.elsewhere import Neighbour, neighbours_of, related
+from explorer.auditing.erasure.logged_columns import logged_columns
 from explorer.auditing.erasure.proof import Basis, Erasure, erasure
 from explorer.auditing.erasure.search_plan import named_columns, search_plan
 from explorer.auditing.erasure.stored_files import stored_files
 from explorer.auditing.erasure.traces import TracesFound, log_traces
+from explorer.auditing.erasure.value_conditions import ValueCondition, value_condition
 from explorer.core.errors import RequestError
 from explorer.core.log.log_path import LOG_FOLDER
 from explorer.core.versions.delta_log import DeltaLog
@@ -23,7 +25,8 @@ __all__ = ["prove_erasure"]
 _NO_CONSTANT = "the predicate has no constant that could be looked for in the log"
 _OTHER_VALUES = (
     "the log is searched for the constants of the predicate; its bounds and partition values may hold some that match "
-    "it without being equal to one: ask for the values themselves, with = or IN, to have it answered"
+    "it without being equal to one: ask for the values themselves, with = or IN, or compare columns with constants, to "
+    "have it answered"
 )
 
 
@@ -81,11 +84,22 @@ def prove_erasure(
         constants = constants_of(where, plan.columns)
         traces = TracesFound((), 0, ((LOG_FOLDER, _NO_CONSTANT),))
         if constants:
-            traces = log_traces(log, constants, now, check_cancelled)
-            if not only_equalities(where):
-                missed = (*traces.unanswered, (LOG_FOLDER, _OTHER_VALUES))
-                traces = msgspec.structs.replace(traces, unanswered=missed)
+            traces = _traces(log, where, constants, now, check_cancelled)
         columns = named_columns(snapshot, where)
         open_ = plan.unanswered_for(columns)
         proofs[request] = erasure(basis, snapshot, (request, where), traces, open_, elsewhere=related(beside, columns))
     return proofs
+
+
+def _traces(
+    log: DeltaLog, where: str, constants: Constants, now: int, check_cancelled: Callable[[], None]
+) -> TracesFound:
+    """What the log holds of the constants; where these are not all that a row must hold, of values that match too."""
+    if only_equalities(where):
+        return log_traces(log, constants, now, check_cancelled)
+    condition = value_condition(where, log.snapshot(), logged_columns(log))
+    if isinstance(condition, ValueCondition):
+        return log_traces(log, constants, now, check_cancelled, condition=condition)
+    found = log_traces(log, constants, now, check_cancelled)
+    missed = (*found.unanswered, (LOG_FOLDER, f"{_OTHER_VALUES} ({condition})"))
+    return msgspec.structs.replace(found, unanswered=missed)

@@ -42,7 +42,8 @@ class HeldRows(Record, frozen=True, kw_only=True):
 
 
 class LogTrace(Record, frozen=True, kw_only=True):
-    """A file of the log that holds a constant of the predicate: what of it does, and of which column."""
+    """A file of the log that holds a constant of the predicate, or a value that matches: what of it does, and of which
+    column."""
 
     path: str
     what: str

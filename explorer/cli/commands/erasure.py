@@ -94,7 +94,8 @@ def erasure(  # noqa: PLR0917  # options of the command line come by position in
 
     Every Parquet file in the folder is searched: live ones (masked rows too), those that only time travel reaches,
     change data, and files that no version names. A file that cannot be answered is named, never counted as one
-    without a match. The log is searched for the constants of the predicate. Nothing is written but the statement.
+    without a match. The log is searched for the constants of the predicate, and where it is more than equalities for
+    bounds and partition values that meet it. Nothing is written but the statement.
 
     The statement is about one predicate, so that it can be handed to the person whose rows they were; --html writes it
     to be read, --statement as one line of JSON, --sign signs what is written, and verify-report verifies it. --since

@@ -109,6 +109,19 @@ def test_a_person_from_live_to_gone(tmp_path: Path) -> None:
     assert not [each for each in found.not_answered if not each.path.startswith("_delta_log")]
 
 
+def test_a_range_is_erased_only_when_the_log_holds_no_value_in_it_either(tmp_path: Path) -> None:
+    table = _people(tmp_path, {})
+    asked = ("name LIKE 'zz%'", "id > 3", "name LIKE 'an%'", "id BETWEEN 2 AND 5 AND name <> 'eve'")
+    found = table.erasure({where: where for where in asked})
+    assert [not found[where].obstacles for where in asked] == [True, True, False, False]
+    assert {trace.what for trace in found["name LIKE 'an%'"].traces} == {"least value", "greatest value"}
+    _commit(table, {"kind": "delete", "where": "id IN (1, 3)"})
+    after = table.erasure("name LIKE 'an%'")
+    assert (after.totals["live"], after.totals["history"]) == (0, 2)
+    assert after.obstacles[1].startswith("the log holds a value that matches, or names a constant of the predicate in ")
+    assert not [each for each in after.not_answered if each.path.startswith("_delta_log")]
+
+
 def test_change_files_are_places_of_their_own(tmp_path: Path) -> None:
     table = _people(tmp_path, {"delta.enableChangeDataFeed": "true"})
     _commit(table, {"kind": "delete", "where": PERSON})

@@ -89,6 +89,14 @@ class ColumnFacts(msgspec.Struct, frozen=True):
         all_null = counted & sized & (nulls == records)
         return cls(column.type, False, low, high, all_null, counted & (nulls == 0), ~counted)
 
+    @classmethod
+    def of_ranges(cls, low: pa.Array, high: pa.Array, kind: PrimitiveType) -> ColumnFacts:
+        """The facts of single values that are not null, each between two ends, both included: one that is known as it
+        is has equal ends; an end that is not known is null."""
+        sides = _in_order(_certain(_side(low, kind), kind), _certain(_side(high, kind), kind))
+        none = np.zeros(len(low), bool)
+        return cls(kind, True, *sides, all_null=none, none_null=~none, uncounted=none)
+
     def by_partition_values(self) -> ColumnFacts:
         """What is known without statistics: all of a partition column, and nothing of any other."""
         if self.partition:

@@ -1,0 +1,163 @@
+"""What a condition asks of the value of one column, and whether a value that the log holds meets it.
+
+Protocol sections: Per-file Statistics, Partition Value Serialization. Invariants: what is said of a value is what Spark
+says of every value that it may stand for; what is not sure is said to be open. Of each way to meet a condition only the
+part on the one column counts, so that every row that meets it that way has a value that meets the part; a way that asks
+nothing of the column says nothing of its values. A condition is taken as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from explorer.auditing.erasure.logged_columns import LoggedColumn
+from explorer.auditing.erasure.logged_values import LoggedPlace, Range, has_zone, quoted_values, range_of
+from explorer.core.errors import RequestError
+from explorer.core.protocol.arrow.typed_arrays import typed_column
+from explorer.core.protocol.json_values import JsonValue
+from explorer.core.protocol.schema.data_types import PrimitiveType, format_column
+from explorer.core.protocol.schema.nested_types import Path
+from explorer.core.protocol.schema.type_widening import widens
+from explorer.core.protocol.sql.predicates import (
+    And,
+    Comparison,
+    Constant,
+    Expression,
+    IsNull,
+    Not,
+    Or,
+    Unsplittable,
+    parts_of,
+)
+from explorer.core.protocol.statistics.column_facts import ColumnFacts
+from explorer.core.protocol.statistics.data_skipping import answerable, unsplittable_in
+from explorer.core.protocol.statistics.skipping_truth import truth_of
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["ValueCondition", "value_condition"]
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """What is asked of a column, in one way in which the log has it.
+
+    Attributes:
+        column: Its path in the newest version.
+        stored: Its path in the log.
+        condition: What is asked; it names this column alone.
+        type: Its type in the newest version.
+        comparable: Whether its type in the log is that, or was widened to it.
+    """
+
+    column: Path
+    stored: Path
+    condition: Expression
+    type: PrimitiveType
+    comparable: bool
+
+    def judged(self, ranges: Sequence[Range]) -> list[bool | None]:
+        """Whether each value meets it; None where that is open."""
+        if not self.comparable:
+            return [None] * len(ranges)
+        low, high = (typed_column([each[end] for each in ranges], self.type) for end in (0, 1))
+        facts = {self.column: ColumnFacts.of_ranges(low, high, self.type)}
+        truth = truth_of(self.condition, facts, len(ranges), hopeful=False)
+        pairs = zip(truth.can_be_true.tolist(), truth.can_be_false.tolist(), strict=True)
+        return [None if true and false else true for true, false in pairs]
+
+    @property
+    def any_zone(self) -> bool:
+        """Whether it compares moments with times without a zone, which the settings of a session place."""
+        compared = (each for each in parts_of(self.condition) if isinstance(each, Comparison))
+        return self.type.name == "timestamp" and not all(has_zone(each.value.text) for each in compared)
+
+
+class ValueCondition(msgspec.Struct, frozen=True):
+    """A condition, by the columns whose values the log holds."""
+
+    parts: tuple[_Part, ...]
+
+    def stored(self, path: Path) -> bool:
+        """Whether the log has values of a column of the condition under a path."""
+        return any(part.stored == path for part in self.parts)
+
+    def folder(self, name: str) -> Path | None:
+        """Under which path the log has the values that a folder ``name=value`` has; None if it is not asked about."""
+        for part in self.parts:
+            if len(part.stored) == 1 and name.casefold() in {part.stored[0].casefold(), part.column[0].casefold()}:
+                return part.stored
+        return None
+
+    def judged(self, path: Path, place: LoggedPlace, values: Sequence[JsonValue]) -> list[bool | None]:
+        """Whether rows that have these values of a column meet what is asked of it; None where that is open."""
+        asked = [part for part in self.parts if part.stored == path]
+        found = [
+            part.judged([range_of(value, part.type, place, any_zone=part.any_zone) for value in values])
+            for part in asked
+        ]
+        return [True if True in each else None if None in each else False for each in zip(*found, strict=True)]
+
+    def may_be_quoted(self, text: str) -> bool:
+        """Whether a text may quote a value of a row that meets the condition."""
+        of_columns = {(part.column, part.comparable): part for part in self.parts}
+        return any(
+            found is not False
+            for part in of_columns.values()
+            for found in part.judged(list(dict.fromkeys(quoted_values(text, part.type))))
+        )
+
+
+def value_condition(where: str, snapshot: Snapshot, logged: Iterable[LoggedColumn]) -> ValueCondition | str:
+    """Take a condition apart by the columns that it names; the reason, as text, where that cannot be done.
+
+    Args:
+        where: SQL over the columns of the newest version.
+        snapshot: The newest version.
+        logged: Its columns in the log.
+    """
+    try:
+        condition, used = answerable(where, snapshot.schema, snapshot.statistics_columns)
+    except RequestError as error:
+        return error.message
+    for unread in unsplittable_in(condition):
+        return f"{unread.text}: {unread.reason}"
+    for part in parts_of(condition):
+        if isinstance(part, IsNull | Constant) or (isinstance(part, Comparison) and part.value.kind == "null"):
+            return "whether a value is null, or a constant alone, cannot be held against values"
+    for path, column in used.items():
+        if column.type.name == "boolean":
+            return f"{format_column(path)}: the log does not hold all values of type boolean"
+    found = []
+    for each in logged:
+        asked, _ = _ways(condition, each.column)
+        if asked is not None and each.column in used:
+            kind = used[each.column].type
+            comparable = each.type == kind or widens(each.type, kind)
+            found.append(_Part(each.column, each.stored, asked, kind, comparable))
+    return ValueCondition(tuple(found))
+
+
+def _ways(part: Expression, column: Path, *, negated: bool = False) -> tuple[Expression | None, bool]:
+    """What the ways to meet a condition that ask something of a column ask of it, None if there are none; and whether
+    there is a way that asks nothing of it."""
+    match part:
+        case Not():
+            return _ways(part.part, column, negated=not negated)
+        case And() | Or():
+            ways = [_ways(each, column, negated=negated) for each in part.parts]
+            own = [asked for asked, _ in ways if asked is not None]
+            if isinstance(part, Or) is not negated:
+                return _joined(Or, own), any(free for _, free in ways)
+            needed = [asked for asked, free in ways if not free and asked is not None]
+            # Where each part can be met without the column, one of them may be met with it.
+            return (_joined(And, needed), False) if needed else (_joined(Or, own), True)
+        case Constant() | Unsplittable():
+            return None, True
+    if part.column != column:
+        return None, True
+    return (Not(part) if negated else part), False
+
+
+def _joined(make: type[And] | type[Or], parts: list[Expression]) -> Expression | None:
+    return make(tuple(parts)) if len(parts) > 1 else next(iter(parts), None)
