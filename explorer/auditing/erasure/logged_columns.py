@@ -16,7 +16,7 @@ from explorer.core.protocol.schema.data_types import DataType, StructType, forma
 from explorer.core.protocol.schema.nested_types import Path, walk_structs
 from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["LoggedColumn", "logged_columns"]
+__all__ = ["LoggedColumn", "folded", "logged_columns"]
 
 
 class LoggedColumn(msgspec.Struct, frozen=True):
@@ -43,17 +43,22 @@ def logged_columns(log: DeltaLog) -> tuple[LoggedColumn, ...]:
     newest = log.snapshot()
     now = lineage.lines_at(newest.version)
     paths = [path for path, _, _ in walk_structs(newest.schema)]
-    of_name = {_folded(path): path for path in paths}
+    of_name = {folded(path): path for path in paths}
     of_line = {now[format_column(path)]: path for path in paths if format_column(path) in now}
     found: dict[tuple[Path, Path, str], LoggedColumn] = {}
     for version, schema, stored in _layouts(log):
         then = lineage.lines_at(version)
         for path, _, field in walk_structs(schema):
-            same = (of_name.get(_folded(path)), of_line.get(then.get(format_column(path), -1)))
+            same = (of_name.get(folded(path)), of_line.get(then.get(format_column(path), -1)))
             for column in filter(None, same):
                 known = LoggedColumn(column, stored[path], field.type)
                 found.setdefault((column, stored[path], repr(field.type)), known)
     return tuple(found.values())
+
+
+def folded(path: Path) -> Path:
+    """A path whose names are alike if they differ only in case, as readers take them."""
+    return tuple(part.casefold() for part in path)
 
 
 def _layouts(log: DeltaLog) -> Iterator[tuple[int, StructType, dict[Path, Path]]]:
@@ -65,7 +70,3 @@ def _layouts(log: DeltaLog) -> Iterator[tuple[int, StructType, dict[Path, Path]]
         if metadata is not None and metadata.schema_string is not None:
             schema = parse_schema(metadata.schema_string)
             yield version, schema, physical_paths(schema, history.mapping_mode(version))
-
-
-def _folded(path: Path) -> Path:
-    return tuple(part.casefold() for part in path)

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from explorer.auditing.erasure.logged_columns import LoggedColumn
+from explorer.auditing.erasure.logged_columns import LoggedColumn, folded
 from explorer.auditing.erasure.logged_values import LoggedPlace, Range, has_zone, quoted_values, range_of
 from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.typed_arrays import typed_column
 from explorer.core.protocol.json_values import JsonValue
-from explorer.core.protocol.schema.data_types import PrimitiveType, format_column
+from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, format_column
 from explorer.core.protocol.schema.nested_types import Path
 from explorer.core.protocol.schema.type_widening import widens
 from explorer.core.protocol.sql.predicates import (
@@ -80,7 +80,7 @@ class ValueCondition(msgspec.Struct, frozen=True):
 
     def stored(self, path: Path) -> bool:
         """Whether the log has values of a column of the condition under a path."""
-        return any(part.stored == path for part in self.parts)
+        return any(folded(part.stored) == folded(path) for part in self.parts)
 
     def folder(self, name: str) -> Path | None:
         """Under which path the log has the values that a folder ``name=value`` has; None if it is not asked about."""
@@ -91,7 +91,7 @@ class ValueCondition(msgspec.Struct, frozen=True):
 
     def judged(self, path: Path, place: LoggedPlace, values: Sequence[JsonValue]) -> list[bool | None]:
         """Whether rows that have these values of a column meet what is asked of it; None where that is open."""
-        asked = [part for part in self.parts if part.stored == path]
+        asked = [part for part in self.parts if folded(part.stored) == folded(path)]
         found = [
             part.judged([range_of(value, part.type, place, any_zone=part.any_zone) for value in values])
             for part in asked
@@ -133,9 +133,13 @@ def value_condition(where: str, snapshot: Snapshot, logged: Iterable[LoggedColum
         asked, _ = _ways(condition, each.column)
         if asked is not None and each.column in used:
             kind = used[each.column].type
-            comparable = each.type == kind or widens(each.type, kind)
-            found.append(_Part(each.column, each.stored, asked, kind, comparable))
+            found.append(_Part(each.column, each.stored, asked, kind, _is_comparable(each.type, kind)))
     return ValueCondition(tuple(found))
+
+
+def _is_comparable(then: DataType, now: PrimitiveType) -> bool:
+    """Whether a value that the log has of one type is the same of another; of floats it has the fewest digits."""
+    return then == now or (widens(then, now) and then != PrimitiveType("float"))
 
 
 def _ways(part: Expression, column: Path, *, negated: bool = False) -> tuple[Expression | None, bool]:

@@ -202,6 +202,22 @@ def test_a_column_of_another_type_before_is_open(tmp_path: Path) -> None:
     assert not found.traces
 
 
+@pytest.mark.parametrize(("before", "open_"), [("float", True), ("integer", False)])
+def test_a_float_that_became_a_double_is_open_as_its_digits_are_rounded(
+    tmp_path: Path, before: str, open_: bool
+) -> None:
+    commits = [[MASKED, metadata({"a": before}), add("a", bounds={"a": (0, 0)})], [metadata({"a": "double"})]]
+    found = _found(write_log(tmp_path / "t", commits), "a > 0.1")
+    assert (bool(found.unanswered), found.traces) == (open_, ())
+
+
+def test_the_log_may_spell_a_column_in_another_case(tmp_path: Path) -> None:
+    file = add("PART=zoe/a", bounds={"ID": (1, 500)}, partition_values={"Part": "zoe"})
+    root = write_log(tmp_path / "t", [[MASKED, metadata(COLUMNS, ["part"]), file]])
+    assert {trace.column for trace in _found(root, "id > 120").traces} == {"ID"}
+    assert {trace.what for trace in _found(root, "part > 'z'").traces} == {"path", "partition value"}
+
+
 @pytest.mark.parametrize("as_struct", [False, True])
 def test_checkpoints_are_judged_as_their_commits(tmp_path: Path, as_struct: bool) -> None:
     properties = {"delta.checkpoint.writeStatsAsStruct": str(as_struct).lower()}
