@@ -176,6 +176,7 @@ class LocalLogStore:
         data, ends, end = fresh_buffer(sum(sizes) + len(sizes) + _BEHIND), list[int](), 0
         with data.data as room:
             for path, size in zip(paths, sizes, strict=True):
+                check_file(path, size)
                 found = _read_into(self._path(path), room[end : end + size + 1])
                 if found != size:
                     return joined_objects(self.read_many(paths))

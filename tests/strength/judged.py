@@ -375,11 +375,11 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "for version in range(start, stop if compacted else max(listed, default=start - 2) + 1):",
     ): "a range of no version",
     (
-        "log.replay.x__read_ahead",
+        "log.replay.x__ahead",
         "with ThreadPoolExecutor(1) as ahead:",
     ): "batches are read one after the other, each while the one before is decoded",
     (
-        "log.replay.x__read_ahead",
+        "log.replay.x__ahead",
         "if len(batches) < 2:",
     ): "read at once or ahead: the same commits in the same order",
     (
@@ -1024,10 +1024,19 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         'return (*self._open[2:], self._name or "XXXX")',
     ): "no member that is asked for has either name",
     (
-        "log.replay.x_read_parts",
-        "return chain.from_iterable(decode_parts(files, alike) for files in _read_ahead(store, paths))",
-        "return chain.from_iterable(decode_parts(files, None) for files in _read_ahead(store, paths))",
+        "log.replay.x__read_lines",
+        "if sum(sizes) > _BATCH_BYTES:",
+        "if sum(sizes) >= _BATCH_BYTES:",
+    ): "a commit of exactly so many bytes is decoded either way",
+    (
+        "versions.history_reader.xǁHistoryReaderǁ_take",
+        "if stop - start == 1 and piece.last and not piece.before and is_provenance(found[start]):",
+        "if stop + start == 1 and piece.last and not piece.before and is_provenance(found[start]):",
     ): _SHORTCUT,
+    (
+        "versions.history_reader.xǁHistoryReaderǁ_take",
+        "plain.append((piece.path, found[start], of_line[start] - piece.start + 1))",
+    ): "the number is of a line that cannot be decoded, and this one was checked to be JSON",
     (
         "log.commit.x__parts",
         "while piece := stream.read(_PART) + stream.readline():",

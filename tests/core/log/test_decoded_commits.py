@@ -6,12 +6,21 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from explorer.core.errors import LimitExceeded, MalformedAction
-from explorer.core.log.commit import Commit, SmallActions, decode_commit, decode_commits, parse_commit_info
+from explorer.core.log.commit import (
+    Commit,
+    SmallActions,
+    decode_commit,
+    decode_commits,
+    decode_provenance,
+    parse_commit_info,
+)
 from explorer.core.log.log_path import LogFileKind, LogPath
 from explorer.core.protocol import limits
+from explorer.core.protocol.raw_actions import SmallLine
 from tests.support.at_least_one import at_least_one
 from tests.support.small_logs import decode_small
 
@@ -194,3 +203,11 @@ def test_a_line_that_adds_and_removes_is_refused_with_its_number() -> None:
     error = commit.two_actions(1)
     assert (error.line, error.version, error.path) == (3, 3, "_delta_log/3.json")
     assert "it holds both an add and a remove" in error.message
+
+
+def test_provenance_of_many_commits_is_decoded_together_where_each_plainly_says_something() -> None:
+    told = [b'{"operation":"WRITE","timestamp":7}', b'{"n":1.50}', b"{}"]
+    lines = [SmallLine(commitInfo=msgspec.Raw(data)) for data in told]
+    assert decode_provenance(lines) == [parse_commit_info(data) for data in told]
+    for odd in at_least_one((b"null", b"5", b'{"timestamp":"x"}', b"{}\n{}", b"")):
+        assert decode_provenance([*lines, SmallLine(commitInfo=msgspec.Raw(odd))]) is None

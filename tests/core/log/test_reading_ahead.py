@@ -8,6 +8,7 @@ import pytest
 
 from explorer.core.errors import CorruptTable, StorageError, VersionGap
 from explorer.core.log import replay
+from explorer.core.log.alike_lines import AlikeLines
 from explorer.core.log.commit import decode_commit
 from explorer.core.log.log_path import commit_name
 from explorer.core.log.log_segment import list_log
@@ -77,8 +78,9 @@ def test_the_commits_of_a_batch_are_there_before_the_next_one_is(monkeypatch: py
     inner = new_store()
     write(inner, {0: (PROTOCOL, METADATA), **{version: (add(f"f{version}"),) for version in range(1, 5)}})
     paths = list(list_log(inner).commits.values())
-    parts = partial(replay.read_parts, alike=None)
-    for read, once in at_least_one(((replay.read_commits, 2), (parts, 1), (replay.read_small_actions, 2))):
+    parts, with_columns = partial(replay.read_parts, alike=None), partial(replay.read_parts, alike=AlikeLines())
+    reads = ((replay.read_commits, 2), (parts, 1), (with_columns, 1), (replay.read_small_actions, 2))
+    for read, once in at_least_one(reads):
         found = iter(read(FaultyStore(inner, {1: "fails"}), paths))
         assert [next(found) is not None for _ in range(once)] == [True] * once
         with pytest.raises(StorageError):
@@ -90,12 +92,25 @@ def test_a_commit_that_vanished_ends_the_reading_with_the_range_that_it_was_in()
     write(store, {0: (PROTOCOL, METADATA), **{version: (add(f"f{version}"),) for version in range(1, MANY)}})
     paths = list(list_log(store).commits.values())
     store.delete(commit_name(MANY - 1))
-    with pytest.raises(VersionGap) as gap:
-        list(read_commits(store, paths))
-    assert (gap.value.vanished, gap.value.earliest, gap.value.latest) == (True, 2048, MANY - 1)
-    assert gap.value.message.startswith(
-        f"A commit between versions 2048 and {MANY - 1} vanished while the log was read"
-    )
+    for read in at_least_one((read_commits, partial(replay.read_parts, alike=AlikeLines()))):
+        with pytest.raises(VersionGap) as gap:
+            list(read(store, paths))
+        assert (gap.value.vanished, gap.value.earliest, gap.value.latest) == (True, 2048, MANY - 1)
+        assert gap.value.message.startswith(
+            f"A commit between versions 2048 and {MANY - 1} vanished while the log was read"
+        )
+        assert isinstance(gap.value.__cause__, FileNotFoundError)
+
+
+@pytest.mark.parametrize(("count", "parts"), [(3_000, 1), (90_000, 3)], ids=["in one buffer", "in parts"])
+def test_lines_that_are_alike_become_columns_however_large_their_commit_is(count: int, parts: int) -> None:
+    store = new_store()
+    write(store, {0: (PROTOCOL, METADATA), 1: [add(f"file-{place}") for place in range(count)]})
+    paths = list(list_log(store).commits.values())
+    found = list(replay.read_parts(store, paths[1:], AlikeLines()))
+    assert len(found) == parts
+    assert sum(len(each.places) for part in found for each in part.alike) == count
+    assert [piece.path.version for part in found for piece in part.pieces] == [1] * parts
 
 
 def test_files_come_in_the_order_in_which_they_were_added_last() -> None:

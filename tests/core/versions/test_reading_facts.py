@@ -149,14 +149,15 @@ def test_the_first_readable_version_is_read_once_or_known() -> None:
     assert (other.known, other.segment, store.requests) == (found.known, segment, [])
 
 
-def test_who_watches_is_told_at_the_start_and_after_every_two_hundred_commits() -> None:
+@pytest.mark.parametrize("each", [b"{}", commit_info()], ids=["nothing", "provenance"])
+def test_who_watches_is_told_at_the_start_and_after_every_two_hundred_commits(each: Action | bytes) -> None:
     store = new_store()
-    write(store, {0: FIRST} | {version: [b"{}"] for version in range(1, 401)})
+    write(store, {0: FIRST} | {version: [each] for version in range(1, 401)})
     told: list[tuple[int, int]] = []
     history, reader = read(store, None, watch=lambda *said: told.append(said), follow=True)
     assert told == [(0, 401), (200, 401), (400, 401)]
     assert len(history.commits) == 401
-    write(store, {version: [b"{}"] for version in range(401, 603)})
+    write(store, {version: [each] for version in range(401, 603)})
     told.clear()
     read(store, None, reader, watch=lambda *said: told.append(said))
     assert told == [(401, 603), (601, 603)]
