@@ -558,7 +558,12 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "return side.holds(operator, text, None, unknown=hopeful)",
     ): "texts are compared without a look at their type",
     (
-        "protocol.statistics.skipping_truth.x__successor",
+        "protocol.statistics.skipping_truth.x__like_truth",
+        "only = _fitting(part.pattern, facts) if facts.partition else None",
+        "only = _fitting(part.pattern, facts) if (facts.partition) or True else None",
+    ): "a value between two equal bounds is that value, too",
+    (
+        "protocol.statistics.skipping_truth.x_successor",
         "code = 0xE000 if 0xD800 <= code <= 0xDFFF else code",
     ): "no text has a character between U+D7FF and U+E000, so that any of them parts the same texts",
     (

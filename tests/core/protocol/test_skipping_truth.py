@@ -16,6 +16,7 @@ from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.sql.predicates import Unsplittable, parse_predicate
 from explorer.core.protocol.statistics.data_skipping import SkippingCounts, answerable, counts_of_rules
+from explorer.core.protocol.statistics.skipping_truth import successor
 from tests.support.small_logs import MASKED, METADATA, add, metadata, table, vector
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
@@ -359,3 +360,20 @@ def test_a_file_without_rows_is_dropped_whatever_is_asked() -> None:
     found = table({0: [MASKED, METADATA, *files]}).snapshot().skipping("TRUE")
     assert found.files.column("rule").to_pylist() == ["no rows", "no rows", "may match", "may match"]
     assert (found.counts.total, found.counts.after_partitions, found.counts.after_statistics) == (4, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("prefix", "after"),
+    [
+        ("abc", "abd"),
+        ("a\U0010ffff", "b"),
+        ("\U0010ffff\U0010ffff", None),
+        ("", None),
+        ("a\ud7ff", "a\ue000"),
+        ("a\uffff", "a\U00010000"),
+    ],
+)
+def test_what_is_above_all_texts_that_begin_so_is_a_text(prefix: str, after: str | None) -> None:
+    assert successor(prefix) == after
+    if after is not None:
+        assert prefix.encode() < (prefix + "\U0010ffff" * 3).encode() < after.encode()
