@@ -882,10 +882,6 @@ JUDGED: Final[dict[tuple[str, ...], str]] = {
         "if [each for each in before.columns if each in stayed] == [each for each in after.columns if each in stayed]:",
     ): "it saves a closer look, which finds the same",
     (
-        "versions.settings_history.x__partitioning",
-        "by_name = {column.path: identity for identity, column in columns.items()} if names else {}",
-    ): "without names nothing is looked up",
-    (
         "versions.retention.lasting.x_feed_lasting",
         "times, gone = np.full(life.last - first + 1, FOREVER), np.zeros(life.last - first + 1, bool)",
         "times, gone = np.full(life.last + first + 1, FOREVER), np.zeros(life.last - first + 1, bool)",
