@@ -22,7 +22,7 @@ import pyarrow as pa
 from explorer.core.errors import NotAllowed, StorageError
 from explorer.core.protocol.arrow.arrays import fresh_buffer
 from explorer.core.protocol.limits import check_file
-from explorer.core.protocol.log_store import JoinedObjects, ListedObjects, LogStore, ObjectMeta, joined_objects
+from explorer.core.protocol.log_store import BEHIND, JoinedObjects, ListedObjects, LogStore, ObjectMeta, joined_objects
 from explorer.storage.local_tree import local_files
 from explorer.storage.roots import AllowedRoots, Opener, folder_of
 from explorer.storage.written_aside import flush_folder, written_aside
@@ -32,8 +32,6 @@ __all__ = ["LocalLogStore", "open_folder"]
 # Most commits fit: one call reads the file and shows that it has ended.
 _READ_SIZE: Final = 1 << 16
 _BREAK: Final = ord("\n")
-# Room behind files in one buffer, so that it need not grow for what is written there.
-_BEHIND: Final = 1 << 11
 # How many files are looked at before what was seen of them becomes columns, while it is in the processor's cache.
 _STATS: Final = 1 << 8
 # How many names of a folder are kept at most, so that it need not be asked for them again.
@@ -173,7 +171,7 @@ class LocalLogStore:
 
     def read_joined(self, paths: Sequence[str], sizes: Sequence[int]) -> JoinedObjects:
         """Return several files of lines, each read to where it belongs in the buffer."""
-        data, ends, end = fresh_buffer(sum(sizes) + len(sizes) + _BEHIND), list[int](), 0
+        data, ends, end = fresh_buffer(sum(sizes) + len(sizes) + BEHIND), list[int](), 0
         with data.data as room:
             for path, size in zip(paths, sizes, strict=True):
                 check_file(path, size)

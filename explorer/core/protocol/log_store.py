@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 import numpy as np
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Int64s
 
-__all__ = ["JoinedObjects", "ListedObjects", "LogStore", "ObjectMeta", "joined_objects", "seen_of"]
+__all__ = ["BEHIND", "JoinedObjects", "ListedObjects", "LogStore", "ObjectMeta", "joined_objects", "seen_of"]
 
 
 class _Seen(Protocol):
@@ -124,6 +124,10 @@ def seen_of(files: Sequence[_Seen]) -> Int64s:
     return np.array([sizes, [each.modified for each in files], [each.etag for each in files]], np.int64)
 
 
+BEHIND: Final = 1 << 11
+"""Bytes of room behind objects in one buffer, so that it need not be copied for what is written there."""
+
+
 class JoinedObjects(NamedTuple):
     """Objects of lines, one after the other in one buffer; a line break ends each that is not empty.
 
@@ -139,7 +143,9 @@ class JoinedObjects(NamedTuple):
 def joined_objects(contents: Sequence[bytes]) -> JoinedObjects:
     """Join the bytes of objects."""
     closed = [data if not data or data.endswith(b"\n") else data + b"\n" for data in contents]
-    return JoinedObjects(np.frombuffer(bytearray().join(closed), np.uint8), list(accumulate(map(len, closed))))
+    return JoinedObjects(
+        np.frombuffer(bytearray().join([*closed, bytes(BEHIND)]), np.uint8), list(accumulate(map(len, closed)))
+    )
 
 
 class LogStore(Protocol):
