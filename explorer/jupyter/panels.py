@@ -108,11 +108,10 @@ def _sameness(view: TableView, comparison: Comparison) -> str:
 
 def _figures(comparison: Comparison) -> Markup:
     t = comparison.totals
-    masked = f"{fmt.quantity(abs(t.rows_masked), 'row')} {'shown again' if t.rows_masked < 0 else 'masked'}"
     figures = (
         figure(f"+{fmt.plural(t.files_added, 'file')}", _basis(t.bytes_added, t.rows_added), "dte-added"),
         figure(f"\u2212{fmt.plural(t.files_removed, 'file')}", _basis(t.bytes_removed, t.rows_removed), "dte-removed"),
-        figure(f"~{fmt.count(t.files_remasked)} re-masked", masked, "dte-remasked"),
+        figure(f"~{fmt.count(t.files_remasked)} re-masked", fmt.hidden_rows(t.rows_masked), "dte-remasked"),
         figure(fmt.quantity(comparison.net_rows, "row", fmt.signed), "live rows, net", None),
     )
     return tag("div", *figures, class_="dte-figures")

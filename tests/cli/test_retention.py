@@ -1,5 +1,6 @@
 """The retention command: a line a version in JSON, versions that stand alike together for people."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,18 @@ def test_versions_that_stand_alike_are_one_row_for_people(cli: Call) -> None:
     assert result.code == 0
     assert "v0 to v5" in result.out
     assert "log gone" in result.out
+
+
+@pytest.mark.reference
+def test_a_file_and_its_deletion_vector_are_one_missing_file_of_two_names(cli: Call, tmp_path: Path) -> None:
+    shutil.copytree(reference_root() / "tables" / "deletion-vectors" / "_delta_log", tmp_path / "_delta_log")
+    lines = cli("retention", tmp_path, "--json").lines()
+    twice = [line for line in lines if len(line["missingFiles"]) > max(2, line["numMissingFiles"])]
+    assert twice
+    shown = cli("retention", tmp_path).out
+    for line in twice:
+        assert f"{line['numMissingFiles']} files of it can no longer be read: " in shown
+        assert ", ".join(line["missingFiles"][:2]) + " and others" in shown
 
 
 def test_a_folder_without_a_table_is_an_error(cli: Call, tmp_path: Path) -> None:

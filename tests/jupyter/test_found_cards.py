@@ -55,6 +55,15 @@ def test_of_many_problems_those_that_keep_versions_from_being_read_come_first() 
     assert repr(report) == "IntegrityReport(11 problems, 1 of them breaking, versions 8 to 9)"
 
 
+def test_rows_that_are_masked_no_more_are_shown_again() -> None:
+    table = explorer.open_table(_golden("dat__deletion_vectors"))
+    masked = table.snapshot(2).num_deleted_records - table.snapshot(1).num_deleted_records
+    assert masked > 0
+    rows = {back: dict(card_of(table.diff(*((2, 1) if back else (1, 2)))).facts)["rows"] for back in (False, True)}
+    assert rows[False].endswith(f", {masked} more row{'s' * (masked > 1)} hidden")
+    assert rows[True].endswith(f", {masked} row{'s' * (masked > 1)} shown again")
+
+
 @pytest.fixture
 def emptied() -> explorer.Table:
     """v0 adds three files; v1 and v2 removed one each, ten days and an hour ago."""

@@ -170,7 +170,7 @@ def _diff(pin: DiffPin, subject: Subject) -> Iterator[PinFact]:
     found = subject.log.diff(pin.from_version, pin.to_version)
     totals = found.totals
     yield _fact("rows", f"+{fmt.count(totals.rows_added)}, \u2212{fmt.count(totals.rows_removed)}, "
-                f"{fmt.count(totals.rows_masked)} masked")  # fmt: skip
+                f"{fmt.hidden_rows(totals.rows_masked)}")  # fmt: skip
     yield _fact("files", f"+{fmt.count(totals.files_added)}, \u2212{fmt.count(totals.files_removed)}")
     changes = [f"{each.column} {each.kind}" for each in found.schema]
     changes += [f"{each.key}: {each.before} \u2192 {each.after}" for each in (*found.properties, *found.attributes)]

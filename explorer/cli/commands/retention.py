@@ -21,6 +21,9 @@ from explorer.core.versions.retention.horizon import Horizon, VersionRange, What
 
 __all__ = ["register"]
 
+_NAMED = 2
+"""So many missing files are named for people: with three names of Spark a cell would be cut off."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -166,8 +169,9 @@ def _runs(found: list[dict[str, Any]]) -> Iterator[tuple[object, ...]]:
         rows = list(group)
         first, last = rows[0]["version"], rows[-1]["version"]
         status, since, by, reason, missing = key
-        named = f": {', '.join(missing[:3])}" if missing else ""
-        more = f" and {fmt.count(rows[0]['num_missing_files'] - 3)} more" if len(missing) > 3 else ""
+        named = f": {', '.join(missing[:_NAMED])}" if missing else ""
+        # The reason says how many; a file and its deletion vector are one of them, and two names.
+        more = " and others" if len(missing) > _NAMED else ""
         yield (
             _span(first, last),
             status,
