@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import explorer
-from explorer import fleet
 from explorer.core.errors import RequestError
-from explorer.fleet import TableAudit, audits
+from explorer.fleet import Looks, TableAudit, audits
+from explorer.fleet.processes import pooled
 from tests.support import small_logs
 from tests.support.audited_tables import DAY, NOW, ago
 from tests.support.small_logs import METADATA, PROTOCOL
@@ -66,7 +66,7 @@ def _dies_on_three(place: str) -> TableAudit:
 
 
 def test_a_table_that_ends_its_process_is_named_and_the_others_are_done() -> None:
-    found = list(fleet._pooled(iter(map(str, range(6))), _dies_on_three, 1))
+    found = list(pooled(iter(map(str, range(6))), _dies_on_three, 1))
     assert sorted(each.location for each in found) == list("012345")
     (failed,) = (each for each in found if each.error is not None)
     assert failed.location == "3"
@@ -82,7 +82,7 @@ def _takes_long_but_for_one(place: str) -> TableAudit:
 
 def test_an_audit_that_nobody_goes_on_with_ends_its_processes_whatever_they_read() -> None:
     before = {process.pid for process in active_children()}
-    found = fleet._pooled(iter(map(str, range(9))), _takes_long_but_for_one, 2)
+    found = pooled(iter(map(str, range(9))), _takes_long_but_for_one, 2)
     assert next(found).location == "0"
     started = {process.pid for process in active_children()} - before
     assert len(started) == 2
@@ -105,7 +105,7 @@ def test_a_table_at_the_same_version_is_not_read_again(tmp_path: Path) -> None:
     newer = again[str(grown)].document
     assert newer is not None
     assert (again[str(grown)].known, newer["version"]) == (False, 1)
-    looks = fleet.Looks(check_files=True)
+    looks = Looks(check_files=True)
     assert not any(each.known for each in audits([root], resume=record, looks=looks, now=NOW))
 
 

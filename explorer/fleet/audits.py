@@ -1,0 +1,148 @@
+"""The audit of many tables: each as it is done, and all of them ranked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from explorer.auditing.finding import SEVERITIES
+from explorer.fleet.one_table import Looks, TableAudit, answer
+from explorer.fleet.places import places
+from explorer.fleet.processes import in_processes
+from explorer.fleet.record import AuditRecord
+from explorer.fleet.spark_tasks import on_spark
+from explorer.storage.roots import Roots
+
+__all__ = ["SCHEMA", "audit", "audits", "ranked", "row_of"]
+
+SCHEMA: Final = pa.schema(
+    [
+        ("table", pa.string()),
+        ("version", pa.int64()),
+        ("errors", pa.int64()),
+        ("warnings", pa.int64()),
+        ("notes", pa.int64()),
+        ("not_answered", pa.int64()),
+        ("worst", pa.string()),
+        ("findings", pa.list_(pa.string())),
+        ("error", pa.string()),
+        ("message", pa.string()),
+    ]
+)
+"""A row of a fleet: counts by severity, ``worst`` the claim of the worst finding, ``findings`` the ids of all;
+``error`` is the class of the error of a table that could not be read, ``message`` says why."""
+
+
+def audit(
+    roots: Roots,
+    storage_options: Mapping[str, Any] | None = None,
+    *,
+    check_files: bool = False,
+    verify: bool = False,
+    check_footers: bool = False,
+    processes: int | None = None,
+    spark: bool = False,
+    resume: str | os.PathLike[str] | None = None,
+    each: Callable[[TableAudit], None] | None = None,
+) -> pa.Table:
+    """Audit every table at or below some places, and rank them.
+
+    Call it below ``if __name__ == "__main__":`` in a script: other processes load the script too.
+
+    Args:
+        roots: Tables, or folders that hold tables; URLs of tables in object stores.
+        storage_options: Options of the object stores.
+        check_files, verify, check_footers: As in `explorer.Table.audit`.
+        processes: How many processes read; None for as many as there are processors, one reads here.
+        spark: Read in Spark's tasks instead.
+        resume: A file of JSON lines: tables that it says were read today at the same version are not read again, and
+            each table that is done is added to it.
+        each: Called with each table as it is done.
+
+    Returns:
+        A row a table with the columns of `SCHEMA`, the worst first, tables that cannot be read before all others.
+
+    Raises:
+        RequestError: ``resume`` is no such file.
+        EngineUnavailable: Spark is asked for and missing.
+    """
+    rows = []
+    looks = Looks(check_files=check_files, verify=verify, check_footers=check_footers)
+    for found in audits(roots, storage_options, looks=looks, processes=processes, spark=spark, resume=resume):
+        if each is not None:
+            each(found)
+        rows.append(row_of(found))
+    return ranked(rows)
+
+
+def audits(
+    roots: Roots,
+    storage_options: Mapping[str, Any] | None = None,
+    *,
+    looks: Looks = Looks(),  # noqa: B008 - it is frozen
+    processes: int | None = None,
+    spark: bool = False,
+    resume: str | os.PathLike[str] | None = None,
+    now: datetime | None = None,
+) -> Iterator[TableAudit]:
+    """Audit every table at or below some places; yield each as it is done. Arguments and errors as of `audit`.
+
+    Args:
+        roots, storage_options, processes, spark, resume: As in `audit`.
+        looks: What to look at beside the log.
+        now: The present of all of them, with a zone; else that of this machine at the start.
+    """
+    present = datetime.now(UTC) if now is None else now
+    record = None if resume is None else AuditRecord(Path(resume), looks, present)
+    task = partial(
+        answer,
+        storage_options=storage_options,
+        looks=looks,
+        now=present,
+        known={} if record is None else record.versions,
+    )
+    found_places = places(roots)
+    many = on_spark(found_places, task) if spark else in_processes(found_places, task, processes or os.cpu_count() or 1)
+    for found in many:
+        if found.known and record is not None:
+            yield msgspec.structs.replace(found, document=record.document(found.location))
+            continue
+        if record is not None and found.document is not None:
+            record.add(found.location, found.document)
+        yield found
+
+
+def ranked(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Rows of `SCHEMA`, the worst first: unreadable tables, then by errors, warnings and notes."""
+
+    def rank(row: Mapping[str, Any]) -> tuple[object, ...]:
+        return row["error"] is None, -row["errors"], -row["warnings"], -row["notes"], row["table"]
+
+    return pa.Table.from_pylist(sorted(rows, key=rank), schema=SCHEMA)
+
+
+def row_of(found: TableAudit) -> dict[str, Any]:
+    """The row of a table, with the columns of `SCHEMA`."""
+    row: dict[str, Any] = dict.fromkeys(SCHEMA.names) | {"table": found.location, "findings": []}
+    counts = dict.fromkeys(SEVERITIES, 0)
+    if found.error is not None:
+        row |= {"error": type(found.error).__name__, "message": found.error.message}
+    elif found.document is not None:
+        findings = found.document["findings"]
+        for each in findings:
+            counts[each["severity"]] += 1
+        row |= {
+            "table": found.document["table"],
+            "version": found.document["version"],
+            "not_answered": len(found.document["notAnswered"]),
+            "worst": findings[0]["title"] if findings else None,
+            "findings": [each["id"] for each in findings],
+        }
+    return row | {"errors": counts["error"], "warnings": counts["warning"], "notes": counts["info"]}

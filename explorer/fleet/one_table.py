@@ -1,0 +1,78 @@
+"""The audit of one table of many: whatever is wrong with it is part of the answer, and no text holds a credential."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from explorer.auditing.document import audit_document
+from explorer.core.errors import ExplorerError
+from explorer.storage.credentials import concealed, secrets_of
+from explorer.table import open_table
+
+__all__ = ["Looks", "TableAudit", "answer", "fault"]
+
+
+class Looks(msgspec.Struct, frozen=True):
+    """What to look at beside the actions of the log; see `explorer.Table.audit`."""
+
+    check_files: bool = False
+    verify: bool = False
+    check_footers: bool = False
+
+
+class TableAudit(msgspec.Struct, frozen=True):
+    """What became of one table.
+
+    Attributes:
+        location: The table's location as it was found below a root.
+        document: Its audit as `explorer.auditing.document.audit_document` gives it; None after an error.
+        error: Why there is none; its cause is named, and its credentials are not.
+        known: The table is still at the version of an earlier audit of this day, so its log was not read again.
+    """
+
+    location: str
+    document: dict[str, Any] | None = None
+    error: ExplorerError | None = None
+    known: bool = False
+
+
+def answer(
+    location: str,
+    *,
+    storage_options: Mapping[str, Any] | None,
+    looks: Looks,
+    now: datetime,
+    known: Mapping[str, int],
+) -> TableAudit:
+    """Audit one table; whatever is wrong with it is part of the answer."""
+    secrets = secrets_of(storage_options or {})
+    try:
+        table = open_table(location, storage_options=storage_options, cache=False)
+        if known.get(location) == table.latest_version():
+            return TableAudit(location, known=True)
+        found = table.audit(now, **msgspec.structs.asdict(looks))
+        return TableAudit(location, audit_document(found, table.location))
+    except ExplorerError as error:
+        return TableAudit(location, error=_without_secrets(error, secrets))
+    except Exception as error:  # noqa: BLE001 - one table, whatever is in it, must not end the audit of the others
+        text = concealed(str(error).split("\n", 1)[0], secrets)
+        return TableAudit(location, error=fault(location, f"{type(error).__name__}: {text}"))
+
+
+def fault(location: str, what: str) -> ExplorerError:
+    """The error of a table that was not audited for a reason that is not its own."""
+    return ExplorerError(f"{location} was not audited ({what}). This is a fault of the program.", table=location)
+
+
+def _without_secrets(error: ExplorerError, secrets: Sequence[str]) -> ExplorerError:
+    """The error as it can travel: without its cause, and without the value of any secret option in its texts."""
+    for name, value in vars(error).items():
+        if isinstance(value, str):
+            setattr(error, name, concealed(value, secrets))
+    error.args = (error.message,)
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)

@@ -1,0 +1,159 @@
+"""Many tables in processes of their own: one that ends its process stops no other, and none outlasts this one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
+from itertools import chain, islice
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Final
+
+import pyarrow as pa
+
+from explorer.fleet.one_table import TableAudit, fault
+
+__all__ = ["Task", "in_processes", "pooled"]
+
+_FEW: Final = 16
+"""So many tables are read before another process is worth its start."""
+_AHEAD: Final = 4
+
+Task = Callable[[str], TableAudit]
+"""The audit of the table at a location."""
+
+
+def in_processes(places: Iterator[str | TableAudit], task: Task, processes: int) -> Iterator[TableAudit]:
+    """Few tables are read here, many in processes that are started afresh: they share no lock and no thread."""
+    few = list(islice(places, _FEW + 1))
+    if processes <= 1 or len(few) <= _FEW:
+        for place in chain(few, places):
+            yield task(place) if isinstance(place, str) else place
+        return
+    yield from pooled(chain(few, places), task, processes)
+
+
+def pooled(places: Iterator[str | TableAudit], task: Task, processes: int) -> Iterator[TableAudit]:
+    """Few places are in flight at a time, so that there may be any number of them."""
+    waiting: dict[Future[TableAudit], str] = {}
+    with closing(_Readers(task)) as readers:
+        pool = readers.pool(processes)
+        for place in places:
+            if not isinstance(place, str):
+                yield place
+                continue
+            with _undisturbed():
+                waiting[pool.submit(_do, place)] = place
+            if len(waiting) < processes * _AHEAD:
+                continue
+            found, lost = _collected(waiting)
+            yield from found
+            if lost:
+                pool.shutdown(wait=False, cancel_futures=True)
+                yield from _one_by_one([*lost, *waiting.values()], readers)
+                waiting.clear()
+                pool = readers.pool(processes)
+        while waiting:
+            found, lost = _collected(waiting)
+            yield from found
+            yield from _one_by_one(lost, readers)
+        pool.shutdown()
+
+
+def _collected(waiting: dict[Future[TableAudit], str]) -> tuple[list[TableAudit], list[str]]:
+    """Wait for the next answers; take them from those that are waited for, and so those whose process ended."""
+    found, lost = [], []
+    for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+        place = waiting.pop(future)
+        try:
+            found.append(future.result())
+        except BrokenProcessPool:
+            lost.append(place)
+    return found, lost
+
+
+def _one_by_one(places: Sequence[str], readers: _Readers) -> Iterator[TableAudit]:
+    """Places whose process ended: each in a process of its own, so that only the cause is lost."""
+    for place in places:
+        pool = readers.pool(1)
+        with _undisturbed():
+            waiting = pool.submit(_do, place)
+        try:
+            yield waiting.result()
+        except BrokenProcessPool:
+            yield TableAudit(place, error=fault(place, "the process that read it ended, perhaps for lack of memory"))
+        pool.shutdown()
+
+
+class _Readers:
+    """Processes that read tables. They end with this one, or when they are closed, whatever they are reading."""
+
+    def __init__(self, task: Task) -> None:
+        self._task, self._context = task, get_context("spawn")
+        self._theirs, self._ours = self._context.Pipe(duplex=False)
+        self._pools: list[ProcessPoolExecutor] = []
+
+    def pool(self, processes: int) -> ProcessPoolExecutor:
+        """Return so many more processes; each is started when there is something for it to read."""
+        # The task travels once to each process, through its pipe: its options are in no argument of a command.
+        pool = ProcessPoolExecutor(processes, self._context, _equip, (self._task, self._theirs))
+        self._pools = [*self._pools[-1:], pool]
+        return pool
+
+    def close(self) -> None:
+        """End all processes: at once, if they are still at work."""
+        for pool in self._pools:
+            pool.shutdown(wait=False, cancel_futures=True)
+        self._ours.close()
+        self._theirs.close()
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Keep Ctrl-C from processes that are started meanwhile, for good, and from this one until they are started.
+
+    A process hears it before its first line runs, and one whose start is broken off halfway fails: both would say so at
+    length, to a person who asked for an end.
+    """
+    pressed: list[object] = []
+    heard = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, lambda *_: pressed.append(None)) if heard else None
+    # A process inherits which signals are held back from it.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if heard:
+            signal.signal(signal.SIGINT, before)
+    if pressed:
+        signal.raise_signal(signal.SIGINT)
+
+
+_task: Task | None = None
+
+
+def _equip(task: Task, parent: Connection) -> None:
+    global _task  # noqa: PLW0603 - what this process does, set once at its start
+    _task = task
+    # Ctrl-C goes to all processes at once; the one that started the others ends them.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    # The processes share the processors already, so none of them needs threads of its own.
+    pa.set_cpu_count(1)
+
+
+def _end_with(parent: Connection) -> None:
+    """End this process once the other end of a pipe is closed, or whoever held it is gone; nothing is ever sent."""
+    parent.poll(None)
+    os._exit(1)
+
+
+def _do(place: str) -> TableAudit:
+    assert _task is not None
+    return _task(place)
