@@ -33,23 +33,26 @@ MEASURED: Final = {
 _TRIES: Final = 3
 _REST: Final = "all else"
 _CLOCKS: Final = (
-    ("storage.local", "LocalLogStore", "list_from", "list the log"),
-    ("storage.local", "LocalLogStore", "_stat_earlier", "list the log"),
-    ("storage.local", "LocalLogStore", "read_many", "read the commits"),
-    ("storage.local", "LocalLogStore", "read_starts", "read the commits"),
-    ("core.log.log_segment", "", "_sorted_out", "tell the files of the log apart"),
-    ("core.versions.kept_history", "", "_kept", "find what is kept"),
-    ("core.versions.kept_history", "", "info_columns", "sums by version, the table"),
-    ("core.log.alike_lines", "AlikeLines", "find", "find lines that are alike, their numbers"),
-    ("core.log.commit", "", "_plain_lines", "decode other lines"),
-    ("core.protocol.arrow.row_groups", "RowGroups", "__init__", "read the checkpoint's footer"),
-    ("core.protocol.arrow.row_groups", "RowGroups", "read", "read the checkpoint's columns"),
-    ("core.protocol.arrow.row_groups", "RowGroups", "present", "find the checkpoint's small actions"),
-    ("core.log.checkpoint.parquet_part", "CheckpointPart", "_counts", "read the counts in the statistics"),
-    ("core.versions.lifetimes.builder", "LifetimesBuilder", "take", "number paths, make columns"),
-    ("core.versions.lifetimes.builder", "LifetimesBuilder", "build", "make the intervals"),
-    ("core.versions.history_reader", "Recorder", "take", "small actions of each commit"),
-    ("core.versions.history", "", "_table", "sums by version, the table"),
+    ("explorer.storage.local", "LocalLogStore", "list_from", "list the log"),
+    ("explorer.storage.local", "LocalLogStore", "_stat_earlier", "list the log"),
+    ("explorer.storage.local", "LocalLogStore", "read_many", "read the commits"),
+    ("explorer.storage.local", "LocalLogStore", "read_starts", "read the commits"),
+    ("explorer.core.log.log_segment", "", "_sorted_out", "tell the files of the log apart"),
+    ("explorer.core.versions.kept_history", "", "_kept", "find what is kept"),
+    ("explorer.core.versions.kept_history", "", "info_columns", "sums by version, the table"),
+    ("explorer.core.log.alike_lines", "AlikeLines", "find_joined", "find lines that are alike, their numbers"),
+    ("explorer.core.log.commit", "", "_plain_lines", "decode other lines"),
+    ("explorer.core.protocol.arrow.row_groups", "RowGroups", "__init__", "read the checkpoint's footer"),
+    ("explorer.core.protocol.arrow.row_groups", "RowGroups", "read", "read the checkpoint's columns"),
+    ("explorer.core.protocol.arrow.row_groups", "RowGroups", "present", "find the checkpoint's small actions"),
+    ("explorer.core.log.checkpoint.parquet_part", "CheckpointPart", "_counts", "read the counts in the statistics"),
+    ("explorer.core.versions.lifetimes.builder", "LifetimesBuilder", "take", "number paths, make columns"),
+    ("explorer.core.versions.lifetimes.builder", "LifetimesBuilder", "build", "make the intervals"),
+    ("explorer.core.versions.history_reader", "Recorder", "take", "small actions of each commit"),
+    ("explorer.core.versions.history_reader", "Recorder", "take_provenance", "small actions of each commit"),
+    ("explorer.core.versions.history_reader", "", "decode_provenance", "small actions of each commit"),
+    ("concurrent.futures", "Future", "result", "wait for commits that are read ahead"),
+    ("explorer.core.versions.history", "", "_table", "sums by version, the table"),
 )
 """Module, class, function, and what its time is called; what runs inside another counts for itself alone."""
 
@@ -59,7 +62,7 @@ _PACKAGES = ("numpy", "pyarrow", "msgspec", "explorer")
 def places() -> Iterator[tuple[Any, str, str]]:
     """Yield the module or class of each clock, the name of its function, and what its time is called."""
     for module, owner, name, phase in _CLOCKS:
-        place = importlib.import_module(f"explorer.{module}")
+        place = importlib.import_module(module)
         yield (getattr(place, owner) if owner else place), name, phase
 
 

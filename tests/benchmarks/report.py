@@ -35,7 +35,8 @@ come each out of its checkpoint and the commits after it, or all out of the hist
 other the former is faster. Where the limit is above the goal, no program on these libraries meets it. A number in bold
 misses its goal; the second section shows where the time goes. Where the host of a virtual machine takes back memory
 that is not in use, some processes wait for it (5 ms for 2 MB, which take 0.3 ms otherwise), so that a single
-measurement can be several times the median.
+measurement can be several times the median. The first two sections and the growth were measured on
+such a machine, which takes two to three times as long as that of the other sections: there, ratios count.
 """
 _PAST = """## Past one process
 
@@ -315,8 +316,8 @@ def _tried() -> Iterator[str]:
     )
     yield ""
     yield (
-        "Kept on 2026-11-28, after the tables above were measured, and on a machine that takes two to three times as "
-        "long: commits are read to where they are decoded, into one buffer that begins at a large page, because memory "
+        "Kept on 2026-11-28, on the machine of the tables above, which takes two to three times as long as the one "
+        "before: commits are read to where they are decoded, into one buffer that begins at a large page, because memory "
         "that is new took a fifth of the first history of a small log; places of double quotes take half the memory, "
         "and their buffers are kept from part to part; the provenance of commits that have nothing else that is small "
         "is decoded by one call; paths that are new are compared only where two may differ, and two that meet at a "
