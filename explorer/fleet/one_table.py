@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -13,7 +13,7 @@ from explorer.core.errors import ExplorerError
 from explorer.storage.credentials import concealed, secrets_of
 from explorer.table import open_table
 
-__all__ = ["Looks", "TableAudit", "answer", "fault"]
+__all__ = ["Looks", "TableAudit", "Task", "answer", "fault"]
 
 
 class Looks(msgspec.Struct, frozen=True):
@@ -38,6 +38,10 @@ class TableAudit(msgspec.Struct, frozen=True):
     document: dict[str, Any] | None = None
     error: ExplorerError | None = None
     known: bool = False
+
+
+Task: TypeAlias = Callable[[str], TableAudit]
+"""What audits the table at a location."""
 
 
 def answer(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
@@ -16,16 +16,13 @@ from typing import Final
 
 import pyarrow as pa
 
-from explorer.fleet.one_table import TableAudit, fault
+from explorer.fleet.one_table import TableAudit, Task, fault
 
-__all__ = ["Task", "in_processes", "pooled"]
+__all__ = ["in_processes", "pooled"]
 
 _FEW: Final = 16
 """So many tables are read before another process is worth its start."""
 _AHEAD: Final = 4
-
-Task = Callable[[str], TableAudit]
-"""The audit of the table at a location."""
 
 
 def in_processes(places: Iterator[str | TableAudit], task: Task, processes: int) -> Iterator[TableAudit]:

@@ -10,8 +10,7 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import ExplorerError, RequestError
-from explorer.fleet.one_table import TableAudit
-from explorer.fleet.processes import Task
+from explorer.fleet.one_table import TableAudit, Task
 from explorer.storage.schemes import known_scheme
 
 __all__ = ["on_spark"]
