@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
@@ -87,7 +88,17 @@ def command_group() -> TyperGroup:
     """All commands; they are made once in a process, as Typer takes longer for them than most of them run."""
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup), "an application of several commands is a group"
+    for command in (group, *group.commands.values()):
+        _make_plain(command)
     return group
+
+
+def _make_plain(command: Any) -> None:
+    """Let the help of a command be as wide as the screen, and not name a type for a flag, which takes no value."""
+    command.help = "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(command.help or "").split("\n\n"))
+    for parameter in (*command.params, command.get_help_option(typer.Context(command))):
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
 
 
 def main() -> None:

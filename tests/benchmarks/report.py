@@ -317,13 +317,13 @@ def _tried() -> Iterator[str]:
     yield ""
     yield (
         "Kept on 2026-11-28, on the machine of the tables above, which takes two to three times as long as the one "
-        "before: commits are read to where they are decoded, into one buffer that begins at a large page, because memory "
-        "that is new took a fifth of the first history of a small log; places of double quotes take half the memory, "
-        "and their buffers are kept from part to part; the provenance of commits that have nothing else that is small "
-        "is decoded by one call; paths that are new are compared only where two may differ, and two that meet at a "
-        "place of the table part there. In turns with the code before, medians of fifteen, seven and five processes: "
-        "the history of S in 91 ms, not 115 (deltalake 205, the bare reading 65), of M in 1.07 s, not 1.35 (1.58 and "
-        "0.92), of DV in 3.2 s, as before (0.94 and 2.2)."
+        "before: commits are read to where they are decoded, into one buffer that begins at a large page, because "
+        "memory that is new took a fifth of the first history of a small log; places of double quotes take half the "
+        "memory, and their buffers are kept from part to part; the provenance of commits that have nothing else that "
+        "is small is decoded by one call; paths that are new are compared only where two may differ, and two that "
+        "meet at a place of the table part there. In turns with the code before, medians of fifteen, seven and five "
+        "processes: the history of S in 91 ms, not 115 (deltalake 205, the bare reading 65), of M in 1.07 s, not 1.35 "
+        "(1.58 and 0.92), of DV in 3.2 s, as before (0.94 and 2.2)."
     )
     yield ""
     yield (

@@ -1,6 +1,7 @@
 """The reference of the command line, made from the commands themselves: ``python -m tests.cli.reference`` writes it."""
 
 import inspect
+import textwrap
 from typing import Any
 
 from explorer.cli import errors
@@ -8,6 +9,7 @@ from explorer.cli.app import command_group
 from tests.support.shared_tables import REPOSITORY
 
 DOCUMENT = REPOSITORY / "docs" / "cli.md"
+_WIDTH = 120
 _HEAD = """\
 # Command line
 
@@ -28,12 +30,14 @@ def render() -> str:
     parts = [_HEAD, inspect.cleandoc(doc).join(("```\n", "\n```\n"))]
     group: Any = command_group()
     for name, command in group.commands.items():
-        parts.append(
-            f"\n## {name}\n\n    delta-explorer {name} {_usage(command)}\n\n{inspect.cleandoc(command.help)}\n"
-        )
+        parts.append(f"\n## {name}\n\n    delta-explorer {name} {_usage(command)}\n\n{_wrapped(command.help)}\n")
         rows = [_row(parameter) for parameter in command.params if parameter.name != "help"]
         parts.append("\n| | |\n|---|---|\n" + "\n".join(rows) + "\n")
     return "".join(parts)
+
+
+def _wrapped(text: str) -> str:
+    return "\n\n".join(textwrap.fill(part, _WIDTH, break_on_hyphens=False) for part in text.split("\n\n"))
 
 
 def _usage(command: Any) -> str:
@@ -49,7 +53,7 @@ def _row(parameter: Any) -> str:
 
 
 def _metavar(parameter: Any) -> str:
-    return str(parameter.metavar or parameter.name.upper())
+    return f"{parameter.metavar or parameter.name.upper()}{'...' if parameter.nargs == -1 else ''}"
 
 
 if __name__ == "__main__":

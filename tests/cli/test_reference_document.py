@@ -1,7 +1,27 @@
 """The document of the command line says what the commands are."""
 
+from itertools import pairwise
+
+import pytest
+
+from explorer.cli.app import command_group
+from tests.cli.conftest import Call
 from tests.cli.reference import DOCUMENT, render
 
 
 def test_document_is_what_the_commands_say() -> None:
     assert DOCUMENT.read_text(encoding="utf-8") == render(), "run python -m tests.cli.reference"
+
+
+@pytest.mark.parametrize("command", ["", *command_group().commands])
+def test_help_is_as_wide_as_the_screen_and_a_flag_has_no_type(
+    cli: Call, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text, _, options = cli(*filter(None, [command]), "--help").out.partition("╭")
+    assert "--help" in options
+    assert "<bool>" not in options
+    for line, following in pairwise(text.splitlines()):
+        if line.strip() and following.strip():
+            # A line ends where the next word finds no place.
+            assert len(line.rstrip()) + 1 + len(following.split()[0]) > 78

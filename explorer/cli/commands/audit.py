@@ -36,7 +36,7 @@ _FINDINGS: Final = 1
 Tables = Annotated[
     list[str],
     typer.Argument(
-        metavar="TABLE|ROOT...",
+        metavar="TABLE|ROOT",
         help=f"Tables, or folders that hold tables: folders, or a {spellings(lasting=True)} URL of a table.",
         show_default=False,
     ),

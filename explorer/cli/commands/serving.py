@@ -67,7 +67,7 @@ def register(app: typer.Typer) -> None:
 
 def serve(
     roots: Annotated[
-        list[str], typer.Argument(metavar="ROOT...", help="Folders that hold Delta tables.", show_default=False)
+        list[str], typer.Argument(metavar="ROOT", help="Folders that hold Delta tables.", show_default=False)
     ],
     port: PortOption = None,
     address: Annotated[
