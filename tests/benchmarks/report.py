@@ -15,7 +15,8 @@ _BEGIN, _END = "<!-- pages, measured -->\n", "<!-- until here -->\n"
 
 _HEAD = """# Performance
 
-`make bench` writes this page from `performance.json`, the record of the same run; the last section was measured apart.
+`make bench` writes this page from `performance.json`, its record; each section says when it was measured and on which
+machine, and the last one was measured apart.
 
 The tables: **S** 1,000 commits of 10 files, a checkpoint every 10. **M** 10,000 commits of 19 file
 actions, a checkpoint every 100, 50,000 live files. **DV** 100,000 files and 300 commits that mask rows of 1,000 each.
