@@ -79,6 +79,9 @@ def _features(guard: GuardResult, _plan: Plan) -> Iterator[Way]:
 
 def _retention(guard: GuardResult, plan: Plan) -> Iterator[Way]:
     if isinstance(plan, CommitPlan) and plan.proposal.metadata is not None:
+        # Only where files outlive the log: a longer log helps with no other retention.
+        if guard.status != "fail" or LOG_RETENTION.key not in guard.evidence:
+            return
         files = FILE_RETENTION.text(plan.proposal.metadata.configuration) or ""
         asked = plan.intent.properties if isinstance(plan.intent, SetProperties) else {}
         yield _set({**asked, LOG_RETENTION.key: files}, f"Set {LOG_RETENTION} too \u2026")

@@ -61,6 +61,14 @@ def test_a_way_on_keeps_what_was_asked_for(table: explorer.Table) -> None:
     assert document["properties"] == asked | {"delta.logRetentionDuration": "interval 90 days"}
 
 
+@pytest.mark.parametrize(
+    ("key", "shorter"),
+    [("delta.deletedFileRetentionDuration", "interval 2 days"), ("delta.logRetentionDuration", "interval 20 days")],
+)
+def test_a_retention_that_is_made_shorter_asks_for_no_other_one(table: explorer.Table, key: str, shorter: str) -> None:
+    assert ways(table, "retention", kind="set-properties", properties={key: shorter}) == ()
+
+
 def test_rows_that_break_a_rule_can_be_shown_and_deleted() -> None:
     evidence = {"predicate": "v > 0", "rows": 9, "violations": 2_625, "detail": "Some rows."}
     (guard,) = guard_views(plan_with(GuardResult("existing-rows", "fail", evidence, "Delete them.")))
