@@ -77,6 +77,15 @@ def test_each_pin_says_what_the_log_says() -> None:
     assert _facts(planned)["made on"] == "v3"
 
 
+def test_a_property_that_was_not_set_is_said_to_be_so() -> None:
+    table = _table()
+    for intent in ({"kind": "set-properties", "properties": {"team": "ana"}},
+                   {"kind": "unset-properties", "keys": ["team"]}):  # fmt: skip
+        table.commit(table.plan(intent))
+    pins = _pins(table, DiffPin(from_version=3, to_version=4), DiffPin(from_version=4, to_version=5))
+    assert [_facts(pin)["changed"] for pin in pins] == ["team: not set \u2192 ana", "team: ana \u2192 not set"]
+
+
 def test_pins_that_hold_no_longer_stay_and_say_so() -> None:
     table = _table()
     table.commit(table.plan({"kind": "checkpoint"}))

@@ -29,6 +29,7 @@ from explorer.auditing.report.document import Case, FoundFinding, Pin, PinFact, 
 from explorer.auditing.subject import Subject
 from explorer.auditing.verdict import Audit
 from explorer.core.errors import ExplorerError, RequestError, VersionNotFound
+from explorer.core.versions.diff import PropertyChange
 
 __all__ = ["case", "found_findings", "pinned"]
 
@@ -173,13 +174,18 @@ def _diff(pin: DiffPin, subject: Subject) -> Iterator[PinFact]:
                 f"{fmt.hidden_rows(totals.rows_masked)}")  # fmt: skip
     yield _fact("files", f"+{fmt.count(totals.files_added)}, \u2212{fmt.count(totals.files_removed)}")
     changes = [f"{each.column} {each.kind}" for each in found.schema]
-    changes += [f"{each.key}: {each.before} \u2192 {each.after}" for each in (*found.properties, *found.attributes)]
+    changes += [_property(each) for each in (*found.properties, *found.attributes)]
     if found.protocol is not None:
         changes.append("protocol changed")
     for text in changes[:_MOST_CHANGES]:
         yield _fact("changed", text)
     if len(changes) > _MOST_CHANGES:
         yield _fact("changed", f"{len(changes) - _MOST_CHANGES:,} more")
+
+
+def _property(change: PropertyChange) -> str:
+    before, after = ("not set" if value is None else value for value in (change.before, change.after))
+    return f"{change.key}: {before} \u2192 {after}"
 
 
 def _finding(pin: FindingPin, subject: Subject, findings: Sequence[FoundFinding]) -> Iterator[PinFact]:
