@@ -101,6 +101,9 @@ def test_where_no_feed_was_recorded_changes_are_inferred_and_said_to_be(catalog:
     assert "Read the changes" in off
     chosen = page(catalog, "tab=changes&v=1&feed=inferred").regions["lead"]
     assert "The change feed was off in this range" not in chosen
+    nothing = page(catalog, "tab=changes&v=2&c=1").regions["lead"]
+    assert "No row changed" in nothing
+    assert "are inferred" not in nothing
     recorded = page(catalog, "tab=changes&v=4&c=3").regions["lead"]
     assert "The change feed was off in this range" not in recorded
 
