@@ -187,6 +187,15 @@ def test_a_filled_in_pair_asks_for_another(catalog: Catalog) -> None:
     assert page(catalog, "plain", address.to()[1:].partition("tab=act")[2]).regions["lead"].count('name="f.key.') == 2
 
 
+def test_a_plan_says_that_a_reason_is_needed_before_it_can_be_committed(tmp_path: Path) -> None:
+    small_logs.write_log(tmp_path / "w" / "t", [hostile_tables.created({"id": "long"})])
+    catalog = Catalog([str(tmp_path / "w")], allow_commits=True)
+    lead = page(catalog, "t", "&act=set-description&f.description=new&step=plan").regions["lead"]
+    ((help_text, field),) = re.findall(r'<p class="help" id="help-reason">(.*?)</p><input([^>]*)>', lead)
+    assert help_text.startswith("Needed: ")
+    assert 'aria-required="true"' in field
+
+
 def test_two_thousand_columns_are_suggested_by_what_is_typed(catalog: Catalog) -> None:
     shown = page(catalog, "wide", "&act=add-constraint")
     assert len("".join(shown.regions.values())) < 60_000
