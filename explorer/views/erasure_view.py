@@ -136,7 +136,8 @@ class ErasureView:
         ticks: The days of the axis.
         traces: What the log itself says: the file, what it holds, and from when it can be gone.
         not_answered: Data files, and the log, that could not be answered, and why.
-        elsewhere: Tables that were not searched and may hold such rows: the name, and why it is named.
+        elsewhere: Tables that were not searched and may hold such rows: the name, empty where the table cannot
+            be read, and why it is named.
         not_read: What else lies outside of the proof.
         obstacles: Why nobody may say that the rows are erased; empty if they may.
         due: The law's date, if there is one.
@@ -201,7 +202,7 @@ def erasure_view(found: Erasure, due: date | None = None) -> ErasureView:
             for trace in found.traces
         ),
         not_answered=tuple((each.path, each.reason) for each in found.not_answered),
-        elsewhere=tuple((each.name, each.words()) for each in found.elsewhere),
+        elsewhere=tuple(("" if each.problem else each.name, each.words()) for each in found.elsewhere),
         not_read=found.not_read,
         obstacles=found.obstacles,
         due=against,

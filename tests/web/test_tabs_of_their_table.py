@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 from explorer.auditing.erasure import Erasure
+from explorer.auditing.erasure.elsewhere import NeighbourTable
 from explorer.auditing.erasure.proof import Basis
 from explorer.auditing.erasure.stored_files import StoredFiles
 from explorer.auditing.report.case_file import CaseFile, CommitPin, read_case
@@ -231,6 +232,19 @@ def test_a_proof_is_of_the_table_that_was_searched(root: Path, monkeypatch: pyte
     regions = _regions(root, SEARCH, work)
     assert "erased from this table" not in regions["side"]
     assert "Search every file" in regions["lead"]
+
+
+def test_a_table_that_cannot_be_read_is_named_and_not_offered_to_be_searched(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = (
+        NeighbourTable("w/b", "w/b", columns=("id",)),
+        NeighbourTable("w/damaged", "w/damaged", problem="Line 2 is no action."),
+    )
+    proof = msgspec.structs.replace(_found(), elsewhere=others)
+    side = _regions(root, SEARCH, _searched(root, monkeypatch, lambda *_: _Job({"id = 1": proof})))["side"]
+    assert "w/damaged, which cannot be read: Line 2 is no action." in side
+    assert re.findall(r'href="([^"]*)">Search it too', side) == ["?t=w/b&amp;tab=erasure&amp;where=id+%3D+1"]
 
 
 def test_a_proof_of_an_older_version_says_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
