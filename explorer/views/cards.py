@@ -93,7 +93,7 @@ def _of_diff(diff: SnapshotDiff) -> Card:
     totals = diff.totals
     files = f"+{totals.files_added:,} \u2212{totals.files_removed:,} ~{totals.files_remasked:,}"
     moved = f"+{fmt.count(totals.rows_added)} \u2212{fmt.count(totals.rows_removed)} rows"
-    rows = f"{moved}, {fmt.hidden_rows(totals.rows_masked)}"
+    rows = f"{moved}, {fmt.hidden_rows(totals.rows_masked)}" if totals.rows_masked else moved
     sizes = f"+{fmt.size(totals.bytes_added)} \u2212{fmt.size(totals.bytes_removed)}"
     changes: list[tuple[str, str, str, str]] = [
         (f"column {c.column}", c.kind, c.before or "", c.after or "") for c in diff.schema

@@ -170,8 +170,8 @@ def _commit(pin: CommitPin, subject: Subject) -> Iterator[PinFact]:
 def _diff(pin: DiffPin, subject: Subject) -> Iterator[PinFact]:
     found = subject.log.diff(pin.from_version, pin.to_version)
     totals = found.totals
-    yield _fact("rows", f"+{fmt.count(totals.rows_added)}, \u2212{fmt.count(totals.rows_removed)}, "
-                f"{fmt.hidden_rows(totals.rows_masked)}")  # fmt: skip
+    rows = f"+{fmt.count(totals.rows_added)}, \u2212{fmt.count(totals.rows_removed)}"
+    yield _fact("rows", f"{rows}, {fmt.hidden_rows(totals.rows_masked)}" if totals.rows_masked else rows)
     yield _fact("files", f"+{fmt.count(totals.files_added)}, \u2212{fmt.count(totals.files_removed)}")
     changes = [f"{each.column} {each.kind}" for each in found.schema]
     changes += [_property(each) for each in (*found.properties, *found.attributes)]

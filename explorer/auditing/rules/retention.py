@@ -104,7 +104,7 @@ def _at_risk(subject: Subject) -> tuple[Finding, ...]:
     deadline = int(states.since[soon - states.first].min()) if len(soon) else None
     evidence = [
         Evidence(spans(runs(now) if len(now) else found), Place("commit", found[0][0])),
-        Evidence(f"{fmt.plural(files, 'file')}{'' if size is None else f', {fmt.size(size)}'} removed more than "
+        Evidence(f"{fmt.plural(files, 'data file')}{'' if size is None else f', {fmt.size(size)}'} removed more than "
                  f"{kept} ago" if len(now) else f"{FILE_RETENTION} is {kept}"),
     ]  # fmt: skip
     title = (
