@@ -21,7 +21,9 @@ import msgspec
 from explorer import formatting as fmt
 
 if TYPE_CHECKING:
-    from rich.console import Console, JustifyMethod, RenderableType
+    from rich.console import Console, JustifyMethod
+    from rich.table import Column, Table
+    from rich.text import Text
 
 __all__ = [
     "Cell",
@@ -42,6 +44,8 @@ __all__ = [
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 _SHOW_AFTER: Final = 1.0
 _PIPE_WIDTH: Final = 400
+_SHORTEST_PIECE: Final = 12
+_BETWEEN: Final = 3
 
 
 class Display(Protocol):
@@ -140,7 +144,7 @@ def listing(
     numbers: Sequence[str] = (),
     whole: Sequence[str] = (),
 ) -> None:
-    """Print a table.
+    """Print a table; on a screen too narrow for its columns, each row as a list of its cells that are not empty.
 
     Args:
         headings: One a column.
@@ -164,7 +168,12 @@ def listing(
     for row in rows:
         grid.add_row(*(_cell(value) for value in row))
     out = console()
-    out.print(grid if grid.row_count else _cell(empty))
+    if not grid.row_count:
+        out.print(_cell(empty))
+    elif _least_width(grid, out) <= out.width:
+        out.print(grid)
+    else:
+        _print_one_below_another(grid, out)
 
 
 def note(text: str) -> None:
@@ -219,7 +228,34 @@ def later(display: Display) -> Iterator[None]:
         display.stop()
 
 
-def _cell(value: object) -> RenderableType:
+def _least_width(grid: Table, out: Console) -> int:
+    """How wide a screen has to be for columns that can be read: no piece of a broken word is shorter than allowed."""
+    from rich.measure import Measurement
+
+    def least(column: Column) -> int:
+        cells = [Measurement.get(out, out.options, cell) for cell in (column.header, *column.cells)]
+        if column.no_wrap:
+            return max(cell.maximum for cell in cells)
+        return min(max(cell.minimum for cell in cells), _SHORTEST_PIECE)
+
+    return sum(least(column) + _BETWEEN for column in grid.columns)
+
+
+def _print_one_below_another(grid: Table, out: Console) -> None:
+    from rich.table import Table
+
+    for cells in zip(*(column.cells for column in grid.columns), strict=True):
+        block = Table.grid(padding=(0, 2))
+        block.add_column(style="bold", no_wrap=True)
+        block.add_column(overflow="fold")
+        for column, cell in zip(grid.columns, cells, strict=True):
+            if str(cell):
+                block.add_row(column.header, cell)
+        out.print(block)
+        out.print()
+
+
+def _cell(value: object) -> Text:
     from rich.text import Text
 
     return value if isinstance(value, Text) else Text(fmt.value_text(value))
