@@ -305,6 +305,8 @@ def test_people_are_told_units_zones_and_what_is_not_known(cli: Call, demo_wareh
     assert "unknown" in cli("statistics", demo_warehouse / "web/events", "--column", "agent", "--version", 1).out
     assert "No rows are masked" in cli("deletion-vectors", demo_warehouse / "finance/ledger").out
     assert "has no files" in cli("files", demo_warehouse / "web/events", "--version", 0).out
+    for command in ("files", "statistics"):
+        assert cli(command, demo_warehouse / "sales/orders", "--limit", 0).out == "No file is listed: --limit is 0.\n"
     assert "The two versions are the same." in cli("diff", demo_warehouse / "sales/orders", 4, 4).out
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _AT_ONCE: Final = 5_000
+_NONE_LISTED: Final = "No file is listed: --limit is 0."
 WhereOption = Annotated[
     str | None, typer.Option("--where", metavar="SQL", help="Only the files that this condition has to read.")
 ]
@@ -79,7 +80,9 @@ def files(
             )
             for row in _rows(limited(listed, most))
         ),
-        f"Version {found.version} has no files{'' if where is None else ' that the condition has to read'}.",
+        _NONE_LISTED
+        if limit == 0
+        else f"Version {found.version} has no files{'' if where is None else ' that the condition has to read'}.",
         numbers=("size", "rows", "masked"),
     )
     if most != limit:
@@ -172,7 +175,7 @@ def statistics(
             )
             for row in chosen
         ),
-        f"Version {found.version} has no files, or no column that can have statistics.",
+        _NONE_LISTED if limit == 0 else f"Version {found.version} has no files, or no column that can have statistics.",
         numbers=("nulls", "rows"),
     )
 
