@@ -77,7 +77,8 @@ def read_intent(text: str) -> str:
     try:
         return Path(text[1:]).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise RequestError(f"The intent cannot be read from {text[1:]!r}: {error}.", location=text[1:]) from error
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise RequestError(f"The intent cannot be read from {text[1:]!r}: {why}.", location=text[1:]) from error
 
 
 def plan(

@@ -39,8 +39,8 @@ def guard_failed(plan: JudgedPlan) -> GuardFailed:
         {"name": guard.name, "status": guard.status, "evidence": guard.evidence, "remedy": guard.remedy}
         for guard in plan.blocking
     ]
-    reasons = "; ".join(_reason(guard) for guard in plan.blocking)
-    return GuardFailed(f"This change must not be committed: {reasons}", results=blocking)
+    reasons = "; ".join(_reason(guard).removesuffix(".") for guard in plan.blocking)
+    return GuardFailed(f"This change must not be committed: {reasons}.", results=blocking)
 
 
 def _reason(guard: GuardResult) -> str:

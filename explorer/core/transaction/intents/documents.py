@@ -79,7 +79,7 @@ def parse_intent(value: str | bytes | Mapping[str, object] | Intent) -> Intent:
         value = {"kind": intent_kind(value), **{name: getattr(value, attribute) for attribute, name in names}}
     if not isinstance(value, Mapping):
         raise InvalidIntent(
-            f"An intent is a JSON object with the field kind, not {type(value).__name__}.",
+            'An intent is a JSON object with the field kind, such as {"kind": "checkpoint"}.',
             field="kind",
             allowed=list(_KINDS),
         )
@@ -99,9 +99,9 @@ def _record(kind: object) -> type[msgspec.Struct]:
     if found is None:
         near = get_close_matches(kind, _KINDS, 1) if isinstance(kind, str) else []
         hint = f" Did you mean {near[0]}?" if near else ""
-        shown = repr(kind) if isinstance(kind, str) or kind is None else f"a value of the type {type(kind).__name__}"
+        shown = f"no intent of kind {kind!r}" if isinstance(kind, str) else "no text in the intent's field kind"
         raise InvalidIntent(
-            f"There is no intent of kind {shown}.{hint} Kinds: {', '.join(_KINDS)}.",
+            f"There is {shown}.{hint} Kinds: {', '.join(_KINDS)}.",
             field="kind",
             allowed=list(_KINDS),
             nearest=near[0] if near else None,
