@@ -136,8 +136,9 @@ def _unknown(name: str, newest: dict[_Subject, tuple[str, bool]]) -> RequestErro
     near = get_close_matches(name.casefold(), [each.casefold() for each in names], _MOST_NAMED)
     nearest = [each for each in names if each.casefold() in near] or names[:_MOST_NAMED]
     shown = ", ".join(nearest)
+    which = "The nearest that it has" if near else "Some that it has"
     return RequestError(
-        f"The log names no column, property, constraint, feature or domain {name!r}. Names that it has: {shown}."
+        f"The log names no column, property, constraint, feature or domain {name!r}. {which}: {shown}."
         if nearest
         else f"The log names no {name!r}: it holds no setting.",
         found=name,

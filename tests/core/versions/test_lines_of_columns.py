@@ -322,11 +322,12 @@ def test_a_name_that_nothing_had_is_answered_with_those_near_it_or_the_first() -
         found.blame("TEAM")
     assert (near.value.found, near.value.nearest) == ("TEAM", [f"Team{number}" for number in range(3, 8)])
     assert str(near.value) == (
-        "The log names no column, property, constraint, feature or domain 'TEAM'. Names that it has: "
+        "The log names no column, property, constraint, feature or domain 'TEAM'. The nearest that it has: "
         "Team3, Team4, Team5, Team6, Team7."
     )
     with pytest.raises(RequestError) as far:
         found.blame("qqq")
+    assert "'qqq'. Some that it has: team1, " in str(far.value)
     assert far.value.nearest == ["team1", "delta.columnMapping.mode", "Team2", "Team3", "Team4"]
     with pytest.raises(RequestError) as empty:
         said(Provenance([], None, first_readable=0, latest=0), "x")
