@@ -155,8 +155,8 @@ def test_what_is_not_understood_is_told_with_its_text_and_its_place(
 @pytest.mark.parametrize(
     ("text", "character", "reason"),
     [
-        ("", 1, "a condition is missing before 'the end'"),
-        ("a = 1 AND", 10, "a condition is missing before 'the end'"),
+        ("", 1, "a condition is missing before the end"),
+        ("a = 1 AND", 10, "a condition is missing before the end"),
         ("a = 1 OR OR b", 10, "a condition is missing before 'OR'"),
         ("NOT AND a", 5, "a condition is missing before 'AND'"),
         ("()", 2, "a condition is missing before ')'"),

@@ -306,7 +306,7 @@ class _Parser:
         """Skip everything up to the AND, OR or parenthesis that ends this condition."""
         first = self.token
         if self._at_border():
-            raise self.error(f"a condition is missing before {first.text or 'the end'!r}")
+            raise self.error(f"a condition is missing before {repr(first.text) if first.text else 'the end'}")
         depth = betweens = cases = 0
         while self.token.kind != "end":
             token = self.token
