@@ -7,6 +7,7 @@ Invariants: nothing is decided here. The table's state comes from `explorer.core
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
 
-from explorer.core.errors import NotAllowed
+from explorer.core.errors import NotAllowed, RequestError
 from explorer.core.log.catalog_commits import CatalogCommits
 from explorer.core.protocol.limits import CHECKPOINT_VARIABLE
 from explorer.core.protocol.log_store import LogStore
@@ -417,6 +418,7 @@ class Table(DeltaLog):
 
         Raises:
             EngineUnavailable: ``check_rows`` is asked for, and Spark or Java is missing.
+            RequestError: ``chain_head`` is no head of a hash chain.
         """
         from explorer.auditing import audit
 
@@ -429,6 +431,11 @@ class Table(DeltaLog):
         from explorer.auditing.footers import look_at_footers
         from explorer.system import my_clients
 
+        if looks.chain_head is not None and not re.fullmatch("[0-9a-fA-F]{64}", looks.chain_head):
+            raise RequestError(
+                f"{looks.chain_head!r} is no chain head, which is 64 hexadecimal digits. Give one that verify printed.",
+                found=looks.chain_head,
+            )
         looked = Looked(
             stored=self.store.list_files() if looks.check_files else None,
             integrity=self.verify() if looks.verify else None,

@@ -175,3 +175,14 @@ def test_the_report_of_a_lake_names_its_folder_whole(
     monkeypatch.chdir(demo_warehouse / "finance")
     cli("audit", ".", "--html", tmp_path / "lake.html")
     assert f"<h1>{demo_warehouse.resolve() / 'finance'}</h1>" in (tmp_path / "lake.html").read_text()
+
+
+def test_text_that_is_no_chain_head_is_a_bad_request_and_no_sign_of_tampering(cli: Call, demo_warehouse: Path) -> None:
+    table = demo_warehouse / "finance/ledger"
+    head = cli("verify", table, "--json").document()["chainHead"]
+    assert "tampered-log" in cli("audit", table, "--chain-head", head, "--json").document()["foundNothing"]
+    result = cli("audit", table, "--chain-head", head[:-1], "--json")
+    assert result.code == 2
+    assert result.error()["message"] == (
+        f"'{head[:-1]}' is no chain head, which is 64 hexadecimal digits. Give one that verify printed."
+    )
