@@ -268,13 +268,13 @@ def switched(*values: bool) -> explorer.Table:
     [
         ("0", 0, 0, "version 0", "The feed was never on."),
         ("00", 0, 1, "versions 0 to 1", "The feed was never on."),
-        ("01", 0, 0, "version 0", "The feed was on in versions 1 to 1."),
+        ("01", 0, 0, "version 0", "The feed was on in version 1."),
         (
             "1010101010110",
             0,
             12,
             "version 1",
-            "The feed was on in versions 2 to 2, 4 to 4, 6 to 6, 8 to 8, 10 to 11.",
+            "The feed was on in versions 2, 4, 6, 8, 10 to 11.",
         ),
     ],
 )
@@ -286,7 +286,8 @@ def test_a_range_in_which_the_feed_was_off_is_refused_with_where_it_was_on(
         told(found, first, last)
     holes = feed.change_feed_holes(found.history_record(), first, last)
     assert str(refused.value) == (
-        f"The changes of versions {first} to {last} cannot be read: at {where} {OFF_DETAIL}. {advice}"
+        f"The changes of versions {first} to {last} cannot be read: at {where} {OFF_DETAIL}. {advice} "
+        "Let the changes be inferred from the files: inferred=True in Python, --inferred in the command."
     )
     assert (refused.value.version, refused.value.holes) == (
         holes[0].from_version,

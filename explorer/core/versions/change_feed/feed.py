@@ -362,14 +362,22 @@ def _unresolved(history: History, from_version: int, to_version: int) -> Iterato
 
 def _gap(history: History, from_version: int, to_version: int, holes: Sequence[FeedHole]) -> ChangeFeedGap:
     first = holes[0]
-    spans = [f"{span.from_version} to {span.to_version}" for span in change_feed_coverage(history)]
+    spans = [
+        f"{span.from_version}" if span.from_version == span.to_version else f"{span.from_version} to {span.to_version}"
+        for span in change_feed_coverage(history)
+    ][-5:]
     where = (
         f"version {first.from_version}"
         if first.from_version == first.to_version
         else (f"versions {first.from_version} to {first.to_version}")
     )
     advice = {
-        "off": f"The feed was on in versions {', '.join(spans[-5:])}." if spans else "The feed was never on.",
+        "off": (
+            f"The feed was on in version{'s' if len(spans) > 1 or ' ' in spans[0] else ''} {', '.join(spans)}. "
+            if spans
+            else "The feed was never on. "
+        )
+        + "Let the changes be inferred from the files: inferred=True in Python, --inferred in the command.",
         "schema": "Ask for a range that begins after the change, or read this one with the schema of another version: "
         "schema_version in Python, --schema-version in the command.",
         "gone": "Ask for a range without it.",
