@@ -40,7 +40,7 @@ from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
 from explorer.core.transaction.proposal import GuardResult, Written
 from explorer.core.transaction.row_engine import Incoming
-from explorer.spark.engine.failures import failure_of, first_sentence
+from explorer.spark.engine.failures import condition_of, failure_of, first_sentence
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.writes.column_values import check_casts, column_value
@@ -186,6 +186,8 @@ def _refusal(error: Exception) -> ExplorerError:
     found = failure_of(error)
     if isinstance(found, (EngineUnavailable, Cancelled)):
         return found
+    if condition_of(error) == "PATH_NOT_FOUND":
+        return InvalidIntent(f"The source cannot be read: {first_sentence(error)} Check its path.", field="source")
     return InvalidIntent(f"The rows do not fit the table: {first_sentence(error)}", field="source")
 
 

@@ -31,7 +31,7 @@ from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
 from explorer.core.transaction.row_engine import FoundChanges
 from explorer.data_files.written_files import WrittenFiles
-from explorer.spark.engine.failures import failure_of, first_sentence
+from explorer.spark.engine.failures import condition_of, failure_of, first_sentence
 from explorer.spark.engine.file_addresses import FileAddress
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.scan.predicate import vet_words
@@ -449,4 +449,6 @@ def _refusal(error: Exception, field: str) -> ExplorerError:
     found = failure_of(error)
     if isinstance(found, (EngineUnavailable, Cancelled)):
         return found
+    if condition_of(error) == "PATH_NOT_FOUND":
+        return InvalidIntent(f"The source cannot be read: {first_sentence(error)} Check its path.", field="source")
     return InvalidIntent(f"The expressions do not fit the table or the source: {first_sentence(error)}", field=field)

@@ -101,3 +101,15 @@ def test_a_partition_value_that_no_worker_can_write_is_named_in_a_sentence(tmp_p
     said = "The partition value b'\\xff\\x00' holds bytes above 127, which clients read differently. It is not written."
     assert raised.value.message == f"The rows do not fit the table: {said}"
     assert table.latest_version() == 0
+
+
+def test_a_source_that_is_not_there_is_said_to_be_missing_and_not_to_misfit(tmp_path: Path) -> None:
+    table = explorer.open_table(write_table(tmp_path / "t", [column("id", "integer")], []))
+    merge = {"kind": "merge", "on": "target.id = source.id", "notMatched": [{"insert": "*"}]}
+    for intent in ({"kind": "append"}, merge):
+        with pytest.raises(InvalidIntent) as raised:
+            table.plan({**intent, "source": f"{tmp_path}/nothing.parquet"})
+        assert (raised.value.field, raised.value.message) == (
+            "source",
+            f"The source cannot be read: Path does not exist: file:{tmp_path}/nothing.parquet. Check its path.",
+        )
