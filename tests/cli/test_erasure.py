@@ -9,6 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+import explorer
 from tests.cli.conftest import Call
 from tests.support.spark_tables import DataFile, column, write_table
 
@@ -62,6 +63,14 @@ def test_people_get_places_and_steps_and_a_statement(cli: Call, people: Path, tm
     assert (statement["erased"], statement["totals"]["live"]) == (False, 1)
     assert [(file["path"], file["rows"]) for file in statement["read"]["files"]] == [("a.parquet", 3)]
     assert "\x1b" not in cli("verify-report", target).err
+
+
+def test_a_place_of_one_version_is_told_with_that_version_alone(cli: Call, people: Path) -> None:
+    table = explorer.open_table(people)
+    table.commit(table.plan({"kind": "delete", "where": "true"}))
+    out = cli("erasure", people, "--where", "name = 'ana'").out
+    assert "v0 to v0" not in out
+    assert " v0 " in out
 
 
 def test_a_signed_statement_is_verified_and_names_tables_beside_it(cli: Call, people: Path, tmp_path: Path) -> None:

@@ -224,9 +224,11 @@ def _files(found: Erasure, state: str) -> str:
 
 
 def _versions(first: int | None, last: int | None) -> str:
+    from explorer.auditing.words import span
+
     if first is None:
         return "none"
-    return f"v{first} on" if last is None else f"v{first} to v{last}"
+    return f"v{first} on" if last is None else span(first, last)
 
 
 def _time(time: int | None) -> str:
