@@ -7,7 +7,6 @@ Invariants: nothing is decided here. The table's state comes from `explorer.core
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
 
-from explorer.core.errors import NotAllowed, RequestError
+from explorer.core.errors import NotAllowed
 from explorer.core.log.catalog_commits import CatalogCommits
 from explorer.core.protocol.limits import CHECKPOINT_VARIABLE
 from explorer.core.protocol.log_store import LogStore
@@ -429,17 +428,14 @@ class Table(DeltaLog):
         """The table as rules are asked of it, with what else is to be looked at."""
         from explorer.auditing import Looked, Subject
         from explorer.auditing.footers import look_at_footers
+        from explorer.auditing.looks import saved_chain_head
         from explorer.system import my_clients
 
-        if looks.chain_head is not None and not re.fullmatch("[0-9a-fA-F]{64}", looks.chain_head):
-            raise RequestError(
-                f"{looks.chain_head!r} is no chain head, which is 64 hexadecimal digits. Give one that verify printed.",
-                found=looks.chain_head,
-            )
+        chain_head = None if looks.chain_head is None else saved_chain_head(looks.chain_head)
         looked = Looked(
             stored=self.store.list_files() if looks.check_files else None,
             integrity=self.verify() if looks.verify else None,
-            chain_head=looks.chain_head,
+            chain_head=chain_head,
             rows=self._check_rules() if looks.check_rows else None,
             footers=look_at_footers(self.snapshot(), self.store) if looks.check_footers else None,
         )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import msgspec
 import pyarrow as pa
 
 from explorer.auditing.footers import FooterReport
+from explorer.core.errors import RequestError
 from explorer.core.log.verify.verify import IntegrityReport
 from explorer.core.transaction.row_engine import CheckReport
 
-__all__ = ["NOWHERE", "Looked"]
+__all__ = ["NOWHERE", "Looked", "saved_chain_head"]
 
 
 class Looked(msgspec.Struct, frozen=True):
@@ -34,3 +36,16 @@ class Looked(msgspec.Struct, frozen=True):
 
 NOWHERE: Final = Looked()
 """Nothing but the actions of the log."""
+
+
+def saved_chain_head(text: str) -> str:
+    """A head of the hash chain as somebody saved it.
+
+    Raises:
+        RequestError: It is none.
+    """
+    if not re.fullmatch("[0-9a-fA-F]{64}", text):
+        raise RequestError(
+            f"{text!r} is no chain head, which is 64 hexadecimal digits. Give one that verify printed.", found=text
+        )
+    return text

@@ -77,7 +77,7 @@ class PlannedRows:
 
     def failure(self, error: Exception) -> ExplorerError:
         """The typed error for what running it raised."""
-        return _refusal(error)
+        return _unfit(error)
 
 
 def incoming_rows(
@@ -104,7 +104,7 @@ def incoming_rows(
         rows, widest, broken = _counted(shaped, judged, _generated_identity(snapshot.schema, frame))
         found = _partitions(shaped, snapshot) if partitions else None
     except PySparkException as error:
-        raise _refusal(error) from error
+        raise _unfit(error) from error
     given = {name.lower() for name in frame.columns}
     columns = tuple(field.name for field in snapshot.schema.fields if field.name.lower() in given)
     guards = tuple(rule_guard(rule, count, rows, shaped) for rule, count in broken)
@@ -117,7 +117,7 @@ def new_fields(schema: StructType, source: object) -> tuple[JsonObject, ...]:
         frame = source_frame(engine().session(), source)
         return tuple(_foreign((), frame.schema.fields, schema))
     except PySparkException as error:
-        raise _refusal(error) from error
+        raise _unfit(error) from error
 
 
 def _foreign(parent: tuple[str, ...], given: Sequence[st.StructField], known: StructType) -> Iterator[JsonObject]:
@@ -182,13 +182,24 @@ def written_rows(
     return Written(tuple(map(layout.add_of, made.files)), (), made.rows, made.marks, guards)
 
 
-def _refusal(error: Exception) -> ExplorerError:
+def refusal(error: Exception, what: str, field: str) -> ExplorerError:
+    """What Spark raised while rows of a source, or expressions, were looked at, as an error of the intent.
+
+    Args:
+        error: What was raised.
+        what: What then does not fit, as the beginning of a sentence.
+        field: The field of the intent that it is in.
+    """
     found = failure_of(error)
     if isinstance(found, (EngineUnavailable, Cancelled)):
         return found
     if condition_of(error) == "PATH_NOT_FOUND":
         return InvalidIntent(f"The source cannot be read: {first_sentence(error)} Check its path.", field="source")
-    return InvalidIntent(f"The rows do not fit the table: {first_sentence(error)}", field="source")
+    return InvalidIntent(f"{what}: {first_sentence(error)}", field=field)
+
+
+def _unfit(error: Exception) -> ExplorerError:
+    return refusal(error, "The rows do not fit the table", "source")
 
 
 def source_frame(session: SparkSession, source: object) -> DataFrame:

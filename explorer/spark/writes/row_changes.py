@@ -18,7 +18,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
-from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, InvalidIntent
+from explorer.core.errors import ExplorerError
 from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.schema.field_metadata import GENERATION_EXPRESSION, IDENTITY_START
@@ -31,7 +31,7 @@ from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
 from explorer.core.transaction.row_engine import FoundChanges
 from explorer.data_files.written_files import WrittenFiles
-from explorer.spark.engine.failures import condition_of, failure_of, first_sentence
+from explorer.spark.engine.failures import failure_of
 from explorer.spark.engine.file_addresses import FileAddress
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.scan.predicate import vet_words
@@ -39,7 +39,7 @@ from explorer.spark.scan.results import SPARK_ERRORS, Reading
 from explorer.spark.scan.scan import scan
 from explorer.spark.writes.assigned_values import AssignedValues
 from explorer.spark.writes.column_values import check_casts
-from explorer.spark.writes.incoming import rule_guard, source_frame
+from explorer.spark.writes.incoming import refusal, rule_guard, source_frame
 from explorer.spark.writes.matching_rows import rows_of_bitmaps
 from explorer.spark.writes.new_rows import NewRows, breaks_rule, broken_rules, write_files
 from explorer.spark.writes.recorded_inserts import recorded_inserts
@@ -247,7 +247,7 @@ def _updates(log: DeltaLog, snapshot: Snapshot, intent: Update) -> _Changes:
         )
         frame = _with_generated(frame, session, schema, [assigned])
     except PySparkException as error:
-        raise _refusal(error, "set") from error
+        raise _unfit(error, "set") from error
     said = ", ".join(f"{name} = {text}" for name, text in intent.set.items())
     return _Changes(frame, schema, tuple(row_rules(snapshot)), _failure(found.addresses, snapshot, said), {})
 
@@ -279,7 +279,7 @@ def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) ->
         frame = _with_generated(frame, session, schema, [assigned for _, assigned in sides])
         rows = given.count()
     except PySparkException as error:
-        raise _refusal(error, "on") from error
+        raise _unfit(error, "on") from error
     matched = [clause for clause in clauses if clause.group == "matched"]
     deletes = len(matched) == 1 and matched[0].action == "delete" and matched[0].when is None
     rules, failure = tuple(row_rules(snapshot)), _failure(found.addresses, snapshot, intent.on)
@@ -445,10 +445,5 @@ def _failure(addresses: Sequence[FileAddress], snapshot: Snapshot, text: str) ->
     return lambda error: failure_of(error, addresses, snapshot.version, text)
 
 
-def _refusal(error: Exception, field: str) -> ExplorerError:
-    found = failure_of(error)
-    if isinstance(found, (EngineUnavailable, Cancelled)):
-        return found
-    if condition_of(error) == "PATH_NOT_FOUND":
-        return InvalidIntent(f"The source cannot be read: {first_sentence(error)} Check its path.", field="source")
-    return InvalidIntent(f"The expressions do not fit the table or the source: {first_sentence(error)}", field=field)
+def _unfit(error: Exception, field: str) -> ExplorerError:
+    return refusal(error, "The expressions do not fit the table or the source", field)
