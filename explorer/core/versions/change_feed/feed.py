@@ -238,7 +238,7 @@ def check_sources(store: LogStore, sources: ChangeSources) -> None:
     files, versions = counted(len(gone), "file is", "files are"), counted(len(affected), "version")
     rest = ""
     if after <= sources.to_version:
-        left = f"version {after}" if after == sources.to_version else f"versions {after} to {sources.to_version}"
+        left = _named([(after, sources.to_version)])
         rest = f" The changes of {left} can still be read."
     raise ChangeFeedGap(
         f"The changes of version {version} are gone: their file {path} is no longer in the table's folder, most "
@@ -360,23 +360,18 @@ def _unresolved(history: History, from_version: int, to_version: int) -> Iterato
             return
 
 
+def _named(spans: Sequence[tuple[int, int]]) -> str:
+    """``version 3``, ``versions 3 to 5``, ``versions 3, 7 to 9``."""
+    texts = [f"{first}" if first == last else f"{first} to {last}" for first, last in spans]
+    return f"version{'' if len(texts) == 1 and texts[0].isdigit() else 's'} {', '.join(texts)}"
+
+
 def _gap(history: History, from_version: int, to_version: int, holes: Sequence[FeedHole]) -> ChangeFeedGap:
     first = holes[0]
-    spans = [
-        f"{span.from_version}" if span.from_version == span.to_version else f"{span.from_version} to {span.to_version}"
-        for span in change_feed_coverage(history)
-    ][-5:]
-    where = (
-        f"version {first.from_version}"
-        if first.from_version == first.to_version
-        else (f"versions {first.from_version} to {first.to_version}")
-    )
+    spans = [(each.from_version, each.to_version) for each in change_feed_coverage(history)]
+    where = _named([(first.from_version, first.to_version)])
     advice = {
-        "off": (
-            f"The feed was on in version{'s' if len(spans) > 1 or ' ' in spans[0] else ''} {', '.join(spans)}. "
-            if spans
-            else "The feed was never on. "
-        )
+        "off": (f"The feed was on in {_named(spans[-5:])}. " if spans else "The feed was never on. ")
         + "Let the changes be inferred from the files: inferred=True in Python, --inferred in the command.",
         "schema": "Ask for a range that begins after the change, or read this one with the schema of another version: "
         "schema_version in Python, --schema-version in the command.",
