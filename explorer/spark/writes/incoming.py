@@ -32,7 +32,6 @@ from explorer.core.protocol.schema.field_metadata import (
     IDENTITY_ALLOW_EXPLICIT_INSERT,
     IDENTITY_START,
 )
-from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.protocol.table_features import active_features
 from explorer.core.transaction.guards.rows import row_texts
 from explorer.core.transaction.new_files.identity_values import Numbering
@@ -40,11 +39,12 @@ from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
 from explorer.core.transaction.proposal import GuardResult, Written
 from explorer.core.transaction.row_engine import Incoming
+from explorer.spark.engine.expressions import expression, expressions
 from explorer.spark.engine.failures import condition_of, failure_of, first_sentence
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.writes.column_values import check_casts, column_value
-from explorer.spark.writes.new_rows import NewRows, breaks_rule, broken_rules, write_files
+from explorer.spark.writes.new_rows import NewRows, breaks_rules, broken_rules, write_files
 from explorer.spark.writes.row_widths import widest_row
 from explorer.spark.writes.source_state import FileStates, file_states, unchanged_guard
 
@@ -259,16 +259,15 @@ def _shaped(frame: DataFrame, snapshot: Snapshot) -> DataFrame:
         )
     features = active_features(snapshot.protocol)
     plain = [field for field in snapshot.schema.fields if not _computed(field, given)]
-    first = frame.select(*(_value(field, given, types, features).alias(field.name) for field in plain))
-    columns: list[Column] = []
-    for field in snapshot.schema.fields:
-        if _computed(field, given):
-            text = str(field.metadata[GENERATION_EXPRESSION])
-            check_text(text)
-            columns.append(sf.expr(f"(\n{text}\n)").cast(spark_type(field.type)).alias(field.name))
-        else:
-            columns.append(sf.col(quoted(field.name)))
-    return first.select(*columns)
+    first = frame.select(*(_value(frame, field, given, types, features).alias(field.name) for field in plain))
+    computed = [field for field in snapshot.schema.fields if _computed(field, given)]
+    made = expressions(first, [str(field.metadata[GENERATION_EXPRESSION]) for field in computed])
+    values = {
+        field.name: column.cast(spark_type(field.type)).alias(field.name)
+        for field, column in zip(computed, made, strict=True)
+    }
+    names = [field.name for field in snapshot.schema.fields]
+    return first.select(*(values.get(name, sf.col(quoted(name))) for name in names))
 
 
 def _computed(field: StructField, given: dict[str, str]) -> bool:
@@ -276,7 +275,11 @@ def _computed(field: StructField, given: dict[str, str]) -> bool:
 
 
 def _value(
-    field: StructField, given: dict[str, str], types: dict[str, st.DataType], features: frozenset[str]
+    frame: DataFrame,
+    field: StructField,
+    given: dict[str, str],
+    types: dict[str, st.DataType],
+    features: frozenset[str],
 ) -> Column:
     kind = spark_type(field.type)
     name = given.get(field.name.lower())
@@ -288,8 +291,7 @@ def _value(
         return column_value(sf.col(quoted(name)), types[name], kind, field.name)
     default = field.metadata.get(CURRENT_DEFAULT)
     if default is not None and "allowColumnDefaults" in features:
-        check_text(str(default))
-        return sf.expr(f"(\n{default}\n)").cast(kind)
+        return expression(frame, str(default)).cast(kind)
     return sf.lit(None).cast(kind)
 
 
@@ -306,7 +308,8 @@ def _counted(
     What gets its numbers later may be null.
     """
     judged = [rule for rule in rules if not (rule.kind == "not-null" and rule.name in numbered)]
-    counts = [sf.count_if(breaks_rule(rule)).alias(f"rule{place}") for place, rule in enumerate(judged)]
+    broken = breaks_rules(frame, judged)
+    counts = [sf.count_if(breaks).alias(f"rule{place}") for place, breaks in enumerate(broken)]
     widest = sf.lit(None) if (known := widest_row(frame)) is None else known
     asked = (sf.count(sf.lit(1)).alias("rows"), widest.alias("widest"), *counts)
     found: dict[str, Any] = frame.agg(*asked).toArrow().to_pylist()[0]
@@ -327,7 +330,8 @@ def rule_guard(rule: RowRule, broken: int, rows: int, among: DataFrame | None = 
         detail = "Every new row keeps it." if rows else "There is no new row."
         return GuardResult(f"new-rows:{rule.kind}:{rule.name}", "pass", evidence | {"detail": detail})
     if among is not None:
-        samples = among.where(breaks_rule(rule)).limit(_SAMPLES)
+        (breaks,) = breaks_rules(among, [rule])
+        samples = among.where(breaks).limit(_SAMPLES)
         evidence["examples"] = [{"row": texts} for texts in row_texts(samples.toArrow())]
     return GuardResult(
         f"new-rows:{rule.kind}:{rule.name}",

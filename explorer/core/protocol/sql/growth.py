@@ -16,6 +16,11 @@ from explorer.core.protocol.sql.tokens import Token
 
 __all__ = ["MOST_GROWTH", "TooLarge", "check_growth"]
 
+
+def _split(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 MOST_GROWTH: Final = 100_000
 """The most characters or elements that an expression may make of one."""
 
@@ -35,12 +40,12 @@ _SEARCHING: Final = frozenset({"regexp_replace", "regexp_extract_all"})
 _UNKNOWN_INSERTED: Final = 1_000
 _PRINTED: Final = frozenset({"format_string", "printf"})
 _LOOPS: Final = frozenset({"aggregate", "reduce"})
-_COMBINING: Final = frozenset(
+_COMBINING: Final = _split(
     """
     array array_append array_insert array_prepend array_repeat array_union arrays_zip concat concat_ws flatten
     format_string map map_concat map_from_arrays map_from_entries named_struct overlay printf repeat replace
     regexp_replace struct to_json transform translate
-    """.split()
+    """
 )
 _MULTIPLYING: Final = frozenset({"repeat", "array_repeat", "transform", *_PRINTED, *_ESCAPING, *_INSERTED})
 _PRINT: Final = re.compile(r"%(?:\d+\$|<)?[-#+ 0,(]*(\d*)(?:\.(\d+))?[a-zA-Z%]")

@@ -192,9 +192,7 @@ def _check_variables(text: str) -> None:
     found = _VARIABLE.search(text)
     if found is not None:
         token = Token("mark", found.group(), found.start())
-        advice = (
-            "Spark would put a variable of the environment there. For these two characters write concat('$', '{')"
-        )
+        advice = "Spark would put a variable of the environment there. For these two characters write concat('$', '{')"
         raise _refused(text, token, "variable", "holds '$' followed by '{'", advice)
     surrogate = re.search("[\ud800-\udfff]", text)
     if surrogate is not None:
