@@ -237,7 +237,6 @@ def _matched(left: DataFrame, schema: StructType, keys: tuple[str, ...]) -> Data
 
 
 def _row(schema: StructType) -> Column:
-    # As text: a Column for each part is several calls into Java.
     return sf.struct(*(sf.col(f"c{n}").alias(field.name) for n, field in enumerate(schema.fields)))
 
 

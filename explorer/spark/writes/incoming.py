@@ -266,8 +266,8 @@ def _shaped(frame: DataFrame, snapshot: Snapshot) -> DataFrame:
         field.name: column.cast(spark_type(field.type)).alias(field.name)
         for field, column in zip(computed, made, strict=True)
     }
-    names = [field.name for field in snapshot.schema.fields]
-    return first.select(*(values.get(name, sf.col(quoted(name))) for name in names))
+    columns = [field.name for field in snapshot.schema.fields]
+    return first.select(*(values.get(name, sf.col(quoted(name))) for name in columns))
 
 
 def _computed(field: StructField, given: dict[str, str]) -> bool:

@@ -32,7 +32,10 @@ _MOST_DIGITS: Final = 1_000
 # How often a character can be in the result for once in the argument, such as an escaped quote.
 _ESCAPING: Final = {
     **dict.fromkeys(("hex", "base64", "to_json", "to_csv", "quote", "to_char", "to_varchar", "mask"), 2),
-    **{"url_encode": 3, "encode": 4, "to_xml": 6, "make_valid_utf8": 3},
+    "url_encode": 3,
+    "make_valid_utf8": 3,
+    "encode": 4,
+    "to_xml": 6,
 }
 # The argument that is put in again and again.
 _INSERTED: Final = {"replace": 2, "regexp_replace": 2, "array_join": 1, "concat_ws": 0}

@@ -68,19 +68,8 @@ def check_text(text: str) -> list[Token]:
     for token, following in pairwise(tokens):
         if token.kind in ("word", "name"):
             _check_word(text, token, before, following)
-        elif token.kind == "mark" and not (token.text.isprintable() and token.text.isascii()):
-            raise _refused(text, token, "syntax", f"holds the character {token.text!r}", "write it without")
-        elif token.text in (";", "$"):
-            raise _refused(text, token, "syntax", f"holds '{token.text}'", "give one plain expression only")
-        elif token.text == "*" and before.text in ("", "(", ",", "."):
-            raise _refused(text, token, "star", "means all columns by '*'", "name the columns")
-        elif token.kind in ("string", "raw") and following.text == "(":
-            # With the setting that double quotes enclose names, this would be a call.
-            raise _refused(text, token, "syntax", f"calls {token.text}", "write a function's name without quotes")
-        elif token.text == ":" and (following.text, following.start) == ("/", token.end):
-            raise _refused(text, token, "syntax", "holds ':/'", "write an address in quotes")
-        elif token.text == "|" and (following.text, following.start) == (">", token.end):
-            raise _refused(text, token, "syntax", "holds '|>'", "give one plain expression only")
+        else:
+            _check_mark(text, token, before, following)
         before = token
     for name, place in _calls(text, tokens):
         _check_call(text, tokens, place, name)
@@ -214,6 +203,22 @@ def _check_gaps(text: str, tokens: Sequence[Token]) -> None:
             space = Token("mark", odd.group(), end + odd.start())
             raise _refused(text, space, "syntax", f"holds the character {odd.group()!r}", "write a plain space")
         end = token.end
+
+
+def _check_mark(text: str, token: Token, before: Token, following: Token) -> None:
+    if token.kind == "mark" and not (token.text.isprintable() and token.text.isascii()):
+        raise _refused(text, token, "syntax", f"holds the character {token.text!r}", "write it without")
+    elif token.text in (";", "$"):
+        raise _refused(text, token, "syntax", f"holds '{token.text}'", "give one plain expression only")
+    elif token.text == "*" and before.text in ("", "(", ",", "."):
+        raise _refused(text, token, "star", "means all columns by '*'", "name the columns")
+    elif token.kind in ("string", "raw") and following.text == "(":
+        # With the setting that double quotes enclose names, this would be a call.
+        raise _refused(text, token, "syntax", f"calls {token.text}", "write a function's name without quotes")
+    elif token.text == ":" and (following.text, following.start) == ("/", token.end):
+        raise _refused(text, token, "syntax", "holds ':/'", "write an address in quotes")
+    elif token.text == "|" and (following.text, following.start) == (">", token.end):
+        raise _refused(text, token, "syntax", "holds '|>'", "give one plain expression only")
 
 
 def _check_word(text: str, token: Token, before: Token, following: Token) -> None:
