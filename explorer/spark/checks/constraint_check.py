@@ -63,7 +63,11 @@ def check(
         )
     count = len(predicates)
     name = f"Check of {count:,} {'predicate' if count == 1 else 'predicates'} on {log.name}"
-    return submit(name, lambda job: _Checks(job, log, snapshot, samples).run(predicates, repeatable=repeatable))
+    return submit(
+        name,
+        lambda job: _Checks(job, log, snapshot, samples).run(predicates, repeatable=repeatable),
+        "; ".join(predicates.values()),
+    )
 
 
 class _Checks:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -232,13 +232,24 @@ def source_frame(session: SparkSession, source: object) -> DataFrame:
         case ".csv":
             return reader.csv(source, header=True, inferSchema=False, mode="FAILFAST", enforceSchema=False)
         case ".parquet" | "":
-            return reader.parquet(source)
+            return _without_defaults(reader, source)
         case _:
             raise InvalidIntent(
                 f"The source {source!r} has a name that is neither Parquet nor CSV.",
                 field="source",
                 allowed=[".parquet", ".csv", "a folder of Parquet files"],
             )
+
+
+def _without_defaults(reader: DataFrameReader, source: str) -> DataFrame:
+    """The rows of Parquet files, without the expressions that a file can name as defaults of columns which it lacks:
+    Spark evaluates them."""
+    found = reader.parquet(source)
+    if not any(field.metadata for field in found.schema.fields):
+        return found
+    plain = _nullable(found.schema)
+    assert isinstance(plain, st.StructType)
+    return reader.schema(plain).parquet(source)
 
 
 def _shaped(frame: DataFrame, snapshot: Snapshot) -> DataFrame:

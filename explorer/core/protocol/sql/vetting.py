@@ -208,16 +208,16 @@ def _check_gaps(text: str, tokens: Sequence[Token]) -> None:
 def _check_mark(text: str, token: Token, before: Token, following: Token) -> None:
     if token.kind == "mark" and not (token.text.isprintable() and token.text.isascii()):
         raise _refused(text, token, "syntax", f"holds the character {token.text!r}", "write it without")
-    elif token.text in (";", "$"):
+    if token.text in (";", "$"):
         raise _refused(text, token, "syntax", f"holds '{token.text}'", "give one plain expression only")
-    elif token.text == "*" and before.text in ("", "(", ",", "."):
+    if token.text == "*" and before.text in ("", "(", ",", "."):
         raise _refused(text, token, "star", "means all columns by '*'", "name the columns")
-    elif token.kind in ("string", "raw") and following.text == "(":
+    if token.kind in ("string", "raw") and following.text == "(":
         # With the setting that double quotes enclose names, this would be a call.
         raise _refused(text, token, "syntax", f"calls {token.text}", "write a function's name without quotes")
-    elif token.text == ":" and (following.text, following.start) == ("/", token.end):
+    if token.text == ":" and (following.text, following.start) == ("/", token.end):
         raise _refused(text, token, "syntax", "holds ':/'", "write an address in quotes")
-    elif token.text == "|" and (following.text, following.start) == (">", token.end):
+    if token.text == "|" and (following.text, following.start) == (">", token.end):
         raise _refused(text, token, "syntax", "holds '|>'", "give one plain expression only")
 
 
