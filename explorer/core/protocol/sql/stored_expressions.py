@@ -111,7 +111,14 @@ def check_stored_expression(text: str, field: str) -> tuple[str, ...]:
             or gives a different result each time.
     """
     try:
-        tokens = check_text(text)[:-1]
+        tokens = _tokens(text)[:-1]
+    except InvalidIntent as error:
+        error.field = field
+        raise
+    if not tokens:
+        raise InvalidIntent("The expression is empty: give a condition such as amount > 0.", field=field)
+    try:
+        check_text(text)
     except ExpressionRefused as error:
         message = error.message.replace("The condition", "The expression", 1)
         raise InvalidIntent(message, field=field, found=error.found) from error

@@ -31,6 +31,12 @@ _REFUSED_WORDS: Final = frozenset({"select", "with"})
 _REFUSED_AFTER_PARENTHESIS: Final = frozenset({"from", "table", "values", "map", "reduce", "execute"})
 _BUILTIN: Final = frozenset({"builtin", "system.builtin"})
 _MOST_DEPTH: Final = 200
+_BEFORE_OPERANDS: Final = frozenset(
+    {
+        *("and", "or", "not", "in", "is", "between", "like", "ilike", "rlike", "regexp", "escape", "div", "distinct"),
+        *("case", "when", "then", "else", "as", "from", "for"),
+    }
+)
 _SHOWN: Final = 300
 # A variable, also one that appears only once escapes are read or characters without a width are left out.
 _VARIABLE: Final = re.compile(
@@ -210,7 +216,10 @@ def _check_mark(text: str, token: Token, before: Token, following: Token) -> Non
         raise _refused(text, token, "syntax", f"holds the character {token.text!r}", "write it without")
     if token.text in (";", "$"):
         raise _refused(text, token, "syntax", f"holds '{token.text}'", "give one plain expression only")
-    if token.text == "*" and before.text in ("", "(", ",", "."):
+    if token.text == "*" and text[token.end : token.end + 1] == "/":
+        # Spark takes these two for the end of a hint, also before a comment.
+        raise _refused(text, token, "syntax", "holds '*/'", "write a space after '*'")
+    if token.text == "*" and not _ends_operand(before):
         raise _refused(text, token, "star", "means all columns by '*'", "name the columns")
     if token.kind in ("string", "raw") and following.text == "(":
         # With the setting that double quotes enclose names, this would be a call.
@@ -219,6 +228,13 @@ def _check_mark(text: str, token: Token, before: Token, following: Token) -> Non
         raise _refused(text, token, "syntax", "holds ':/'", "write an address in quotes")
     if token.text == "|" and (following.text, following.start) == (">", token.end):
         raise _refused(text, token, "syntax", "holds '|>'", "give one plain expression only")
+
+
+def _ends_operand(token: Token) -> bool:
+    """Whether a value can end with a token, so that an operator follows."""
+    if token.kind == "word":
+        return token.text.lower() not in _BEFORE_OPERANDS
+    return token.kind in ("number", "string", "raw", "name") or token.text in (")", "]")
 
 
 def _check_word(text: str, token: Token, before: Token, following: Token) -> None:
@@ -243,7 +259,7 @@ def _check_call(text: str, tokens: Sequence[Token], place: int, name: str) -> No
         nearest = similar_functions(name) if reason == "unknown function" else []
         advice = f"Did you mean {' or '.join(nearest)}?" if nearest else "Use plain functions"
         error = _refused(text, token, reason, f"calls {name}", f"it is refused because {why}. {advice}")
-        error.nearest = nearest or None
+        error.found, error.nearest = name, nearest or None
         raise error
     if name in _TYPED:
         _check_type(text, tokens, place, name)
