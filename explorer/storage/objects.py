@@ -285,6 +285,9 @@ class ObjectLogStore:
         """Return the store and key of an absolute location."""
         return self._opener(location)
 
+    def local_path(self, path: str) -> None:
+        """Return None: an object has no path on this machine."""
+
     def _failed(self, action: str, path: str, error: Exception, *, unwritten: bool = False) -> StorageError:
         said = str(error)
         if (harmless := concealed(said, self.secrets)) != said:

@@ -45,6 +45,11 @@ class AllowedRoots:
         self._folders = tuple(os.path.realpath(folder_of(root)) for root in given if not is_url(root))
         self._urls = tuple(meant_by(root).rstrip("/") for root in given if is_url(root))
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The allowed folders of this machine, resolved."""
+        return self._folders
+
     def allow(self, location: str) -> bool:
         """True if a path or URL is inside one of the places.
 
