@@ -14,7 +14,7 @@ from explorer.core.errors import LimitExceeded, StorageError
 from explorer.core.protocol.limits import check_file
 from explorer.core.protocol.log_store import JoinedObjects, LogStore, ObjectMeta, joined_objects
 from explorer.core.protocol.times import milliseconds
-from explorer.storage.credentials import concealed
+from explorer.credentials import concealed
 from explorer.storage.local_tree import file_table
 from explorer.storage.ranged_file import ranged_file
 from explorer.storage.roots import Opener
