@@ -38,6 +38,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from inspect import get_annotations
 
+from explorer.credentials import without_credentials
+
 __all__ = [
     "Cancelled",
     "ChangeFeedGap",
@@ -316,15 +318,15 @@ _LONGEST_MESSAGE = 5_000
 
 
 def _printable(message: str) -> str:
-    """A message that can be written as UTF-8, whatever names it holds; a too long one loses its middle."""
+    """A message as UTF-8 without credentials, whatever names it holds; one that is too long loses its middle."""
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[: _LONGEST_MESSAGE - 1_000]} […] {message[-1_000:]}"
-    return message.encode("utf-8", "backslashreplace").decode()
+    return without_credentials(message.encode("utf-8", "backslashreplace").decode())
 
 
 def _plain(value: object) -> object:
     if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
+        return without_credentials(value.encode("utf-8", "backslashreplace").decode())
     if value is None or isinstance(value, int | float):
         return value
     if isinstance(value, datetime):
@@ -333,4 +335,4 @@ def _plain(value: object) -> object:
         return [_plain(item) for item in value]
     if isinstance(value, dict):
         return {_plain(str(key)): _plain(item) for key, item in value.items()}
-    return str(value)
+    return without_credentials(str(value))

@@ -11,11 +11,13 @@ from typing import Final
 from explorer.core.errors import MalformedAction, NotAllowed, RequestError
 from explorer.core.protocol.file_paths import decode_path, encode_path
 from explorer.core.protocol.log_store import LogStore
+from explorer.credentials import holds_credentials, without_credentials
 
 __all__ = [
     "AllowedRoots",
     "Opener",
     "Roots",
+    "check_plain",
     "folder_of",
     "is_url",
     "meant_by",
@@ -42,8 +44,15 @@ class AllowedRoots:
 
     def __init__(self, roots: Roots) -> None:
         given = places_of(roots)
+        for root in given:
+            check_plain(root)
         self._folders = tuple(os.path.realpath(folder_of(root)) for root in given if not is_url(root))
         self._urls = tuple(meant_by(root).rstrip("/") for root in given if is_url(root))
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The allowed folders of this machine, resolved."""
+        return self._folders
 
     def allow(self, location: str) -> bool:
         """True if a path or URL is inside one of the places.
@@ -66,6 +75,7 @@ class AllowedRoots:
         Raises:
             NotAllowed: It is outside, or where it is cannot be decided.
         """
+        check_plain(location)
         plain = _PATTERN.search(location) is None and (_SCHEME.match(location) is None or _KNOWN.match(location))
         if not plain or not self.allow(location):
             raise NotAllowed(
@@ -95,6 +105,22 @@ def places_of(roots: Roots) -> list[str]:
     """Return each of the places, also where one alone is given: the letters of a text are no places."""
     given = [roots] if isinstance(roots, str | os.PathLike) else roots
     return [os.fspath(root) for root in given]
+
+
+def check_plain(location: str) -> None:
+    """Refuse an address with credentials, so that no name, page, report or file of this program holds them.
+
+    Raises:
+        RequestError: It has user info, a query or a fragment.
+    """
+    if is_url(location) and holds_credentials(location):
+        raise RequestError(
+            f"The address {without_credentials(location)!r} holds user info, a query or a fragment, where credentials "
+            "do not stay secret. Give the address alone, and credentials as storage options, in the environment, or "
+            "in the settings of Spark; write ? and # of a name as %3F and %23.",
+            location=location,
+            field="location",
+        )
 
 
 def is_url(location: str) -> bool:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from explorer.auditing import Audit
 from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.protocol.actions import Protocol
+from explorer.debug import log_failure
 from explorer.views import TableFacts, TableView
 from explorer.views.case_desk import CaseDesk
 from explorer.views.figures.plotly import Figure
@@ -114,7 +115,7 @@ def table_page(
 def problem_page(address: Address, error: Exception, facts: TableFacts | None = None, *, may_commit: bool) -> Rendered:
     """Return the page of an error."""
     if not isinstance(error, ExplorerError):
-        _log.error("page %s failed", address.to(), exc_info=error)
+        log_failure(_log, f"page {address.to()} failed", error)
     problem = problem_of(error, error.latest if isinstance(error, VersionGap) else None)
     regions = dict.fromkeys(TABLE_REGIONS, "")
     regions |= render_blocks("problem", p=problem, address=address)

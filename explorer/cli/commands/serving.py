@@ -15,6 +15,7 @@ from explorer.cli.arguments import ClientsOption, JsonFlag, SparkOption, use_cli
 from explorer.cli.output import emit, note, patience
 from explorer.cli.report_files import PASSPHRASE, signing_key
 from explorer.core.errors import EngineUnavailable, RequestError
+from explorer.debug import quiet_handlers
 
 if TYPE_CHECKING:
     from explorer.auditing.report.signature import SigningKey
@@ -151,6 +152,7 @@ def _serve(
     key: SigningKey | None = None,
 ) -> None:
     _require_web()
+    quiet_handlers()
     users = None if basic_auth is None else _checked(basic_auth)
     from explorer.web import serve as serve_pages
 

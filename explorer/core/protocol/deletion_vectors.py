@@ -21,7 +21,8 @@ from pyroaring import BitMap, BitMap64
 
 from explorer.core.errors import CorruptDeletionVector, UnsupportedFeature
 from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVectorId
-from explorer.core.protocol.file_paths import decode_path, is_absolute
+from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.file_places import place_of
 from explorer.core.protocol.log_store import LogStore
 
 __all__ = [
@@ -212,7 +213,7 @@ def _read_frame(store: LogStore, descriptor: DeletionVectorDescriptor) -> bytes:
     where = location(descriptor.id)
     assert where is not None
     offset = descriptor.offset or 0
-    holder, key = store.elsewhere(where) if is_absolute(where) else (store, where)
+    holder, key = place_of(store, where)
     try:
         if holder.read_range(key, 0, 1) != bytes([FILE_VERSION]):
             raise _corrupt(descriptor.id, f"the file {where} is not of version {FILE_VERSION}")

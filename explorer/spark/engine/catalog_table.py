@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from explorer.core.errors import ExplorerError, ExpressionRefused, RequestError, StorageError, TableNotFound
 from explorer.core.protocol.schema.data_types import parse_column
 from explorer.spark.engine.expressions import catalog_description
+from explorer.spark.engine.spark_words import first_sentence
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,7 +67,7 @@ def catalog_location(session: SparkSession, name: str) -> str:
 
 def _refusal(name: str, error: PySparkException) -> TableNotFound | RequestError | StorageError:
     condition = (error.getCondition() or "").partition(".")[0]
-    said = str(error).partition("\n")[0]
+    said = first_sentence(error)
     if condition in _ABSENT:
         return TableNotFound(
             f"The catalog of the Spark session has no table {name}. `spark.catalog.listTables()` lists those of a "

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from explorer.core.errors import EngineUnavailable
+from explorer.debug import log_failure
 from explorer.spark.engine.start_times import StartTimes
 
 if TYPE_CHECKING:
@@ -277,8 +278,8 @@ def _warm(session: SparkSession) -> None:
     """Run something small; a session that cannot do even that says so to the first who asks for rows."""
     try:
         session.range(1).count()
-    except Exception:  # noqa: BLE001 - whatever it is, the next request meets it too, and has someone to say it to
-        _log.info("Spark's first job failed", exc_info=True)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the next request meets it too, and has someone to say it to
+        log_failure(_log, "Spark's first job failed", error, logging.INFO)
 
 
 def _master_of(session: Any) -> str:

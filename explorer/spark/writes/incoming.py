@@ -20,7 +20,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, InvalidIntent
+from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, InvalidIntent, NotAllowed
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.json_values import JsonObject
@@ -191,10 +191,12 @@ def refusal(error: Exception, what: str, field: str) -> ExplorerError:
         field: The field of the intent that it is in.
     """
     found = failure_of(error)
-    if isinstance(found, (EngineUnavailable, Cancelled)):
+    if isinstance(found, (EngineUnavailable, Cancelled, NotAllowed)):
         return found
     if condition_of(error) == "PATH_NOT_FOUND":
         return InvalidIntent(f"The source cannot be read: {first_sentence(error)} Check its path.", field="source")
+    if condition_of(error) is None:
+        return InvalidIntent(f"{what}. {found.message}", field=field)
     return InvalidIntent(f"{what}: {first_sentence(error)}", field=field)
 
 

@@ -15,6 +15,7 @@ from pyspark import cloudpickle
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
+from explorer import credentials
 from explorer.core import errors
 from explorer.core.protocol import file_paths, partition_values
 from explorer.core.transaction.new_files.identity_values import Numbering
@@ -81,7 +82,7 @@ def write_files(store: LogStore, layout: FileLayout, new: NewRows, rows_per_file
     Raises:
         ExplorerError: What Spark raised, typed.
     """
-    for module in (file_writer, physical_columns, file_plan, file_paths, partition_values, errors):
+    for module in (file_writer, physical_columns, file_plan, file_paths, partition_values, errors, credentials):
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # PySpark's own
     plan = file_plan.file_plan(
         layout,

@@ -24,6 +24,7 @@ from explorer.core.log.table_state import TableState
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction, Sidecar
 from explorer.core.protocol.arrow.row_groups import RowGroups
 from explorer.core.protocol.file_paths import decode_path, is_absolute
+from explorer.core.protocol.file_places import place_of
 from explorer.core.protocol.json_values import JsonObject, JsonValue, decode_json
 from explorer.core.protocol.limits import check_checkpoint
 from explorer.core.protocol.log_store import LogStore
@@ -183,7 +184,7 @@ class CheckpointReader:
     def _opened(self, path: str, part: LogPath) -> RowGroups:
         found = self._rows.get(path)
         if found is None:
-            holder, key = self._store.elsewhere(path) if is_absolute(path) else (self._store, path)
+            holder, key = place_of(self._store, path)
             try:
                 found = self._rows[path] = RowGroups(partial(holder.open_input, key))
             except (pa.ArrowException, OSError, ValueError) as error:

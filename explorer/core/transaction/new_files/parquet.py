@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from explorer.core.errors import InvalidIntent
-from explorer.core.protocol.file_paths import is_absolute
+from explorer.core.protocol.file_places import place_of
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import (
     VOID,
@@ -82,7 +82,7 @@ def count_rows(store: LogStore, location: str) -> int:
     """
     import pyarrow.parquet as pq
 
-    holder, key = store.elsewhere(location) if is_absolute(location) else (store, location)
+    holder, key = place_of(store, location)
     with holder.open_input(key) as source:
         rows: int = pq.ParquetFile(source).metadata.num_rows
     return rows
