@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from bokeh.models import ImportedStyleSheet
-from tornado.httputil import HTTPServerRequest
+from tornado.httputil import HTTPServerRequest, RequestStartLine
 
 from explorer.core.errors import RequestError
 from explorer.web import serve
@@ -48,5 +48,7 @@ def test_the_mark_is_drawn_in_one_template_and_leads_home_from_every_page() -> N
     assert sorted(name for name, source in sources.items() if "brand(" in source and name != "macros.html") == [
         "bar.html", "plain-page.html",
     ]  # fmt: skip
-    lost = plain_page("unknown-address", HTTPServerRequest("GET", "/x"), path="/x")
+    lost = plain_page(
+        "unknown-address", HTTPServerRequest(start_line=RequestStartLine("GET", "/x", "HTTP/1.0")), path="/x"
+    )
     assert lost.count('<a class="brand" href="/"><svg viewBox="0 0 16 16"') == 1
