@@ -36,7 +36,7 @@ from explorer.web.strip import Screen
 __all__ = ["create_app"]
 
 _log = logging.getLogger(__name__)
-_VISIT = 4 * 3_600_000  # ms without a page that end a visit; page.html has the same
+_VISIT = 4 * 3_600_000  # ms without a page that end a visit; first.js has the same
 
 
 def create_app(

@@ -89,7 +89,7 @@ def test_a_result_that_comes_is_brought_into_sight(opened: Any) -> None:
         const box = document.querySelector('[data-result]').getBoundingClientRect();
         return box.top >= 0 && box.bottom <= innerHeight;
     }"""
-    lead = '<div style="height: 3000px"></div><p data-result>100 rows</p>'
+    lead = '<div data-style="height:3000px"></div><p data-result>100 rows</p>'
     page.evaluate("lead => explorerPage.patch({regions: {lead}, hidden: {}, number: explorerPage.sent})", lead)
     assert page.evaluate(seen)
     page.evaluate("scrollTo(0, 0)")

@@ -1,21 +1,20 @@
-// The page's first script: it runs before anything is drawn. The page's Content-Security-Policy lets no markup carry a
-// style, and no style sheet be read that lacks the nonce of the page. What draws here with scripts keeps its ways:
+// The page's first script: it runs before anything is drawn. The page's Content-Security-Policy reads no style in markup,
+// and no style sheet without the page's nonce. What is drawn here keeps its ways to be styled:
 //
-// - a style element that a script makes (Bokeh's for its shadow roots, plotly's for its notes) gets the nonce. One that
-//   markup makes, which may be injected, does not come this way.
-// - a style that a script sets as an attribute (plotly's for its text) is set as a property, which the policy allows.
-// - data-style="width:12%" in markup of this program becomes that property, of those that are listed here, before the
-//   browser draws: while the page is read by an observer, later by whoever puts markup in (see page.js).
+// - A style element that a script makes (Bokeh's for its shadow roots, plotly's for its notes) gets the nonce. One in
+//   markup, which may be injected, does not come this way.
+// - A style that a script sets as an attribute (plotly's for its text) is set as properties, which the policy allows.
+// - data-style="width:12%" in this program's own markup sets that property, if it is one of those below. While the page
+//   is read an observer sees to it, before the browser draws; later page.js does, when it puts markup in its place.
 
 (() => {
 const NONCE = document.currentScript.nonce;
-const STYLED = new Set([
-  "background", "flex-grow", "height", "left", "min-height", "padding-left", "width",
-]);
+const PROPERTIES = new Set(["background-color", "flex-grow", "height", "left", "min-height", "padding-left", "width"]);
+const VALUE = /^[#\w.%-]+$/;
 
 const createElement = Document.prototype.createElement;
-Document.prototype.createElement = function (...named) {
-  const element = createElement.apply(this, named);
+Document.prototype.createElement = function (...given) {
+  const element = createElement.apply(this, given);
   if (NONCE && element instanceof HTMLStyleElement) element.nonce = NONCE;
   return element;
 };
@@ -26,21 +25,19 @@ Element.prototype.setAttribute = function (name, value) {
   else setAttribute.call(this, name, value);
 };
 
-function styled(root) {
+window.explorerStyled = (root) => {
   for (const element of root.querySelectorAll("[data-style]")) {
     const [property, value] = element.dataset.style.split(":");
-    if (STYLED.has(property)) element.style.setProperty(property, value);
+    if (PROPERTIES.has(property) && VALUE.test(value)) element.style.setProperty(property, value);
   }
-}
+};
 
-// The elements that come before a part of the page is drawn; what is read at one go is drawn after this.
-const reading = new MutationObserver(() => styled(document));
+const reading = new MutationObserver(() => window.explorerStyled(document));
 reading.observe(document, { childList: true, subtree: true });
 document.addEventListener("DOMContentLoaded", () => {
-  styled(document);
   reading.disconnect();
+  window.explorerStyled(document);
 });
-window.explorerStyled = styled;
 
 document.cookie = `explorer-screen=${document.documentElement.clientWidth}x${innerHeight};path=/;max-age=31536000;SameSite=Lax`;
 // A visit ends after four hours without a page; what came since then is new at the next one.
