@@ -13,6 +13,7 @@ from explorer.auditing.report.signature import SigningKey
 from explorer.core.errors import RequestError
 from explorer.views.rows.spark_work import start_early, stop_engine
 from explorer.web.app import create_app
+from explorer.web.serving.headers import SecurityHeaders
 from explorer.web.serving.ports import check_port
 from explorer.web.serving.unknown_address import UnknownAddress
 
@@ -85,6 +86,7 @@ def serve(
         raise RequestError(
             f"Cannot listen on {address}:{chosen}: {error}. Choose another port.", field="port"
         ) from error
+    server._tornado.transforms.append(SecurityHeaders)
     if ready is not None:
         ready(url)
     if spark_start:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from markupsafe import Markup
 from tornado.web import RequestHandler
 
-from explorer.web.app import icon, script
-from explorer.web.page import head_styles
-from explorer.web.render import render
+from explorer.web.plain_page import plain_page
 
 __all__ = ["UnknownAddress"]
 
@@ -17,7 +14,5 @@ class UnknownAddress(RequestHandler):
 
     def prepare(self) -> None:
         """Answer, whatever the method is."""
-        # The styles and the script are files of this package; the path is the visitor's, and is escaped.
-        ours = {"head_styles": Markup(head_styles()), "theme_script": Markup(script("theme")), "icon": icon()}  # noqa: S704
         self.set_status(404)
-        self.finish(render("unknown-address", path=self.request.path, **ours))
+        self.finish(plain_page("unknown-address", self.request, path=self.request.path))

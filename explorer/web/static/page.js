@@ -202,6 +202,7 @@ class Page {
     const fields = [...element.querySelectorAll("[data-keep]")].filter((field) => field.value !== field.defaultValue);
     const typed = fields.map((field) => [field.id, field.value, field.form?.id]);
     element.innerHTML = html;
+    window.explorerStyled(element);
     this.restore(element, typed);
     if (pressed) element.querySelector(pressed)?.focus({ preventScroll: true });
     const again = kept && document.getElementById(kept.id);
