@@ -60,8 +60,9 @@ def test_demo_builds_serves_and_prints_one_url(tmp_path: Path) -> None:
 def test_an_address_that_is_no_page_leads_to_the_list_of_tables(data: bytes | None, demo_warehouse: Path) -> None:
     with serving("serve", str(demo_warehouse)) as (line, _):
         (url,) = re.findall(r"http://\S+", line)
+        request = urllib.request.Request(f"{url}sales/%3Cb%3Eorders", data, {"Origin": url.rstrip("/")})  # noqa: S310
         with pytest.raises(urllib.error.HTTPError) as told:
-            urllib.request.urlopen(f"{url}sales/%3Cb%3Eorders", data, timeout=30)  # noqa: S310  # our own server
+            urllib.request.urlopen(request, timeout=30)  # noqa: S310  # our own server
         page = told.value.read().decode()
     assert (told.value.code, told.value.headers["Content-Type"]) == (404, "text/html; charset=UTF-8")
     assert '<a class="button primary" href="/">All tables</a>' in page

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import secrets
-import socket
+import signal
+import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
-import panel as pn
+from bokeh.server.server import BaseServer
 
 from explorer.auditing.report.signature import SigningKey
 from explorer.core.errors import RequestError
 from explorer.views.rows.spark_work import start_early, stop_engine
 from explorer.web.app import create_app
+from explorer.web.serving.application import ExplorerApplication
+from explorer.web.serving.gate import LOOPBACK, Gate
+from explorer.web.serving.listener import bind, listen
 from explorer.web.serving.ports import check_port
-from explorer.web.serving.unknown_address import UnknownAddress
 
 __all__ = ["serve"]
-
-_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 def serve(
@@ -26,7 +26,6 @@ def serve(
     *,
     port: int = 0,
     address: str = "127.0.0.1",
-    show: bool = False,
     allow_commits: bool = False,
     basic_auth: str | None = None,
     ready: Callable[[str], None] | None = None,
@@ -40,7 +39,6 @@ def serve(
         roots: As for `explorer.web.app.create_app`.
         port: TCP port; 0 takes a free one.
         address: Where to listen; the default is only this machine.
-        show: Open a browser.
         allow_commits: Let changes be committed from the pages. Off, every table refuses to be written to.
         basic_auth: A password, or a file of users and passwords (JSON), that a visitor must give.
         ready: Called with the URL before the first request is answered.
@@ -57,13 +55,13 @@ def serve(
         RequestError: The port is taken, or browsers refuse to open it; or commits would be allowed, or reports signed,
             without a password for anyone who reaches this machine.
     """
-    if allow_commits and not basic_auth and address not in _LOOPBACK:
+    if allow_commits and not basic_auth and address not in LOOPBACK:
         raise RequestError(
             f"With commits allowed, anyone who reaches {address} could change the tables. Require a name and password "
             "(--basic-auth FILE), or listen only on this machine (127.0.0.1).",
             field="allow_commits",
         )
-    if key is not None and not basic_auth and address not in _LOOPBACK:
+    if key is not None and not basic_auth and address not in LOOPBACK:
         raise RequestError(
             f"With a key to sign, anyone who reaches {address} could have reports signed. Require a name and password "
             "(--basic-auth FILE), or listen only on this machine (127.0.0.1).",
@@ -72,45 +70,30 @@ def serve(
     if port:
         check_port(port)
     app = create_app(roots, allow_commits=allow_commits, key=key)
-    chosen = port or _free_port(address)
+    sockets = bind(address, port)
+    chosen = int(sockets[0].getsockname()[1])
     url = f"http://{_shown_host(address)}:{chosen}/"
-    guarded = {"basic_auth": basic_auth, "cookie_secret": secrets.token_hex(32)} if basic_auth else {}
-    try:
-        server = pn.serve(
-            {"/": app}, port=chosen, address=address, show=show, start=False, verbose=False,
-            websocket_origin=_origins(address, chosen), title="Delta Table Explorer",
-            default_handler_class=UnknownAddress, **guarded,
-        )  # fmt: skip
-    except OSError as error:
-        raise RequestError(
-            f"Cannot listen on {address}:{chosen}: {error}. Choose another port.", field="port"
-        ) from error
+    server = listen(ExplorerApplication(app, Gate(address, chosen)), sockets)
     if ready is not None:
         ready(url)
     if spark_start:
         start_early()
     if start:
-        server.start()
-        try:
-            server.io_loop.start()
-        except KeyboardInterrupt:
-            server.stop()
-        finally:
-            stop_engine()
+        _run(server)
     return server
 
 
-def _free_port(address: str) -> int:
-    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
-        probe.bind((address, 0))
-        return int(probe.getsockname()[1])
-
-
-def _origins(address: str, port: int) -> list[str]:
-    hosts = {address} if address not in _LOOPBACK else {"127.0.0.1", "localhost"}
-    if address in {"0.0.0.0", "::"}:  # noqa: S104  # the person asked to listen everywhere
-        hosts = {"127.0.0.1", "localhost", socket.gethostname(), socket.getfqdn()}
-    return sorted(f"{host}:{port}" for host in hosts)
+def _run(server: BaseServer) -> None:
+    """Serve until the person interrupts it."""
+    loop = server.io_loop
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, lambda *_: loop.add_callback_from_signal(loop.stop))
+    server.start()
+    try:
+        loop.start()
+    finally:
+        server.stop()
+        stop_engine()
 
 
 def _shown_host(address: str) -> str:

@@ -1,0 +1,72 @@
+"""What all handlers of the server share: errors as pages in words, without a stack trace."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, Protocol
+
+from markupsafe import Markup
+from tornado.web import RequestHandler
+
+from explorer.web.app import icon, script
+from explorer.web.page import head_styles
+from explorer.web.render import render
+from explorer.web.serving.gate import Gate, Refusal
+
+__all__ = ["PageHandler", "Refused"]
+
+
+class GatedApplication(Protocol):
+    """The application of these handlers, as they see it."""
+
+    gate: Gate
+
+
+class PageHandler(RequestHandler):
+    """Answers with a page of its own template; each of its errors is a page too."""
+
+    application: GatedApplication  # type: ignore[assignment]  # narrower than Tornado's
+
+    SUPPORTED_METHODS = ("GET", "HEAD", "POST")
+
+    def write_error(self, status_code: int, **_kwargs: Any) -> None:
+        """Answer with the page of an error; what happened inside is in the log alone."""
+        phrase = HTTPStatus(status_code).phrase
+        self.answer_refusal(
+            Refusal(
+                phrase,
+                f"The server answered with {status_code}.",
+                "Open the list of tables, or try again.",
+                status=status_code,
+            )
+        )
+
+    def answer_refusal(self, refusal: Refusal) -> None:
+        """Answer with the page of a refusal."""
+        self.set_status(refusal.status)
+        self.answer_page("refused", refusal=refusal, again=self.request.uri if refusal.again else "")
+
+    @property
+    def home(self) -> str:
+        """The path of the list of tables, as the browser knows it."""
+        url = self.application.gate.public_url(self.request)
+        return "/" if url is None else f"{url.prefix}/"
+
+    def answer_page(self, template: str, **values: object) -> None:
+        """Answer with a page of a template."""
+        # The styles and the script are files of this package; every other value is escaped.
+        ours = {"head_styles": Markup(head_styles()), "theme_script": Markup(script("theme")), "icon": icon()}  # noqa: S704
+        self.set_header("Cache-Control", "no-store")
+        self.finish(render(template, **values, **ours, home=self.home))
+
+
+class Refused(PageHandler):
+    """Answers every request with the same refusal."""
+
+    def initialize(self, refusal: Refusal) -> None:
+        """Take the refusal."""
+        self._refusal = refusal
+
+    def prepare(self) -> None:
+        """Answer, whatever the method is."""
+        self.answer_refusal(self._refusal)
