@@ -18,7 +18,6 @@ import panel as pn
 from bokeh.server.contexts import BokehServerContext, BokehSessionContext
 from panel.io.resources import get_dist_path
 from tornado.iostream import StreamClosedError
-from tornado.web import decode_signed_value
 from tornado.websocket import WebSocketClosedError
 
 from explorer.auditing.report.signature import SigningKey
@@ -26,6 +25,7 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.web.figure_pane import load_figures
 from explorer.web.first_page import FirstPages
+from explorer.web.identity import Identity
 from explorer.web.page import head_styles
 from explorer.web.pages import TABLE_REGIONS
 from explorer.web.render import environment, render
@@ -63,11 +63,9 @@ def create_app(
     gc.freeze()
 
     def begin() -> Session:
-        signed_in = _signed_in()
-        person = signed_in if signed_in is not None else unquote(pn.state.cookies.get("explorer-person", ""))[:200]
         return Session(
-            catalog, _query(), _theme(), person, signed_in=signed_in is not None, screen=_screen(), since=_since(),
-            early_spark=True, later=True,
+            catalog, _query(), _theme(), unquote(pn.state.cookies.get("explorer-person", ""))[:200],
+            identity=_identity(), screen=_screen(), since=_since(), early_spark=True, later=True,
         )  # fmt: skip
 
     pages = FirstPages(begin)
@@ -154,11 +152,16 @@ def icon() -> str:
 
 
 def _query() -> str:
-    context = pn.state.curdoc.session_context if pn.state.curdoc else None
-    request = context.request if isinstance(context, BokehSessionContext) else None
+    request = _request()
     arguments = request.arguments if request is not None else {}
 
     return "?" + urlencode({key: values[-1] for key, values in arguments.items()}, safe="/")
+
+
+def _request() -> Any:
+    """The request of the current document; None outside of a server."""
+    context = pn.state.curdoc.session_context if pn.state.curdoc else None
+    return context.request if isinstance(context, BokehSessionContext) else None
 
 
 def _theme() -> str:
@@ -191,12 +194,7 @@ def _script_json(value: object) -> str:
     return json.dumps(value, allow_nan=False).replace("<", "\\u003c")
 
 
-def _signed_in() -> str | None:
-    """The name under which the person signed in, or None if the server asks for none.
-
-    The cookie is signed with the server's secret. Panel's own answer is not asked, as an unsigned cookie makes it
-    "guest".
-    """
-    user, secret = pn.state.cookies.get("user"), pn.config.cookie_secret
-    found = None if user is None or secret is None else decode_signed_value(secret, "user", user)
-    return None if found is None else found.decode("utf-8", "replace")
+def _identity() -> Identity:
+    """Who asks for the page, as the server knows it; `panel serve` knows nobody, and lets nobody commit."""
+    found = getattr(_request(), "identity", None)
+    return found if isinstance(found, Identity) else Identity(may_commit=False, may_sign=False)

@@ -21,6 +21,9 @@ class GatedApplication(Protocol):
 
     gate: Gate
 
+    def close_sockets_of(self, session: str) -> None:
+        """Close the open pages of a login session."""
+
 
 class PageHandler(RequestHandler):
     """Answers with a page of its own template; each of its errors is a page too."""
@@ -44,13 +47,31 @@ class PageHandler(RequestHandler):
     def answer_refusal(self, refusal: Refusal) -> None:
         """Answer with the page of a refusal."""
         self.set_status(refusal.status)
-        self.answer_page("refused", refusal=refusal, again=self.request.uri if refusal.again else "")
+        self.answer_page("refused", refusal=refusal, again=self.asked if refusal.again else "")
+
+    def keep_session(self, cookie: str, session_id: str) -> None:
+        """Let the browser present a login session with each request that begins on a page of this server."""
+        self.set_cookie(cookie, session_id, **self._attributes())
+
+    def drop_session(self, cookie: str) -> None:
+        """Let the browser forget its login session."""
+        self.clear_cookie(cookie, **self._attributes())
+
+    def _attributes(self) -> dict[str, Any]:
+        url = self.application.gate.public_url(self.request)
+        secure = {} if url is None or not url.is_secure else {"secure": True}
+        return {"path": self.home, "httponly": True, "samesite": "Strict", **secure}
 
     @property
     def home(self) -> str:
         """The path of the list of tables, as the browser knows it."""
         url = self.application.gate.public_url(self.request)
         return "/" if url is None else f"{url.prefix}/"
+
+    @property
+    def asked(self) -> str:
+        """The page that was asked for, below the list of tables."""
+        return f"{self.home}?{self.request.query}" if self.request.query else self.home
 
     def answer_page(self, template: str, **values: object) -> None:
         """Answer with a page of a template."""
