@@ -44,7 +44,7 @@ def test_the_mark_is_drawn_in_one_template_and_leads_home_from_every_page() -> N
     sources = {name: templates.get_source(environment(), name)[0] for name in at_least_one(templates.list_templates())}
     assert [name for name, source in sources.items() if 'class="brand"' in source] == ["macros.html"]
     assert sorted(name for name, source in sources.items() if "brand(" in source and name != "macros.html") == [
-        "bar.html", "refused.html", "unknown-address.html",
+        "bar.html", "login.html", "logout.html", "refused.html", "unknown-address.html",
     ]  # fmt: skip
     lost = render("unknown-address", path="/x", home="/lake/", head_styles="", theme_script="", icon="")
     assert lost.count('<a class="brand" href="/lake/"><svg viewBox="0 0 16 16"') == 1
