@@ -16,7 +16,6 @@ from bokeh.server.contexts import BokehServerContext, BokehSessionContext
 from markupsafe import Markup
 from panel.io.resources import get_dist_path
 from tornado.iostream import StreamClosedError
-from tornado.web import decode_signed_value
 from tornado.websocket import WebSocketClosedError
 
 from explorer.auditing.report.signature import SigningKey
@@ -24,6 +23,7 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.web.figure_pane import load_figures
 from explorer.web.first_page import FirstPages
+from explorer.web.identity import Identity
 from explorer.web.nonce import nonce_of
 from explorer.web.page import SCRIPTS, head_styles, icon, script_tag
 from explorer.web.page_scripts import script_addresses, script_json, sessions_json
@@ -62,11 +62,9 @@ def create_app(
     gc.freeze()
 
     def begin() -> Session:
-        signed_in = _signed_in()
-        person = signed_in if signed_in is not None else unquote(pn.state.cookies.get("explorer-person", ""))[:200]
         return Session(
-            catalog, _query(), _theme(), person, signed_in=signed_in is not None, screen=_screen(), since=_since(),
-            early_spark=True, later=True,
+            catalog, _query(), _theme(), unquote(pn.state.cookies.get("explorer-person", ""))[:200],
+            identity=_identity(), screen=_screen(), since=_since(), early_spark=True, later=True,
         )  # fmt: skip
 
     pages = FirstPages(begin)
@@ -145,11 +143,16 @@ def _nonce() -> str:
 
 
 def _query() -> str:
-    context = pn.state.curdoc.session_context if pn.state.curdoc else None
-    request = context.request if isinstance(context, BokehSessionContext) else None
+    request = _request()
     arguments = request.arguments if request is not None else {}
 
     return "?" + urlencode({key: values[-1] for key, values in arguments.items()}, safe="/")
+
+
+def _request() -> Any:
+    """The request of the current document; None outside of a server."""
+    context = pn.state.curdoc.session_context if pn.state.curdoc else None
+    return context.request if isinstance(context, BokehSessionContext) else None
 
 
 def _theme() -> str:
@@ -177,12 +180,7 @@ def _milliseconds(cookie: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 14 else None
 
 
-def _signed_in() -> str | None:
-    """The name under which the person signed in, or None if the server asks for none.
-
-    The cookie is signed with the server's secret. Panel's own answer is not asked, as an unsigned cookie makes it
-    "guest".
-    """
-    user, secret = pn.state.cookies.get("user"), pn.config.cookie_secret
-    found = None if user is None or secret is None else decode_signed_value(secret, "user", user)
-    return None if found is None else found.decode("utf-8", "replace")
+def _identity() -> Identity:
+    """Who asks for the page, as the server knows it; `panel serve` knows nobody, and lets nobody commit."""
+    found = getattr(_request(), "identity", None)
+    return found if isinstance(found, Identity) else Identity(may_commit=False, may_sign=False)

@@ -82,6 +82,7 @@ def table_page(
     screen: Screen | None = None,
     *,
     wait: bool = True,
+    by_person: bool = True,
 ) -> Rendered:
     """Return the page of a table; every error but an ended reading becomes the state that shows it.
 
@@ -93,6 +94,7 @@ def table_page(
         screen: The window's size; a usual one unless given.
         wait: Wait for the findings and the lanes. Otherwise the page has those that are at hand a moment later, and
             says where there are none yet; `TableFacts.is_judged` tells whether there are newer ones to come.
+        by_person: The person asked for this address on a page that is open, so that its tab may begin to plan.
 
     Raises:
         Cancelled: A person ended the reading of its log.
@@ -107,7 +109,7 @@ def table_page(
     try:
         _judge(facts, wait=wait)
         view = _view(facts, address, theme, screen)
-        return _table(view, _numbered(address, view), work, may_commit=catalog.allow_commits)
+        return _table(view, _numbered(address, view), work, may_commit=catalog.allow_commits, by_person=by_person)
     except Exception as error:  # noqa: BLE001  # as above
         return problem_page(address, error, facts, may_commit=catalog.allow_commits)
 
@@ -216,12 +218,12 @@ def _numbered(address: Address, view: TableView) -> Address:
     return replace(address, version=version, compared=compared)
 
 
-def _table(view: TableView, address: Address, work: WindowWork, *, may_commit: bool) -> Rendered:
+def _table(view: TableView, address: Address, work: WindowWork, *, may_commit: bool, by_person: bool) -> Rendered:
     facts, tab = view.facts, tab_named(address.tab)
     regions = dict.fromkeys(TABLE_REGIONS, "") | _around(view, address, work)
     person, found = work.of(ActDesk).person, facts.audit_at_hand()
     try:
-        tab.ask(view, address, work)
+        tab.ask(view, address, work, by_person=by_person)
         shown = tab.view(view, address, work)
         card = None if found is None else audit_card(found, address)
         values = shown.values | _shared(view, address) | {"card": card}

@@ -34,7 +34,7 @@ def test_the_port_that_is_named_instead_is_none_of_them() -> None:
 def test_a_page_whose_socket_opens_late_takes_its_styles_from_this_server(tmp_path: Path) -> None:
     # Its session is gone by then, and another one is made without a request for a page.
     server = serve([str(tmp_path)], start=False)
-    document = server._tornado._applications["/"].application.create_document()
+    document = server._tornado.applications["/"].application.create_document()
     sheets = at_least_one(document.select({"type": ImportedStyleSheet}))
     server.stop()
     assert [sheet.url for sheet in sheets if "://" in sheet.url] == []

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from tornado.web import RequestHandler
-
-from explorer.web.plain_page import plain_page
+from explorer.web.serving.handlers import PageHandler
 
 __all__ = ["UnknownAddress"]
 
 
-class UnknownAddress(RequestHandler):
+class UnknownAddress(PageHandler):
     """Answers every request with 404 and the way to the list of tables."""
 
     def prepare(self) -> None:
         """Answer, whatever the method is."""
         self.set_status(404)
-        self.finish(plain_page("unknown-address", self.request, path=self.request.path))
+        self.answer_page("unknown-address", path=self.request.path)

@@ -40,7 +40,11 @@ class Page {
     document.addEventListener("keydown", (event) => this.key(event));
     document.addEventListener("focusin", (event) => this.wake(event));
     document.addEventListener("visibilitychange", () => this.tellVisible());
+    // No person's question: a link from elsewhere to a part of this page comes this way too.
     window.addEventListener("popstate", () => this.ask("go", { query: location.search }));
+    for (const kind of ["pointerdown", "keydown"]) {
+      document.addEventListener(kind, () => { this.acted = true; }, { capture: true, once: true });
+    }
     this.strip = window.explorerStrip;
     if (this.strip) Object.assign(this.strip, { page: this, queryOf });
     this.heights();
@@ -83,7 +87,7 @@ class Page {
 
   retry() {
     delete this.root.dataset.silence;
-    this.ask("go", { query: location.search });
+    this.ask("go", { query: location.search, asked: true });
   }
 
   screen() {
@@ -109,7 +113,7 @@ class Page {
 
   // A form that needs Spark was touched: it starts while the person types. Nothing answers this.
   wake(event) {
-    if (this.woke || !event.target.closest?.("[data-wakes]")) return;
+    if (this.woke || !this.acted || !event.target.closest?.("[data-wakes]")) return;
     this.woke = true;
     this.model.send_msg({ kind: "wake-spark" });
   }
@@ -120,7 +124,7 @@ class Page {
     // Another tab is read from its beginning; another version keeps the person's place.
     if (["t", "tab"].some((key) => from.get(key) !== to.get(key))) this.upwards = true;
     if (query !== current) history[replace ? "replaceState" : "pushState"]({}, "", query);
-    this.ask("go", { query });
+    this.ask("go", { query, asked: true });
   }
 
   // --- from the server

@@ -153,7 +153,7 @@ class Desk:
             wait: Wait for a plan that Spark reads rows for, too; otherwise it is made on a thread of its own.
         """
         with self._planning:
-            if self._calls_for_plan(question, newest):
+            if self.calls_for_plan(question, newest):
                 if wait or not entry_of(question.kind).reads_rows:
                     self._plan(question)
                 else:
@@ -395,7 +395,7 @@ class Desk:
         if job is not None:
             job.cancel()
 
-    def _calls_for_plan(self, question: Question, newest: int) -> bool:
+    def calls_for_plan(self, question: Question, newest: int) -> bool:
         match self._state:
             case at.Committing():
                 return False
