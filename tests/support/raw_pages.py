@@ -40,7 +40,7 @@ class Answer:
     @property
     def token(self) -> str:
         """The token by which the page opens its socket."""
-        found = re.search(r'"token":"([^"]+)"', self.text)
+        found = re.search(r'"token": ?"([^"]+)"', self.text)
         assert found is not None, self.text[:500]
         return found[1]
 
