@@ -66,7 +66,7 @@ def test_what_spark_takes_for_a_variable_is_refused_wherever_it_is(text: str) ->
     assert refused.value.reason == "variable"
     assert "holds '$' followed by '{' at position" in str(refused.value)
     assert str(refused.value).endswith("For these two characters write concat('$', '{').")
-    with pytest.raises(InvalidIntent, match="The expression .* followed by"):
+    with pytest.raises(InvalidIntent, match=r"The expression .* followed by"):
         check_stored_expression(text, "expression")
 
 
@@ -96,7 +96,7 @@ def test_a_dollar_alone_passes(text: str) -> None:
         ("1 + * = 2", "star"),
         ("a AND * = 2", "star"),
         ("/* a */ -- b", "empty"),
-        ("from_json(s, '{\"type\": \"struct\", \"fields\": []}') IS NULL", "schema"),
+        ('from_json(s, \'{"type": "struct", "fields": []}\') IS NULL', "schema"),
         ("from_csv(s, concat('a', ' INT')) IS NULL", "schema"),
         ("from_json(s, 'a INT' ' DEFAULT 1') IS NULL", "schema"),
         ("variant_get(v, '$', '{}') IS NULL", "schema"),
