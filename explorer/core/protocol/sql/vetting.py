@@ -224,6 +224,9 @@ def _check_mark(text: str, token: Token, before: Token, following: Token) -> Non
     if token.kind in ("string", "raw") and following.text == "(":
         # With the setting that double quotes enclose names, this would be a call.
         raise _refused(text, token, "syntax", f"calls {token.text}", "write a function's name without quotes")
+    named = token.text == ":" and not _ends_operand(before) and (before.text, before.end) != (":", token.start)
+    if token.text == "?" or named:
+        raise _refused(text, token, "parameter", f"holds '{token.text}'", "write the value itself")
     if token.text == ":" and (following.text, following.start) == ("/", token.end):
         raise _refused(text, token, "syntax", "holds ':/'", "write an address in quotes")
     if token.text == "|" and (following.text, following.start) == (">", token.end):
