@@ -19,6 +19,7 @@ _SECRET: Final = ("key", "secret", "token", "sas", "password", "proxy_url", "pro
 _SWITCHES: Final = frozenset({"", "true", "false", "0", "1"})
 # A container of Azure is written where other addresses have a user: abfss://container@account/.
 _CONTAINERS: Final = r"(?:abfss?|wasbs?|adl)"
+_CONTAINER: Final = re.compile(_CONTAINERS, re.IGNORECASE)
 _SCHEME: Final = r"\b[A-Za-z][A-Za-z0-9+.\-]*:/?/"
 # A password may hold slashes and at signs, as keys of AWS do; a number after the colon is a port.
 _PASSWORD: Final = re.compile(rf"({_SCHEME})[^\s/:@?#'\"<>]*:(?!\d+(?:[/?#\s]|$))[^\s'\"<>]*@")
@@ -77,5 +78,5 @@ def holds_credentials(address: str) -> bool:
     authority = rest.partition("/")[0]
     if not at or ("@" not in authority and ":" not in authority):
         return False
-    container = scheme.lower() in {"abfs", "abfss", "wasb", "wasbs", "adl"} and authority.count("@") == 1
+    container = _CONTAINER.fullmatch(scheme) is not None and authority.count("@") == 1
     return not container or ":" in host

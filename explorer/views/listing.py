@@ -9,9 +9,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,8 +22,9 @@ import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.core.protocol.partition_values import partition_texts
+from explorer.spreadsheet import plain_cell
 
-__all__ = ["Listing", "ListingColumn", "partition_words"]
+__all__ = ["Listing", "ListingColumn", "csv_of", "partition_words"]
 
 _NUMERIC = frozenset({"rows", "size", "number", "share", "version", "masked", "gained", "amount"})
 
@@ -176,15 +179,14 @@ class Listing:
         return places
 
     def to_csv(self) -> str:
-        """Return all matching rows as CSV with a header, whole values, null as an empty field."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([column.key for column in self.columns])
-        for batch in self._exported().to_batches(max_chunksize=10_000):
-            writer.writerows(
-                ["" if value is None else _exported_text(value) for value in row.values()] for row in batch.to_pylist()
-            )
-        return out.getvalue()
+        """Return all matching rows as CSV with a header, whole values, null as an empty field; see `csv_of`."""
+        return self.csv()[0]
+
+    def csv(self) -> tuple[str, int]:
+        """Return the same, and how many cells were marked as text so that no spreadsheet runs them."""
+        batches = self._exported().to_batches(max_chunksize=10_000)
+        rows = (list(row.values()) for batch in batches for row in batch.to_pylist())
+        return csv_of([column.key for column in self.columns], rows)
 
     def to_json(self) -> str:
         """Return all matching rows as a JSON list of objects."""
@@ -234,6 +236,25 @@ def _partitions(maps: pa.MapArray, columns: Sequence[tuple[str, str]]) -> pa.Str
         for (name, _), column in zip(columns, values, strict=True)
     ]
     return pc.binary_join_element_wise(*parts, ", ").take(pa.array(place))
+
+
+def csv_of(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> tuple[str, int]:
+    """Return rows as CSV in which no spreadsheet runs a cell, and how many cells were marked as text for that.
+
+    Args:
+        headings: The names of the columns.
+        rows: Values; null is an empty field, numbers stay numbers.
+    """
+    out, escaped = io.StringIO(), 0
+    writer = csv.writer(out, lineterminator="\n")
+    for row in chain([headings], rows):
+        texts = ["" if value is None else _exported_text(value) for value in row]
+        made = [
+            text if isinstance(value, int | float) else plain_cell(text) for text, value in zip(texts, row, strict=True)
+        ]
+        escaped += sum(map(operator.ne, made, texts))
+        writer.writerow(made)
+    return out.getvalue(), escaped
 
 
 def _exported_text(value: Any) -> str:
