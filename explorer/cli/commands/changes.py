@@ -76,9 +76,9 @@ def changes(
     has its two images where the rows before and after it share the columns of --key, or without --key a row id;
     otherwise it is a delete and an insert. Stderr names the versions concerned. Ctrl-C cancels.
 
-    JSON, a line a row, values as of rows. With --output one document: output, rows, escapedCells (of CSV), table, fromVersion,
-    toVersion, inferredVersions, skipped [{kind, fromVersion, toVersion, detail}]. Without --output, one JSON object on
-    stderr names the versions inferred or skipped, if there are any.
+    JSON, a line a row, values as of rows. With --output one document: output, rows, escapedCells (of CSV), table,
+    fromVersion, toVersion, inferredVersions, skipped [{kind, fromVersion, toVersion, detail}]. Without --output, one
+    JSON object on stderr names the versions inferred or skipped, if there are any.
     """
     if output is not None:
         from explorer.cli.row_files import check_output
