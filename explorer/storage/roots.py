@@ -145,6 +145,7 @@ def folder_of(location: str) -> str:
     Raises:
         RequestError: The URL names no folder, or one of another machine.
     """
+    check_plain(location)
     url = _FILE.match(location)
     if url is None:
         return location

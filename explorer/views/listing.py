@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.core.protocol.partition_values import partition_texts
+from explorer.credentials import without_credentials
 from explorer.spreadsheet import plain_cell
 
 __all__ = ["Listing", "ListingColumn", "csv_of", "partition_words"]
@@ -70,7 +71,7 @@ class ListingColumn:
             case "path":
                 return fmt.shorten_path(value, 58)
             case "name":
-                return fmt.shorten(value.rpartition("/")[2], 46)
+                return fmt.shorten(without_credentials(value).rpartition("/")[2], 46)
             case "time":
                 return fmt.day(value)
             case _:
@@ -78,11 +79,16 @@ class ListingColumn:
 
     def end(self, value: str) -> str:
         """Return a path, or of a ``name`` its last part, with what hides in it made visible, and not shortened."""
-        return fmt.plain(value.rpartition("/")[2] if self.kind == "name" else value)
+        shown = without_credentials(value)
+        return fmt.plain(shown.rpartition("/")[2] if self.kind == "name" else shown)
 
     def whole(self, value: Any) -> str:
         """Return a value in full, as far as a person can read it: the text of a tooltip."""
-        return self.unknown if value is None else fmt.plain(fmt.value_text(value, 4000), 4000)
+        return self.unknown if value is None else fmt.plain(fmt.value_text(self.shared(value), 4000), 4000)
+
+    def shared(self, value: Any) -> Any:
+        """Return a value as it may leave this program: an address of a file without credentials."""
+        return without_credentials(value) if self.kind in {"path", "name"} and isinstance(value, str) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,17 +190,18 @@ class Listing:
 
     def csv(self) -> tuple[str, int]:
         """Return the same, and how many cells were marked as text so that no spreadsheet runs them."""
-        batches = self._exported().to_batches(max_chunksize=10_000)
-        rows = (list(row.values()) for batch in batches for row in batch.to_pylist())
-        return csv_of([column.key for column in self.columns], rows)
+        return csv_of([column.key for column in self.columns], (list(row.values()) for row in self._exported()))
 
     def to_json(self) -> str:
         """Return all matching rows as a JSON list of objects."""
-        rows = self._exported().to_pylist()
+        rows = list(self._exported())
         return json.dumps(rows, ensure_ascii=False, default=_exported_text, indent=1)
 
-    def _exported(self) -> pa.Table:
-        return self.matching().select([column.key for column in self.columns])
+    def _exported(self) -> Iterator[dict[str, Any]]:
+        columns = {column.key: column for column in self.columns}
+        for batch in self.matching().select(list(columns)).to_batches(max_chunksize=10_000):
+            for row in batch.to_pylist():
+                yield {key: columns[key].shared(value) for key, value in row.items()}
 
 
 @dataclass(frozen=True, slots=True)

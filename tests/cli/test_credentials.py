@@ -6,6 +6,7 @@ import logging
 import os
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import explorer
@@ -14,7 +15,8 @@ from explorer.core.errors import ExplorerError, RequestError, StorageError
 from explorer.credentials import holds_credentials, safe_address, without_credentials
 from explorer.storage.roots import AllowedRoots
 from explorer.storage.served_roots import ServedRoots
-from tests.support.small_logs import METADATA, PROTOCOL, add, write_log
+from explorer.views.listing import Listing, ListingColumn
+from tests.support.small_logs import METADATA, PROTOCOL, add, metadata, write_log
 
 CANARY = "CANARY4711"
 ADDRESSES = [
@@ -61,7 +63,7 @@ def table(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_no_command_repeats_credentials_of_an_address(
+def test_no_command_repeats_credentials_of_an_address(  # noqa: PLR0917  # what pytest gives by name
     address: str,
     table: Path,
     tmp_path: Path,
@@ -107,8 +109,8 @@ def test_an_address_with_credentials_is_refused_wherever_it_is_given(address: st
 )
 def test_texts_lose_their_credentials_and_nothing_else(text: str, shown: str) -> None:
     assert without_credentials(text) == shown
-    error = StorageError(f"Cannot read {text}.", path=text)
-    assert error.message == f"Cannot read {shown}."
+    error = StorageError(f"{text} cannot be read.", path=text)
+    assert error.message == f"{shown} cannot be read."
     assert error.facts()["path"] == shown
     assert not holds_credentials(shown) or "***" in shown
 
@@ -119,3 +121,21 @@ def test_a_path_of_the_log_with_credentials_is_not_repeated_by_its_error(tmp_pat
         with pytest.raises(ExplorerError) as failed:
             explorer.open_table(table, roots=tmp_path).rows()
         assert CANARY not in str(failed.value) + str(failed.value.facts())
+
+
+def test_addresses_of_files_in_a_log_lose_their_credentials_in_lists_and_values_do_not(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    address, value = f"s3://bucket/f.parquet?sig={CANARY}", "https://host/?q=1"
+    kept = metadata({"u": "string"})
+    table = write_log(tmp_path / "t", [[PROTOCOL, kept, add(address, bounds={"u": (value, value)})]])
+    for command in (("files",), ("statistics",), ("files", "--json"), ("statistics", "--json")):
+        assert run([command[0], str(table), *command[1:]]) == 0
+    assert run(["statistics", str(table), "--json"]) == 0
+    told = capfd.readouterr().out
+    assert CANARY not in told
+    assert value in told
+    column = ListingColumn("path", "path", "name")
+    listing = Listing("files", (column,), pa.table({"path": [address]}))
+    shown = (listing.to_csv(), listing.to_json(), column.text(address), column.end(address), column.whole(address))
+    assert not any(CANARY in text for text in shown)
