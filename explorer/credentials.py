@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-__all__ = ["HIDDEN", "concealed", "holds_credentials", "secrets_of", "without_credentials"]
+__all__ = ["HIDDEN", "concealed", "holds_credentials", "safe_address", "secrets_of", "without_credentials"]
 
 HIDDEN: Final = "***"
 """What stands in place of a credential."""
@@ -19,16 +19,17 @@ _SECRET: Final = ("key", "secret", "token", "sas", "password", "proxy_url", "pro
 _SWITCHES: Final = frozenset({"", "true", "false", "0", "1"})
 # A container of Azure is written where other addresses have a user: abfss://container@account/.
 _CONTAINERS: Final = r"(?:abfss?|wasbs?|adl)"
+_CONTAINER: Final = re.compile(_CONTAINERS, re.IGNORECASE)
 _SCHEME: Final = r"\b[A-Za-z][A-Za-z0-9+.\-]*:/?/"
 # A password may hold slashes and at signs, as keys of AWS do; a number after the colon is a port.
-_PASSWORD: Final = re.compile(rf"({_SCHEME})[^\s/:@?#'\"<>]*:(?!\d+(?:[/?#\s]|$))[^\s'\"<>]*@")
+_PASSWORD: Final = re.compile(rf"({_SCHEME})[^\s/:@?#'\"<>]*:(?!\d+(?:[/?#\s]|$))(?:[^\s'\"<>]*@|[^\s@]*@)")
 _USER: Final = re.compile(rf"(?!\b{_CONTAINERS}:)({_SCHEME})[^\s/:@?#'\"<>]+@", re.IGNORECASE)
-_QUERY: Final = re.compile(rf"({_SCHEME}[^\s?#'\"<>]*)\?[^\s'\"<>#]+")
+_QUERY: Final = re.compile(rf"({_SCHEME}[^\s?#'\"<>]*)\?[^\s'\"<>#]*[^\s'\"<>#.,:]")
 _FRAGMENT: Final = re.compile(rf"({_SCHEME}[^\s#'\"<>]*)#[^\s'\"<>]*=[^\s'\"<>]*")
 # A value in the connection string of a store, a database or Spark Connect, or in a signed address that was cut apart.
 _NAMED: Final = re.compile(
-    r"(?i)\b((?:[\w.\-]*(?:secret|token|password|passwd|signature|credential|api[_\-]?key|access[_\-]?key|account[_\-]?key)"
-    r"[\w.\-]*|sig|sas|pwd|x-amz-\w[\w\-]*)=)(?!\*\*\*)[^\s&;,'\"<>)\]}]+"
+    r"(?i)\b((?:[\w.\-]*(?:secret|token|password|passwd|signature|credential|api[_\-]?key|access[_\-]?key|account[_\-.]?key)"
+    r"[\w.\-]*|sig|sas|pwd|x-amz-\w[\w\-]*)=)(?!\*\*\*)[^\s&;,'\"<>)\]}]*[^\s&;,'\"<>)\]}.]"
 )
 _BEARER: Final = re.compile(r"(?i)\b(bearer|authorization:)\s+(?!\*\*\*)[\w.~+/=\-]{8,}")
 
@@ -73,9 +74,20 @@ def holds_credentials(address: str) -> bool:
         return False
     if "?" in rest or "#" in rest:
         return True
-    host, at, _ = rest.rpartition("@")
     authority = rest.partition("/")[0]
-    if not at or ("@" not in authority and ":" not in authority):
-        return False
-    container = scheme.lower() in {"abfs", "abfss", "wasb", "wasbs", "adl"} and authority.count("@") == 1
-    return not container or ":" in host
+    if "@" not in authority:
+        # A password may hold a slash; what is behind the colon of a host is a number.
+        user, colon, behind = authority.partition(":")
+        return bool(user and colon) and not behind.isdecimal() and "@" in rest
+    container = _CONTAINER.fullmatch(scheme) is not None and authority.count("@") == 1
+    return not container or ":" in authority.partition("@")[0]
+
+
+def safe_address(address: str) -> str:
+    """Return one whole address without user info, query and fragment, whatever characters they hold."""
+    if not holds_credentials(address):
+        return address
+    scheme, _, rest = address.partition("://")
+    before, mark, _ = rest.partition("?") if "?" in rest else rest.partition("#")
+    user, at, host = before.rpartition("@")
+    return f"{scheme}://{HIDDEN if at and user else ''}{at}{host}{mark}{HIDDEN if mark else ''}"

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 
 from explorer import formatting as fmt
+from explorer.credentials import without_credentials
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
@@ -42,6 +43,24 @@ __all__ = [
 ]
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
+_ADDRESSES: Final = frozenset(
+    [
+        "path",
+        "paths",
+        "rawPath",
+        "location",
+        "locations",
+        "table",
+        "source",
+        "folder",
+        "file",
+        "files",
+        "vector",
+        "output",
+    ]
+)
+"""The fields and headings that hold addresses; the values of others may be rows, which are exact."""
+_MARKS: Final = (b"@", b"?", b"#")
 _SHOW_AFTER: Final = 1.0
 _PIPE_WIDTH: Final = 400
 _SHORTEST_PIECE: Final = 12
@@ -83,7 +102,23 @@ def shown_in(cell: Cell) -> Iterator[None]:
 
 def emit(document: Mapping[str, Any]) -> None:
     """Write one JSON document, or one row, as a line."""
-    sys.stdout.buffer.write(encode(document) + b"\n")
+    line = encode(document)
+    if b":/" in line and any(mark in line for mark in _MARKS):
+        line = encode(_shared(document))
+    sys.stdout.buffer.write(line + b"\n")
+
+
+def _shared(value: Any, key: str = "") -> Any:
+    """A document as it may leave this program: its addresses without credentials, its other values as they are."""
+    match value:
+        case str():
+            return without_credentials(value) if key in _ADDRESSES else value
+        case Mapping():
+            return {name: _shared(item, str(name)) for name, item in value.items()}
+        case list() | tuple():
+            return [_shared(item, key) for item in value]
+        case _:
+            return value
 
 
 def encode(value: Any) -> bytes:
@@ -166,7 +201,8 @@ def listing(
             _cell(heading), justify=justify, overflow="fold", no_wrap=heading in numbers or heading in whole
         )
     for row in rows:
-        grid.add_row(*(_cell(value) for value in row))
+        named = zip(headings, row, strict=True)
+        grid.add_row(*(_cell(_shared(value, heading)) for heading, value in named))
     out = console()
     if not grid.row_count:
         out.print(_cell(empty))

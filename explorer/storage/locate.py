@@ -32,9 +32,9 @@ def open_store(
         RequestError: The location names no place, or the URL's scheme is not known.
     """
     text = os.fspath(location)
+    check_plain(text)
     if "\0" in text:
         raise RequestError("A location cannot hold a NUL character.", location=text)
-    check_plain(text)
     if roots is not None and not roots.allow(text):
         raise NotAllowed(f"{text} is outside the folders this program was given.", location=text)
     options = storage_options or {}

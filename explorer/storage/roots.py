@@ -11,7 +11,7 @@ from typing import Final
 from explorer.core.errors import MalformedAction, NotAllowed, RequestError
 from explorer.core.protocol.file_paths import decode_path, encode_path
 from explorer.core.protocol.log_store import LogStore
-from explorer.credentials import holds_credentials, without_credentials
+from explorer.credentials import HIDDEN, holds_credentials, safe_address
 
 __all__ = [
     "AllowedRoots",
@@ -113,12 +113,14 @@ def check_plain(location: str) -> None:
     Raises:
         RequestError: It has user info, a query or a fragment.
     """
-    if is_url(location) and holds_credentials(location):
+    local = not is_url(location)
+    if "://" in location and ("@" in location.split("/")[2] if local else holds_credentials(location)):
+        safe = f"file://{HIDDEN}@{location.rpartition('@')[2]}" if local else safe_address(location)
         raise RequestError(
-            f"The address {without_credentials(location)!r} holds user info, a query or a fragment, where credentials "
+            f"The address {safe!r} holds user info, a query or a fragment, where credentials "
             "do not stay secret. Give the address alone, and credentials as storage options, in the environment, or "
             "in the settings of Spark; write ? and # of a name as %3F and %23.",
-            location=location,
+            location=safe,
             field="location",
         )
 
@@ -143,6 +145,7 @@ def folder_of(location: str) -> str:
     Raises:
         RequestError: The URL names no folder, or one of another machine.
     """
+    check_plain(location)
     url = _FILE.match(location)
     if url is None:
         return location

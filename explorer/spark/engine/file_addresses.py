@@ -29,6 +29,8 @@ __all__ = [
     "RemoteFile",
     "check_present",
     "check_readable",
+    "escaped",
+    "is_hidden",
     "java_uri",
     "local_address",
     "local_path",
@@ -88,7 +90,7 @@ def remote_address(raw_path: str, location: str, remote: RemoteFile) -> FileAddr
     """The address of a file in an object store, by its URL."""
     scheme = remote.scheme.spark_scheme or remote.scheme.name
     bucket, _, key = location.partition("://")[2].partition("/")
-    reader_path, metadata_path = (f"{scheme}://{bucket}/{spelt}" for spelt in (_escaped(key), java_uri(key)))
+    reader_path, metadata_path = (f"{scheme}://{bucket}/{spelt}" for spelt in (escaped(key), java_uri(key)))
     return FileAddress(raw_path, None, reader_path, metadata_path, remote)
 
 
@@ -100,8 +102,8 @@ def local_address(raw_path: str, real_path: str, *, alias: bool = False) -> File
         real_path: Its absolute path without links, as the table's store gives it.
         alias: Another file of the log has the same real path, so Spark gets this one under another name.
     """
-    readable = _readable_link(real_path, raw_path) if alias or _is_odd(real_path) else real_path
-    return FileAddress(raw_path, real_path, "file:" + _escaped(readable), "file:" + java_uri(readable))
+    readable = _readable_link(real_path, raw_path) if alias or is_hidden(real_path) else real_path
+    return FileAddress(raw_path, real_path, "file:" + escaped(readable), "file:" + java_uri(readable))
 
 
 def local_path(store: LogStore, key: str) -> str:
@@ -140,7 +142,7 @@ def check_readable(addresses: Sequence[FileAddress]) -> None:
                 features=[f"{scheme.name}://"],
                 operation="read rows",
             )
-        if _is_odd(address.reader_path):
+        if is_hidden(address.reader_path):
             raise UnsupportedFeature(
                 f"Spark skips a file of this name: {address.metadata_path}. It treats names that begin with _ or . as "
                 "hidden files. Rewrite the file under another name, for example with OPTIMIZE.",
@@ -200,11 +202,12 @@ def _quoted_character(character: str) -> str:
     return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
 
 
-def _escaped(path: str) -> str:
+def escaped(path: str) -> str:
+    """Return a path as Spark's reader takes it for one file: characters of patterns are escaped."""
     return _GLOB.sub(r"\\\1", path)
 
 
-def _is_odd(location: str) -> bool:
+def is_hidden(location: str) -> bool:
     """True for a name that Spark takes for a hidden file, or that Hadoop cannot open on a local disk."""
     name = location.rpartition("/")[2]
     hidden = name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")

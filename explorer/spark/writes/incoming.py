@@ -22,7 +22,6 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, InvalidIntent, NotAllowed
 from explorer.core.protocol.counted import counted
-from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.partition_values import format_partition_value
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, format_column
@@ -41,12 +40,14 @@ from explorer.core.transaction.proposal import GuardResult, Written
 from explorer.core.transaction.row_engine import Incoming
 from explorer.spark.engine.expressions import expression, expressions
 from explorer.spark.engine.failures import condition_of, failure_of, first_sentence
+from explorer.spark.engine.file_addresses import escaped, is_hidden
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.writes.column_values import check_casts, column_value
 from explorer.spark.writes.new_rows import NewRows, breaks_rules, broken_rules, write_files
 from explorer.spark.writes.row_widths import widest_row
 from explorer.spark.writes.source_state import FileStates, file_states, unchanged_guard
+from explorer.storage.roots import check_plain, folder_of, is_url
 
 if TYPE_CHECKING:
     from explorer.core.protocol.log_store import LogStore
@@ -221,8 +222,8 @@ def source_frame(session: SparkSession, source: object) -> DataFrame:
         if not hasattr(source, "mapInArrow"):
             raise InvalidIntent(f"Rows cannot be read from {type(source).__name__}.", field="source")
         return cast("DataFrame", source)
-    folder = decode_path(source) if source.startswith("file:/") else source
-    if os.path.isdir(f"{folder}/_delta_log"):
+    place, local = _place_of(source)
+    if local is not None and os.path.isdir(f"{local}/_delta_log"):
         raise InvalidIntent(
             f"The source {source!r} is a Delta table: its files hold rows that were deleted too. Append the rows of a "
             "version instead: write them to a file (delta-explorer rows TABLE --output), or give them as rows.",
@@ -232,9 +233,9 @@ def source_frame(session: SparkSession, source: object) -> DataFrame:
     reader = session.read.options(recursiveFileLookup="false")
     match suffix:
         case ".csv":
-            return reader.csv(source, header=True, inferSchema=False, mode="FAILFAST", enforceSchema=False)
+            return reader.csv(place, header=True, inferSchema=False, mode="FAILFAST", enforceSchema=False)
         case ".parquet" | "":
-            return _without_defaults(reader, source)
+            return _without_defaults(reader, place)
         case _:
             raise InvalidIntent(
                 f"The source {source!r} has a name that is neither Parquet nor CSV.",
@@ -252,6 +253,34 @@ def _without_defaults(reader: DataFrameReader, source: str) -> DataFrame:
     plain = _nullable(found.schema)
     assert isinstance(plain, st.StructType)
     return reader.schema(plain).parquet(source)
+
+
+def _place_of(source: str) -> tuple[str, str | None]:
+    """Where Spark is to read a source, and its real path where it is on this machine.
+
+    Raises:
+        RequestError: The source is an address with credentials.
+        InvalidIntent: It is a pattern, or a file whose name Spark skips.
+    """
+    check_plain(source)
+    if is_url(source):
+        return source, None
+    path = os.path.realpath(folder_of(source))
+    if os.path.exists(path):
+        if is_hidden(path):
+            raise InvalidIntent(
+                f"Spark skips a source of this name: {source!r}. It treats names that begin with _ or . as hidden. "
+                "Rename it, or give the rows themselves.",
+                field="source",
+            )
+        return f"file:{escaped(path)}", path
+    if escaped(source) != source:
+        raise InvalidIntent(
+            f"The source {source!r} does not exist, and patterns are not expanded. Give one file, or a folder.",
+            field="source",
+        )
+    # It may be on the machines of a cluster.
+    return source, None
 
 
 def _shaped(frame: DataFrame, snapshot: Snapshot) -> DataFrame:

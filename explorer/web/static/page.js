@@ -256,11 +256,11 @@ class Page {
     this.committing = null;
   }
 
-  collect({ id, name, type, text, done, copy, what }) {
+  collect({ id, name, type, text, done, copy, what, note }) {
     (this.parts[id] = this.parts[id] || []).push(text);
     if (!done) return;
     if (copy) {
-      this.copy(this.parts[id].join(""), `${what} copied`);
+      this.copy(this.parts[id].join(""), `${what} copied${note ? `: ${note}` : ""}`);
       delete this.parts[id];
       return;
     }
@@ -270,7 +270,7 @@ class Page {
     link.click();
     URL.revokeObjectURL(link.href);
     delete this.parts[id];
-    this.say(`${name} downloaded`);
+    this.say(`${name} downloaded${note ? `: ${note}` : ""}`);
   }
 
   say(text) {
