@@ -118,6 +118,7 @@ def _template(session: Session) -> pn.Template:
         "shortcuts": render("shortcuts"),
         "strip_script": script("strip"),
         "theme_script": script("theme"),
+        "socket_script": script("socket"),
         "strip_height": 208 if shown.timeline is None else shown.timeline.figure["layout"]["height"],
         "strip_figure": _script_json(None if shown.timeline is None else shown.timeline.message(None)),
     }

@@ -21,7 +21,7 @@ from explorer.web import serve
 
 __all__ = ["Answer", "Pages", "Talk", "served_here"]
 
-_PATIENCE: Final = 20
+_PATIENCE: Final = 90
 
 
 @dataclass(frozen=True, slots=True)
