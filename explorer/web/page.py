@@ -19,7 +19,7 @@ __all__ = ["FONT_FILES", "SCRIPTS", "Page", "head_styles", "icon", "script_tag"]
 
 _HERE: Final = Path(__file__).parent
 _SHEET: Final = "static/app.css"
-SCRIPTS: Final = ("theme", "first", "strip", "start")
+SCRIPTS: Final = ("theme", "first", "socket", "strip", "start")
 FONT_FILES = ("latin", "latin-ext", "greek", "symbols")
 _UNICODE_RANGES = {
     "latin": "U+0000-00FF,U+0131,U+0152-0153,U+02BB-02BC,U+02C6,U+02DA,U+02DC,U+2000-206F,U+20AC,U+2122,U+2191,U+2193,"

@@ -21,7 +21,7 @@ from explorer.web import serve
 
 __all__ = ["Answer", "Pages", "Talk", "served_here"]
 
-_PATIENCE: Final = 20
+_PATIENCE: Final = 90
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +105,14 @@ class Talk:
         self.heard: list[str] = []
 
     @classmethod
-    async def begin(cls, pages: Pages, token: str, **headers: str) -> Talk:
+    async def begin(cls, pages: Pages, token: str, *, path: str = "/ws", **headers: str) -> Talk:
         """Open the socket of a token.
 
         Raises:
             tornado.httpclient.HTTPClientError: It is refused.
         """
         named = {"Origin": pages.origin} | {name.replace("_", "-"): value for name, value in headers.items()}
-        request = HTTPRequest(f"ws://{pages.host}/ws", headers={name: text for name, text in named.items() if text})
+        request = HTTPRequest(f"ws://{pages.host}{path}", headers={name: text for name, text in named.items() if text})
         connection = await websocket_connect(request, subprotocols=["bokeh", token], max_message_size=2**27)
         talk = cls(connection)
         assert await talk.hears('"ACK"')

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any, Final
 
-from bokeh.protocol.message import Message
-from bokeh.server.views.ws import WSHandler
-
 from explorer.web.serving.access import Access
-from explorer.web.serving.client_messages import MessageRate, RefusedMessage, taken
+from explorer.web.serving.checked_socket import CheckedSocket
 from explorer.web.serving.document_tokens import DocumentTokens
 from explorer.web.serving.gate import Refusal
 from explorer.web.serving.handlers import PageHandler
 
 __all__ = ["SIGNED_OUT", "Socket"]
 
-_log = logging.getLogger(__name__)
-# The page's script has words for these codes.
 SIGNED_OUT: Final = 4401
-_REFUSED: Final = 4400
+"""The code with which the socket of an ended login is closed; the page's script has words for it."""
 
 
-class Socket(PageHandler, WSHandler):
+class Socket(PageHandler, CheckedSocket):
     """A page's connection to its document.
 
     Attributes:
@@ -33,7 +27,6 @@ class Socket(PageHandler, WSHandler):
 
     def __init__(self, application: Any, request: Any, **values: Any) -> None:
         super().__init__(application, request, **values)
-        self._rate = MessageRate()
         self.login = ""
 
     def initialize(self, access: Access, tokens: DocumentTokens, **_values: Any) -> None:
@@ -73,11 +66,7 @@ class Socket(PageHandler, WSHandler):
 
     async def on_message(self, fragment: str | bytes) -> None:
         """Hear a part of a message, from a person who is still signed in."""
-        if not self.is_still_allowed():
-            return
-        if not self._rate.takes(fragment):
-            self.refuse("too many messages")
-        elif self.receiver is not None:
+        if self.is_still_allowed():
             await super().on_message(fragment)
 
     def is_still_allowed(self) -> bool:
@@ -88,36 +77,10 @@ class Socket(PageHandler, WSHandler):
         self.close(SIGNED_OUT, "signed out")
         return False
 
-    def refuse(self, why: str) -> None:
-        """Close the socket with a word in the log."""
-        _log.warning("A socket was closed: %s (address %s)", why, self.request.remote_ip)
-        self.close(_REFUSED, "message refused")
-
     def on_close(self) -> None:
         """Let go of the document."""
         self.bokeh.release_document(self)
         super().on_close()
-
-    async def _receive(self, fragment: str | bytes) -> Message[Any] | None:
-        try:
-            message = await self.receiver.consume(fragment)
-            if message is not None:
-                message = taken(message, self.connection.session.document)
-        except RefusedMessage as error:
-            self.refuse(str(error))
-        except Exception as error:  # noqa: BLE001  # whatever Bokeh's parser raises, the message is none of our script's
-            self.refuse(f"not a message of the page ({type(error).__name__})")
-        else:
-            return message  # type: ignore[no-any-return]  # Bokeh's receiver is untyped
-        return None
-
-    async def _handle(self, message: Message[Any]) -> Any:
-        work = await super()._handle(message)
-        if isinstance(work, Message) and work.msgtype == "ERROR":
-            # Bokeh's answer has the traceback in it, which is in the log already.
-            self.refuse("a message that the document cannot take")
-            return None
-        return work
 
 
 _NOT_SIGNED_IN: Final = Refusal(

@@ -81,6 +81,8 @@ class Page {
   }
 
   silent(why) {
+    // What the server itself has said stays.
+    if (["refused", "ended"].includes(this.root.dataset.silence)) return;
     this.root.dataset.silence = why;
     this.root.classList.remove("busy");
   }

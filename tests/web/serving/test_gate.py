@@ -63,9 +63,11 @@ def test_the_session_of_another_page_cannot_be_named(reading: Pages, query: str)
 @pytest.mark.parametrize(
     "path",
     [
-        "/autoload.js?bokeh-autoload-element=1", "/metadata", "/liveness", "/rest/session_info", "/admin", "/login", "/logout",
+        "/autoload.js?bokeh-autoload-element=1", "/metadata", "/liveness", "/rest/session_info", "/admin", "/login",
+        "/logout",
         "/static/", "/static/js/../../bokeh.py", "/static/js/bokeh.json", "/static/extensions/panel/../panel.py",
-        "/components/this/x/__css__/y", "/components/explorer.web.page/Page/_css/static/page.js", "/favicon.ico", "/ws/",
+        "/components/this/x/__css__/y", "/components/explorer.web.page/Page/_css/static/page.js", "/favicon.ico",
+        "/ws/",
     ],
 )  # fmt: skip
 def test_what_is_not_listed_does_not_exist(reading: Pages, path: str) -> None:

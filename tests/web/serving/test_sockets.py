@@ -90,7 +90,10 @@ def test_a_page_has_one_socket_at_a_time(reading: Pages) -> None:
 
 @pytest.mark.parametrize(
     "token",
-    ["", "x", "x.y", "e30.e30", "eyJzZXNzaW9uX2lkIjoieCIsInNlc3Npb25fZXhwaXJ5Ijo5OTk5OTk5OTk5fQ", "%00", "a." * 200, "\u00ff.\u00ff"],
+    [
+        "", "x", "x.y", "e30.e30", "eyJzZXNzaW9uX2lkIjoieCIsInNlc3Npb25fZXhwaXJ5Ijo5OTk5OTk5OTk5fQ", "%00", "a." * 200,
+        "\u00ff.\u00ff",
+    ],
 )  # fmt: skip
 def test_a_made_up_token_opens_nothing(reading: Pages, token: str) -> None:
     with pytest.raises((HTTPClientError, ValueError, UnicodeError)) as error:
@@ -147,7 +150,9 @@ FOREIGN: dict[str, tuple[str, Any]] = {
     "an event of no model": ("PATCH-DOC", {"events": [message("data_event", {"model": None, "data": 1})]}),
     "an event of the chart": ("PATCH-DOC", {"events": [message("data_event", {"model": {"id": "CHART"}, "data": 1})]}),
     "a message of no event": ("PATCH-DOC", {"events": [{"kind": "MessageSent", "msg_type": "x", "msg_data": 1}]}),
-    "an object in a message": ("PATCH-DOC", {"events": [message("data_event", {"model": {"id": "PAGE"}, "data": OBJECT})]}),
+    "an object in a message": (
+        "PATCH-DOC", {"events": [message("data_event", {"model": {"id": "PAGE"}, "data": OBJECT})]},
+    ),
     "a reference in a message": (
         "PATCH-DOC", {"events": [message("data_event", {"model": {"id": "PAGE"}, "data": [{"id": "CHART"}]})]},
     ),
