@@ -168,7 +168,7 @@ class Talk:
 
     async def close_code(self) -> int | None:
         """Wait until the server closes the socket; return its code, None if it stays open."""
-        await self.hears("\0never\0", 10)
+        await self.hears("\0never\0", 30)
         return self._connection.close_code
 
     async def close(self) -> None:
