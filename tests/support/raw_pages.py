@@ -166,6 +166,11 @@ class Talk:
                 return True
         return False
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the server has closed it."""
+        return self._connection.close_code is not None or self._connection.protocol is None
+
     async def close_code(self) -> int | None:
         """Wait until the server closes the socket; return its code, None if it stays open."""
         await self.hears("\0never\0", 30)

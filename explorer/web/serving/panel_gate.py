@@ -24,6 +24,9 @@ _EVERYWHERE: Final = "0.0.0.0"  # noqa: S104  # Panel does not tell where it lis
 _OWN_FILES: Final = "explorer.web.page/Page/"
 
 
+_applications: list[BokehTornado] = []
+
+
 class PanelSocket(CheckedSocket, WSHandler):
     """Panel's socket, for our page's messages alone."""
 
@@ -31,6 +34,8 @@ class PanelSocket(CheckedSocket, WSHandler):
 def guard_panel() -> None:
     """Let the gate stand before every handler of Panel's server from now on."""
     unguarded = BokehTornado.find_handler
+    # Panel hands its application to nobody, and it alone knows the origins that the server was started with.
+    _applications.extend(found for found in gc.get_objects() if type(found) is BokehTornado)
 
     def find_handler(self: Any, request: HTTPServerRequest, **values: Any) -> Any:
         self.gate = _gate(self, request)
@@ -58,9 +63,8 @@ def page_refusal(document: Document) -> Refusal | None:
     refusal = _gate(None, inner).refusal(inner)
     if refusal is None:
         return None
-    # Panel hands its application to nobody, and it alone knows the origins that the server was started with.
-    applications = [found for found in gc.get_objects() if isinstance(found, BokehTornado)]
-    return next(filter(None, (_gate(found, inner).refusal(inner) for found in applications)), None)
+    known = any(_gate(application, inner).refusal(inner) is None for application in _applications)
+    return None if known else refusal
 
 
 def _is_offered(handler: type[Any], path: str) -> bool:
