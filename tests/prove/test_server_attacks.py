@@ -65,7 +65,20 @@ PATHS = (
     "*",
     "/?" + "a=b&" * 900,
 )
-METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "get", "PROPFIND", "X")
+METHODS = (
+    *["GET"] * 5,
+    *["POST"] * 3,
+    "HEAD",
+    "PUT",
+    "DELETE",
+    "PATCH",
+    "OPTIONS",
+    "TRACE",
+    "CONNECT",
+    "get",
+    "PROPFIND",
+    "X",
+)
 HEADERS: tuple[dict[str, str], ...] = (
     {},
     {"Host": "evil.example"},

@@ -25,6 +25,7 @@ _OWN_FILES: Final = "explorer.web.page/Page/"
 
 
 _applications: list[BokehTornado] = []
+_NO_REQUEST: Final = Refusal("No request", "The page was not asked for by a browser.", "Open it in a browser.")
 
 
 class PanelSocket(CheckedSocket, WSHandler):
@@ -51,14 +52,12 @@ def guard_panel() -> None:
     BokehTornado.find_handler = find_handler  # type: ignore[method-assign]  # the one place before all of its handlers
 
 
-def page_refusal(document: Document) -> Refusal | None:
+def page_refusal(document: Document | None) -> Refusal | None:
     """Return why the request for a document is refused: the first one came before the gate was there."""
-    context = document.session_context
-    assert isinstance(context, BokehSessionContext)
-    request: Any = context.request
-    server: Any = context.server_context
-    if request is None or server is None:
-        return None
+    context = None if document is None else document.session_context
+    request: Any = context.request if isinstance(context, BokehSessionContext) else None
+    if request is None:
+        return _NO_REQUEST
     inner = request._request  # the headers of the proxy are those of the token
     refusal = _gate(None, inner).refusal(inner)
     if refusal is None:
