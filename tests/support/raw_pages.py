@@ -103,6 +103,8 @@ class Talk:
     def __init__(self, connection: WebSocketClientConnection) -> None:
         self._connection = connection
         self.heard: list[str] = []
+        self.is_closed = False
+        """Whether the end of the connection was heard."""
 
     @classmethod
     async def begin(cls, pages: Pages, token: str, *, path: str = "/ws", **headers: str) -> Talk:
@@ -154,22 +156,20 @@ class Talk:
         ends = asyncio.get_running_loop().time() + seconds
         if any(wanted in text for text in self.heard):
             return True
+        if self.is_closed:
+            return False
         while (left := ends - asyncio.get_running_loop().time()) > 0:
             try:
                 text = await asyncio.wait_for(self._connection.read_message(), left)
             except TimeoutError:
                 return False
             if text is None:
+                self.is_closed = True
                 return False
             self.heard.append(str(text))
             if wanted in self.heard[-1]:
                 return True
         return False
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the server has closed it."""
-        return self._connection.close_code is not None or self._connection.protocol is None
 
     async def close_code(self) -> int | None:
         """Wait until the server closes the socket; return its code, None if it stays open."""
@@ -179,8 +179,8 @@ class Talk:
     async def close(self) -> None:
         """Close it, and wait until it is closed."""
         self._connection.close()
-        while await self._connection.read_message() is not None:
-            pass
+        while not self.is_closed:
+            self.is_closed = await self._connection.read_message() is None
 
 
 def bokeh_map(values: dict[str, Any]) -> dict[str, Any]:
