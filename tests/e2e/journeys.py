@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.conftest import ARGUMENTS, CHROMIUM, settle
-from tests.support.served_pages import SERVE_COMMITS, served, watch
+from tests.support.served_pages import SERVE_COMMITS, enter, served, watch
 from tests.support.shared_tables import REPOSITORY
 from tests.support.waiting import wait_until
 
@@ -352,6 +352,7 @@ def _walked(letter: str, browser: Any, url: str, pictures: Path | None) -> dict[
     context = browser.new_context(
         viewport={"width": 1440, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
     )
+    enter(context, url)
     page = context.new_page()
     page.set_default_timeout(300_000)
     wrong = watch(page)

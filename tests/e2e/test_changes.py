@@ -13,7 +13,7 @@ import explorer
 from explorer.core.protocol.actions import SetTransaction
 from tests.e2e.conftest import settle
 from tests.support import hostile_tables, small_logs
-from tests.support.served_pages import SERVE_COMMITS, served
+from tests.support.served_pages import SERVE_COMMITS, enter, served
 from tests.support.shared_tables import reference_root
 from tests.support.waiting import wait_until
 
@@ -47,8 +47,13 @@ def act(watched: Any, writable: str) -> Callable[[str], Any]:
     """Return a function that opens a query on the writable server."""
 
     def open_query(query: str) -> Any:
+        enter(watched.context, writable)
         watched.goto(f"{writable}/{query}")
         settle(watched)
+        # An address alone plans nothing.
+        if "step=plan" in query and (button := watched.locator("#act-plan")).is_visible():
+            button.click()
+            settle(watched)
         return watched
 
     return open_query

@@ -298,6 +298,21 @@ PROOFS: Final = (
         "tests/prove/test_crawl.py::test_every_control_of_the_list_of_tables",
         "the same on the list of tables and the record of activity",
     ),
+    Proof(
+        "server-attacks",
+        _PAGES,
+        "tests/prove/test_server_attacks.py",
+        "every address with every method and odd header, messages of pages and of Bokeh's protocol changed at random, "
+        "and the pages of two people presented by each other: answered in words or closed, with nothing of the inside, "
+        "nothing planned and nothing written",
+    ),
+    Proof(
+        "nginx",
+        _PAGES,
+        "tests/prove/test_nginx.py",
+        "Chromium signs in, looks, plans and signs out behind nginx with TLS and a prefix, which it passes on or takes "
+        "away, with the host as it is or changed",
+    ),
     Proof("views", _PAGES, "tests/views", "figures and parts of pages at every version of every reference table"),
     Proof(
         "pages", _PAGES, "tests/web", "the pages without a browser: each tab, form and outcome, and who asks at once"

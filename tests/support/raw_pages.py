@@ -103,6 +103,8 @@ class Talk:
     def __init__(self, connection: WebSocketClientConnection) -> None:
         self._connection = connection
         self.heard: list[str] = []
+        self.is_closed = False
+        """Whether the end of the connection was heard."""
 
     @classmethod
     async def begin(cls, pages: Pages, token: str, *, path: str = "/ws", **headers: str) -> Talk:
@@ -154,12 +156,15 @@ class Talk:
         ends = asyncio.get_running_loop().time() + seconds
         if any(wanted in text for text in self.heard):
             return True
+        if self.is_closed:
+            return False
         while (left := ends - asyncio.get_running_loop().time()) > 0:
             try:
                 text = await asyncio.wait_for(self._connection.read_message(), left)
             except TimeoutError:
                 return False
             if text is None:
+                self.is_closed = True
                 return False
             self.heard.append(str(text))
             if wanted in self.heard[-1]:
@@ -168,14 +173,14 @@ class Talk:
 
     async def close_code(self) -> int | None:
         """Wait until the server closes the socket; return its code, None if it stays open."""
-        await self.hears("\0never\0", 10)
+        await self.hears("\0never\0", 30)
         return self._connection.close_code
 
     async def close(self) -> None:
         """Close it, and wait until it is closed."""
         self._connection.close()
-        while await self._connection.read_message() is not None:
-            pass
+        while not self.is_closed:
+            self.is_closed = await self._connection.read_message() is None
 
 
 def bokeh_map(values: dict[str, Any]) -> dict[str, Any]:

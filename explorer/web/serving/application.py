@@ -8,7 +8,7 @@ from bokeh.core.types import ID
 from bokeh.server.tornado import BokehTornado
 from panel.io.application import build_applications
 from tornado.httputil import HTTPServerRequest
-from tornado.web import URLSpec
+from tornado.routing import URLSpec
 
 from explorer.web.serving.access import Access, LoginAccess
 from explorer.web.serving.document_tokens import DocumentTokens

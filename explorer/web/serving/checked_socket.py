@@ -20,6 +20,9 @@ _REFUSED: Final = 4400
 class CheckedSocket(WSHandler):
     """Closes at the first message of another program, and never tells of the inside."""
 
+    receiver: Any  # both are there once the socket is connected to its document
+    connection: Any
+
     def __init__(self, application: Any, request: Any, **values: Any) -> None:
         super().__init__(application, request, **values)
         self._rate = MessageRate()

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from bokeh.core.types import ID
 from bokeh.document import Document
 from bokeh.protocol.message import Message
 from panel.models.esm import ReactiveESM
@@ -116,7 +117,7 @@ def _is_taken_message(event: Mapping[str, Any], document: Document) -> bool:
 def _model(reference: object, document: Document) -> object:
     if not isinstance(reference, dict) or set(reference) != {"id"} or not isinstance(reference["id"], str):
         return None
-    return document.get_model_by_id(reference["id"])
+    return document.get_model_by_id(ID(reference["id"]))
 
 
 def _entries(values: object) -> dict[str, Any]:

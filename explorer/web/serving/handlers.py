@@ -27,7 +27,7 @@ class PageHandler(RequestHandler):
 
     application: GatedApplication  # type: ignore[assignment]  # narrower than Tornado's
 
-    SUPPORTED_METHODS = ("GET", "HEAD", "POST")
+    SUPPORTED_METHODS: tuple[str, ...] = ("GET", "HEAD", "POST")
 
     def write_error(self, status_code: int, **_kwargs: Any) -> None:
         """Answer with the page of an error; what happened inside is in the log alone."""

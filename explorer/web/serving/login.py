@@ -7,7 +7,7 @@ import logging
 import math
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import quote
 
 from explorer.formatting import plain
 from explorer.web.serving.access import LoginAccess
@@ -82,7 +82,7 @@ class Login(PageHandler):
 
     def _next(self) -> str:
         """The page that was asked for, below the list of tables; never an address elsewhere."""
-        query = urlsplit(self.get_argument("next", "")).query
+        query = quote(self.get_argument("next", "").partition("?")[2], safe="/?&=%+,:;@!$'()*~")
         return f"{self.home}?{query}" if query else self.home
 
     def _peer(self) -> str:

@@ -24,6 +24,10 @@ _EVERYWHERE: Final = "0.0.0.0"  # noqa: S104  # Panel does not tell where it lis
 _OWN_FILES: Final = "explorer.web.page/Page/"
 
 
+_applications: list[BokehTornado] = []
+_NO_REQUEST: Final = Refusal("No request", "The page was not asked for by a browser.", "Open it in a browser.")
+
+
 class PanelSocket(CheckedSocket, WSHandler):
     """Panel's socket, for our page's messages alone."""
 
@@ -31,6 +35,8 @@ class PanelSocket(CheckedSocket, WSHandler):
 def guard_panel() -> None:
     """Let the gate stand before every handler of Panel's server from now on."""
     unguarded = BokehTornado.find_handler
+    # Panel hands its application to nobody, and it alone knows the origins that the server was started with.
+    _applications.extend(found for found in gc.get_objects() if type(found) is BokehTornado)
 
     def find_handler(self: Any, request: HTTPServerRequest, **values: Any) -> Any:
         self.gate = _gate(self, request)
@@ -46,21 +52,18 @@ def guard_panel() -> None:
     BokehTornado.find_handler = find_handler  # type: ignore[method-assign]  # the one place before all of its handlers
 
 
-def page_refusal(document: Document) -> Refusal | None:
+def page_refusal(document: Document | None) -> Refusal | None:
     """Return why the request for a document is refused: the first one came before the gate was there."""
-    context = document.session_context
-    assert isinstance(context, BokehSessionContext)
-    request: Any = context.request
-    server: Any = context.server_context
-    if request is None or server is None:
-        return None
+    context = None if document is None else document.session_context
+    request: Any = context.request if isinstance(context, BokehSessionContext) else None
+    if request is None:
+        return _NO_REQUEST
     inner = request._request  # the headers of the proxy are those of the token
     refusal = _gate(None, inner).refusal(inner)
     if refusal is None:
         return None
-    # Panel hands its application to nobody, and it alone knows the origins that the server was started with.
-    applications = [found for found in gc.get_objects() if isinstance(found, BokehTornado)]
-    return next(filter(None, (_gate(found, inner).refusal(inner) for found in applications)), None)
+    known = any(_gate(application, inner).refusal(inner) is None for application in _applications)
+    return None if known else refusal
 
 
 def _is_offered(handler: type[Any], path: str) -> bool:

@@ -29,7 +29,7 @@ class Socket(PageHandler, CheckedSocket):
         super().__init__(application, request, **values)
         self.login = ""
 
-    def initialize(self, access: Access, tokens: DocumentTokens, **_values: Any) -> None:
+    def initialize(self, access: Access, tokens: DocumentTokens, **_values: Any) -> None:  # type: ignore[override]  # as Tornado means it
         """Take who may come; Bokeh's part has taken its own values."""
         self._access = access
         self._tokens = tokens
@@ -76,6 +76,12 @@ class Socket(PageHandler, CheckedSocket):
             return True
         self.close(SIGNED_OUT, "signed out")
         return False
+
+    def on_finish(self) -> None:
+        """Let go of the document too where no socket came of the request."""
+        if self.get_status() != 101:
+            self.bokeh.release_document(self)
+        super().on_finish()
 
     def on_close(self) -> None:
         """Let go of the document."""

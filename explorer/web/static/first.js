@@ -39,8 +39,10 @@ document.addEventListener("DOMContentLoaded", () => {
   window.explorerStyled(document);
 });
 
-document.cookie = `explorer-screen=${document.documentElement.clientWidth}x${innerHeight};path=/;max-age=31536000;SameSite=Lax`;
+// Behind a proxy the pages have a path of their own, and may be reached through TLS.
+const rest = `;path=${location.pathname};max-age=31536000;SameSite=Lax${location.protocol === "https:" ? ";Secure" : ""}`;
+document.cookie = `explorer-screen=${document.documentElement.clientWidth}x${innerHeight}${rest}`;
 // A visit ends after four hours without a page; what came since then is new at the next one.
 const looked = Number((document.cookie.match(/(?:^|; )explorer-looked=(\d+)/) || [])[1]);
-if (looked && Date.now() - looked > 4 * 3600e3) document.cookie = `explorer-since=${looked};path=/;max-age=31536000;SameSite=Lax`;
+if (looked && Date.now() - looked > 4 * 3600e3) document.cookie = `explorer-since=${looked}${rest}`;
 })();

@@ -345,7 +345,8 @@ class Page {
   }
 
   keep(name, value) {
-    document.cookie = `explorer-${name}=${value};path=/;max-age=31536000;SameSite=Lax`;
+    const secure = location.protocol === "https:" ? ";Secure" : "";
+    document.cookie = `explorer-${name}=${value};path=${location.pathname};max-age=31536000;SameSite=Lax${secure}`;
   }
 
   // A value that is clipped in its cell, in full as far as the page has it.

@@ -11,6 +11,7 @@ import pytest
 
 from explorer.views.act.desk.desk import Desk
 from explorer.views.rows.spark_work import SparkStart
+from explorer.web.figure_pane import load_figures
 from explorer.web.served_tables import Catalog
 from tests.support.raw_pages import Pages, Talk
 from tests.web.test_session import Window
@@ -34,6 +35,7 @@ QUESTIONS = (
 @pytest.fixture
 def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is planned or started, watched where all of it passes."""
+    load_figures()
     seen: list[str] = []
     for name in ("_plan", "_begin_plan"):
         real = getattr(Desk, name)

@@ -13,7 +13,7 @@ import pytest
 from explorer.core.errors import RequestError
 from explorer.web.serving.failed_logins import FailedLogins
 from explorer.web.serving.password_file import PasswordFile, remove_user, write_user
-from tests.support.raw_pages import Pages, Talk, served_here
+from tests.support.raw_pages import Answer, Pages, Talk, served_here
 
 ORDERS = "/?t=w/orders"
 
@@ -46,7 +46,16 @@ def test_nothing_is_shown_before_the_login_and_the_way_goes_on_to_what_was_asked
 
 
 @pytest.mark.parametrize(
-    "next_", ["https://evil.example/", "//evil.example/?t=w", "javascript:alert(1)", "\\\\evil.example?x", "?%0d%0aX:1"]
+    "next_",
+    [
+        "https://evil.example/",
+        "//evil.example/?t=w",
+        "javascript:alert(1)",
+        "\\\\evil.example?x",
+        "?%0d%0aX:1",
+        "//[",
+        "?\u00e9",
+    ],
 )
 def test_the_way_on_never_leads_elsewhere(guarded: Pages, next_: str) -> None:
     from urllib.parse import quote
@@ -66,16 +75,16 @@ def test_a_login_needs_a_right_origin(guarded: Pages) -> None:
 
 
 def test_guesses_are_slowed_down_and_in_the_log_without_the_password(
-    guarded: Pages, caplog: pytest.LogCaptureFixture
+    tables: Path, users: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.WARNING):
-        statuses = [
-            guarded.ask("/login", "POST", f"name=eve&password=guess-{number}", Origin=guarded.origin).status
-            for number in range(6)
-        ]
-        assert statuses[:3] == [403] * 3
-        assert 429 in statuses[3:]
-        right = guarded.ask("/login", "POST", "name=eve&password=secret-of-eve", Origin=guarded.origin)
+    def attempt(name: str, password: str) -> Answer:
+        return guessed.ask("/login", "POST", f"name={name}&password={password}", Origin=guessed.origin)
+
+    with served_here(tables, basic_auth=users) as guessed, caplog.at_level(logging.WARNING):
+        statuses = [attempt("eve", f"guess-{number}").status for number in range(5)]
+        right = attempt("eve", "secret-of-eve")
+    assert statuses[:3] == [403] * 3
+    assert 429 in statuses[3:]
     assert (right.status, "Try again in" in right.text) == (429, True)
     said = " ".join(record.getMessage() for record in caplog.records)
     assert "A login failed: name eve, address 127.0.0.1" in said

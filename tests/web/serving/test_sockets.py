@@ -227,3 +227,18 @@ def test_a_flood_of_messages_closes_the_socket(reading: Pages, token: str, caplo
 
     closes(reading, token, send)
     assert any("A socket was closed" in record.getMessage() for record in caplog.records)
+
+
+def test_a_handshake_that_fails_leaves_the_page_to_the_next_one(reading: Pages) -> None:
+    token = reading.ask(ORDERS).token
+    for version in ("1", "99"):
+        answer = reading.ask(
+            "/ws", Origin=reading.origin, Upgrade="websocket", Connection="Upgrade", Sec_WebSocket_Key="eA==",
+            Sec_WebSocket_Version=version, Sec_WebSocket_Protocol=f"bokeh, {token}",
+        )  # fmt: skip
+        assert answer.status == 426
+
+    async def talk() -> None:
+        await (await Talk.begin(reading, token)).close()
+
+    asyncio.run(talk())
