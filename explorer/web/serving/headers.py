@@ -11,9 +11,9 @@ from explorer.web.nonce import nonce_of
 
 __all__ = ["SecurityHeaders", "nonce_of"]
 
-# Only scripts with the nonce of their request run. There is no 'self' for scripts, because an injected element could name
-# any of the libraries that Bokeh and Panel serve. There is no 'unsafe-eval': no call of `Function` or `eval` in Bokeh,
-# Panel, or plotly is reached by these pages. static/first.js explains the styles. 'self' covers the WebSocket, too.
+# Only scripts with the nonce of their request run. There is no 'self' for scripts, because an injected element could
+# name any of the libraries that Bokeh and Panel serve. There is no 'unsafe-eval': no call of `Function` or `eval` in
+# Bokeh, Panel, or plotly is reached by these pages. static/first.js explains the styles. 'self' covers the WebSocket.
 _PAGE_POLICY: Final = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; "
     "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; object-src 'none'; "
