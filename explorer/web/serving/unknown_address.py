@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tornado.web import RequestHandler
 
-from explorer.web.plain_page import plain_page
+from explorer.web.html.plain_page import plain_page
 
 __all__ = ["UnknownAddress"]
 

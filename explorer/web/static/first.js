@@ -21,7 +21,7 @@ Document.prototype.createElement = function (...given) {
 
 const setAttribute = Element.prototype.setAttribute;
 Element.prototype.setAttribute = function (name, value) {
-  if (this.style && String(name).toLowerCase() === "style") this.style.cssText = value;
+  if (name === "style" && this.style) this.style.cssText = value;
   else setAttribute.call(this, name, value);
 };
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tornado.httputil import HTTPServerRequest
 
-from explorer.web.nonce import nonce_of
+from explorer.web.html.nonce import nonce_of
 from explorer.web.page import head_styles, icon, script_tag
 from explorer.web.render import render
 
