@@ -23,10 +23,10 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.web.figure_pane import load_figures
 from explorer.web.first_page import FirstPages
+from explorer.web.html.nonce import nonce_of
+from explorer.web.html.page_scripts import script_addresses, script_json, sessions_json
 from explorer.web.identity import Identity
-from explorer.web.nonce import nonce_of
 from explorer.web.page import SCRIPTS, head_styles, icon, script_tag
-from explorer.web.page_scripts import script_addresses, script_json, sessions_json
 from explorer.web.pages import TABLE_REGIONS
 from explorer.web.render import environment, render
 from explorer.web.served_tables import Catalog

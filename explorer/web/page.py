@@ -52,7 +52,7 @@ def head_styles(nonce: str, home: str = "") -> Markup:
 
     Args:
         nonce: The nonce of the request.
-        home: The address that the others begin with; empty where the page itself stands there.
+        home: The prefix of the addresses, ending with a slash; empty for a page at that prefix.
     """
     faces = "".join(_face(name, home) for name in FONT_FILES)
     light, dark = css_variables(LIGHT), css_variables(DARK)
@@ -85,7 +85,7 @@ def icon() -> str:
 
 @cache
 def _edition(path: str) -> str:
-    """What names the content of a file in its address, so that a browser may keep it for good."""
+    """Return a digest of a file for its address, so that browsers may cache it for good."""
     return hashlib.sha256((_HERE / path).read_bytes()).hexdigest()[:12]
 
 

@@ -158,7 +158,7 @@ def test_nothing_that_a_page_does_is_stopped_and_nothing_is_asked_elsewhere(list
 
 
 def received(server: socket.socket) -> bytes:
-    """All that was sent to a server that accepts nobody: browsers connect before they know whether they may ask."""
+    """Return all bytes sent to a server. Browsers open connections before they check the policy."""
     server.settimeout(0.3)
     found = b""
     with suppress(TimeoutError):

@@ -13,8 +13,8 @@ _WITHIN = 30_000  # ms
 def wait_until(page: Any, condition: str, arg: Any = None, *, every: int = 20, within: int = _WITHIN) -> Any:
     """Wait until a condition holds in a page.
 
-    Playwright's ``wait_for_function`` makes a script of its text at each look, which the policy of the pages forbids;
-    what is evaluated from outside is not subject to it.
+    Playwright's ``wait_for_function`` evaluates text in the page at each poll, which the policy of the pages blocks.
+    ``evaluate`` runs from outside the page and is not blocked.
 
     Args:
         page: The browser's page.

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from tornado.web import RequestHandler
 
-from explorer.web.plain_page import plain_page
+from explorer.web.html.plain_page import plain_page
 from explorer.web.serving.gate import Gate, Refusal
 
 __all__ = ["PageHandler", "Refused"]

@@ -1,11 +1,11 @@
-// The page's first script: it runs before anything is drawn. The page's Content-Security-Policy reads no style in markup,
-// and no style sheet without the page's nonce. What is drawn here keeps its ways to be styled:
+// The first script of a page runs before anything is drawn. The page's Content-Security-Policy blocks style attributes in
+// markup, and style elements without the page's nonce. This script keeps three ways to style open:
 //
-// - A style element that a script makes (Bokeh's for its shadow roots, plotly's for its notes) gets the nonce. One in
-//   markup, which may be injected, does not come this way.
-// - A style that a script sets as an attribute (plotly's for its text) is set as properties, which the policy allows.
-// - data-style="width:12%" in this program's own markup sets that property, if it is one of those below. While the page
-//   is read an observer sees to it, before the browser draws; later page.js does, when it puts markup in its place.
+// - A style element that a script creates gets the nonce: Bokeh does so for shadow roots, plotly for its page. Elements in
+//   markup, which could be injected, do not pass through createElement.
+// - A style attribute that a script sets becomes CSS properties, which the policy allows: plotly does so for its text.
+// - data-style="width:12%" in the program's markup becomes that property, if the list below has it. An observer applies
+//   it while the page loads, before the browser draws; page.js applies it whenever it replaces a region.
 
 (() => {
 const NONCE = document.currentScript.nonce;
@@ -21,7 +21,7 @@ Document.prototype.createElement = function (...given) {
 
 const setAttribute = Element.prototype.setAttribute;
 Element.prototype.setAttribute = function (name, value) {
-  if (this.style && String(name).toLowerCase() === "style") this.style.cssText = value;
+  if (name === "style" && this.style) this.style.cssText = value;
   else setAttribute.call(this, name, value);
 };
 

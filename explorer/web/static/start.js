@@ -1,6 +1,6 @@
-// Joins the page to its session: the last script of a page, after Bokeh's and Panel's.
+// The last script of a page connects it to its session.
 
-// The page's component is a module, which Panel hands to a loader for browsers without modules. In its place stands the
-// browser's own: what a script imports is allowed by that script's nonce. Nothing here maps a name to an address.
+// Panel loads the page's component with a module loader for old browsers. This replaces the loader with the browser's own
+// import, which passes the nonce of this script on. No module uses an import map.
 window.importShim = Object.assign((address) => import(address), { addImportMap() {} });
 window.Bokeh.embed.embed_items({}, JSON.parse(document.getElementById("sessions").textContent));

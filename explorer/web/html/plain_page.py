@@ -1,4 +1,4 @@
-"""Pages of one card, made without a session: an address that is no page, a refusal, the login."""
+"""Pages without a session: an unknown address, a refusal, the login."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from tornado.httputil import HTTPServerRequest
 
-from explorer.web.nonce import nonce_of
+from explorer.web.html.nonce import nonce_of
 from explorer.web.page import head_styles, icon, script_tag
 from explorer.web.render import render
 
@@ -18,9 +18,9 @@ def plain_page(template: str, request: HTTPServerRequest, /, *, home: str = "/",
 
     Args:
         template: The template's name, without its suffix. It fills the blocks ``title`` and ``content``.
-        request: The request that is answered; scripts and styles carry its nonce.
-        home: The address of the list of tables, which those of scripts and styles begin with; it ends with a slash.
-        values: What the template shows.
+        request: The request. Scripts and styles carry its nonce.
+        home: The address of the list of tables, ending with a slash. Addresses of scripts and styles start with it.
+        values: Values of the template.
     """
     nonce = nonce_of(request)
     return render(

@@ -1,4 +1,4 @@
-"""The nonce of a request: what a page writes into its own scripts and styles, so that a browser runs those alone."""
+"""The nonce of a request, which marks the scripts and styles of its page as the program's own."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _KEPT_AS: Final = "_explorer_nonce"
 
 
 def nonce_of(request: HTTPServerRequest | _RequestProxy) -> str:
-    """Return the nonce of a request: 128 random bits, the same for its page and for its headers.
+    """Return the nonce of a request: 128 random bits, the same for its page and its headers.
 
     Args:
-        request: A request of the server, or what Bokeh hands to the session of its page.
+        request: A request, or the proxy of it that Bokeh passes to the session.
     """
     asked: Any = request._request if isinstance(request, _RequestProxy) else request
     if not isinstance(asked, HTTPServerRequest):
-        # A session that is made for a late socket has no page, so nothing of it is run.
+        # A session made for a late WebSocket has no page, and so no scripts to mark.
         return ""
     kept: str = vars(asked).setdefault(_KEPT_AS, secrets.token_urlsafe(16))
     return kept

@@ -1,4 +1,4 @@
-"""The scripts of Bokeh and Panel in a page: their addresses, and what joins the page to its session."""
+"""Scripts of Bokeh and Panel in a page, and the JSON that connects the page to its session."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from markupsafe import Markup
 __all__ = ["script_addresses", "script_json", "sessions_json"]
 
 _ADDRESS: Final = re.compile(r'<script[^>]* src="([^"]+)"')
-# A loader of modules for browsers that have none, and WebGL, with which nothing here is drawn.
+# A module loader for browsers without modules (static/start.js replaces it), and WebGL, which no figure uses.
 _UNUSED: Final = ("es-module-shims", "bokeh-gl")
 
 
 def script_addresses(tags: str, *, figures: bool) -> Sequence[str]:
-    """Return the addresses of the scripts that a page loads, each with the edition of what it names.
+    """Return the addresses of the scripts that a page loads, each with an edition for browser caches.
 
     Args:
-        tags: The HTML with which Panel would load them.
-        figures: Return those that draw figures alone; otherwise the others.
+        tags: The script elements that Panel generates.
+        figures: Return only plotly; False returns the other scripts.
     """
     found = (unescape(address) for address in _ADDRESS.findall(tags))
     return [
@@ -35,10 +35,10 @@ def script_addresses(tags: str, *, figures: bool) -> Sequence[str]:
 
 
 def script_json(value: Any) -> Markup:
-    """Return JSON that can stand in a script element: no character of it can end the element."""
+    """Return JSON for a script element, without characters that could end the element."""
     return Markup(json.dumps(value, allow_nan=False).replace("<", "\\u003c"))  # noqa: S704  # see above
 
 
 def sessions_json(items: Sequence[RenderItem]) -> Markup:
-    """Return what joins the elements of a page to its session, as JSON that can stand in a script element."""
+    """Return the JSON that connects the elements of a page to its session, for a script element."""
     return script_json([item.to_json() for item in items])
