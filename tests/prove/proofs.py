@@ -31,6 +31,7 @@ _OTHERS: Final = "Beside other writers and readers"
 _AUDIT: Final = "The audit"
 _PAGES: Final = "Pages and notebooks"
 _ELSEWHERE: Final = "Rows elsewhere"
+_ATTACKS: Final = "Attacks"
 
 PROOFS: Final = (
     Proof(
@@ -335,6 +336,20 @@ PROOFS: Final = (
         _ELSEWHERE,
         "tests/prove/test_spark_elsewhere.py::test_a_cluster_of_two_workers_passes_a_few",
         "scans with masks, changes, checks and a survey on a standalone cluster of two workers on the loopback",
+    ),
+    Proof(
+        "expressions",
+        _ATTACKS,
+        "tests/prove/test_expression_attacks.py",
+        "60,000 random expressions beside Spark's own parser, each refused function in every spelling, and a regular "
+        "expression that never ends while Spark plans: its Java process is ended and starts again",
+    ),
+    Proof(
+        "expression-entries",
+        _ATTACKS,
+        "tests/spark/engine/test_expressions.py",
+        "every spelling of an attack through every way in for an expression and from every place in a hostile table's "
+        "metadata; every example that Spark documents of a function that may be called",
     ),
 )
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from explorer.core.errors import ExpressionRefused
@@ -18,8 +23,9 @@ from explorer.core.protocol.sql.vetting import remade_expression
 from explorer.spark.engine.session import Engine
 from tests.support.dose import WHOLE_DOSE
 from tests.support.random_expressions import random_expression
+from tests.support.spark_tables import DataFile, column, write_table
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(7200)]
 
 TRIED = 60_000 if WHOLE_DOSE else 250
 _NUMBER = re.compile(r"#\d+L?")
@@ -89,6 +95,37 @@ def test_no_function_that_is_refused_passes_however_it_is_written() -> None:
                     remade_expression(text)
                 tried += 1
     assert tried == len(REFUSED) * 20
+
+
+@pytest.mark.skipif(not WHOLE_DOSE, reason="part of the whole dose: make prove; 3 tests of this file run always")
+def test_a_jvm_that_never_ends_to_plan_is_ended_and_starts_again(tmp_path: Path) -> None:
+    root = write_table(
+        tmp_path / "t", [column("id", "long")], [DataFile("1.parquet", pa.table({"id": pa.array([1], pa.int64())}))]
+    )
+    endless = f"'{'a' * 60}!' RLIKE '^(([a-z])+.)+[A-Z]([a-z])+$'"
+    program = f"""
+import time
+import explorer
+from explorer.core.errors import ExpressionRefused
+from explorer.spark.engine.session import engine
+table = explorer.open_table({str(root)!r})
+began = time.monotonic()
+try:
+    table.check({{"c": {endless!r}}}).predicates[0]
+except ExpressionRefused as error:
+    print(error.reason, engine().state)
+print(table.rows().count(), engine().state, time.monotonic() - began < 300)
+engine().stop()
+"""
+    answer = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "DELTA_EXPLORER_EXPRESSION_SECONDS": "15"},
+        capture_output=True,
+        text=True,
+        timeout=1200,
+        check=False,
+    )
+    assert answer.stdout.splitlines() == ["deadline off", "1 ready True"], answer.stderr[-2000:]
 
 
 def _parsed(parser: Any, text: str) -> Any:

@@ -14,12 +14,11 @@ from pyspark.sql import types as st
 
 from explorer.core.errors import ExpressionRefused
 from explorer.core.protocol.schema.data_types import StructType
-from explorer.core.protocol.sql.vetting import check_clock, remade_expression
 from explorer.core.transaction.proposal import GuardResult
-from explorer.spark.engine.expressions import analysed
 from explorer.spark.engine.failures import first_sentence
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import spark_type
+from explorer.spark.scan.predicate import stable_type
 
 __all__ = ["type_guard"]
 
@@ -43,9 +42,7 @@ def type_guard(schema: StructType, expressions: Mapping[str, str]) -> GuardResul
     for name, text in expressions.items():
         wanted = columns[name].dataType
         try:
-            remade = remade_expression(text)
-            check_clock(text, remade.tokens, {column.lower() for column in frame.columns})
-            found = analysed(frame, [remade]).frame.schema.fields[0].dataType
+            found = stable_type(frame, text)
         except ExpressionRefused as error:
             faults[name] = error.message
         except (PySparkException, Py4JError) as error:

@@ -1,7 +1,8 @@
 """The Spark engine of the process: one session, started at the first request, with a state that can be shown.
 
-Invariants: opening a table never starts it; a session that the user already has is used, and never stopped
-or configured; a JVM that died is noticed, reported, and started again at the next request; nothing goes to stdout.
+Invariants: opening a table never starts it; a session that the user already has is used, and never stopped or
+configured, but for variables in SQL text, which are switched off where an expression is evaluated; a JVM that died is
+noticed, reported, and started again at the next request; nothing goes to stdout.
 """
 
 from __future__ import annotations

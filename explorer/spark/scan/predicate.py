@@ -25,7 +25,7 @@ from explorer.spark.engine.failures import condition_of, failure_of, first_sente
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import case_collides, spark_type
 
-__all__ = ["condition", "filtered", "vet", "vetted"]
+__all__ = ["condition", "filtered", "stable_type", "vet", "vetted"]
 
 # Spark's condition, and the reason that a program may act on.
 _REASONS: Final = {
@@ -112,6 +112,20 @@ def condition(session: SparkSession, columns: st.StructType, text: str, *, repea
     except (PySparkException, Py4JError) as error:
         raise _refusal(remade, error) from error
     return _condition(nothing, remade, repeatable=repeatable)
+
+
+def stable_type(rows: DataFrame, text: str) -> st.DataType:
+    """The type of an expression over some rows, which gives the same value for a row each time.
+
+    Raises:
+        ExpressionRefused: It may not be evaluated, or depends on the time or the session.
+        PySparkException: Spark does not accept it.
+    """
+    remade = remade_expression(text)
+    check_clock(text, remade.tokens, {name.lower() for name in rows.columns})
+    found = analysed(rows, [remade])
+    _check_plan(remade, found.plan, rows.columns, repeatable=True)
+    return found.frame.schema.fields[0].dataType
 
 
 def _no_rows(schema: StructType) -> DataFrame:

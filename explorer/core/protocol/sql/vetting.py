@@ -43,6 +43,7 @@ _VARIABLE: Final = re.compile(
     r"(?:\$|\\(?:u0024|U00000024|044))(?:[\s\\\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\x00-\x1f\x7f-\x9f])*"
     r"(?:\{|(?<=\\)(?:u007[bB]|U0000007[bB]|173))"
 )
+_COMMENT: Final = re.compile(r"--(?:\\\n|[^\r\n])*|/\*.*?\*/", re.DOTALL)
 # Some functions are given a type as text, which they take as JSON too: then it may hold expressions of its own.
 _TYPED: Final = {"from_json": 1, "from_csv": 1, "variant_get": 2, "try_variant_get": 2}
 _PLAIN_TYPE: Final = re.compile(r"[\w\s<>(),:`.]*")
@@ -204,7 +205,8 @@ def _check_gaps(text: str, tokens: Sequence[Token]) -> None:
             raise _refused(
                 text, Token("mark", "/*+", end + gap.index("/*+")), "syntax", "holds a hint, /*+", "write it without"
             )
-        odd = re.search(r"(?![ \t\r\n])\s", "" if "--" in gap or "/*" in gap else gap)
+        blanks = _COMMENT.sub(lambda comment: " " * len(comment.group()), gap)
+        odd = re.search(r"(?![ \t\r\n])\s", blanks)
         if odd is not None:
             space = Token("mark", odd.group(), end + odd.start())
             raise _refused(text, space, "syntax", f"holds the character {odd.group()!r}", "write a plain space")
