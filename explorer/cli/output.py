@@ -44,20 +44,7 @@ __all__ = [
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 _ADDRESSES: Final = frozenset(
-    [
-        "path",
-        "paths",
-        "rawPath",
-        "location",
-        "locations",
-        "table",
-        "source",
-        "folder",
-        "file",
-        "files",
-        "vector",
-        "output",
-    ]
+    ["path", "paths", "rawPath", "location", "locations", "table", "source", "folder", "file", "files", "vector"]
 )
 """The fields and headings that hold addresses; the values of others may be rows, which are exact."""
 _MARKS: Final = (b"@", b"?", b"#")
@@ -188,8 +175,9 @@ def listing(
         numbers: The headings over numbers, which are aligned to the right.
         whole: Other headings over what should not be broken into lines.
     """
-    if (cell := _CELL.get()) is not None and (kept := [[_plain(value) for value in row] for row in rows]):
-        cell.listing(list(headings), kept)
+    shown = ([_shared(value, heading) for value, heading in zip(row, headings, strict=True)] for row in rows)
+    if (cell := _CELL.get()) is not None and (kept := [[_plain(value) for value in row] for row in shown]):
+        cell.listing([_plain(heading) for heading in headings], kept)
         return
     from rich import box
     from rich.table import Table
@@ -200,9 +188,8 @@ def listing(
         grid.add_column(
             _cell(heading), justify=justify, overflow="fold", no_wrap=heading in numbers or heading in whole
         )
-    for row in rows:
-        named = zip(headings, row, strict=True)
-        grid.add_row(*(_cell(_shared(value, heading)) for heading, value in named))
+    for row in shown:
+        grid.add_row(*(_cell(value) for value in row))
     out = console()
     if not grid.row_count:
         out.print(_cell(empty))

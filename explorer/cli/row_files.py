@@ -10,7 +10,7 @@ null is not, so that an empty text and null stay apart.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -78,6 +78,9 @@ def is_read_by_people(path: Path) -> bool:
     return path.suffix != ".parquet"
 
 
+_Writer = Callable[[IO[bytes], pa.Schema, Iterator[pa.RecordBatch]], int | None]
+
+
 @dataclass(frozen=True, slots=True)
 class WrittenRows:
     """What was written: how many rows, and how many cells of CSV, names of columns included, had to be escaped.
@@ -116,7 +119,7 @@ def write_rows(
             yield batch
 
     csv = partial(_write_csv, exact=exact_csv)
-    writers = {".parquet": _write_parquet, ".csv": csv, ".jsonl": _write_json}
+    writers: dict[str, _Writer] = {".parquet": _write_parquet, ".csv": csv, ".jsonl": _write_json}
     try:
         with written_aside(os.path.abspath(path)) as file:
             escaped = writers[path.suffix](file, schema, counted())

@@ -33,6 +33,7 @@ inherits the facts of its base.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -315,13 +316,16 @@ class Cancelled(ExplorerError):
 
 
 _LONGEST_MESSAGE = 5_000
+# Characters of a name that would steer a terminal or turn the direction of a text.
+_STEERING = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069]")
 
 
 def _printable(message: str) -> str:
     """A message as UTF-8 without credentials, whatever names it holds; one that is too long loses its middle."""
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[: _LONGEST_MESSAGE - 1_000]} […] {message[-1_000:]}"
-    return without_credentials(message.encode("utf-8", "backslashreplace").decode())
+    shown = _STEERING.sub("\ufffd", message.encode("utf-8", "backslashreplace").decode())
+    return without_credentials(shown)
 
 
 def _plain(value: object) -> object:
