@@ -46,6 +46,8 @@ _SHOW_AFTER: Final = 1.0
 _PIPE_WIDTH: Final = 400
 _SHORTEST_PIECE: Final = 12
 _BETWEEN: Final = 3
+# From how many rows on a table is not laid out by rich.
+_MANY_ROWS: Final = 1_000
 
 
 class Display(Protocol):
@@ -153,9 +155,18 @@ def listing(
         numbers: The headings over numbers, which are aligned to the right.
         whole: Other headings over what should not be broken into lines.
     """
-    if (cell := _CELL.get()) is not None and (kept := [[_plain(value) for value in row] for row in rows]):
-        cell.listing(list(headings), kept)
+    rows = list(rows)
+    if (cell := _CELL.get()) is not None and rows:
+        cell.listing(list(headings), [[_plain(value) for value in row] for row in rows])
         return
+    if len(rows) > _MANY_ROWS:
+        from explorer.cli.long_listing import print_long_listing
+
+        right = [heading in numbers for heading in headings]
+        unbroken = [heading in numbers or heading in whole for heading in headings]
+        texts = [[_plain(value) for value in row] for row in rows]
+        if print_long_listing(console(), headings, texts, right, unbroken):
+            return
     from rich import box
     from rich.table import Table
 
