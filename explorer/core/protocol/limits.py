@@ -163,7 +163,8 @@ def check_masked_rows(count: int, unique_id: str) -> None:
     if count > allowed:
         raise LimitExceeded(
             f"The deletion vector {unique_id} masks {count:,} rows; {allowed:,} are listed at most. Check which "
-            f"program wrote it. If it is genuine and there is memory for it, set {DECODED_VARIABLE} to at least {8 * count:,}.",
+            f"program wrote it. If it is genuine and there is memory for it, set {DECODED_VARIABLE} to at least "
+            f"{8 * count:,}.",
             found=count,
             allowed=allowed,
         )

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import Int64s
+from explorer.core.protocol.arrow.arrays import Int64s, validity
 from explorer.core.protocol.arrow.page_headers import PageHeader, page_headers
 
 if TYPE_CHECKING:
@@ -182,7 +182,8 @@ def _bytes_of(array: pa.Array) -> int:
     kind = array.type
     if pa.types.is_dictionary(kind):
         indices, lengths = array.indices, _lengths(array.dictionary)
-        return int(lengths[np.asarray(indices.drop_null())].sum()) + len(array) * _OFFSET if len(lengths) else 0
+        places = np.frombuffer(indices.buffers()[1], np.int32)[indices.offset : indices.offset + len(indices)]
+        return int(lengths[places[validity(indices)]].sum()) + len(array) * _OFFSET
     if pa.types.is_struct(kind):
         return sum(map(_bytes_of, array.flatten()))
     if pa.types.is_map(kind):

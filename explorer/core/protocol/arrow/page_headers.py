@@ -161,7 +161,7 @@ def _after_items(data: bytes, at: int, kind: int, depth: int) -> int:
         raise ValueError("nested too deeply")
     if kind == _MAP:
         count, at = _varint(data, at)
-        kinds = (data[at] >> 4, data[at] & 15) if count else ()
+        kinds: tuple[int, ...] = (data[at] >> 4, data[at] & 15) if count else ()
         at += 1 if count else 0
     else:
         count, kinds, at = data[at] >> 4, (data[at] & 15,), at + 1

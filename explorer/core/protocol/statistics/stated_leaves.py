@@ -50,23 +50,24 @@ def stated_leaves(texts: pa.StringArray, leaves: Sequence[_LeafT]) -> Sequence[_
             statistics = _decoded(text.as_py())
         except RecursionError:
             return leaves
-        for name in _BY_COLUMN if isinstance(statistics, dict) else ():
-            _add(statistics.get(name), (), found, seen)
+        if isinstance(statistics, dict):
+            for name in _BY_COLUMN:
+                _add(statistics.get(name), (), found, seen)
     return [leaf for leaf in leaves if leaf.path in found]
 
 
 def _decoded(text: bytes) -> JsonValue:
     """A text as JSON; Arrow's reader also takes NaN. None if it is broken or too much, so that it states nothing."""
     try:
-        return decode_json(text)
+        value: JsonValue = decode_json(text)
     except LimitExceeded:
         return None
     except (msgspec.DecodeError, UnicodeDecodeError):
         try:
-            value: JsonValue = json.loads(text)
+            value = json.loads(text)
         except ValueError:
             return None
-        return value
+    return value
 
 
 def _add(value: JsonValue, path: _Path, found: set[_Path], seen: set[_Path]) -> None:
