@@ -166,7 +166,7 @@ def _values_of_json(member: str) -> Callable[[Path, int], None]:
 def _hint(log: Path, mebibytes: int) -> None:
     _commit(log, 0, list(_START))
     name, numbers = "n" * 10_000, ",".join("1" for _ in range(mebibytes * 100))
-    (log / "_last_checkpoint").write_text('{"version":0,"size":1,"checksum":"0","x":{"%s":[%s]}}' % (name, numbers))
+    (log / "_last_checkpoint").write_text(f'{{"version":0,"size":1,"checksum":"0","x":{{"{name}":[{numbers}]}}}}')
 
 
 def _vector(log: Path, mebibytes: int) -> None:
