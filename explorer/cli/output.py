@@ -52,6 +52,8 @@ _SHOW_AFTER: Final = 1.0
 _PIPE_WIDTH: Final = 400
 _SHORTEST_PIECE: Final = 12
 _BETWEEN: Final = 3
+# From how many rows on a table is not laid out by rich.
+_MANY_ROWS: Final = 1_000
 
 
 class Display(Protocol):
@@ -175,10 +177,18 @@ def listing(
         numbers: The headings over numbers, which are aligned to the right.
         whole: Other headings over what should not be broken into lines.
     """
-    shown = ([_shared(value, heading) for value, heading in zip(row, headings, strict=True)] for row in rows)
-    if (cell := _CELL.get()) is not None and (kept := [[_plain(value) for value in row] for row in shown]):
-        cell.listing([_plain(heading) for heading in headings], kept)
+    shown = [[_shared(value, heading) for value, heading in zip(row, headings, strict=True)] for row in rows]
+    if (cell := _CELL.get()) is not None and shown:
+        cell.listing([_plain(heading) for heading in headings], [[_plain(value) for value in row] for row in shown])
         return
+    if len(shown) > _MANY_ROWS:
+        from explorer.cli.long_listing import print_long_listing
+
+        right = [heading in numbers for heading in headings]
+        unbroken = [heading in numbers or heading in whole for heading in headings]
+        texts = [[_plain(value) for value in row] for row in shown]
+        if print_long_listing(console(), headings, texts, right, unbroken):
+            return
     from rich import box
     from rich.table import Table
 

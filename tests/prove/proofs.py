@@ -94,6 +94,14 @@ PROOFS: Final = (
         "or a typed error",
     ),
     Proof(
+        "bombs",
+        _COMMITS,
+        "tests/prove/test_bombs.py",
+        "logs of a few kilobytes that would take up to a gibibyte of memory, of every kind: dictionaries, prefixes, "
+        "compressed pages, nulls, objects in JSON, runs of a deletion vector; each is refused within 2 s and 200 MiB "
+        "above the base, measured in a process of its own",
+    ),
+    Proof(
         "properties",
         _COMMITS,
         "tests/properties",

@@ -41,6 +41,11 @@ class DecodedBytes:
         """How many bytes may be decoded in all."""
         return limits.decoded_bytes(self._stored)
 
+    @property
+    def taken(self) -> int:
+        """How many bytes were taken, or no less."""
+        return self._sum
+
     def stored(self, size: int) -> None:
         """Another file shares the budget; it has so many bytes as stored."""
         with self._lock:

@@ -15,12 +15,13 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from explorer.core.protocol.arrow.arrays import Int64s, validity
 from explorer.core.protocol.arrow.page_headers import PageHeader, page_headers
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-__all__ = ["Chunk", "ChunkSize", "chunk_of", "chunk_size", "counted_size"]
+__all__ = ["Chunk", "ChunkSize", "chunk_of", "chunk_size", "counted_size", "element_count"]
 
 _WIDTHS: Final = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 8, "FLOAT": 4, "DOUBLE": 8}
 _OFFSET: Final = 4
@@ -137,6 +138,18 @@ def counted_size(
     return found
 
 
+def element_count(array: pa.Array) -> int:
+    """How many values an array has, those in structs, lists and maps each by itself."""
+    kind = array.type
+    if pa.types.is_struct(kind):
+        return sum(map(element_count, array.flatten()))
+    if pa.types.is_map(kind):
+        return element_count(array.keys) + element_count(array.items)
+    if pa.types.is_list(kind):
+        return element_count(array.flatten())
+    return len(array)
+
+
 def _longest(
     chunk: Chunk, pages: Sequence[PageHeader], indexed: int, read: Callable[[int, int], bytes], allowed: int
 ) -> int:
@@ -169,7 +182,8 @@ def _bytes_of(array: pa.Array) -> int:
     kind = array.type
     if pa.types.is_dictionary(kind):
         indices, lengths = array.indices, _lengths(array.dictionary)
-        return int(lengths[np.asarray(indices.drop_null())].sum()) + len(array) * _OFFSET if len(lengths) else 0
+        places = np.frombuffer(indices.buffers()[1], np.int32)[indices.offset : indices.offset + len(indices)]
+        return int(lengths[places[validity(indices)]].sum()) + len(array) * _OFFSET
     if pa.types.is_struct(kind):
         return sum(map(_bytes_of, array.flatten()))
     if pa.types.is_map(kind):
@@ -179,7 +193,8 @@ def _bytes_of(array: pa.Array) -> int:
     return int(array.nbytes)
 
 
-def _lengths(texts: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    import pyarrow.compute as pc
-
-    return np.asarray(pc.binary_length(texts).fill_null(0)).astype(np.int64)
+def _lengths(texts: pa.Array) -> Int64s:
+    """The length of each text of a dictionary, in bytes; without Arrow's functions, whose import takes time."""
+    width = np.int64 if pa.types.is_large_string(texts.type) or pa.types.is_large_binary(texts.type) else np.int32
+    offsets = np.frombuffer(texts.buffers()[1], width)[texts.offset : texts.offset + len(texts) + 1]
+    return np.diff(offsets).astype(np.int64)

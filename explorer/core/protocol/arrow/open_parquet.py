@@ -22,7 +22,7 @@ from explorer.core.protocol.limits import check_footer
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-__all__ = ["LATEST", "OpenFile", "bytes_at", "in_parallel"]
+__all__ = ["LATEST", "OpenFile", "bytes_at", "in_parallel", "read_footer"]
 
 _T = TypeVar("_T")
 _S = TypeVar("_S")
@@ -116,6 +116,19 @@ class _Latest:
 
 
 LATEST: Final = _Latest(_MOST_OPEN)
+
+
+def read_footer(file: pa.NativeFile, name: str) -> pq.FileMetaData:
+    """Read the footer of a file, after a look at its length.
+
+    Raises:
+        LimitExceeded: It is too long.
+        pa.ArrowException, OSError, ValueError: It is not a Parquet file.
+    """
+    import pyarrow.parquet as pq
+
+    _check_footer(file, int(file.size()), name)
+    return pq.read_metadata(file)
 
 
 def bytes_at(source: pa.NativeFile, size: int, start: int) -> bytes:

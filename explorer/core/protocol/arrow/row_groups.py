@@ -20,8 +20,15 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import validity
-from explorer.core.protocol.arrow.decoded_sizes import Chunk, ChunkSize, chunk_of, chunk_size, counted_size
+from explorer.core.protocol.arrow.arrays import Int64s, int64s, validity
+from explorer.core.protocol.arrow.decoded_sizes import (
+    Chunk,
+    ChunkSize,
+    chunk_of,
+    chunk_size,
+    counted_size,
+    element_count,
+)
 from explorer.core.protocol.arrow.open_parquet import LATEST, OpenFile, bytes_at, in_parallel
 from explorer.core.protocol.decoded_bytes import DecodedBytes
 from explorer.core.protocol.json_values import JsonValue
@@ -35,6 +42,9 @@ __all__ = ["RowGroups", "value_count"]
 _FIRST: Final = 1 << 6
 # How many rows from a group's start are decoded in one piece instead of the whole group.
 _NEAR: Final = 1 << 12
+# About how many bytes an object of Python takes, and how many are not worth a look.
+_OBJECT: Final = 100
+_FEW: Final = 1 << 10
 # How many rows a group must have for several threads, or a look at the counts of its footer, to be worth their time.
 _MANY: Final = 1 << 15
 
@@ -107,10 +117,11 @@ class RowGroups:
         wanted = [self._wanted(group, leaves) for group in range(self.count)]
         holding = [group for group, counts in enumerate(wanted) if counts]
         for table in in_parallel(lambda group: self._holding(group, wanted[group], list(found)), holding):
-            for name in found:
+            for name, objects in found.items():
                 for chunk in table.column(name).chunks:
-                    rows = np.flatnonzero(validity(chunk)).tolist()
-                    found[name] += [chunk[row].as_py(maps_as_pydicts="strict") for row in rows]
+                    rows = np.flatnonzero(validity(chunk))
+                    self._admit_objects(chunk, rows, (name, len(objects)))
+                    objects += [chunk[row].as_py(maps_as_pydicts="strict") for row in rows.tolist()]
         return found
 
     def batches(
@@ -235,6 +246,13 @@ class RowGroups:
         if sizes:
             self._budget.take(self._name, sizes, counts)
             self._admitted.update((group, leaf) for leaf in chunks)
+
+    def _admit_objects(self, column: pa.Array, rows: Int64s, key: Hashable) -> None:
+        """Make room in the budget for rows of a column as objects of Python."""
+        if len(rows) > _FEW or column.nbytes > _FEW * _OBJECT:
+            values = column.take(int64s(rows))
+            size = values.nbytes + _OBJECT * element_count(values)
+            self._budget.take(self._name, {(id(self), key): size}, {})
 
     def counted(self, group: int, leaf: int, size: ChunkSize, allowed: int) -> int:
         """How many bytes the values of a leaf column take in a row group; see `counted_size`."""
