@@ -15,6 +15,7 @@ from tornado.web import StaticFileHandler
 from explorer.web.serving.checked_socket import CheckedSocket
 from explorer.web.serving.gate import Gate, Refusal
 from explorer.web.serving.handlers import Refused
+from explorer.web.serving.headers import SecurityHeaders
 from explorer.web.serving.public_urls import PublicUrl, default_port
 from explorer.web.serving.unknown_address import UnknownAddress
 
@@ -40,6 +41,8 @@ def guard_panel() -> None:
 
     def find_handler(self: Any, request: HTTPServerRequest, **values: Any) -> Any:
         self.gate = _gate(self, request)
+        if SecurityHeaders not in self.transforms:
+            self.transforms.append(SecurityHeaders)
         if (refusal := self.gate.refusal(request)) is not None:
             return self.get_handler_delegate(request, Refused, {"refusal": refusal})
         found: Any = unguarded(self, request, **values)
