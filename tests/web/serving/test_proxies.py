@@ -51,8 +51,10 @@ def test_with_the_public_url_login_page_socket_and_logout_work(tables: Path, use
             asked = proxied.ask("/lake/?t=w/orders")
             assert (asked.status, asked.headers["location"]) == (303, "/lake/login?next=%3Ft%3Dw%2Forders")
             form = proxied.ask(asked.headers["location"])
-            assert '<base href="/lake/">' in form.text
-            assert 'action="login"' in form.text
+            assert 'action="/lake/login"' in form.text
+            for file in at_least_one(re.findall(r'(?:src|href)="(?!data:)([^"#?]+)[^"]*"', form.text)):
+                assert file.startswith("/lake/")
+                assert proxied.ask(file, "HEAD" if file != "/lake/" else "GET").status in {200, 303}
             body = "name=ana&password=secret&next=%3Ft%3Dw%2Forders"
             login = proxied.ask("/lake/login", "POST", body, Origin=ORIGIN)
             assert (login.status, login.headers["location"]) == (303, "/lake/?t=w/orders")
@@ -86,8 +88,6 @@ def test_behind_a_proxy_that_changes_the_host_it_says_what_to_set(reading: Pages
         with pytest.raises(HTTPClientError) as refused:
             asyncio.run(Talk.begin(proxied, token, Origin=f"http://localhost:{port}"))
         assert refused.value.code == 403
-        assert refused.value.response is not None
-        assert b"--public-url" in (refused.value.response.body or b"--public-url")
         posted = proxied.ask("/", "POST", "", Origin=f"http://localhost:{port}")
         assert (posted.status, "--public-url" in posted.text) == (403, True)
     with small_proxy(reading.port) as port:
