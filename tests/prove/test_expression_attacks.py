@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from explorer.core.errors import ExpressionRefused
-from explorer.core.protocol.sql.functions import ALLOWED, REFUSED
+from explorer.core.protocol.sql.functions import ALLOWED, REFUSED, SYNTAX_WORDS
 from explorer.core.protocol.sql.remade import RemadeExpression
 from explorer.core.protocol.sql.vetting import remade_expression
 from explorer.spark.engine.session import Engine
@@ -58,7 +58,8 @@ def test_what_the_gate_lets_through_parses_to_the_same_tree_without_anything_ref
             seen["in no parser"] += 1
             continue
         assert _same(before, after), f"{text!r} and {remade.text!r} are not the same"
-        assert not set(_functions(after)) - ALLOWED, text
+        # Spark has no functions of the names of types, and those of a session are refused by their names.
+        assert not set(_functions(after)) - ALLOWED - SYNTAX_WORDS, text
         seen["the same"] += 1
     print(f"{TRIED} expressions, seed {SEED}: {dict(seen.most_common())}")
     assert seen["the same"] > TRIED / 10

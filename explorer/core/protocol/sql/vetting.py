@@ -281,8 +281,7 @@ def _check_type(text: str, tokens: Sequence[Token], place: int, name: str) -> No
         commas += depth == 1 and token.text == ","
         if commas != _TYPED[name] or token.text == ",":
             continue
-        called = token.value.lower() in _SCHEMA_FUNCTIONS and tokens[number + 1].text == "("
-        if before.text == "," and called and token.kind == "word":
+        if before.text == "," and _is_whole_schema_call(tokens, number):
             return
         plain = token.kind in ("string", "raw") and _PLAIN_TYPE.fullmatch(token.text.lstrip("rR")[1:-1])
         if depth != 1 or before.text != "," or not plain or tokens[number + 1].text not in (",", ")"):
@@ -293,6 +292,18 @@ def _check_type(text: str, tokens: Sequence[Token], place: int, name: str) -> No
                 f"gives {name} a type that is not written plainly",
                 "write it in one pair of quotes, such as 'a INT, b ARRAY<STRING>', or use schema_of_json",
             )
+
+
+def _is_whole_schema_call(tokens: Sequence[Token], place: int) -> bool:
+    """Whether an argument that begins at a token is a call of a function that gives a schema, and nothing else."""
+    if tokens[place].text.lower() not in _SCHEMA_FUNCTIONS or tokens[place + 1].text != "(":
+        return False
+    depth = 0
+    for later in range(place + 1, len(tokens) - 1):
+        depth += (tokens[later].text == "(") - (tokens[later].text == ")")
+        if not depth:
+            return tokens[later + 1].text in (",", ")")
+    return False
 
 
 def _qualifiers(tokens: Sequence[Token], place: int) -> Iterator[str]:
