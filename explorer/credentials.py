@@ -17,8 +17,8 @@ HIDDEN: Final = "***"
 """What stands in place of a credential."""
 _SECRET: Final = ("key", "secret", "token", "sas", "password", "proxy_url", "proxy-url")
 _SWITCHES: Final = frozenset({"", "true", "false", "0", "1"})
-# A container of Azure is written where other addresses have a user: abfss://container@account/.
-_CONTAINERS: Final = r"(?:abfss?|wasbs?|adl)"
+# Azure writes a container where other addresses have a user: container@account.
+_CONTAINERS: Final = r"(?:a(?:bfss?|dl)|wasbs?)"
 _CONTAINER: Final = re.compile(_CONTAINERS, re.IGNORECASE)
 _SCHEME: Final = r"\b[A-Za-z][A-Za-z0-9+.\-]*:/?/"
 # A password may hold slashes and at signs, as keys of AWS do; a number after the colon is a port.
