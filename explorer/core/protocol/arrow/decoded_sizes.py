@@ -8,6 +8,7 @@ the values take, and needs little memory to count them.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +26,7 @@ __all__ = ["Chunk", "ChunkSize", "chunk_of", "chunk_size", "counted_size", "elem
 
 _WIDTHS: Final = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 8, "FLOAT": 4, "DOUBLE": 8}
 _OFFSET: Final = 4
+_LENGTH: Final = struct.Struct("<I")
 _LEVEL: Final = 2
 _PREFIXES: Final = 7
 _BY_DICTIONARY: Final = (2, 8)
@@ -170,9 +172,11 @@ def _longest(
 def _longest_of(plain: bytes) -> int:
     """The longest of plainly encoded texts: each with four bytes before it that say its length."""
     at, longest, end = 0, 0, len(plain) - _OFFSET
+    read = _LENGTH.unpack_from
     while at <= end:
-        length = int.from_bytes(plain[at : at + _OFFSET], "little")
-        longest = max(longest, length)
+        (length,) = read(plain, at)
+        if length > longest:  # noqa: PLR1730 - a call takes longer than the rest of the loop
+            longest = length
         at += _OFFSET + length
     return min(longest, len(plain))
 
