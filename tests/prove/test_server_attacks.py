@@ -206,7 +206,13 @@ class Mutations:
         self._page, self._chart = page, chart
 
     def message(self) -> list[str | bytes]:
-        """The parts of a message."""
+        """The parts of a message; of three, two are of the form that our script sends, with odd data."""
+        if self._random.random() < 0.66:
+            return [
+                json.dumps({"msgid": "1", "msgtype": "PATCH-DOC"}),
+                "{}",
+                json.dumps({"events": [self._odd_event()]}),
+            ]
         header: dict[str, Any] = {"msgid": "1", "msgtype": "PATCH-DOC"}
         metadata: Any = {}
         content: Any = {"events": [self._event() for _ in range(self._random.choice((0, 1, 1, 1, 2, 5)))]}
@@ -229,6 +235,59 @@ class Mutations:
             place = self._random.randrange(3)
             parts[place] = self._broken(str(parts[place]))
         return parts
+
+    def _odd_event(self) -> dict[str, Any]:
+        """A message of our page with data that its script would not send."""
+        kinds = (
+            "hello",
+            "go",
+            "commit",
+            "download",
+            "pin",
+            "unpin",
+            "person",
+            "draft",
+            "look",
+            "accept",
+            "case-load",
+            "raw",
+            "try-again",
+            "plan-again",
+            "cancel-plan",
+            "theme",
+            "screen",
+            "visible",
+            "seen",
+            "stop-reading",
+            "x",
+        )
+        queries = (
+            "?t=w/orders",
+            "?t=w/orders&tab=act&act=set-description&f.description=x&step=plan",
+            "?t=../..",
+            "?",
+            "x=1",
+            "?t=w/orders&v=99999999999999999999",
+            "?t=w/orders&zoom=1-2&page=-1",
+            "?t=%00",
+            "?" + "f.a=b&" * 500,
+        )
+        fields = {
+            name: self._plain(0) for name in self._random.sample(("list", "format", "text", "digest", "name", "pin"), 3)
+        }
+        data = {"kind": self._random.choice(kinds), "number": self._random.choice((1, -1, 10**30, "1", None)), **fields}
+        data |= {"query": self._random.choice(queries), "asked": self._random.choice((True, False, "", "x"))}
+        values = bokeh_map({"model": {"id": self._page}, "data": bokeh_map(data)})
+        event = {"type": "event", "name": "data_event", "values": values}
+        return {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": event}
+
+    def _plain(self, depth: int) -> Any:
+        if depth > 2 or self._random.random() < 0.7:
+            return self._random.choice(
+                (None, 0, -1, 1e300, "", "x" * 5000, "\u202e", True, "data", "plan", "json", "csv")
+            )
+        inner = self._plain(depth + 1)
+        return [inner, inner] if self._random.random() < 0.5 else bokeh_map({"a": inner, "kind": inner})
 
     def _event(self) -> dict[str, Any]:
         kinds = (
