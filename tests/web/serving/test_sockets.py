@@ -158,7 +158,7 @@ FOREIGN: dict[str, tuple[str, Any]] = {
     ),
     "a deep message": ("PATCH-DOC", {"events": [message("data_event", {"model": {"id": "PAGE"}, "data": DEEP})]}),
     "a number that is too large": (
-        "PATCH-DOC", {"events": [message("data_event", {"model": {"id": "PAGE"}, "data": bokeh_map({"number": 10**30})})]},
+        "PATCH-DOC", {"events": [message("data_event", {"model": {"id": "PAGE"}, "data": [10**30]})]},
     ),
     "columns of data": ("PATCH-DOC", {"events": [{"kind": "ColumnsStreamed", "model": {"id": "CHART"}, "data": {}}]}),
 }  # fmt: skip
