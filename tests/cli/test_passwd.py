@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.web.serving.password_file import PasswordFile
+from explorer.web.serving.people.password_file import PasswordFile
 from tests.cli.conftest import Call
 from tests.support.shared_tables import REPOSITORY
 

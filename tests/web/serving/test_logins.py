@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from explorer.core.errors import RequestError
-from explorer.web.serving.failed_logins import FailedLogins
-from explorer.web.serving.password_file import PasswordFile, remove_user, write_user
+from explorer.web.serving.people.failed_logins import FailedLogins
+from explorer.web.serving.people.password_file import PasswordFile, remove_user, write_user
 from tests.support.raw_pages import Answer, Pages, Talk, served_here
 
 ORDERS = "/?t=w/orders"
