@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.web.serving.password_file import PasswordFile
+from explorer.web.serving.people.password_file import PasswordFile
 from tests.cli.conftest import Call
 from tests.support.shared_tables import REPOSITORY
 
@@ -60,11 +60,10 @@ def test_at_a_terminal_it_is_asked_for_twice_without_an_echo(tmp_path: Path) -> 
     ) as process:
         os.close(theirs)
         shown = b""
-        for answer in (b"secret\n", b"secret\n"):
-            while not shown.rstrip().endswith(b":"):
+        for prompt in (b"Password: ", b"The same again: "):
+            while not shown.endswith(prompt):
                 shown += os.read(ours, 1000)
-            os.write(ours, answer)
-            shown += b" "
+            os.write(ours, b"secret\n")
         while b"Saved" not in shown:
             shown += os.read(ours, 1000)
         assert process.wait(60) == 0

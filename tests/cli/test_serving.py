@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.web.serving.password_file import write_user
+from explorer.web.serving.people.password_file import write_user
 from tests.cli.conftest import Call
 from tests.support.ports import free_port
 from tests.support.shared_tables import REPOSITORY

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from explorer.web.serving.password_file import remove_user, write_user
+from explorer.web.serving.people.password_file import remove_user, write_user
 from tests.e2e.conftest import settle
 from tests.support.raw_pages import Pages, served_here
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from explorer.web.serving.password_file import write_user
+from explorer.web.serving.people.password_file import write_user
 from tests.e2e.conftest import CHROMIUM, settle
 from tests.support import hostile_tables, small_logs
 from tests.support.dose import WHOLE_DOSE

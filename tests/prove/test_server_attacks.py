@@ -26,7 +26,7 @@ from tornado.websocket import WebSocketClosedError
 
 from explorer.views.act.desk.desk import Desk
 from explorer.views.rows.spark_work import SparkStart
-from explorer.web.serving.password_file import write_user
+from explorer.web.serving.people.password_file import write_user
 from tests.support import hostile_tables, small_logs
 from tests.support.dose import WHOLE_DOSE, some_of
 from tests.support.raw_pages import Pages, Talk, bokeh_map, served_here
@@ -118,6 +118,7 @@ HEADERS: tuple[dict[str, str], ...] = (
     {"If-None-Match": "*"},
     {"Accept": "\u00ff" * 99},
 )
+COOKIES: dict[str, str] = {}
 INSIDE = ("Traceback", 'File "', "/site-packages/", "explorer/web", "RuntimeError", "KeyError", "secret-of-ana")
 
 
@@ -136,6 +137,8 @@ def attacked(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
     for name in ("ana", "ben"):
         write_user(users, name, f"secret-of-{name}")
     with served_here(root, allow_commits=True, basic_auth=users) as pages:
+        # Before the attacks: some of them are failed logins, which make the next one wait.
+        COOKIES.update({name: pages.signed_in(name, f"secret-of-{name}") for name in ("ana", "ben")})
         yield pages
 
 
@@ -168,8 +171,7 @@ def sent(pages: Pages, method: str, path: str, headers: dict[str, str]) -> bytes
 
 def still_well(pages: Pages, root: Path) -> None:
     """A person works on, and nothing was written."""
-    cookie = pages.signed_in("ana", "secret-of-ana")
-    assert pages.ask("/?t=w/orders", Cookie=cookie).status == 200
+    assert pages.ask("/?t=w/orders", Cookie=COOKIES["ana"]).status == 200
     assert sorted(file.name for file in (root / "orders" / "_delta_log").iterdir()) == [
         f"{version:020}.json" for version in range(2)
     ]
@@ -206,7 +208,13 @@ class Mutations:
         self._page, self._chart = page, chart
 
     def message(self) -> list[str | bytes]:
-        """The parts of a message."""
+        """The parts of a message; of three, two are of the form that our script sends, with odd data."""
+        if self._random.random() < 0.66:
+            return [
+                json.dumps({"msgid": "1", "msgtype": "PATCH-DOC"}),
+                "{}",
+                json.dumps({"events": [self._odd_event()]}),
+            ]
         header: dict[str, Any] = {"msgid": "1", "msgtype": "PATCH-DOC"}
         metadata: Any = {}
         content: Any = {"events": [self._event() for _ in range(self._random.choice((0, 1, 1, 1, 2, 5)))]}
@@ -229,6 +237,59 @@ class Mutations:
             place = self._random.randrange(3)
             parts[place] = self._broken(str(parts[place]))
         return parts
+
+    def _odd_event(self) -> dict[str, Any]:
+        """A message of our page with data that its script would not send."""
+        kinds = (
+            "hello",
+            "go",
+            "commit",
+            "download",
+            "pin",
+            "unpin",
+            "person",
+            "draft",
+            "look",
+            "accept",
+            "case-load",
+            "raw",
+            "try-again",
+            "plan-again",
+            "cancel-plan",
+            "theme",
+            "screen",
+            "visible",
+            "seen",
+            "stop-reading",
+            "x",
+        )
+        queries = (
+            "?t=w/orders",
+            "?t=w/orders&tab=act&act=set-description&f.description=x&step=plan",
+            "?t=../..",
+            "?",
+            "x=1",
+            "?t=w/orders&v=99999999999999999999",
+            "?t=w/orders&zoom=1-2&page=-1",
+            "?t=%00",
+            "?" + "f.a=b&" * 500,
+        )
+        fields = {
+            name: self._plain(0) for name in self._random.sample(("list", "format", "text", "digest", "name", "pin"), 3)
+        }
+        data = {"kind": self._random.choice(kinds), "number": self._random.choice((1, -1, 10**30, "1", None)), **fields}
+        data |= {"query": self._random.choice(queries), "asked": self._random.choice((True, False, "", "x"))}
+        values = bokeh_map({"model": {"id": self._page}, "data": bokeh_map(data)})
+        event = {"type": "event", "name": "data_event", "values": values}
+        return {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": event}
+
+    def _plain(self, depth: int) -> Any:
+        if depth > 2 or self._random.random() < 0.7:
+            return self._random.choice(
+                (None, 0, -1, 1e300, "", "x" * 5000, "\u202e", True, "data", "plan", "json", "csv")
+            )
+        inner = self._plain(depth + 1)
+        return [inner, inner] if self._random.random() < 0.5 else bokeh_map({"a": inner, "kind": inner})
 
     def _event(self) -> dict[str, Any]:
         kinds = (
@@ -305,7 +366,7 @@ def test_messages_that_no_page_sends(
 ) -> None:
     seeds = range(600 if WHOLE_DOSE else 12)
     outcomes: Counter[str] = Counter()
-    cookie = attacked.signed_in("ben", "secret-of-ben")
+    cookie = COOKIES["ben"]
 
     async def attack(seed: int, token: str) -> None:
         talk = await Talk.begin(attacked, token, Cookie=cookie)
@@ -340,7 +401,7 @@ def test_messages_that_no_page_sends(
 
 
 def test_neither_of_two_people_opens_or_uses_a_page_of_the_other(attacked: Pages, root: Path) -> None:
-    ana, ben = (attacked.signed_in(name, f"secret-of-{name}") for name in ("ana", "ben"))
+    ana, ben = COOKIES["ana"], COOKIES["ben"]
     pages = {who: attacked.ask("/?t=w/orders&tab=act", Cookie=who) for who in (ana, ben)}
 
     async def socket_of(owner: str, visitor: str | None, **headers: str) -> int:

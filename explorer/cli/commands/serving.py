@@ -170,7 +170,7 @@ def passwd(
     JSON: file, name, removed.
     """
     _require_web()
-    from explorer.web.serving.password_file import remove_user, write_user
+    from explorer.web.serving.people.password_file import remove_user, write_user
 
     if remove:
         remove_user(file, name)

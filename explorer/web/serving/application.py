@@ -10,14 +10,14 @@ from panel.io.application import build_applications
 from tornado.httputil import HTTPServerRequest
 from tornado.routing import URLSpec
 
-from explorer.web.serving.access import Access, LoginAccess
 from explorer.web.serving.document_tokens import DocumentTokens
 from explorer.web.serving.documents import DocumentHandler
-from explorer.web.serving.failed_logins import FailedLogins
 from explorer.web.serving.gate import Gate
 from explorer.web.serving.handlers import Refused
 from explorer.web.serving.headers import SecurityHeaders
 from explorer.web.serving.login import Login, Logout
+from explorer.web.serving.people.access import Access, LoginAccess
+from explorer.web.serving.people.failed_logins import FailedLogins
 from explorer.web.serving.sockets import SIGNED_OUT, Socket
 from explorer.web.serving.static_files import static_routes
 from explorer.web.serving.unknown_address import UnknownAddress

@@ -23,6 +23,7 @@ _LARGEST_HEADER: Final = 1_000
 _MOST_EVENTS: Final = 200
 _DEEPEST: Final = 6
 _MOST_VALUES: Final = 20_000
+_LARGEST_NUMBER: Final = 2**53
 _IGNORED_PROPERTIES: Final = frozenset({"viewport", "relayout_data", "restyle", "restyle_data", "_render_count"})
 
 
@@ -145,6 +146,8 @@ class _Plain:
         self._values += 1
         if depth > _DEEPEST or self._values > _MOST_VALUES:
             raise RefusedMessage("data that are too deep or too many")
+        if isinstance(value, int | float) and not abs(value) <= _LARGEST_NUMBER:
+            raise RefusedMessage("a number that no script counts to")
         if value is None or isinstance(value, str | int | float):
             return
         if isinstance(value, list):

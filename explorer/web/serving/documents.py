@@ -12,10 +12,10 @@ from panel.io.server import server_html_page_for_session
 from panel.io.state import set_curdoc
 
 from explorer.web.identity import Identity
-from explorer.web.serving.access import Access, LoginAccess, TokenAccess
 from explorer.web.serving.document_tokens import DocumentTokens
 from explorer.web.serving.gate import Refusal
 from explorer.web.serving.handlers import PageHandler
+from explorer.web.serving.people.access import Access, LoginAccess, TokenAccess
 
 __all__ = ["DocumentHandler"]
 

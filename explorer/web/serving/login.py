@@ -10,9 +10,9 @@ from typing import Final
 from urllib.parse import quote
 
 from explorer.formatting import plain
-from explorer.web.serving.access import LoginAccess
-from explorer.web.serving.failed_logins import FailedLogins
 from explorer.web.serving.handlers import PageHandler
+from explorer.web.serving.people.access import LoginAccess
+from explorer.web.serving.people.failed_logins import FailedLogins
 
 __all__ = ["Login", "Logout"]
 

@@ -14,12 +14,12 @@ from explorer.auditing.report.signature import SigningKey
 from explorer.core.errors import RequestError
 from explorer.views.rows.spark_work import start_early, stop_engine
 from explorer.web.app import create_app
-from explorer.web.serving.access import Access, LoginAccess, OpenAccess, Rights, TokenAccess
-from explorer.web.serving.access_token import AccessToken
 from explorer.web.serving.application import ExplorerApplication
 from explorer.web.serving.gate import LOOPBACK, Gate
 from explorer.web.serving.listener import bind, listen
-from explorer.web.serving.password_file import PasswordFile
+from explorer.web.serving.people.access import Access, LoginAccess, OpenAccess, Rights, TokenAccess
+from explorer.web.serving.people.access_token import AccessToken
+from explorer.web.serving.people.password_file import PasswordFile
 from explorer.web.serving.ports import check_port
 from explorer.web.serving.public_urls import read_public_url
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from explorer.web.serving.access import Access
 from explorer.web.serving.checked_socket import CheckedSocket
 from explorer.web.serving.document_tokens import DocumentTokens
 from explorer.web.serving.gate import Refusal
 from explorer.web.serving.handlers import PageHandler
+from explorer.web.serving.people.access import Access
 
 __all__ = ["SIGNED_OUT", "Socket"]
 

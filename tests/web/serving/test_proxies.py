@@ -11,7 +11,7 @@ import pytest
 from tornado.httpclient import HTTPClientError
 
 from explorer.core.errors import RequestError
-from explorer.web.serving.password_file import write_user
+from explorer.web.serving.people.password_file import write_user
 from explorer.web.serving.public_urls import read_public_url
 from tests.support.at_least_one import at_least_one
 from tests.support.raw_pages import Pages, Talk, served_here

@@ -157,6 +157,9 @@ FOREIGN: dict[str, tuple[str, Any]] = {
         "PATCH-DOC", {"events": [message("data_event", {"model": {"id": "PAGE"}, "data": [{"id": "CHART"}]})]},
     ),
     "a deep message": ("PATCH-DOC", {"events": [message("data_event", {"model": {"id": "PAGE"}, "data": DEEP})]}),
+    "a number that is too large": (
+        "PATCH-DOC", {"events": [message("data_event", {"model": {"id": "PAGE"}, "data": [10**30]})]},
+    ),
     "columns of data": ("PATCH-DOC", {"events": [{"kind": "ColumnsStreamed", "model": {"id": "CHART"}, "data": {}}]}),
 }  # fmt: skip
 

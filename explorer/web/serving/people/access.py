@@ -11,9 +11,9 @@ from typing import Protocol
 from tornado.httputil import HTTPServerRequest
 
 from explorer.web.identity import Identity, KnownBy
-from explorer.web.serving.access_token import AccessToken
-from explorer.web.serving.login_sessions import LoginSessions
-from explorer.web.serving.password_file import PasswordFile
+from explorer.web.serving.people.access_token import AccessToken
+from explorer.web.serving.people.login_sessions import LoginSessions
+from explorer.web.serving.people.password_file import PasswordFile
 
 __all__ = ["Access", "LoginAccess", "OpenAccess", "Rights", "TokenAccess"]
 
