@@ -21,7 +21,7 @@ ORDERS = "/?t=w/orders"
 @pytest.fixture(scope="module")
 def users(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("people") / "users.json"
-    for name in ("ana", "ben", "eve"):
+    for name in ("ana", "ben", "dan", "eve"):
         write_user(file, name, f"secret-of-{name}")
     return file
 
@@ -131,17 +131,17 @@ def test_someone_who_is_removed_or_has_another_password_is_out_at_the_next_messa
     async def talk(cookie: str) -> int | None:
         opened = await Talk.begin(guarded, guarded.ask(ORDERS, Cookie=cookie).token, Cookie=cookie)
         await opened.model("ReactiveESM")
-        write_user(users, "ben", "another")
+        write_user(users, "dan", "another")
         await opened.ask("hello", query="?t=w/orders")
         code = await opened.close_code()
         await opened.close()
         return code
 
-    cookie = guarded.ask("/login", "POST", "name=ben&password=secret-of-ben", Origin=guarded.origin).cookie
+    cookie = guarded.ask("/login", "POST", "name=dan&password=secret-of-dan", Origin=guarded.origin).cookie
     assert asyncio.run(talk(cookie)) == 4401
-    again = guarded.ask("/login", "POST", "name=ben&password=another", Origin=guarded.origin).cookie
+    again = guarded.ask("/login", "POST", "name=dan&password=another", Origin=guarded.origin).cookie
     assert guarded.ask(ORDERS, Cookie=again).status == 200
-    remove_user(users, "ben")
+    remove_user(users, "dan")
     assert guarded.ask(ORDERS, Cookie=again).status == 303
 
 
