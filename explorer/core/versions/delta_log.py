@@ -156,7 +156,7 @@ class DeltaLog:
             raise RequestError("Give a version or a timestamp, not both.")
         if timestamp is not None:
             version = self.provenance_record().version_at(aware_moment(timestamp))
-        return self._snapshot(self._recent.latest if version is None else _whole(version, "version"))
+        return self._newest() if version is None else self._snapshot(_whole(version, "version"))
 
     @located
     def history_record(self) -> History:
@@ -514,7 +514,8 @@ class DeltaLog:
         return self._listed
 
     def _relist(self) -> None:
-        self._accept(self._list())
+        # The hint is not read again.
+        self._accept(self._list().with_named(self._listed.named))
         self._whole = self._listed
 
     def _accept(self, found: LogListing) -> None:
@@ -527,6 +528,17 @@ class DeltaLog:
             self._newest_state = self._history = self._provenance = self._told = self._whole = None
             self._timed = False
         self._listed, self._outdated = found.without_checkpoints(self._unusable), False
+
+    def _newest(self) -> Snapshot:
+        recent = self._recent
+        try:
+            return self._snapshot(recent.latest)
+        except VersionGap:
+            if recent.named is not None and recent.recorded >= 0:
+                # Where a catalog ratifies the commits, versions without one are no loss: such a table is refused as
+                # what it is.
+                self._snapshot(recent.recorded)
+            raise
 
     def _snapshot(self, version: int) -> Snapshot:
         # Taken out and put back at the end in steps that threads cannot interrupt: two may ask at once.
