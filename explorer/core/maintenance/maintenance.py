@@ -1,8 +1,9 @@
 """Changes that make no version: a checkpoint, a log compaction, a clean-up of the log, and one of the data files.
 
 Protocol sections: Checkpoints, Log Compaction Files, Metadata Cleanup, VACUUM. Invariants: no existing file is
-overwritten except the hint, and a checkpoint that the commits show to be wrong, of which a copy stays; what is deleted was listed in the plan and is checked again just before; since no commit
-records a clean-up, it follows the retention that the table itself states.
+overwritten except the hint, and a checkpoint that the commits show to be wrong, of which a copy stays; what is deleted
+was listed in the plan and is checked again just before; since no commit records a clean-up, it follows the retention
+that the table itself states.
 """
 
 from __future__ import annotations

@@ -501,6 +501,10 @@ class DeltaLog:
                     self._unusable[checkpoint] = error.message
             self._relist()
 
+    def whole_listing(self) -> LogListing:
+        """The whole listing with the checkpoints that reading did without."""
+        return list_log(self.store) if self._unusable else self.listing
+
     @property
     def unusable_checkpoints(self) -> Mapping[int, str]:
         """Checkpoints that reading did without so far: version, and why it cannot be used."""

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+import pyarrow as pa
+
 from explorer.core.errors import CorruptTable, ExplorerError, MalformedAction
 from explorer.core.log.commit import Commit
 from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.arrow.arrays import numpy_array
 from explorer.core.protocol.logical_files import LineSource, LogicalFiles
-from explorer.core.protocol.partition_values import parse_partition_value, partition_key
+from explorer.core.protocol.partition_values import parse_partition_value, partition_key, partition_texts
 from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.protocol.schema.data_types import StructField
 from explorer.core.protocol.table_definition import read_definition
@@ -45,7 +49,7 @@ class FileValues:
     def of_files(self, files: LogicalFiles, protocol: Protocol, metadata: Metadata, version: int) -> Iterator[str]:
         """Yield the same of the files of a checkpoint."""
         self._use(protocol, metadata, version)
-        if not self._fields:
+        if not self._fields or not _seem_invalid(files.select(["partition_values"]).column(0), self._fields):
             return
         chosen = files.select(["raw_path", "partition_values"])
         for path, entries in zip(*(column.to_pylist() for column in chosen.columns), strict=True):
@@ -93,3 +97,24 @@ def _faults(values: Mapping[str, str | None], fields: Sequence[StructField]) -> 
             parse_partition_value(values[key], field.type, field.name)
         except CorruptTable as error:
             yield error.message
+
+
+def _seem_invalid(maps: pa.ChunkedArray, fields: Sequence[StructField]) -> bool:
+    """Whether some of the partition values may be such that no reader decodes them; each distinct text is tried."""
+    known = {field.physical_name for field in fields}
+    for chunk in maps.chunks:
+        lengths = np.diff(numpy_array(chunk.offsets))
+        if (lengths != len(known)).any() or not known.issuperset(_keys(chunk)):
+            return True
+        for field in fields:
+            try:
+                for text in partition_texts(chunk, field.physical_name).unique().to_pylist():
+                    parse_partition_value(text, field.type, field.name)
+            except CorruptTable:
+                return True
+    return False
+
+
+def _keys(maps: pa.MapArray) -> list[str]:
+    names: list[str] = maps.keys.unique().to_pylist()
+    return names

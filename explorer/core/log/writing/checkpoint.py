@@ -102,7 +102,7 @@ def write_checkpoint(
     carried = carry_actions(store, segment)
     chosen = checkpoint_layout(carried.state, segment.version) if layout is None else layout
     check_protocol(carried.state.protocol, segment.version, chosen)
-    return _Writer(store, carried, chosen, milliseconds(now), new_uuid, instead_of).write()
+    return _Writer(store, carried, chosen, milliseconds(now), new_uuid, instead_of=instead_of).write()
 
 
 class _Writer:
@@ -115,6 +115,7 @@ class _Writer:
         layout: CheckpointLayout,
         now: int,
         new_uuid: Callable[[], UUID],
+        *,
         instead_of: Checkpoint | None,
     ) -> None:
         self._replaced = () if instead_of is None else tuple(part.path for part in instead_of.parts)
