@@ -28,6 +28,7 @@ def _unreadable(subject: Subject) -> tuple[Finding, ...]:
     try:
         subject.snapshot.files(["path"])
         subject.read()
+        subject.snapshot.require_schema()
     except TableError as error:
         lacking = _lacking(subject)
         if lacking is not None:

@@ -66,6 +66,7 @@ def plan_maintenance(
     """
     log.refresh()
     snapshot = log.snapshot()
+    snapshot.require_schema()
     state, listing = snapshot.state, list_log(log.store)
     match intent:
         case Checkpoint():
