@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from rich.table import Column, Table
     from rich.text import Text
 
+    from explorer.core.versions.snapshot import Snapshot
+
 __all__ = [
     "Cell",
     "complain",
@@ -183,7 +185,7 @@ def note(text: str) -> None:
     sys.stderr.buffer.flush()
 
 
-def warn_without_schema(found: explorer.Snapshot) -> None:
+def warn_without_schema(found: Snapshot) -> None:
     """Say on stderr that the log states no schema, where it states none."""
     if not found.has_schema:
         note(
