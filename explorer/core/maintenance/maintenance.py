@@ -270,9 +270,10 @@ def _versions(first: int, last: int) -> str:
 
 
 def _write_checkpoint(log: DeltaLog, plan: MaintenancePlan, context: Context) -> tuple[MaintenanceFile, ...]:
+    kept: tuple[str, ...] = ()
     wrong = _wrong_checkpoint(log.store, list_log(log.store))
     if wrong is None:
-        written, kept = new_checkpoint(log.store, plan.read_version, context), ()
+        written = new_checkpoint(log.store, plan.read_version, context)
     else:
         written = repaired_checkpoint(log.store, wrong.checkpoint, context)
         kept = tuple(replaced_name(part.path) for part in wrong.checkpoint.parts)
