@@ -1,5 +1,6 @@
 """The commands on tables made by others: the values those others computed, or a refusal by the contract."""
 
+import json
 from typing import Any
 
 import pytest
