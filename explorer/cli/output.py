@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from rich.table import Column, Table
     from rich.text import Text
 
+    from explorer.core.versions.snapshot import Snapshot
+
 __all__ = [
     "Cell",
     "complain",
@@ -40,6 +42,7 @@ __all__ = [
     "note",
     "patience",
     "shown_in",
+    "warn_without_schema",
 ]
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
@@ -213,6 +216,15 @@ def note(text: str) -> None:
     """Say something beside the output, on stderr."""
     sys.stderr.buffer.write(fmt.plain(text).encode(errors="replace") + b"\n")
     sys.stderr.buffer.flush()
+
+
+def warn_without_schema(found: Snapshot) -> None:
+    """Say on stderr that the log states no schema, where it states none."""
+    if not found.has_schema:
+        note(
+            f"Warning: the log states no schema up to version {found.version}. Its files and history are shown; its "
+            "rows cannot be read. Restore the commit that sets the schema from a backup."
+        )
 
 
 @contextlib.contextmanager

@@ -267,7 +267,7 @@ def _is_as_it_was(folder: os.stat_result, seen: os.stat_result) -> bool:
 
 def _stat_all(handle: int, folder: str, names: list[str]) -> ListedObjects:
     """Sizes and times of the files of an open folder; one that vanishes meanwhile is left out."""
-    found, seen = list[str](), [np.empty((3, 0), np.int64)]
+    found, folders, seen = list[str](), set[str](), [np.empty((3, 0), np.int64)]
     for start in range(0, len(names), _STATS):
         there = names[start : start + _STATS]
         try:
@@ -275,6 +275,7 @@ def _stat_all(handle: int, folder: str, names: list[str]) -> ListedObjects:
         except FileNotFoundError:
             there, status = _still_there(handle, there)
         if not all(map(stat.S_ISREG, [each.st_mode for each in status])):
+            folders.update(name for name, each in zip(there, status, strict=True) if stat.S_ISDIR(each.st_mode))
             files = [place for place, each in enumerate(status) if stat.S_ISREG(each.st_mode)]
             there, status = [there[place] for place in files], [status[place] for place in files]
         found += there
@@ -283,7 +284,7 @@ def _stat_all(handle: int, folder: str, names: list[str]) -> ListedObjects:
         # The time of the last change of the inode: unlike the modification time, nobody can set it.
         changed = [each.st_ctime_ns for each in status]
         seen.append(np.array([sizes, modified, changed], np.int64))
-    return ListedObjects(folder, found, np.concatenate(seen, axis=1))
+    return ListedObjects(folder, found, np.concatenate(seen, axis=1), folders=frozenset(folders))
 
 
 def _still_there(handle: int, names: Sequence[str]) -> tuple[list[str], list[os.stat_result]]:

@@ -38,15 +38,42 @@ def open_store(
     if roots is not None and not roots.allow(text):
         raise NotAllowed(f"{text} is outside the folders this program was given.", location=text)
     options = storage_options or {}
-    opener = partial(open_object, storage_options=options, roots=roots)
+    opener = partial(open_object, storage_options=options, roots=roots, home=text)
     return scheme_of(text).open(text, options, opener, roots)
 
 
-def open_object(location: str, storage_options: Mapping[str, Any], roots: AllowedRoots | None) -> tuple[LogStore, str]:
-    """Open the store of one absolute, decoded location.
+def open_object(
+    location: str, storage_options: Mapping[str, Any], roots: AllowedRoots | None, home: str
+) -> tuple[LogStore, str]:
+    """Open the store of one absolute, decoded location that a log names.
+
+    Args:
+        location: The location.
+        storage_options, roots: As of `open_store`.
+        home: The location of the table.
 
     Returns:
         The store of its folder and the file's name in it.
+
+    Raises:
+        NotAllowed: It is outside ``roots``; or it is in a storage other than the table's for which nobody gave
+            credentials, so that its client would ask an address of the network for them because a log says so.
     """
+    _check_configured(location, storage_options, home)
     folder, _, name = location.rpartition("/")
     return open_store(url_of(folder) if is_url(folder) else folder or "/", storage_options, roots), name
+
+
+def _check_configured(location: str, storage_options: Mapping[str, Any], home: str) -> None:
+    prefix = scheme_of(location).environment
+    if not prefix or storage_options or prefix == scheme_of(home).environment:
+        return
+    if any(name.startswith(prefix) for name in os.environ):
+        return
+    raise NotAllowed(
+        f"The log of {home} names files at {location.rpartition('/')[0]}, another storage than the table's, and no "
+        f"credentials for it are set, so nothing was asked there. If the table was copied, copy its files too and "
+        f"read the original meanwhile; if the files are meant to be there, set the {prefix}... variables or give "
+        "storage options.",
+        location=location,
+    )

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from explorer.core.errors import LimitExceeded, StorageError
 from explorer.core.protocol.limits import check_file
-from explorer.core.protocol.log_store import JoinedObjects, LogStore, ObjectMeta, joined_objects
+from explorer.core.protocol.log_store import JoinedObjects, ListedObjects, LogStore, ObjectMeta, joined_objects, seen_of
 from explorer.core.protocol.times import milliseconds
 from explorer.credentials import concealed
 from explorer.storage.local_tree import file_table
@@ -78,18 +78,23 @@ class ObjectLogStore:
         # The offset is exclusive: one character less than the name asked for, so that the name itself is listed.
         offset = f"{prefix}/{start[:-1]}" if start else None
         found: list[ObjectMeta] = []
+        folders: set[str] = set()
         try:
             for batch in obstore.list(self._store, prefix, offset=offset):
                 for item in batch:
-                    name = item["path"][len(prefix) + 1 :]
-                    if "/" not in name and name >= start:
+                    name, slash, _ = item["path"][len(prefix) + 1 :].partition("/")
+                    if slash:
+                        folders.add(name)
+                    elif name >= start:
                         modified = milliseconds(item["last_modified"])
                         found.append(ObjectMeta(f"{folder}/{name}", item["size"], modified, _etag(item)))
         except FileNotFoundError:
             return []
         except Exception as error:
             raise self._failed("list", folder, error) from error
-        return sorted(found, key=lambda item: item.path)
+        found.sort(key=lambda item: item.path)
+        names = [item.path[len(folder) + 1 :] for item in found]
+        return ListedObjects(folder, names, seen_of(found), folders=frozenset(folders))
 
     def list_tree(self) -> Iterable[str]:
         """List the keys of all objects under the root."""

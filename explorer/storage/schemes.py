@@ -39,6 +39,7 @@ class Scheme:
         file_system: The Java class of that file system, which a session may lack; None if there is none to look for.
         listed: Whether texts that say what a location may be list it; other spellings of a storage are not listed.
         lasting: Whether its tables outlive the process.
+        environment: How the environment variables begin that hold its credentials; empty if it needs none.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Scheme:
     file_system: str | None = None
     listed: bool = False
     lasting: bool = True
+    environment: str = ""
 
 
 _S3: Final = partial(open_bucket, environment="AWS_")
@@ -62,13 +64,13 @@ SCHEMES: Final = {
     row.name: row
     for row in (
         Scheme("file", open_folder, "on disk", listed=True),
-        Scheme("s3", _S3, spark_scheme="s3a", file_system=_S3A, listed=True),
-        Scheme("s3a", _S3, spark_scheme="s3a", file_system=_S3A),
-        Scheme("gs", _GOOGLE, spark_scheme="gs", file_system=_GCS, listed=True),
-        Scheme("az", _AZURE, listed=True),
-        Scheme("abfs", _AZURE, spark_scheme="abfs", file_system=_ABFS),
-        Scheme("abfss", _AZURE, spark_scheme="abfss", file_system=_ABFSS),
-        Scheme("adl", _AZURE),
+        Scheme("s3", _S3, spark_scheme="s3a", file_system=_S3A, listed=True, environment="AWS_"),
+        Scheme("s3a", _S3, spark_scheme="s3a", file_system=_S3A, environment="AWS_"),
+        Scheme("gs", _GOOGLE, spark_scheme="gs", file_system=_GCS, listed=True, environment="GOOGLE_"),
+        Scheme("az", _AZURE, listed=True, environment="AZURE_"),
+        Scheme("abfs", _AZURE, spark_scheme="abfs", file_system=_ABFS, environment="AZURE_"),
+        Scheme("abfss", _AZURE, spark_scheme="abfss", file_system=_ABFSS, environment="AZURE_"),
+        Scheme("adl", _AZURE, environment="AZURE_"),
         Scheme("memory", open_memory, "copied", listed=True, lasting=False),
     )
 }

@@ -179,9 +179,10 @@ def test_a_log_of_a_broken_client_opens_with_all_that_can_be_known_and_gives_no_
     adds = [small_logs.add(f"{n}.parquet", 1_000) for n in range(2)]
     table = small_logs.table({0: first, 1: adds, 2: gone})
     with pytest.raises(CorruptTable):
-        table.snapshot()
+        table.snapshot().require_schema()
     finding = _found(table, "unreadable-log")
     assert (finding.severity, finding.title) == ("error", f"The log names no {lacking}")
+    assert finding.remedy is not None
     assert _found(table, "bulk-loss").rows == 1_000
     assert table.history().column("num_rows").to_pylist() == [1_000, 2_000, 0], "newest first"
     assert table.diff(1, 2).files.column("path").to_pylist() == ["0.parquet"]

@@ -27,7 +27,7 @@ def test_verify_is_one_document_with_an_exit_code(cli: Call, demo_warehouse: Pat
     left = cli("verify", folder, "--json")
     assert left.code == 1
     assert json.loads(left.out)["problems"][0]["kind"] == "orphan-file"
-    assert list(json.loads(left.out)["problems"][0]) == ["kind", "version", "file", "detail"]
+    assert list(json.loads(left.out)["problems"][0]) == ["kind", "version", "file", "detail", "nextStep"]
     (log / f"{1:020}.json").unlink()
     broken = cli("verify", folder, "--json")
     assert broken.code == 3

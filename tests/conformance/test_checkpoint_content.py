@@ -185,9 +185,13 @@ def test_an_emptied_checkpoint_is_no_table_without_files_even_where_its_state_is
     store.put_if_absent(name, content)
     # The state of version 0 is known when the others are asked for.
     assert paths(found.snapshot(0)) == {("a", None)}
+    for version, live in ((1, "ab"), (2, "abc")):
+        assert paths(found.snapshot(version)) == {(path, None) for path in live}, "the commits give them"
+    store.delete(commit_name(1))
+    again = explorer.Table(store)
     for version in (1, 2):
         with pytest.raises(IncompleteCheckpoint):
-            paths(found.snapshot(version))
+            paths(again.snapshot(version))
 
 
 @pytest.mark.conformance("CKPT-010", "CKPT-026")

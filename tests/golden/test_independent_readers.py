@@ -110,8 +110,9 @@ class Ours:
 
 @cache
 def ours(name: str) -> Ours | None:
-    """What we say, None where we refuse the table."""
+    """What we say, None where we refuse the table, or its rows."""
     try:
+        explorer.open_table(str(FOLDERS[name])).snapshot().require_schema()
         return Ours(FOLDERS[name])
     except ExplorerError:
         return None

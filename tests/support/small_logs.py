@@ -131,8 +131,8 @@ def decode_small(data: bytes, version: int, path: str) -> SmallActions:
 
 
 def lines(actions: Iterable[Line]) -> bytes:
-    """The bytes of a commit."""
-    return b"".join(_line(action) + b"\n" for action in actions)
+    """The bytes of a commit; without actions it is a blank line, as zero bytes are a fault."""
+    return b"".join(_line(action) + b"\n" for action in actions) or b"\n"
 
 
 def _line(action: Line) -> bytes:

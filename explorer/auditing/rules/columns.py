@@ -12,7 +12,7 @@ from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.protocol.schema.data_types import StructType, format_column
 from explorer.core.protocol.schema.nested_types import nested_types
-from explorer.core.transaction.intents.records import RenameColumn
+from explorer.core.transaction.intents.records import RenameColumn, SetColumnMapping
 
 __all__ = ["COLUMN_RULES"]
 
@@ -72,7 +72,7 @@ def _alike(subject: Subject) -> tuple[Finding, ...]:
                 "Rename one\u2026", intent=RenameColumn(column=format_column(pairs[0][1]), to=_free(pairs[0][1]))
             )
             if subject.snapshot.column_mapping_mode != "none"
-            else None,
+            else Remedy("Map the columns, then rename one\u2026", intent=SetColumnMapping(mode="name")),
         ),
     )
 

@@ -9,18 +9,23 @@ from typing import Final
 import numpy as np
 
 from explorer import formatting as fmt
-from explorer.auditing.finding import Evidence, Finding, Place, Severity
+from explorer.auditing.finding import Evidence, Finding, Place, Remedy, Severity
+from explorer.auditing.newest_checkpoint import is_repairable, newest_checkpoint_problems
 from explorer.auditing.rule import NotAnswered, Rule
 from explorer.auditing.subject import Subject
-from explorer.auditing.words import commit_evidence, named, runs, spans
+from explorer.auditing.words import commit_evidence, named, runs, spans, verify_command
 from explorer.core.log.verify.hash_chain import links
-from explorer.core.log.verify.verify import Problem
+from explorer.core.log.verify.problem import Problem
+from explorer.core.transaction.intents.records import Checkpoint
 
 __all__ = ["ELSEWHERE", "FAULTS", "INTEGRITY_RULES"]
 
 # A writer that drops deletion vectors removes their files as if they were data files, so that VACUUM takes them.
 _VECTOR_FILE: Final = re.compile(r"(\A|/)deletion_vector_[^/]*\.bin\Z")
 _WORSE: Final = frozenset({"added and removed"})
+_OF_CHECKPOINTS: Final = frozenset(
+    {"checkpoint-differs", "unreadable-checkpoint", "damaged-checkpoint", "checkpoint-short"}
+)
 _UNVERIFIED: Final = "The log was not replayed against its checksums and checkpoints: ask for it."
 _MOST_DETAILS: Final = 4
 # Every reader passes over these.
@@ -43,12 +48,16 @@ FAULTS: Final = {
     "stale-hint": "a hint at a checkpoint that is not the newest",
     "stray-compaction": "a compaction of commits that do not exist",
     "orphan-file": "a temporary file that was left behind",
+    "hint-differs": "a hint with other numbers than its checkpoint",
+    "empty-commit": "a commit of zero bytes",
 }
 # What other rules find.
 ELSEWHERE: Final = frozenset(
     {
         *("gap", "truncated-log", "unreadable-commit", "no-metadata", "no-protocol", "former-property"),
-        *("checkpoint-differs", "unreadable-checkpoint", "compaction-differs"),
+        *("lost-version", "invalid-file-values"),
+        *("checkpoint-differs", "unreadable-checkpoint", "damaged-checkpoint", "checkpoint-short"),
+        "compaction-differs",
         *("checksum-differs", "unreadable-checksum"),
     }
 )
@@ -87,12 +96,25 @@ def _contradictions(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 
 def _checkpoints(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    return _of_kinds(
-        subject,
-        {"checkpoint-differs", "unreadable-checkpoint"},
+    report = subject.looked.integrity
+    doubted = newest_checkpoint_problems(subject) if report is None else ()
+    if report is None and not doubted:
+        return NotAnswered(_UNVERIFIED)
+    problems = doubted if report is None else [each for each in report.problems if each.kind in _OF_CHECKPOINTS]
+    return _differing(
+        problems,
         ("checkpoint", "error", "does not hold what the commits give"),
-        "A reader begins at the newest checkpoint, so it answers differently from one that reads the commits.",
+        "A reader begins at the newest checkpoint, so it answers differently from one that reads the commits, or not "
+        "at all.",
+        _checkpoint_step(subject) if problems else None,
     )
+
+
+def _checkpoint_step(subject: Subject) -> Remedy:
+    """The next step for a wrong checkpoint: it is written again where the commits give its version."""
+    if is_repairable(subject):
+        return Remedy("Write the checkpoint again\u2026", intent=Checkpoint())
+    return Remedy("Restore the log files from a backup", command=verify_command(subject))
 
 
 def _compactions(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
@@ -134,6 +156,7 @@ def _form(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             title=f"The log does not keep to the protocol: {', '.join(FAULTS[kind] for kind in kinds)}",
             evidence=_details(problems),
             effect="Readers are not known to answer wrongly because of it; what wrote it may do so again.",
+            remedy=Remedy("Verify the log", command=verify_command(subject)),
             versions=_versions(problems),
         ),
     )
@@ -150,6 +173,12 @@ def _of_kinds(
     if report is None:
         return NotAnswered(_UNVERIFIED)
     problems = [each for each in report.problems if each.kind in kinds]
+    return _differing(problems, words, effect, Remedy("Verify the log", command=verify_command(subject)))
+
+
+def _differing(
+    problems: Sequence[Problem], words: tuple[str, Severity, str], effect: str, remedy: Remedy | None
+) -> tuple[Finding, ...]:
     if not problems:
         return ()
     what, severity, claim = words
@@ -162,6 +191,7 @@ def _of_kinds(
             title=f"{fmt.plural(len(files), what)} {claim if len(files) == 1 else claim.replace('does', 'do', 1)}",
             evidence=_details(problems),
             effect=effect,
+            remedy=remedy,
             versions=_versions(problems),
             files=len(files),
         ),

@@ -10,8 +10,9 @@ from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import Rule
 from explorer.auditing.subject import Subject
-from explorer.auditing.words import commit_evidence, span, spans
-from explorer.core.errors import ExplorerError, TableError
+from explorer.auditing.words import commit_evidence, span, spans, verify_command
+from explorer.core.errors import ExplorerError, TableError, VersionGap
+from explorer.core.log.verify.file_values import FileValues
 from explorer.core.protocol.table_properties.registry import CHECKPOINT_INTERVAL
 from explorer.core.transaction.intents.records import Checkpoint
 
@@ -19,6 +20,7 @@ __all__ = ["LOG_RULES"]
 
 _OVERDUE: Final = 3
 _FEWEST: Final = 30
+_MOST_FAULTS: Final = 4
 
 
 def _unreadable(subject: Subject) -> tuple[Finding, ...]:
@@ -26,6 +28,7 @@ def _unreadable(subject: Subject) -> tuple[Finding, ...]:
     try:
         subject.snapshot.files(["path"])
         subject.read()
+        subject.snapshot.require_schema()
     except TableError as error:
         lacking = _lacking(subject)
         if lacking is not None:
@@ -40,10 +43,42 @@ def _unreadable(subject: Subject) -> tuple[Finding, ...]:
                 title=f"The log cannot be read from v{version} on" if known else "The log cannot be read",
                 evidence=(Evidence(str(error)),),
                 effect="Other readers refuse the table too, or answer wrongly.",
+                remedy=_way_out(subject, error),
                 versions=((version, subject.version),) if isinstance(version, int) else (),
             ),
         )
-    return ()
+    return _undecodable(subject)
+
+
+def _way_out(subject: Subject, error: TableError) -> Remedy:
+    """What can be done about a log that cannot be read: its files come back from a backup, or were moved."""
+    command = verify_command(subject)
+    if isinstance(error, VersionGap) and error.latest is not None:
+        step = f"Read v{error.latest} until the missing log files are restored"
+        return Remedy(step, command=command, place=Place("state", error.latest))
+    return Remedy("List the broken log files, and restore them from a backup", command=command)
+
+
+def _undecodable(subject: Subject) -> tuple[Finding, ...]:
+    """Partition values of live files that no reader can decode."""
+    snapshot = subject.snapshot
+    values = FileValues()
+    faults = list(values.of_files(snapshot.file_columns, snapshot.protocol, snapshot.metadata, snapshot.version))
+    if not faults:
+        return ()
+    return (
+        Finding(
+            rule="unreadable-log",
+            severity="error",
+            label=fmt.plural(len(faults), "unreadable file"),
+            title=f"The partition values of {fmt.plural(len(faults), 'live file')} cannot be decoded",
+            evidence=tuple(Evidence(fmt.shorten(fmt.plain(each, 400), 300)) for each in faults[:_MOST_FAULTS]),
+            effect="A query over these files fails here; other clients read NULL, or fail too.",
+            remedy=Remedy("List the files, and add them again with valid values", command=verify_command(subject)),
+            versions=((snapshot.version, snapshot.version),),
+            files=len(faults),
+        ),
+    )
 
 
 def _lacking(subject: Subject) -> str | None:
@@ -69,6 +104,7 @@ def _nameless(subject: Subject, lacking: str, error: TableError) -> Finding:
         title=f"The log names no {lacking}",
         evidence=(Evidence(str(error)), commit_evidence(subject, int(subject.commits.versions[0]))),
         effect="No reader may return rows. What the commits did, and which files they name, can be seen.",
+        remedy=Remedy("Restore the commit that names it from a backup", command=verify_command(subject)),
         versions=((subject.history.first_readable, subject.version),),
     )
 
@@ -93,6 +129,7 @@ def _holes(subject: Subject) -> tuple[Finding, ...]:
                 Evidence(f"the oldest version that can be shown is v{readable}", Place("state", readable)),
             ),
             effect="What they did is not known; neither history nor change feed leads across the hole.",
+            remedy=Remedy("Restore the commits from a backup", command=verify_command(subject)),
             versions=tuple(holes),
         ),
     )

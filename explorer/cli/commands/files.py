@@ -12,7 +12,7 @@ import typer
 import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import SCREEN, JsonFlag, LogSparkOption, TableArgument, VersionOption, use_spark
-from explorer.cli.output import emit, encode, listing, note, patience
+from explorer.cli.output import emit, encode, listing, note, patience, warn_without_schema
 from explorer.cli.row_output import limited
 from explorer.core.protocol.arrow.records import records
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS
@@ -58,6 +58,7 @@ def files(
     with patience("Reading the log"):
         opened = explorer.open_table(table)
         found = opened.snapshot(version)
+    warn_without_schema(found)
     if where is not None:
         _say_unsplittable(found, where, as_json=json)
     most = SCREEN if spark is not None and limit is None and not json else limit

@@ -30,7 +30,7 @@ def verify_log(table: TableArgument, json: JsonFlag = False) -> int:
     which this program lacks is verified too.
 
     JSON: table, firstVersion (oldest that can be rebuilt, or null), lastVersion, problems [{kind, version, file,
-    detail}], chainHead (of a hash chain over the commits, or null).
+    detail, nextStep}], chainHead (of a hash chain over the commits, or null).
     """
     with patience("Reading the whole log"):
         store = open_store(table)
@@ -42,7 +42,13 @@ def verify_log(table: TableArgument, json: JsonFlag = False) -> int:
                 "firstVersion": report.first_version,
                 "lastVersion": report.last_version,
                 "problems": [
-                    {"kind": each.kind, "version": each.version, "file": each.file, "detail": each.detail}
+                    {
+                        "kind": each.kind,
+                        "version": each.version,
+                        "file": each.file,
+                        "detail": each.detail,
+                        "nextStep": each.next_step,
+                    }
                     for each in report.problems
                 ],
                 "chainHead": report.chain_head,
@@ -50,10 +56,11 @@ def verify_log(table: TableArgument, json: JsonFlag = False) -> int:
         )
     else:
         rows = (
-            (each.kind, "" if each.version is None else each.version, each.file, each.detail)
+            (each.kind, "" if each.version is None else each.version, each.file, each.detail, each.next_step)
             for each in report.problems
         )
-        listing(["kind", "version", "file", "detail"], rows, "No problems were found.", numbers=("version",))
+        columns = ["kind", "version", "file", "detail", "next step"]
+        listing(columns, rows, "No problems were found.", numbers=("version",))
         note(f"Chain head {report.chain_head or fmt.UNKNOWN}, last version {report.last_version}.")
     if any(each.breaking for each in report.problems):
         return _BROKEN

@@ -17,7 +17,7 @@ from explorer.cli.arguments import (
     VersionOption,
     use_spark,
 )
-from explorer.cli.output import emit, facts, listing, patience
+from explorer.cli.output import emit, facts, listing, patience, warn_without_schema
 from explorer.core.protocol.schema.data_types import format_column, parse_column, type_name
 from explorer.core.versions.column_lineage import ColumnLine, Lineage
 
@@ -69,6 +69,7 @@ def snapshot(
     totals = found if spark is None else _counted(opened, found)
     with patience("Reading the log"):
         document = _document(opened, found, totals)
+    warn_without_schema(found)
     if json:
         emit(document)
     else:
@@ -144,6 +145,8 @@ def _print_snapshot(found: explorer.Snapshot, totals: Totals, document: dict[str
     pairs += [(f"transaction {app}", f"version {number}") for app, number in sorted(found.transactions.items())]
     pairs += [(f"domain {name}", value) for name, value in sorted(found.domain_metadata.items())]
     facts(document["table"], pairs)
+    if not found.has_schema:
+        return
     listing(
         ["column", "type", "nullable"],
         ((format_column((f.name,)), type_name(f.type), f.nullable) for f in found.schema.fields),

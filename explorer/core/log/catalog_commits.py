@@ -50,6 +50,7 @@ def ratified(listing: LogListing, catalog: CatalogCommits) -> LogListing:
         compactions=tuple(path for path in listing.compactions if path.last_version <= catalog.latest),
         checksums={version: path for version, path in listing.checksums.items() if version <= catalog.latest},
         by_catalog=True,
+        named=None,
     )
 
 

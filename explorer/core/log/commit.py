@@ -17,6 +17,7 @@ import numpy as np
 
 from explorer.core.errors import LimitExceeded, MalformedAction
 from explorer.core.log.log_path import LogPath
+from explorer.core.log.text_shape import TextShape, misshapen
 from explorer.core.protocol import limits
 from explorer.core.protocol.actions import (
     AddCDCFile,
@@ -348,7 +349,8 @@ def _line_by_line(
                 str(line, "utf-8")
                 lines.append(decoder.decode(line))
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                raise _malformed(version, path, number, str(error)) from error
+                shape = misshapen(data.split(b"\n"), number - before - 1)
+                raise _malformed(version, path, number, str(error), shape) from error
             numbers.append(number)
     return lines, numbers
 
@@ -389,11 +391,12 @@ def _present(raw: msgspec.Raw) -> bool:
     return bytes(raw) != b"null"
 
 
-def _malformed(version: int, path: str, line: int, reason: str) -> MalformedAction:
+def _malformed(version: int, path: str, line: int, reason: str, shape: TextShape | None = None) -> MalformedAction:
     left = f"Versions before {version} can still be read. " if version else ""
+    step = "Restore the file from a backup" if shape is None else shape.step
     return MalformedAction(
-        f"Line {line} of {path} (version {version}) is not a valid action: {reason}. "
-        f"{left}Restore the file from a backup to read {'later ones' if version else 'the table'}.",
+        f"Line {line} of {path} (version {version}) is not a valid action: {reason if shape is None else shape.cause}. "
+        f"{left}{step} to read {'later ones' if version else 'the table'}.",
         version=version,
         path=path,
         line=line,

@@ -27,6 +27,7 @@ __all__ = [
     "commit_name",
     "compaction_name",
     "parse_log_name",
+    "replaced_name",
 ]
 
 LOG_FOLDER: Final = "_delta_log"
@@ -151,6 +152,11 @@ def checkpoint_name(version: int, uuid: UUID | None = None, extension: str = "pa
     """Key of the checkpoint of a version in one file: classic, or named by a UUID (CKPT-001, V2CKPT-002)."""
     middle = "" if uuid is None else f".{uuid}"
     return f"{LOG_FOLDER}/{version:020d}.checkpoint{middle}.{extension}"
+
+
+def replaced_name(path: str) -> str:
+    """Key under which a log file that was wrong is kept; no reader recognizes it."""
+    return f"{path}.replaced"
 
 
 def checksum_name(version: int) -> str:

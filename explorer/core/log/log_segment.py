@@ -3,41 +3,40 @@
 Protocol sections: Delta Log Entries, Checkpoints, Last Checkpoint File, Action Reconciliation. Invariants of a
 `LogSegment`: its commits are contiguous and end at its version (or it has none and the checkpoint is that version);
 they begin right after the checkpoint, or at 0 where there is none; the checkpoint is complete and not newer than the
-version (LOG-011, LOG-014, CKPT-003).
+version (LOG-011, LOG-014, CKPT-003). Where other files of the log name a newer version than any commit or checkpoint,
+the latest version is that one, which cannot be rebuilt: an older one is never taken for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
-from itertools import groupby, islice
-from typing import Final, NamedTuple
+from itertools import islice
+from typing import Final
 
 import msgspec
 
 from explorer.core.errors import CorruptTable, TableNotFound, VersionGap, VersionNotFound
+from explorer.core.log.checkpoint_files import Checkpoint, complete_checkpoints
 from explorer.core.log.last_checkpoint import read_last_checkpoint
+from explorer.core.log.listed_log import ListedLog, list_files, sorted_files
 from explorer.core.log.log_path import LOG_FOLDER, LogFileKind, LogPath, parse_log_name
+from explorer.core.log.named_versions import NamedVersion, named_by_hint
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.log_store import ListedObjects, LogStore
 
-__all__ = ["Checkpoint", "LogListing", "LogSegment", "arrange_log", "list_log", "list_names", "list_newer"]
+__all__ = [
+    "Checkpoint",
+    "LogListing",
+    "LogSegment",
+    "arrange_log",
+    "list_log",
+    "list_names",
+    "list_newer",
+]
 
-_LOOKS: Final = 10
-# How many runs of readable versions are named.
+# How many runs of readable versions are named, and how many files.
 _RUNS: Final = 3
-
-
-class Checkpoint(msgspec.Struct, frozen=True):
-    """A complete checkpoint: its version and its file, or its parts in order."""
-
-    version: int
-    parts: tuple[LogPath, ...]
-
-    @property
-    def kind(self) -> LogFileKind:
-        """Classic, multi-part or UUID-named."""
-        return self.parts[0].kind
 
 
 class LogSegment(msgspec.Struct, frozen=True):
@@ -53,7 +52,8 @@ class LogListing(msgspec.Struct, frozen=True):
 
     ``by_catalog`` says that a catalog ratified the commits, ``is_whole`` that the folder was listed from its beginning.
     ``beginning`` makes it whole with the names that the folder had then, or gives None where it has others now, or a
-    commit seems to be missing; it is None itself where the store does not know those names.
+    commit seems to be missing; it is None itself where the store does not know those names. ``named`` is a version
+    newer than all of them that other files of the log name.
     """
 
     commits: dict[int, LogPath] | VersionFiles
@@ -63,12 +63,24 @@ class LogListing(msgspec.Struct, frozen=True):
     by_catalog: bool = False
     is_whole: bool = True
     beginning: Callable[[], LogListing | None] | None = None
+    named: NamedVersion | None = None
 
     @property
     def latest(self) -> int:
-        """The newest version that has a commit or a checkpoint."""
+        """The newest version that has a commit or a checkpoint, or that other files name, which cannot be rebuilt."""
+        return self.recorded if self.named is None else self.named.version
+
+    @property
+    def recorded(self) -> int:
+        """The newest version that has a commit or a checkpoint; -1 if there is none."""
         newest_commit = next(reversed(self.commits), -1)
         return max(newest_commit, self.checkpoints[-1].version if self.checkpoints else -1)
+
+    def with_named(self, named: NamedVersion | None) -> LogListing:
+        """The same listing where other files name a version, which counts if it is newer than what is recorded."""
+        both = named if self.named is None else self.named.and_also(named)
+        newer = None if both is None else both.beyond(self.recorded)
+        return self if newer == self.named else msgspec.structs.replace(self, named=newer)
 
     def earliest(self) -> int:
         """The oldest version that can be rebuilt and after which no commit is missing up to the latest.
@@ -94,6 +106,8 @@ class LogListing(msgspec.Struct, frozen=True):
         The version after the latest if only its checkpoint is left.
         """
         version = self.latest + 1
+        if self.named is not None:
+            return version
         oldest = next(iter(self.commits), version)
         if oldest + len(self.commits) == version:
             return oldest  # As many as there are versions: none is missing.
@@ -132,6 +146,8 @@ class LogListing(msgspec.Struct, frozen=True):
 
         A compaction is used only where commits of its range are gone, and only whole (COMPACT-003, COMPACT-006).
         """
+        # A compaction replaces commits and makes no version, so the commits it ends with were there.
+        compactions = [c for c in self.compactions if c.last_version <= self.recorded]
         usable = [c for c in self.checkpoints if c.version <= target] if use_checkpoints else []
         checkpoint = usable[-1] if usable else None
         version = start = checkpoint.version + 1 if checkpoint else 0
@@ -139,7 +155,7 @@ class LogListing(msgspec.Struct, frozen=True):
         while version <= target:
             path = self.commits.get(version)
             if path is None:
-                covering = [c for c in self.compactions if start <= c.version <= version <= c.last_version <= target]
+                covering = [c for c in compactions if start <= c.version <= version <= c.last_version <= target]
                 if not covering:
                     return checkpoint, chosen, version
                 path = max(covering, key=lambda found: found.last_version - found.version)
@@ -152,8 +168,7 @@ class LogListing(msgspec.Struct, frozen=True):
 
     def _compacted(self, start: int = 0) -> Iterator[int]:
         """Versions from ``start`` on that a compaction ends with and that can be rebuilt, ascending."""
-        # A compaction replaces commits and makes no version, so it cannot end beyond the latest.
-        ends = sorted({c.last_version for c in self.compactions if start <= c.last_version <= self.latest})
+        ends = sorted({c.last_version for c in self.compactions if start <= c.last_version <= self.recorded})
         return (end for end in ends if self._choose(end)[2] is None)
 
     def _not_found(self, version: int) -> VersionNotFound:
@@ -168,6 +183,8 @@ class LogListing(msgspec.Struct, frozen=True):
         )
 
     def _gap(self, target: int, missing: int) -> VersionGap | VersionNotFound:
+        if self.named is not None and target > self.recorded:
+            return self._lost(self.named)
         cleaned = missing < next(iter(self.commits), missing + 1)
         readable = next(reversed(self._readable_runs()), None)
         span = f"{self._readable() or 'no version'} can be read.".capitalize()
@@ -188,6 +205,27 @@ class LogListing(msgspec.Struct, frozen=True):
             f"{what}, so version {target} cannot be rebuilt. {span} Restore the missing file from a backup to read it.",
             version=target,
             missing=missing,
+            earliest=readable[0] if readable else None,
+            latest=readable[1] if readable else None,
+        )
+
+    def _lost(self, named: NamedVersion) -> VersionGap:
+        """The error for a version that other files name, and that commits and checkpoints do not hold."""
+        readable = next(reversed(self._readable_runs()), None)
+        version, files = named.version, _listed_files(named.files)
+        newest = f"the newest commit or complete checkpoint is that of version {self.recorded}"
+        if self.recorded < 0:
+            newest = "it has no commit and no complete checkpoint"
+        sentences = (
+            f"The log names version {version} in {files}, but {newest}, so version {version} cannot be rebuilt.",
+            f"{self._readable()} can be read by number.".capitalize() if readable else "",
+            "Restore the missing log files from a backup.",
+            f"If the newer versions were deleted on purpose, delete {files} as well." if readable else "",
+        )
+        return VersionGap(
+            " ".join(filter(None, sentences)),
+            version=version,
+            missing=self.recorded + 1,
             earliest=readable[0] if readable else None,
             latest=readable[1] if readable else None,
         )
@@ -227,7 +265,8 @@ def list_newer(store: LogStore, known: LogListing) -> LogListing | None:
     last = known.commits.get(known.latest)
     if last is None:
         return None
-    newer = _arranged(_listed(store, f"{last.version:020d}"))
+    listed = list_files(store, f"{last.version:020d}")
+    newer = _arranged(listed).with_named(listed.named_by_staged(store))
     if newer.commits.get(last.version) != last:
         return None
     checkpoints = {checkpoint.version: checkpoint for checkpoint in (*known.checkpoints, *newer.checkpoints)}
@@ -237,6 +276,7 @@ def list_newer(store: LogStore, known: LogListing) -> LogListing | None:
         tuple(dict.fromkeys((*known.compactions, *newer.compactions))),
         VersionFiles.of(known.checksums).with_newer(VersionFiles.of(newer.checksums)),
         is_whole=False,
+        named=newer.named,
     )
 
 
@@ -248,14 +288,18 @@ def list_log(store: LogStore, *, use_hint: bool = False) -> LogListing:
         use_hint: Start at the version that ``_last_checkpoint`` names (LOG-015); enough for the latest version.
 
     Raises:
-        TableNotFound: There is no commit and no checkpoint.
+        TableNotFound: There is no commit and no checkpoint, and nothing else names a version.
         CorruptTable: Two commit files have one version (D-36).
     """
-    start = _hinted_start(store) if use_hint else ""
-    found = _listed(store, start)
+    hint = read_last_checkpoint(store) if use_hint else None
+    start = "" if hint is None else f"{hint.version:020d}"
+    found = list_files(store, start)
     listing = _arranged(found)
-    if start and (not listing.checkpoints or listing.latest < 0):
-        start, listing = "", _arranged(_listed(store, ""))
+    if start and not listing.checkpoints:
+        start, found = "", list_files(store, "")
+        listing = _arranged(found)
+    named = named_by_hint(None if hint is None else hint.version)
+    listing = listing.with_named(named).with_named(found.named_by_staged(store))
     if listing.latest < 0:
         raise TableNotFound(
             f"There is no Delta table at {store.root}: its {LOG_FOLDER} folder is missing or holds no commit and no "
@@ -265,78 +309,30 @@ def list_log(store: LogStore, *, use_hint: bool = False) -> LogListing:
     if not start:
         return listing
     earlier = found.objects.earlier
-    beginning = None if earlier is None else partial(_with_earlier, earlier, found.objects)
+    beginning = None if earlier is None else partial(_with_earlier, earlier, found.objects, listing.named)
     return msgspec.structs.replace(listing, is_whole=False, beginning=beginning)
 
 
-def _with_earlier(earlier: Callable[[], ListedObjects | None], objects: ListedObjects) -> LogListing | None:
+def _with_earlier(
+    earlier: Callable[[], ListedObjects | None], objects: ListedObjects, named: NamedVersion | None
+) -> LogListing | None:
     before = earlier()
-    found = None if before is None else _sorted_out(before.with_more(objects))
-    return None if found is None or found.seems_to_lack else _arranged(found)
-
-
-def _hinted_start(store: LogStore) -> str:
-    hint = read_last_checkpoint(store)
-    return "" if hint is None else f"{hint.version:020d}"
+    found = None if before is None else sorted_files(before.with_more(objects))
+    return None if found is None or found.seems_to_lack else _arranged(found).with_named(named)
 
 
 def list_names(store: LogStore) -> list[tuple[str, LogPath | None]]:
     """List the names in the log's folder, and what the protocol calls them."""
-    found = _listed(store, "").objects
+    found = list_files(store, "").objects
     return [(name, parse_log_name(name, size, modified, etag)) for name, size, modified, etag in found.rows()]
 
 
-class _Listed(NamedTuple):
-    """Files of the log: commits and checksums of the usual names, and what else the protocol names."""
-
-    objects: ListedObjects
-    commits: VersionFiles
-    checksums: VersionFiles
-    others: list[LogPath]
-
-    @property
-    def seems_to_lack(self) -> bool:
-        """Whether a commit seems to be missing."""
-        odd = {path.version for path in self.others if path.kind is LogFileKind.COMMIT}
-        if not odd:
-            return not self.commits.is_gapless
-        versions = odd.union(self.commits)
-        return len(versions) <= max(versions) - min(versions)
-
-
-def _listed(store: LogStore, start: str) -> _Listed:
-    """List the log's folder from a name on.
-
-    A folder that is written to while it is listed may show a commit and not the one before it, on disks as in the pages
-    of an object store. Where a commit seems to be missing the folder is listed again: the second listing shows what the
-    first missed.
-    """
-    found = _recognised(store, start)
-    for _ in range(_LOOKS):
-        if not found.seems_to_lack:
-            break
-        again = _recognised(store, start)
-        if again.objects.names == found.objects.names:
-            break
-        found = again
-    return found
-
-
-def _recognised(store: LogStore, start: str) -> _Listed:
-    return _sorted_out(ListedObjects.of(LOG_FOLDER, store.list_from(LOG_FOLDER, start)))
-
-
-def _sorted_out(objects: ListedObjects) -> _Listed:
-    commits, checksums, others = VersionFiles.recognised(objects)
-    named = (parse_log_name(*row) for row in objects.take(others).rows())
-    return _Listed(objects, commits, checksums, [path for path in named if path is not None])
-
-
-def _arranged(found: _Listed) -> LogListing:
+def _arranged(found: ListedLog) -> LogListing:
     if any(path.kind in {LogFileKind.COMMIT, LogFileKind.CHECKSUM} for path in found.others):
         every = [*found.commits.paths, *found.checksums.paths, *found.others]
-        return arrange_log(sorted(every, key=lambda path: path.name))
-    return msgspec.structs.replace(arrange_log(found.others), commits=found.commits, checksums=found.checksums)
+        return arrange_log(sorted(every, key=lambda path: path.name)).with_named(found.named)
+    listing = msgspec.structs.replace(arrange_log(found.others), commits=found.commits, checksums=found.checksums)
+    return listing.with_named(found.named)
 
 
 def arrange_log(found: list[LogPath]) -> LogListing:
@@ -364,26 +360,15 @@ def arrange_log(found: list[LogPath]) -> LogListing:
             case LogFileKind.CLASSIC_CHECKPOINT | LogFileKind.MULTI_PART_CHECKPOINT | LogFileKind.UUID_CHECKPOINT:
                 checkpoint_files.append(path)
     ordered = dict(sorted(commits.items()))
-    return LogListing(ordered, tuple(_complete(checkpoint_files)), tuple(compactions), checksums)
+    return LogListing(ordered, tuple(complete_checkpoints(checkpoint_files)), tuple(compactions), checksums)
 
 
-_PREFERENCE = {
-    LogFileKind.MULTI_PART_CHECKPOINT: 0,
-    LogFileKind.CLASSIC_CHECKPOINT: 1,
-    LogFileKind.UUID_CHECKPOINT: 2,
-}
-
-
-def _complete(files: list[LogPath]) -> Iterable[Checkpoint]:
-    """Complete checkpoints in the order of version; of several at one version the last is preferred (CKPT-005)."""
-
-    def identity(path: LogPath) -> tuple[int, int, int, str]:
-        return path.version, _PREFERENCE[path.kind], path.parts, path.uuid
-
-    for (version, _, parts, _), group in groupby(sorted(files, key=lambda p: (*identity(p), p.part)), key=identity):
-        members = tuple({path.part: path for path in group}.values())
-        if not parts or len(members) == parts:
-            yield Checkpoint(version, members)
+def _listed_files(files: Sequence[str]) -> str:
+    """Files in words; of many the newest."""
+    shown, more = files[-_RUNS:], len(files) - _RUNS
+    if more > 0:
+        return f"{', '.join(shown)}, and {more} other files"
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
 def _two_names(first: LogPath, second: LogPath) -> CorruptTable:

@@ -1,8 +1,9 @@
 """Changes that make no version: a checkpoint, a log compaction, a clean-up of the log, and one of the data files.
 
 Protocol sections: Checkpoints, Log Compaction Files, Metadata Cleanup, VACUUM. Invariants: no existing file is
-overwritten except the hint; what is deleted was listed in the plan and is checked again just before; since no commit
-records a clean-up, it follows the retention that the table itself states.
+overwritten except the hint, and a checkpoint that the commits show to be wrong, of which a copy stays; what is deleted
+was listed in the plan and is checked again just before; since no commit records a clean-up, it follows the retention
+that the table itself states.
 """
 
 from __future__ import annotations
@@ -14,17 +15,20 @@ from typing import Final, assert_never
 import msgspec
 
 from explorer.core.errors import CorruptTable, InvalidIntent, UnsupportedFeature
-from explorer.core.log.log_path import checkpoint_name, compaction_name
+from explorer.core.log.log_path import checkpoint_name, compaction_name, replaced_name
+from explorer.core.log.log_segment import Checkpoint as LogCheckpoint
 from explorer.core.log.log_segment import LogListing, list_log
 from explorer.core.log.table_state import TableState
+from explorer.core.log.verify.checkpoint_proof import checkpoint_faults
 from explorer.core.log.writing.checkpoint_layout import check_protocol, checkpoint_layout
 from explorer.core.log.writing.compaction import write_compaction
 from explorer.core.maintenance.findings import Findings
 from explorer.core.maintenance.log_cleanup import CleanupPlan, clean_log, plan_cleanup
 from explorer.core.maintenance.vacuum import delete_unused, plan_vacuum
+from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_properties.registry import EXPIRED_LOG_CLEANUP, LOG_RETENTION
 from explorer.core.protocol.times import moment_text, older_than
-from explorer.core.transaction.commit.post_commit import new_checkpoint
+from explorer.core.transaction.commit.post_commit import new_checkpoint, repaired_checkpoint
 from explorer.core.transaction.commit_plan import (
     Consequences,
     MaintenanceFile,
@@ -62,10 +66,11 @@ def plan_maintenance(
     """
     log.refresh()
     snapshot = log.snapshot()
+    snapshot.require_schema()
     state, listing = snapshot.state, list_log(log.store)
     match intent:
         case Checkpoint():
-            found = _checkpoint(snapshot.version, state, listing)
+            found = _checkpoint(snapshot.version, state, listing, _wrong_checkpoint(log.store, listing))
         case CompactLog() as compaction:
             found = _compaction(compaction, state, listing)
         case CleanLog() as cleaning:
@@ -118,7 +123,43 @@ def _now(context: Context) -> datetime:
     return moment(context.clock())
 
 
-def _checkpoint(version: int, state: TableState, listing: LogListing) -> Findings:
+class _WrongCheckpoint(msgspec.Struct, frozen=True):
+    """A checkpoint that does not hold what the commits give, and in what it differs."""
+
+    checkpoint: LogCheckpoint
+    faults: tuple[str, ...]
+
+
+def _wrong_checkpoint(store: LogStore, listing: LogListing) -> _WrongCheckpoint | None:
+    """The newest checkpoint, where the log without it shows that it is wrong."""
+    if not listing.checkpoints:
+        return None
+    newest = listing.checkpoints[-1]
+    faults = checkpoint_faults(store, listing, newest)
+    return _WrongCheckpoint(newest, faults) if faults else None
+
+
+def _repair(wrong: _WrongCheckpoint, state: TableState) -> Findings:
+    version, parts = wrong.checkpoint.version, wrong.checkpoint.parts
+    guards = [_writable(state, version)]
+    if guards[0].status != "pass":
+        return Findings(tuple(guards))
+    detail = f"The checkpoint of version {version} does not hold what the commits give: {wrong.faults[0]}"
+    guards.append(GuardResult("checkpoint-agrees", "warn", {"file": parts[0].path, "detail": detail}))
+    written = _checkpoint_path(version, state)
+    files = (
+        *(MaintenanceFile(replaced_name(part.path), "write", part.size) for part in parts),
+        MaintenanceFile(written, "write"),
+        *(MaintenanceFile(part.path, "delete", part.size) for part in parts if part.path != written),
+    )
+    undo = f"The wrong checkpoint stays beside it as {replaced_name(parts[0].name)}, which no reader looks at."
+    effect = f"Versions from {version} on are read as the commits state them."
+    return Findings(tuple(guards), files, Consequences(time_travel=effect, undo=undo))
+
+
+def _checkpoint(version: int, state: TableState, listing: LogListing, wrong: _WrongCheckpoint | None) -> Findings:
+    if wrong is not None:
+        return _repair(wrong, state)
     there = next((found for found in listing.checkpoints if found.version == version), None)
     guards = [_writable(state, version)]
     files: tuple[MaintenanceFile, ...] = ()
@@ -229,10 +270,17 @@ def _versions(first: int, last: int) -> str:
 
 
 def _write_checkpoint(log: DeltaLog, plan: MaintenancePlan, context: Context) -> tuple[MaintenanceFile, ...]:
-    written = new_checkpoint(log.store, plan.read_version, context)
+    kept: tuple[str, ...] = ()
+    wrong = _wrong_checkpoint(log.store, list_log(log.store))
+    if wrong is None:
+        written = new_checkpoint(log.store, plan.read_version, context)
+    else:
+        written = repaired_checkpoint(log.store, wrong.checkpoint, context)
+        kept = tuple(replaced_name(part.path) for part in wrong.checkpoint.parts)
+        log.forget()
     if written.hint is None:
         return ()
-    paths = (*written.sidecars, written.path)
+    paths = (*kept, *written.sidecars, written.path)
     return tuple(MaintenanceFile(path, "write", log.store.head(path).size) for path in paths)
 
 

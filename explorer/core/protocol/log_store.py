@@ -55,6 +55,7 @@ class ListedObjects(Iterable[ObjectMeta]):
         seen: What the store says of them, as `seen_of` gives it.
         earlier: Looks up those of the same folder that come before them, by the names that it had when these were
             listed, or gives None where it has others now; None if nobody knows their names.
+        folders: Names of the folders in it that the store saw on the way; a store may not see them.
 
     Attributes:
         sizes: In bytes.
@@ -62,7 +63,7 @@ class ListedObjects(Iterable[ObjectMeta]):
         etags: As of `ObjectMeta`.
     """
 
-    __slots__ = ("_seen", "earlier", "etags", "folder", "modified", "names", "sizes")
+    __slots__ = ("_seen", "earlier", "etags", "folder", "folders", "modified", "names", "sizes")
 
     def __init__(
         self,
@@ -70,8 +71,10 @@ class ListedObjects(Iterable[ObjectMeta]):
         names: list[str],
         seen: Int64s,
         earlier: Callable[[], ListedObjects | None] | None = None,
+        folders: frozenset[str] = frozenset(),
     ) -> None:
         self.folder, self.names, self._seen, self.earlier = folder, names, seen, earlier
+        self.folders = folders
         self.sizes: Int64s
         self.modified: Int64s
         self.etags: Int64s
@@ -115,7 +118,7 @@ class ListedObjects(Iterable[ObjectMeta]):
     def with_more(self, others: ListedObjects) -> ListedObjects:
         """These, and others of the same folder after them."""
         seen = np.concatenate([self._seen, others._seen], axis=1)
-        return ListedObjects(self.folder, self.names + others.names, seen)
+        return ListedObjects(self.folder, self.names + others.names, seen, folders=self.folders | others.folders)
 
 
 def seen_of(files: Sequence[_Seen]) -> Int64s:

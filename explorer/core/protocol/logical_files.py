@@ -350,6 +350,7 @@ def _decode(decoder: msgspec.json.Decoder[_T], raw: msgspec.Raw, line: AddLine |
         return decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MalformedAction(
-            f"The {name} of the file {line.path} is not what the protocol says: {error}. The action is broken.",
+            f"The {name} of the file {line.path} is not what the protocol says: {error}. Run verify to find the "
+            "commit that holds the action, and restore it from a backup.",
             path=line.path,
         ) from error

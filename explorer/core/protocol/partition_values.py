@@ -7,6 +7,7 @@ value that does not parse is an error that names column and text, never a silent
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Context, Decimal, InvalidOperation
 from math import isfinite
@@ -23,16 +24,31 @@ from explorer.core.protocol.arrow.typed_arrays import typed_column
 from explorer.core.protocol.json_values import plain_number
 from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, PrimitiveValue, type_name
 
-__all__ = ["ZoneDoubt", "parse_partition_value", "partition_column", "partition_texts", "zone_doubt"]
+__all__ = [
+    "ZoneDoubt",
+    "parse_partition_value",
+    "partition_column",
+    "partition_key",
+    "partition_texts",
+    "zone_doubt",
+]
 
 _NOT_FINITE: Final = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
 _INTEGER_BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _EXACT: Final = Context(prec=100)
 _FURTHEST_ZONE: Final = 18 * 60
 """Minutes from UTC that a zone may lie, as in Spark."""
+_BLANKS: Final = " \t\n\r\f\v"
+# Dates, times and numbers are taken in every form that Spark casts to the same value.
+_DAY: Final = r"\s*\+?(\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})"
+_DATE: Final = re.compile(rf"{_DAY}(?:[ T].*)?)?)?\s*\Z", re.ASCII | re.DOTALL)
 _TIMESTAMP: Final = re.compile(
-    r"(\d{4,})-(\d{2})-(\d{2})(?:[ T](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?(Z|[+-]\d{2}:\d{2})?\Z", re.ASCII
+    rf"{_DAY}(?:[ T](\d{{1,2}})(?::(\d{{1,2}})(?::(\d{{1,2}})(?:\.(\d{{1,9}}))?)?)?)?)?)?"
+    r"\s?(Z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?\s*\Z",
+    re.ASCII,
 )
+_ZONE: Final = re.compile(r"([+-])(\d{1,2}):?(\d{2})?\Z", re.ASCII)
+_WHOLE: Final = re.compile(r"([+-]?\d+)(?:\.\d*)?\Z", re.ASCII)
 
 
 class ZoneDoubt(msgspec.Struct, frozen=True):
@@ -77,11 +93,19 @@ def parse_partition_value(text: str | None, kind: DataType, column: str, zone: t
     except (ValueError, InvalidOperation, OverflowError) as error:
         raise CorruptTable(
             f"The partition value {text!r} of column {column!r} is not of type {type_name(kind)}. "
-            "A writer wrote the file's partitionValues wrongly.",
+            "A writer wrote the file's partitionValues wrongly. Remove the file and add it again with a valid value.",
             column=column,
             found=text,
             expected=type_name(kind),
         ) from error
+
+
+def partition_key(values: Mapping[str, str | None], physical_name: str) -> str | None:
+    """The key under which a file holds a column's value: exactly, otherwise ignoring case as the reference does."""
+    if physical_name in values:
+        return physical_name
+    lowered = physical_name.lower()
+    return next((key for key in values if key.lower() == lowered), None)
 
 
 def format_partition_value(value: PrimitiveValue | None, kind: str) -> str | None:
@@ -196,13 +220,13 @@ def _parse(text: str, kind: PrimitiveType, zone: tzinfo) -> PrimitiveValue:
         case "byte" | "short" | "integer" | "long":
             return _integer(text, _INTEGER_BITS[kind.name])
         case "float" | "double":
-            return float(plain_number(text))
+            return _double(text)
         case "boolean":
             return _boolean(text)
         case "decimal":
             return _decimal(text, kind)
         case "date":
-            return _timestamp(text).date()
+            return _date(text)
         case "timestamp":
             moment = _timestamp(text)
             return (moment.replace(tzinfo=zone) if moment.tzinfo is None else moment).astimezone(UTC)
@@ -214,14 +238,24 @@ def _parse(text: str, kind: PrimitiveType, zone: tzinfo) -> PrimitiveValue:
 
 
 def _integer(text: str, bits: int) -> int:
-    value = int(plain_number(text))
+    found = _WHOLE.match(text.strip(_BLANKS))
+    if found is None:
+        raise ValueError("not a whole number")
+    value = int(found[1])
     if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
         raise ValueError("out of range")
     return value
 
 
+def _double(text: str) -> float:
+    number = text.strip(_BLANKS)
+    if number[-1:] in tuple("dDfF") and number[-2:-1].isdigit():
+        number = number[:-1]  # as in Java
+    return float(plain_number(number))
+
+
 def _boolean(text: str) -> bool:
-    match text.lower():
+    match text.strip(_BLANKS).lower():
         case "true":
             return True
         case "false":
@@ -230,7 +264,7 @@ def _boolean(text: str) -> bool:
 
 
 def _decimal(text: str, kind: PrimitiveType) -> Decimal:
-    value = Decimal(plain_number(text))
+    value = Decimal(plain_number(text.strip(_BLANKS)))
     if not value.is_finite():
         raise ValueError("not a number")
     if value and value.adjusted() >= kind.precision - kind.scale:
@@ -241,6 +275,13 @@ def _decimal(text: str, kind: PrimitiveType) -> Decimal:
     return exact
 
 
+def _date(text: str) -> date:
+    found = _DATE.match(text)
+    if found is None:
+        raise ValueError("not a date")
+    return date(int(found[1]), int(found[2] or 1), int(found[3] or 1))
+
+
 def _timestamp(text: str) -> datetime:
     found = _TIMESTAMP.match(text)
     if found is None:
@@ -248,16 +289,17 @@ def _timestamp(text: str) -> datetime:
     year, month, day, hour, minute, second, fraction, zone = found.groups()
     microsecond = int((fraction or "0")[:6].ljust(6, "0"))
     moment = datetime(  # noqa: DTZ001 - the zone, or that there is none, is decided below
-        int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), microsecond
+        int(year), int(month or 1), int(day or 1), int(hour or 0), int(minute or 0), int(second or 0), microsecond
     )
     if zone is None:
         return moment
-    if zone == "Z":
+    offset = _ZONE.match(zone)
+    if offset is None:
         return moment.replace(tzinfo=UTC)
-    hours, minutes = int(zone[1:3]), int(zone[4:6])
+    hours, minutes = int(offset[2]), int(offset[3] or 0)
     if hours * 60 + minutes > _FURTHEST_ZONE or minutes >= 60:
         raise ValueError("not a zone")
-    sign = -1 if zone[0] == "-" else 1
+    sign = -1 if offset[1] == "-" else 1
     return (moment - sign * timedelta(hours=hours, minutes=minutes)).replace(tzinfo=UTC)
 
 

@@ -68,7 +68,8 @@ def _schema(metadata: Metadata, version: int) -> StructType:
     if metadata.schema_string is None:
         raise CorruptTable(
             f"The metaData in force at version {version} has no schemaString; the protocol demands one. "
-            "A broken client wrote the log.",
+            "A faulty client wrote the log. Snapshot, files and history show what it records; to read or change the "
+            "rows, restore the commit that sets the schema.",
             version=version,
         )
     schema = parse_schema(metadata.schema_string)

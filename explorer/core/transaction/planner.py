@@ -112,6 +112,8 @@ def _plan(
     watch: Callable[[RowJob[CheckReport]], None] | None,
 ) -> CommitPlan:
     snapshot = target.snapshot() if isinstance(target, DeltaLog) else None
+    if snapshot is not None:
+        snapshot.require_schema()
     proposal = request.propose(snapshot)
     lost = () if snapshot is None else losses(*access_change(snapshot, proposal), client_facts())
     by_operation = sorted(lost, key=lambda each: each.operation)

@@ -8,7 +8,7 @@ change and only new ones appear; if a file vanishes while it is read (clean-up),
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
 from datetime import UTC, datetime, tzinfo
@@ -106,7 +106,8 @@ class DeltaLog:
         self._newest_state: tuple[int, TableState] | None = None
         # Whether in-commit timestamps were on in any version that was read: nothing says so once they were dropped.
         self._timed = False
-        self._unusable: set[int] = set()
+        # Versions of checkpoints that could not be used, and why.
+        self._unusable: dict[int, str] = {}
         self._listed: LogListing = self._list(use_hint=True)
         self._whole: LogListing | None = None
         self._outdated = False
@@ -156,7 +157,7 @@ class DeltaLog:
             raise RequestError("Give a version or a timestamp, not both.")
         if timestamp is not None:
             version = self.provenance_record().version_at(aware_moment(timestamp))
-        return self._snapshot(self._recent.latest if version is None else _whole(version, "version"))
+        return self._newest() if version is None else self._snapshot(_whole(version, "version"))
 
     @located
     def history_record(self) -> History:
@@ -414,7 +415,7 @@ class DeltaLog:
             return None
         commits = VersionFiles.of(listing.commits).since(start + 1)
         found = copy(self)
-        found._snapshots, found._unusable = OrderedDict(self._snapshots), set(self._unusable)
+        found._snapshots, found._unusable = OrderedDict(self._snapshots), dict(self._unusable)
         found._history = found._provenance = found._told = found._reader = found._indexes = found._watch = None
         found._listed = found._whole = msgspec.structs.replace(
             listing, commits=commits, checkpoints=tuple(older[-1:]), compactions=()
@@ -428,7 +429,7 @@ class DeltaLog:
         This object stays as it is. If the log is another one now, or was cleaned up, all of it is read.
         """
         found = copy(self)
-        found._snapshots, found._unusable = OrderedDict(self._snapshots), set(self._unusable)
+        found._snapshots, found._unusable = OrderedDict(self._snapshots), dict(self._unusable)
         found._reader = None if self._reader is None else self._reader.copy()
         found._watch = None
         found.refresh()
@@ -447,6 +448,13 @@ class DeltaLog:
             else:
                 self._listed = self._whole = whole.without_checkpoints(self._unusable)
         return self._listed if self._whole is None else self._whole
+
+    def forget(self) -> None:
+        """List the log again, and forget what was read of it: a file of it was replaced."""
+        self._snapshots.clear()
+        self._unusable.clear()
+        self._newest_state = self._history = self._provenance = self._told = self._reader = None
+        self._relist()
 
     def outdate(self) -> None:
         """List new versions at the next question: there is one, and nothing has needed it yet."""
@@ -476,8 +484,9 @@ class DeltaLog:
     def on_segment(self, version: int, action: Callable[[LogSegment], _T]) -> _T:
         """Run a step on the files of a version; if one vanished meanwhile, again on what is left (LOG-022).
 
-        A checkpoint that lost a file is unusable (V2CKPT-007): an older one, or the commits, give the same state. So
-        the step runs once more for each such checkpoint, and once more for commits.
+        A checkpoint that lost a file is unusable (V2CKPT-007), and one that is cut off or otherwise unreadable too: an
+        older one, or the commits, give the same state. So the step runs once more for each such checkpoint, and once
+        more for commits.
         """
         lost: set[int | None] = set()
         while True:
@@ -485,12 +494,31 @@ class DeltaLog:
                 return action(self.segment(version))
             except (VersionGap, IncompleteCheckpoint) as error:
                 checkpoint = error.version if isinstance(error, IncompleteCheckpoint) else None
-                if not error.vanished or checkpoint in lost:
+                if checkpoint in lost or not (error.vanished or self._does_without(version, checkpoint)):
                     raise
                 lost.add(checkpoint)
-            if checkpoint is not None:
-                self._unusable.add(checkpoint)
+                if checkpoint is not None:
+                    self._unusable[checkpoint] = error.message
             self._relist()
+
+    def whole_listing(self) -> LogListing:
+        """The whole listing with the checkpoints that reading did without."""
+        return list_log(self.store) if self._unusable else self.listing
+
+    @property
+    def unusable_checkpoints(self) -> Mapping[int, str]:
+        """Checkpoints that reading did without so far: version, and why it cannot be used."""
+        return self._unusable
+
+    def _does_without(self, version: int, checkpoint: int | None) -> bool:
+        """Whether a version can be rebuilt without a checkpoint."""
+        if checkpoint is None:
+            return False
+        try:
+            self.listing.without_checkpoints({checkpoint, *self._unusable}).segment(version)
+        except (VersionGap, VersionNotFound):
+            return False
+        return True
 
     def _kept_indexes(self) -> KeptIndexes | None:
         """What is kept of tables between processes; None keeps nothing."""
@@ -514,7 +542,8 @@ class DeltaLog:
         return self._listed
 
     def _relist(self) -> None:
-        self._accept(self._list())
+        # The hint is not read again.
+        self._accept(self._list().with_named(self._listed.named))
         self._whole = self._listed
 
     def _accept(self, found: LogListing) -> None:
@@ -527,6 +556,17 @@ class DeltaLog:
             self._newest_state = self._history = self._provenance = self._told = self._whole = None
             self._timed = False
         self._listed, self._outdated = found.without_checkpoints(self._unusable), False
+
+    def _newest(self) -> Snapshot:
+        recent = self._recent
+        try:
+            return self._snapshot(recent.latest)
+        except VersionGap:
+            if recent.named is not None and recent.recorded >= 0:
+                # Where a catalog ratifies the commits, versions without one are no loss: such a table is refused as
+                # what it is.
+                self._snapshot(recent.recorded)
+            raise
 
     def _snapshot(self, version: int) -> Snapshot:
         # Taken out and put back at the end in steps that threads cannot interrupt: two may ask at once.

@@ -40,7 +40,7 @@ from explorer.core.protocol.statistics.file_statistics import (
     statistics_table,
 )
 from explorer.core.protocol.statistics.overlap import Overlap, overlap_depth
-from explorer.core.protocol.table_definition import read_definition
+from explorer.core.protocol.table_definition import TableDefinition, read_definition
 from explorer.core.protocol.table_features import check_readable
 
 __all__ = ["Snapshot"]
@@ -53,8 +53,6 @@ class Snapshot:
         version: The version.
         protocol: Versions and features in force.
         metadata: Metadata in force.
-        schema: The schema, logical names.
-        column_mapping_mode: ``none``, ``name`` or ``id``.
         time_zone: The zone of partition values without a zone, as given when the table was opened.
     """
 
@@ -78,12 +76,46 @@ class Snapshot:
         self.time_zone = time_zone
         self.protocol: Protocol = state.protocol
         self.metadata: Metadata = state.metadata
-        definition = read_definition(self.protocol, self.metadata, version)
-        self.schema: StructType = definition.schema
-        self.column_mapping_mode: MappingMode = definition.mapping_mode
+        self._known = read_definition(self.protocol, self.metadata, version) if self.has_schema else None
 
     def __repr__(self) -> str:
-        return f"Snapshot(version={self.version}, columns={len(self.schema.fields)})"
+        columns = len(self.schema.fields) if self.has_schema else "unknown"
+        return f"Snapshot(version={self.version}, columns={columns})"
+
+    @property
+    def has_schema(self) -> bool:
+        """Whether the log states a schema; without one the files and the history are known, and the rows are not."""
+        return self.metadata.schema_string is not None
+
+    @property
+    def _definition(self) -> TableDefinition:
+        return self._known or read_definition(self.protocol, self.metadata, self.version)
+
+    def require_schema(self) -> None:
+        """Make sure that the log states a schema.
+
+        Raises:
+            CorruptTable: It does not.
+        """
+        _ = self._definition
+
+    @property
+    def schema(self) -> StructType:
+        """The schema, logical names.
+
+        Raises:
+            CorruptTable: The log states none.
+        """
+        return self._definition.schema
+
+    @property
+    def column_mapping_mode(self) -> MappingMode:
+        """``none``, ``name`` or ``id``.
+
+        Raises:
+            CorruptTable: The log states no schema.
+        """
+        return self._definition.mapping_mode
 
     def changed(self, protocol: Protocol, metadata: Metadata) -> Snapshot:
         """This version as it would be with another protocol and metadata; its files stay.

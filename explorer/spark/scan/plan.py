@@ -28,7 +28,7 @@ from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.file_places import FilePlaces
 from explorer.core.protocol.logical_files import vector_descriptors
-from explorer.core.protocol.partition_values import parse_partition_value
+from explorer.core.protocol.partition_values import parse_partition_value, partition_key
 from explorer.core.protocol.schema.data_types import StructField
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.engine.file_addresses import (
@@ -330,11 +330,12 @@ def _partition_array(
 ) -> Any:
     typed, version = [], layout.version
     for values, raw_path in zip(maps, raw_paths, strict=True):
-        key = _partition_key(values, field)
+        key = partition_key(values, field.physical_name)
         if key is None:
             raise CorruptTable(
                 f"The file {raw_path} of version {version} has no value for the partition column "
-                f"{field.name!r}; the protocol requires one for every file, null included.",
+                f"{field.name!r}; the protocol requires one for every file, null included. Add the file again with "
+                "its value, or restore the commit from a backup.",
                 path=raw_path,
                 version=version,
                 column=field.name,
@@ -342,8 +343,14 @@ def _partition_array(
         try:
             typed.append(parse_partition_value(values[key], field.type, field.name, layout.zone))
         except CorruptTable as error:
-            error.path, error.version = raw_path, version
-            raise
+            raise CorruptTable(
+                f"The file {raw_path} of version {version} cannot be read: {error.message}",
+                path=raw_path,
+                version=version,
+                column=error.column,
+                found=error.found,
+                expected=error.expected,
+            ) from error
     try:
         return pa.array(typed, to_arrow(field.type))
     except (pa.ArrowInvalid, OverflowError) as error:
@@ -352,11 +359,3 @@ def _partition_array(
             column=field.name,
             version=version,
         ) from error
-
-
-def _partition_key(values: dict[str, str | None], field: StructField) -> str | None:
-    """The key under which the file holds the column's value: exactly, otherwise ignoring case as the reference does."""
-    if field.physical_name in values:
-        return field.physical_name
-    lowered = field.physical_name.lower()
-    return next((key for key in values if key.lower() == lowered), None)

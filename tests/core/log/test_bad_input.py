@@ -65,12 +65,12 @@ def test_a_truncated_line_is_named_by_version_file_and_line() -> None:
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        (b"[]", "object"),
+        (b"[]", "JSON array"),
         (b'{"add":{"size":1}}', "path"),
         (b'{"add":{"path":7}}', "path"),
         (b'{"add":{"path":"x","size":"many"}}', "size"),
         (b'{"remove":"x"}', "remove"),
-        (b"\xff\xfe", "invalid"),
+        (b"\xff\xfe", "byte-order mark"),
         (b'{"add":{"path":"\xff"}}', None),
         (b'{"add":{"path":"x","deletionVector":{"storageType":"u"}}}', "pathOrInlineDv"),
         (b"{" * 100_000, None),
@@ -163,6 +163,9 @@ def test_a_checkpoint_that_cannot_be_read_is_named(content: bytes) -> None:
     store = new_store()
     store.put_if_absent(checkpoint_name(1), content)
     found = table({0: START, 1: (add("b"),), 2: (add("c"),)}, store)
+    assert found.snapshot(2).num_files == 3, "the commits give what it would hold"
+    store.delete(commit_name(1))
+    found = explorer.Table(store)
     with pytest.raises(IncompleteCheckpoint, match="version 1") as caught:
         found.snapshot(2).files()
     assert caught.value.path == checkpoint_name(1)
@@ -220,7 +223,23 @@ def test_two_files_of_one_version_are_refused() -> None:
 @pytest.mark.conformance("META-002")
 def test_metadata_that_cannot_be_used_is_refused(metadata: Metadata, reason: str) -> None:
     with pytest.raises(CorruptTable, match=reason):
-        table({0: (PROTOCOL, metadata)}).snapshot()
+        table({0: (PROTOCOL, metadata)}).snapshot().require_schema()
+
+
+def test_without_a_schema_files_and_history_are_shown_and_nothing_that_needs_columns_is() -> None:
+    found = table({0: (PROTOCOL, Metadata(id="x"), add("a")), 1: (add("b"),)})
+    snapshot = found.snapshot()
+    assert (snapshot.has_schema, snapshot.num_files, found.history().num_rows) == (False, 2, 2)
+    assert paths(snapshot) == {("a", None), ("b", None)}
+    assert "columns=unknown" in repr(snapshot)
+    for needs_columns in (lambda: snapshot.schema, snapshot.statistics, lambda: snapshot.skipping("x = 1")):
+        with pytest.raises(CorruptTable, match="no schemaString"):
+            needs_columns()
+    for kind in ("checkpoint", "vacuum", "clean-log"):
+        with pytest.raises(CorruptTable, match="no schemaString"):
+            found.plan({"kind": kind})
+    with pytest.raises(CorruptTable, match="no schemaString"):
+        found.plan({"kind": "set-description", "description": "x"})
 
 
 @pytest.mark.conformance("META-006")

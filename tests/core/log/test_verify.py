@@ -174,7 +174,7 @@ def test_checkpoints_that_are_incomplete_or_unreadable() -> None:
     parts = write_checkpoint(store, 1, START, "multi-part")
     store.delete(parts[1])
     store.put_if_absent(checkpoint_name(2), b"PAR1")
-    assert kinds({0: START, 1: (), 2: ()}, store) == ["incomplete-checkpoint", "unreadable-checkpoint"]
+    assert kinds({0: START, 1: (), 2: ()}, store) == ["incomplete-checkpoint", "damaged-checkpoint"]
 
 
 def test_a_commit_that_moves_its_own_file_is_only_told_where_the_state_before_is_known() -> None:
@@ -190,7 +190,7 @@ def test_a_checkpoint_of_lines_that_is_broken_is_named_with_the_reason() -> None
     path = checkpoint_name(1, UUID(int=7), "json")
     store.put_if_absent(path, b'{"checkpointMetadata":{"version":1}}\n{"add":')
     [found] = report({0: START, 1: ()}, store).problems
-    assert (found.kind, found.version, found.file) == ("unreadable-checkpoint", 1, path)
+    assert (found.kind, found.version, found.file) == ("damaged-checkpoint", 1, path)
     name = path.rpartition("/")[2]
     assert found.detail.startswith(f"The checkpoint of version 1 ({name}) cannot be used: Input data was truncated. ")
 
@@ -201,7 +201,7 @@ def test_a_checkpoint_of_lines_that_is_broken_is_named_with_the_reason() -> None
     [
         ({"version": 1, "size": 3}, []),
         ({"version": 0, "size": 3}, ["stale-hint"]),
-        ({"version": 7, "size": 3}, ["unusable-hint"]),
+        ({"version": 7, "size": 3}, ["unusable-hint", "lost-version"]),
         ({"version": 1, "size": 3, "checksum": "0" * 32}, ["unusable-hint"]),
         ([], ["unusable-hint"]),
     ],

@@ -73,8 +73,47 @@ def test_values_at_the_ends_of_their_type_are_read(kind: str, text: str, value: 
 
 
 @pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("date", "2024-1-5", date(2024, 1, 5)),
+        ("date", "2024-1", date(2024, 1, 1)),
+        ("date", "2024", date(2024, 1, 1)),
+        ("date", " 2024-01-05 ", date(2024, 1, 5)),
+        ("date", "2024-01-05T99", date(2024, 1, 5)),
+        ("date", "2024-01-05 25:00:00", date(2024, 1, 5)),
+        ("date", "+2024-1-5", date(2024, 1, 5)),
+        ("timestamp", "2024-1-5 1:2:3", datetime(2024, 1, 5, 1, 2, 3, tzinfo=UTC)),
+        ("timestamp", "2024-1-5 1", datetime(2024, 1, 5, 1, tzinfo=UTC)),
+        ("timestamp", "2024", datetime(2024, 1, 1, tzinfo=UTC)),
+        ("timestamp", "2024-01-05 01:02:03 UTC", datetime(2024, 1, 5, 1, 2, 3, tzinfo=UTC)),
+        ("timestamp", "2024-01-05 01:02:03+1", datetime(2024, 1, 5, 0, 2, 3, tzinfo=UTC)),
+        ("timestamp", "2024-01-05 01:02:03+0100", datetime(2024, 1, 5, 0, 2, 3, tzinfo=UTC)),
+        ("timestamp_ntz", "2024-1-5", datetime(2024, 1, 5, tzinfo=UTC).replace(tzinfo=None)),
+        ("integer", " 5 ", 5),
+        ("integer", "5.", 5),
+        ("double", "1d", 1.0),
+        ("double", " 1 ", 1.0),
+        ("decimal(5,2)", " .5", Decimal("0.50")),
+    ],
+)
+def test_a_text_is_read_as_spark_casts_it(kind: str, text: str, value: Any) -> None:
+    assert parse_partition_value(text, _kind(kind), "p") == value
+
+
+@pytest.mark.parametrize(
     ("kind", "text"),
     [
+        ("date", "2024-02-30"),
+        ("date", "24-1-5"),
+        ("date", "2024-001-05"),
+        ("date", "2024-01-05Z"),
+        ("date", "20240105"),
+        ("date", "2024/1/5"),
+        ("timestamp", "2024-01-05 25:00:00"),
+        ("timestamp", "2024-01-05 01:02:60"),
+        ("integer", "1_000"),
+        ("integer", "5e2"),
+        ("boolean", "1"),
         ("decimal(5,2)", "1000"),
         ("decimal(5,2)", "0.001"),
         ("decimal(5,2)", "NaN"),

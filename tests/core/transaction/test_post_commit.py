@@ -50,8 +50,16 @@ def test_every_commit_leaves_a_checksum_that_replay_confirms() -> None:
 def test_a_checksum_that_is_there_is_left_as_it_is() -> None:
     store = new_store()
     write(store, {0: (PROTOCOL, METADATA)})
-    store.put_if_absent(checksum_name(1), b"{}")
-    commit(store, 1)
+
+    class WithOthers(FaultyStore):
+        """Another client writes the checksum of a version as soon as its commit is there."""
+
+        def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
+            super().put_if_absent(path, data, durable=durable)
+            if path == commit_name(1):
+                store.put_if_absent(checksum_name(1), b"{}")
+
+    commit(WithOthers(store), 1)
     assert store.read(checksum_name(1)) == b"{}"
 
 

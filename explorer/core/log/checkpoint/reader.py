@@ -50,6 +50,7 @@ class CheckpointFile(msgspec.Struct, frozen=True):
 
 
 _SMALL: Final = ("protocol", "metaData", "txn", "domainMetadata")
+_OF_ITSELF: Final = "checkpointMetadata"
 
 
 class CheckpointReader:
@@ -146,7 +147,41 @@ class CheckpointReader:
         Raises:
             IncompleteCheckpoint: A part is missing or unreadable.
         """
-        return tuple(_path_of(sidecar) for part in self._checkpoint.parts for sidecar in self._sidecars(part))
+        return tuple(key for key, _ in self.sidecars())
+
+    def sidecars(self) -> tuple[tuple[str, Sidecar], ...]:
+        """The sidecars that it names, with their keys.
+
+        Raises:
+            IncompleteCheckpoint: A part is missing or unreadable.
+        """
+        named = (sidecar for part in self._checkpoint.parts for sidecar in self._sidecars(part))
+        return tuple((_path_of(sidecar), sidecar) for sidecar in named)
+
+    def checkpoint_metadata(self) -> list[JsonObject]:
+        """What it says of itself, empty where it says nothing.
+
+        Raises:
+            IncompleteCheckpoint: A part is missing or unreadable.
+        """
+        found = (self._small_rows(part, (_OF_ITSELF,)) for part in self._checkpoint.parts)
+        return [row for rows in found for row in rows.get(_OF_ITSELF, []) if isinstance(row, dict)]
+
+    def totals(self) -> tuple[int, int]:
+        """Its actions and its bytes, those of sidecars included.
+
+        Raises:
+            IncompleteCheckpoint: A part or a sidecar is missing or unreadable.
+        """
+        rows = 0
+        for part in self._checkpoint.parts:
+            if part.name.endswith(".json"):
+                rows += len(self._json_objects(part))
+            else:
+                rows += self._opened(part.path, part).metadata.num_rows
+            rows += sum(self._opened(_path_of(each), part).metadata.num_rows for each in self._sidecars(part))
+        size = sum(part.size for part in self._checkpoint.parts)
+        return rows, size + sum(sidecar.size_in_bytes for _, sidecar in self.sidecars())
 
     def _files(self, kept: KeptColumns | None) -> list[FileSource]:
         sources: list[FileSource] = []

@@ -8,7 +8,7 @@ whose features this program does not read is verified too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Set
 from itertools import groupby
 from typing import Final
 
@@ -18,57 +18,35 @@ from explorer.core.errors import ExplorerError, IncompleteCheckpoint, TableNotFo
 from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.last_checkpoint import hint_text, parse_last_checkpoint
-from explorer.core.log.log_path import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath, commit_name
+from explorer.core.log.log_path import LogPath, commit_name
 from explorer.core.log.log_segment import Checkpoint, LogListing, arrange_log, list_names
-from explorer.core.log.table_state import same_metadata, same_protocol
+from explorer.core.log.verify.checkpoint_numbers import compare_numbers
+from explorer.core.log.verify.checkpoint_proof import differences
 from explorer.core.log.verify.checksums import compare_checksum
-from explorer.core.log.verify.compactions import compare_compaction
+from explorer.core.log.verify.file_values import FileValues
 from explorer.core.log.verify.hash_chain import START, link
+from explorer.core.log.verify.listed_files import (
+    compaction_problems,
+    hint_problems,
+    incomplete_checkpoints,
+    lost_version,
+    named_version,
+    orphaned_files,
+    without_doubles,
+)
+from explorer.core.log.verify.problem import BREAKING, Problem
 from explorer.core.log.verify.readable_versions import ReadableVersions
 from explorer.core.log.verify.running_state import RunningState
 from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.json_values import decode_json
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
+from explorer.core.protocol.table_features import CATALOG_FEATURES, supported_features
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_CAPTURE, CHANGE_DATA_FEED, IN_COMMIT_TIMESTAMPS
 
 __all__ = ["BREAKING", "IntegrityReport", "Problem", "verify"]
 
-BREAKING: Final = frozenset(
-    {
-        *("gap", "truncated-log", "two-names", "unreadable-commit", "unreadable-checkpoint"),
-        *("no-metadata", "no-protocol", "invalid-metadata", "invalid-protocol"),
-    }
-)
-"""Kinds of problems that keep versions from being read."""
 _FORMER: Final = {CHANGE_DATA_CAPTURE.key.lower(): CHANGE_DATA_FEED}
-
-
-class Problem(msgspec.Struct, frozen=True):
-    """One fault.
-
-    Attributes:
-        kind: ``gap``, ``truncated-log``, ``two-names``, ``unreadable-commit``, ``unreadable-checkpoint``,
-            ``no-metadata``, ``no-protocol``, ``invalid-metadata``, ``invalid-protocol`` (versions cannot be read);
-            ``duplicate-action``, ``contradictory-action``, ``unremoved-vector``, ``misplaced-action``,
-            ``clock-went-back``, ``no-in-commit-timestamp``, ``incomplete-checkpoint`` (it lacks a part or a sidecar,
-            and readers do without it), ``checkpoint-differs``, ``checksum-differs``, ``unreadable-checksum``,
-            ``compaction-differs``, ``unusable-hint``, ``stale-hint``, ``stray-compaction``, ``orphan-file``,
-            ``former-property`` (a property with an older name, which has no effect).
-        version: The version it is about, None for the log as a whole.
-        file: Key of the file below the table's root.
-        detail: What was found and what was expected.
-    """
-
-    kind: str
-    version: int | None
-    file: str
-    detail: str
-
-    @property
-    def breaking(self) -> bool:
-        """Whether versions cannot be read because of it."""
-        return self.kind in BREAKING
 
 
 class IntegrityReport(msgspec.Struct, frozen=True):
@@ -102,16 +80,23 @@ def verify(store: LogStore) -> IntegrityReport:
     """
     listed = list_names(store)
     names, paths = [name for name, _ in listed], [path for _, path in listed if path is not None]
-    unique, problems = _without_doubles(paths)
+    unique, problems = without_doubles(paths)
     listing = arrange_log(unique)
-    if listing.latest < 0:
+    text = hint_text(store)
+    hint = None if text is None else parse_last_checkpoint(text)
+    named = named_version(store, listing, paths, hint)
+    if listing.latest < 0 and named is None:
         raise TableNotFound(f"There is no Delta log at {store.root}.", location=store.root)
-    problems += _orphans(names)
-    problems += _incomplete(paths)
-    problems += _hint(store, listing)
-    problems += _compactions(store, listing)
+    problems += orphaned_files(names)
+    problems += incomplete_checkpoints(paths)
     walk = _Walk(store, listing)
-    problems += walk.problems()
+    walked = list(walk.problems())
+    if text is not None:
+        problems += hint_problems(store, listing, hint, walk.proved)
+    problems += compaction_problems(store, listing)
+    if named is not None and not walk.is_managed:
+        problems.append(lost_version(named, listing.recorded))
+    problems += walked
     ordered = sorted(problems, key=lambda problem: (problem.version is None, problem.version or 0))
     return IntegrityReport(tuple(ordered), walk.first_version, listing.latest, walk.chain_head)
 
@@ -127,6 +112,8 @@ class _Walk:
         self._clock: int | None = None
         self._link: bytes | None = None
         self._info: CommitInfo | None = None
+        self._values = FileValues()
+        self._proved: set[int] = set()
         self._checkpoints = {
             version: list(found) for version, found in groupby(listing.checkpoints, lambda each: each.version)
         }
@@ -141,10 +128,23 @@ class _Walk:
         """Oldest version that can be rebuilt, once the walk is done."""
         return self._readable.first
 
+    @property
+    def proved(self) -> Set[int]:
+        """The versions of checkpoints that were compared with commits, once the walk is done."""
+        return self._proved
+
+    @property
+    def is_managed(self) -> bool:
+        """Whether a catalog manages the newest version, and ratifies versions that have no commit here yet."""
+        protocol = None if self._state is None else self._state.protocol
+        return protocol is not None and not CATALOG_FEATURES.isdisjoint(supported_features(protocol))
+
     def problems(self) -> Iterator[Problem]:
         """Walk from the oldest version that has a file to the newest."""
         commits, checksums = self._listing.commits, self._listing.checksums
         known = sorted({*commits, *self._checkpoints})
+        if not known:
+            return
         if known[0] == 0 and 0 in commits:
             self._state = RunningState()
             self._readable.begin()
@@ -208,10 +208,15 @@ class _Walk:
             self._readable.lose()
             yield Problem("unreadable-commit", path.version, path.path, error.message)
             return
+        if not data:
+            detail = "the commit has zero bytes: it changes nothing, or its writer was interrupted"
+            yield Problem("empty-commit", path.version, path.path, detail)
         # Without the state before, only what the commit itself says counts.
         for kind, detail in found:
             if self._state is not None or kind != "unremoved-vector":
                 yield Problem(kind, path.version, path.path, detail)
+        for detail in self._values.of_commit(commit, state.protocol, state.metadata):
+            yield Problem("invalid-file-values", path.version, path.path, detail)
         yield from self._misplaced(path, data)
         yield from self._time(commit)
         new_protocol = None if state.protocol is protocol else state.protocol
@@ -248,23 +253,31 @@ class _Walk:
         try:
             reader = CheckpointReader(self._store, checkpoint)
             small = reader.state()
-            other.take(LogicalFiles(reader.files()))
+            files = LogicalFiles(reader.files())
+            other.take(files)
+            details = list(compare_numbers(self._store, reader, version, files.num_rows))
         except ExplorerError as error:
             has_vanished = isinstance(error, IncompleteCheckpoint) and bool(error.vanished)
-            if has_vanished and self._readable.do_without(version):
-                yield Problem("incomplete-checkpoint", version, file, error.message)
+            if isinstance(error, IncompleteCheckpoint) and self._readable.do_without(version):
+                kind = "incomplete-checkpoint" if has_vanished else "damaged-checkpoint"
+                yield Problem(kind, version, file, error.message)
             else:
                 self._readable.refuse(version)
                 yield Problem("unreadable-checkpoint", version, file, error.message)
             return
+        for detail in details:
+            yield Problem("checkpoint-differs", version, file, detail)
         for kind, detail in self._readable.checkpoint(version, small):
             yield Problem(kind, version, file, detail)
         other.protocol, other.metadata = small.protocol, small.metadata
         other.transactions, other.domains = dict(small.transactions), dict(small.domains)
         if self._state is None:
             self._state = other
+            for detail in self._values.of_files(files, small.protocol, small.metadata, version):
+                yield Problem("invalid-file-values", version, file, detail)
             return
-        for detail in _differences(other, self._state):
+        self._proved.add(version)
+        for detail in differences(other, self._state):
             yield Problem("checkpoint-differs", version, file, detail)
 
     def _checksum(self, path: LogPath) -> Iterator[Problem]:
@@ -280,117 +293,3 @@ class _Walk:
 
     def _info_of(self, version: int) -> CommitInfo | None:
         return self._info if version in self._listing.commits else None
-
-
-def _differences(checkpoint: RunningState, replayed: RunningState) -> Iterator[str]:
-    """What a checkpoint holds and replay does not, and the reverse."""
-    extra = checkpoint.files.keys() - replayed.files.keys()
-    lacking = replayed.files.keys() - checkpoint.files.keys()
-    if extra:
-        yield f"it holds {len(extra)} files that are not live, such as {min(extra)}"
-    if lacking:
-        yield f"it lacks {len(lacking)} live files, such as {min(lacking)}"
-    changed = [
-        key for key in checkpoint.files.keys() & replayed.files.keys() if checkpoint.files[key] != replayed.files[key]
-    ]
-    if changed:
-        key = min(changed)
-        yield f"{len(changed)} files differ, such as {key}: {checkpoint.files[key]}, replay gives {replayed.files[key]}"
-    if checkpoint.protocol is not None and (
-        replayed.protocol is None or not same_protocol(checkpoint.protocol, replayed.protocol)
-    ):
-        yield "its protocol is not the one in force"
-    if checkpoint.metadata is not None and (
-        replayed.metadata is None or not same_metadata(checkpoint.metadata, replayed.metadata)
-    ):
-        yield "its metaData is not the one in force"
-    for what, one, other in (
-        ("transactions", _versions(checkpoint), _versions(replayed)),
-        ("domains", _configurations(checkpoint), _configurations(replayed)),
-    ):
-        if one != other:
-            yield f"its {what} are {sorted(one.items())[:5]}, replay gives {sorted(other.items())[:5]}"
-
-
-def _versions(state: RunningState) -> dict[str, int]:
-    return {app: txn.version for app, txn in state.transactions.items()}
-
-
-def _configurations(state: RunningState) -> dict[str, str]:
-    return {name: domain.configuration for name, domain in state.domains.items()}
-
-
-def _without_doubles(paths: Iterable[LogPath]) -> tuple[list[LogPath], list[Problem]]:
-    """The paths without the commits of versions that have more than one."""
-    kept, problems = [], []
-    commits: dict[int, list[LogPath]] = {}
-    for path in paths:
-        if path.kind is LogFileKind.COMMIT:
-            commits.setdefault(path.version, []).append(path)
-        else:
-            kept.append(path)
-    for version, same in commits.items():
-        if len(same) == 1:
-            kept += same
-        else:
-            names = " and ".join(path.name for path in same)
-            problems.append(Problem("two-names", version, same[0].path, f"{names} are both commits of the version"))
-    return kept, problems
-
-
-def _orphans(names: Iterable[str]) -> Iterator[Problem]:
-    for name in names:
-        if ".tmp" in name and not name.endswith(".crc"):
-            yield Problem("orphan-file", None, f"{LOG_FOLDER}/{name}", "a temporary file that its writer left behind")
-
-
-def _incomplete(paths: Iterable[LogPath]) -> Iterator[Problem]:
-    parts: dict[tuple[int, int], list[LogPath]] = {}
-    for path in paths:
-        if path.kind is LogFileKind.MULTI_PART_CHECKPOINT:
-            parts.setdefault((path.version, path.parts), []).append(path)
-    for (version, count), found in parts.items():
-        if len({path.part for path in found}) < count:
-            yield Problem("incomplete-checkpoint", version, found[0].path, f"{len(found)} of {count} parts exist")
-
-
-def _hint(store: LogStore, listing: LogListing) -> Iterator[Problem]:
-    text = hint_text(store)
-    if text is None:
-        return
-    hint = parse_last_checkpoint(text)
-    if hint is None:
-        yield Problem("unusable-hint", None, LAST_CHECKPOINT, "it is not a valid hint, or its checksum does not match")
-        return
-    versions = [checkpoint.version for checkpoint in listing.checkpoints]
-    if hint.version not in versions:
-        yield Problem("unusable-hint", hint.version, LAST_CHECKPOINT, "the checkpoint that it names is missing")
-    elif hint.version < max(versions):
-        detail = f"it names version {hint.version}; the newest checkpoint is of version {max(versions)}"
-        yield Problem("stale-hint", hint.version, LAST_CHECKPOINT, detail)
-
-
-def _compactions(store: LogStore, listing: LogListing) -> Iterator[Problem]:
-    """Compactions that say another thing than their commits, and those of commits that never existed, or vanished."""
-    for path in listing.compactions:
-        if path.last_version > listing.latest:
-            detail = f"it reaches to version {path.last_version}; the newest commit or checkpoint is {listing.latest}"
-            # The versions that it ends with do not count.
-            yield Problem("stray-compaction", path.version, path.path, detail)
-            continue
-        commits = [
-            listing.commits[version]
-            for version in range(path.version, path.last_version + 1)
-            if version in listing.commits
-        ]
-        if len(commits) <= path.last_version - path.version:
-            continue
-        try:
-            for detail in compare_compaction(store, path, commits):
-                yield Problem("compaction-differs", path.version, path.path, detail)
-        except FileNotFoundError:
-            continue
-        except ExplorerError as error:
-            # A commit that cannot be read is told where it stands.
-            if getattr(error, "path", None) == path.path:
-                yield Problem("compaction-differs", path.version, path.path, error.message)

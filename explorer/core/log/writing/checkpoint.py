@@ -16,8 +16,8 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.log.last_checkpoint import LastCheckpoint, encode_last_checkpoint, read_last_checkpoint
-from explorer.core.log.log_path import LAST_CHECKPOINT, SIDECAR_FOLDER, checkpoint_name
-from explorer.core.log.log_segment import LogListing
+from explorer.core.log.log_path import LAST_CHECKPOINT, SIDECAR_FOLDER, checkpoint_name, replaced_name
+from explorer.core.log.log_segment import Checkpoint, LogListing
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout, check_protocol, checkpoint_layout
 from explorer.core.log.writing.file_action_columns import FileColumns
 from explorer.core.log.writing.small_action_columns import SmallAction, small_columns
@@ -73,6 +73,7 @@ def write_checkpoint(
     now: datetime,
     new_uuid: Callable[[], UUID],
     layout: CheckpointLayout | None = None,
+    instead_of: Checkpoint | None = None,
 ) -> WrittenCheckpoint:
     """Write the checkpoint of a version, and the hint unless it names a newer one.
 
@@ -86,6 +87,8 @@ def write_checkpoint(
         now: The present, with a zone; tombstones expire by it.
         new_uuid: Makes names.
         layout: The layout; None for the one that the table's policy asks for.
+        instead_of: A checkpoint of the version that is wrong, which the listing leaves out. Its files are copied to
+            names that no reader looks at before the new checkpoint takes their place.
 
     Raises:
         UnsupportedFeature: The table has a feature that this program does not know, or a catalog manages it, or the
@@ -99,15 +102,23 @@ def write_checkpoint(
     carried = carry_actions(store, segment)
     chosen = checkpoint_layout(carried.state, segment.version) if layout is None else layout
     check_protocol(carried.state.protocol, segment.version, chosen)
-    return _Writer(store, carried, chosen, milliseconds(now), new_uuid).write()
+    return _Writer(store, carried, chosen, milliseconds(now), new_uuid, instead_of=instead_of).write()
 
 
 class _Writer:
     """One checkpoint while it is written; ``now`` is ms since the epoch."""
 
     def __init__(
-        self, store: LogStore, carried: CarriedActions, layout: CheckpointLayout, now: int, new_uuid: Callable[[], UUID]
+        self,
+        store: LogStore,
+        carried: CarriedActions,
+        layout: CheckpointLayout,
+        now: int,
+        new_uuid: Callable[[], UUID],
+        *,
+        instead_of: Checkpoint | None,
     ) -> None:
+        self._replaced = () if instead_of is None else tuple(part.path for part in instead_of.parts)
         self._store, self._carried, self._layout = store, carried, layout
         self._now, self._new_uuid = now, new_uuid
         self._columns = FileColumns(carried)
@@ -129,10 +140,13 @@ class _Writer:
             data = self._top_level(small, inline=inline)
         path = self._name()
         keys = tuple(f"{SIDECAR_FOLDER}/{sidecar.path}" for sidecar in sidecars)
-        try:
-            self._store.put_if_absent(path, data)
-        except FileExistsError:
-            return WrittenCheckpoint(version, path)
+        if self._replaced:
+            self._replace(path, data)
+        else:
+            try:
+                self._store.put_if_absent(path, data)
+            except FileExistsError:
+                return WrittenCheckpoint(version, path)
         hint = LastCheckpoint(
             version,
             size=len(small) + self._num_adds + self._num_removes,
@@ -141,6 +155,16 @@ class _Writer:
         )
         _put_hint(self._store, hint, None if layout.spec == "v1" else self._described(path, len(data), small))
         return WrittenCheckpoint(version, path, keys, hint)
+
+    def _replace(self, path: str, data: bytes) -> None:
+        """Put a checkpoint in the place of a wrong one: what was there stays, under other names."""
+        for wrong in self._replaced:
+            self._store.put(replaced_name(wrong), self._store.read(wrong))
+        if path in self._replaced:
+            self._store.put(path, data)
+        else:
+            self._store.put_if_absent(path, data)
+        self._store.delete_many([wrong for wrong in self._replaced if wrong != path])
 
     def _name(self) -> str:
         if self._layout.spec == "v1" or (self._layout.classic_name and self._layout.top_level == "parquet"):

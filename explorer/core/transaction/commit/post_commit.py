@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from explorer.core.errors import IncompleteCheckpoint
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import checksum_name, commit_name
-from explorer.core.log.log_segment import list_log
+from explorer.core.log.log_segment import Checkpoint, list_log
 from explorer.core.log.replay import advance_state, checkpoint_reader, read_commits, replay_files
 from explorer.core.log.table_state import TableState
 from explorer.core.log.version_checksum import VersionChecksum
@@ -70,8 +71,31 @@ def new_checkpoint(store: LogStore, version: int, context: Context) -> WrittenCh
         TableError: The log is broken.
         StorageError: The store failed.
     """
-    listing = list_log(store, use_hint=True)
-    return write_checkpoint(store, listing, version, now=moment(context.clock()), new_uuid=context.new_uuid)
+    now = moment(context.clock())
+    try:
+        listing = list_log(store, use_hint=True)
+        return write_checkpoint(store, listing, version, now=now, new_uuid=context.new_uuid)
+    except IncompleteCheckpoint as error:
+        if error.version is None:
+            raise
+        # An older checkpoint, or the commits, may give the same state.
+        listing = list_log(store).without_checkpoints({error.version})
+        return write_checkpoint(store, listing, version, now=now, new_uuid=context.new_uuid)
+
+
+def repaired_checkpoint(store: LogStore, checkpoint: Checkpoint, context: Context) -> WrittenCheckpoint:
+    """Write a checkpoint again that does not hold what the commits give, and keep what was there under other names.
+
+    Raises:
+        UnsupportedFeature: As for `new_checkpoint`; so the errors below.
+        TableError: The log is broken.
+        StorageError: The store failed.
+    """
+    listing = list_log(store).without_checkpoints({checkpoint.version})
+    now = moment(context.clock())
+    return write_checkpoint(
+        store, listing, checkpoint.version, now=now, new_uuid=context.new_uuid, instead_of=checkpoint
+    )
 
 
 def _checksum(store: LogStore, commit: Commit, state: TableState) -> None:

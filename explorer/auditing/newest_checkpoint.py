@@ -1,0 +1,82 @@
+"""The newest checkpoint against the commits, by what an audit has read anyway.
+
+Protocol sections: Checkpoints, Last Checkpoint File. Invariant: the log is not replayed for it: the totals of the
+newest version are compared as readers have them, who begin at the checkpoint, and as the history has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from explorer.auditing.subject import Subject
+from explorer.core.errors import ExplorerError
+from explorer.core.log.last_checkpoint import read_last_checkpoint
+from explorer.core.log.log_path import checkpoint_name
+from explorer.core.log.log_segment import Checkpoint
+from explorer.core.log.verify.checkpoint_proof import checkpoint_faults
+from explorer.core.log.verify.hint import compare_hint
+from explorer.core.log.verify.problem import Problem
+
+__all__ = ["is_repairable", "newest_checkpoint_problems"]
+
+
+def newest_checkpoint_problems(subject: Subject) -> tuple[Problem, ...]:
+    """Find what is wrong with the checkpoint that readers of the newest version begin with.
+
+    A log that cannot be read has no answer here; the rule of unreadable logs tells why.
+    """
+    try:
+        subject.snapshot.files(["path"])
+        return (*_passed_over(subject), *_totals(subject), *_hint(subject))
+    except ExplorerError:
+        return ()
+
+
+def is_repairable(subject: Subject) -> bool:
+    """Whether the newest checkpoint is wrong and the rest of the log gives its version."""
+    try:
+        newest = _newest(subject)
+        return newest is not None and bool(checkpoint_faults(subject.log.store, subject.log.whole_listing(), newest))
+    except ExplorerError:
+        return False
+
+
+def _passed_over(subject: Subject) -> Iterator[Problem]:
+    """Checkpoints that reading did without."""
+    for version, reason in sorted(subject.log.unusable_checkpoints.items()):
+        yield Problem("damaged-checkpoint", version, checkpoint_name(version), reason)
+
+
+def _totals(subject: Subject) -> Iterator[Problem]:
+    newest, snapshot, commits = _newest(subject), subject.snapshot, subject.commits
+    if newest is None or not len(commits.versions) or int(commits.versions[-1]) != snapshot.version:
+        return
+    totals = (
+        ("live files", "num_files", snapshot.num_files),
+        ("bytes", "num_bytes", snapshot.size_in_bytes),
+        ("masked rows", "num_deleted_rows", snapshot.num_deleted_records),
+    )
+    for what, column, found in totals:
+        replayed = float(commits.numbers(column)[-1])
+        if found is not None and not np.isnan(replayed) and int(replayed) != found:
+            detail = f"readers that begin with it find {found:,} {what} at version {snapshot.version}, "
+            detail += f"the commits give {int(replayed):,}"
+            yield Problem("checkpoint-differs", newest.version, newest.parts[0].path, detail)
+
+
+def _hint(subject: Subject) -> Iterator[Problem]:
+    newest, store = _newest(subject), subject.log.store
+    hint = None if newest is None else read_last_checkpoint(store)
+    if newest is None or hint is None or hint.version != newest.version:
+        return
+    found = compare_hint(store, hint, newest)
+    if found.short:
+        for detail in found.details:
+            yield Problem("checkpoint-short", newest.version, newest.parts[0].path, f"the hint: {detail}")
+
+
+def _newest(subject: Subject) -> Checkpoint | None:
+    checkpoints = subject.log.whole_listing().checkpoints
+    return checkpoints[-1] if checkpoints else None

@@ -1,0 +1,146 @@
+"""What the names in a log's folder and the hint show to be wrong, before and beside the walk over its versions.
+
+Protocol sections: Delta Log Entries, Checkpoints, Last Checkpoint File, Log Compaction Files. Invariant: no content of
+a log raises an error, each fault is a `Problem`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+
+from explorer.core.errors import ExplorerError
+from explorer.core.log.last_checkpoint import LastCheckpoint
+from explorer.core.log.listed_log import list_staged
+from explorer.core.log.log_path import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath
+from explorer.core.log.log_segment import Checkpoint, LogListing
+from explorer.core.log.named_versions import NamedVersion, named_by_hint, newest_named
+from explorer.core.log.verify.compactions import compare_compaction
+from explorer.core.log.verify.hint import compare_hint
+from explorer.core.log.verify.problem import Problem
+from explorer.core.protocol.log_store import LogStore
+
+__all__ = [
+    "compaction_problems",
+    "hint_problems",
+    "incomplete_checkpoints",
+    "lost_version",
+    "named_version",
+    "orphaned_files",
+    "without_doubles",
+]
+
+
+def without_doubles(paths: Iterable[LogPath]) -> tuple[list[LogPath], list[Problem]]:
+    """The paths without the commits of versions that have more than one."""
+    kept, problems = [], []
+    commits: dict[int, list[LogPath]] = {}
+    for path in paths:
+        if path.kind is LogFileKind.COMMIT:
+            commits.setdefault(path.version, []).append(path)
+        else:
+            kept.append(path)
+    for version, same in commits.items():
+        if len(same) == 1:
+            kept += same
+        else:
+            names = " and ".join(path.name for path in same)
+            problems.append(Problem("two-names", version, same[0].path, f"{names} are both commits of the version"))
+    return kept, problems
+
+
+def orphaned_files(names: Iterable[str]) -> Iterator[Problem]:
+    """Temporary files in the folder of the log."""
+    for name in names:
+        if ".tmp" in name and not name.endswith(".crc"):
+            yield Problem("orphan-file", None, f"{LOG_FOLDER}/{name}", "a temporary file that its writer left behind")
+
+
+def incomplete_checkpoints(paths: Iterable[LogPath]) -> Iterator[Problem]:
+    """Checkpoints that lack a part."""
+    parts: dict[tuple[int, int], list[LogPath]] = {}
+    for path in paths:
+        if path.kind is LogFileKind.MULTI_PART_CHECKPOINT:
+            parts.setdefault((path.version, path.parts), []).append(path)
+    for (version, count), found in parts.items():
+        if len({path.part for path in found}) < count:
+            yield Problem("incomplete-checkpoint", version, found[0].path, f"{len(found)} of {count} parts exist")
+
+
+def named_version(
+    store: LogStore, listing: LogListing, paths: Iterable[LogPath], hint: LastCheckpoint | None
+) -> NamedVersion | None:
+    """A newer version than the newest recorded one that other files name."""
+    others = [path for path in paths if path.kind not in {LogFileKind.COMMIT, LogFileKind.STAGED_COMMIT}]
+    found = newest_named([*others, *list_staged(store)], listing.recorded)
+    return listing.with_named(named_by_hint(None if hint is None else hint.version)).with_named(found).named
+
+
+def lost_version(named: NamedVersion, recorded: int) -> Problem:
+    """The problem of a version that other files name."""
+    newest = f"the newest commit or checkpoint is of version {recorded}" if recorded >= 0 else "it has no commit"
+    detail = f"the log names version {named.version} in {', '.join(named.files[-3:])}, and {newest}"
+    return Problem("lost-version", named.version, named.files[-1], detail)
+
+
+def hint_problems(
+    store: LogStore, listing: LogListing, hint: LastCheckpoint | None, proved: Set[int]
+) -> Iterator[Problem]:
+    """What is wrong with the hint, or with the checkpoint that it names.
+
+    Args:
+        store: The table's store.
+        listing: The log.
+        hint: The hint, which is there; None if it is unusable.
+        proved: Versions whose checkpoint was compared with the commits.
+    """
+    if hint is None:
+        yield Problem("unusable-hint", None, LAST_CHECKPOINT, "it is not a valid hint, or its checksum does not match")
+        return
+    versions = [checkpoint.version for checkpoint in listing.checkpoints]
+    if hint.version not in versions:
+        yield Problem("unusable-hint", hint.version, LAST_CHECKPOINT, "the checkpoint that it names is missing")
+    elif hint.version < max(versions):
+        detail = f"it names version {hint.version}; the newest checkpoint is of version {max(versions)}"
+        yield Problem("stale-hint", hint.version, LAST_CHECKPOINT, detail)
+    else:
+        yield from _hinted_numbers(store, hint, listing.checkpoints[-1], proved)
+
+
+def _hinted_numbers(
+    store: LogStore, hint: LastCheckpoint, checkpoint: Checkpoint, proved: Set[int]
+) -> Iterator[Problem]:
+    """The numbers of the hint against its checkpoint."""
+    try:
+        found = compare_hint(store, hint, checkpoint)
+    except ExplorerError:
+        return  # A checkpoint that cannot be read is a problem of its own.
+    is_short = found.short and checkpoint.version not in proved
+    kind, file = ("checkpoint-short", checkpoint.parts[0].path) if is_short else ("hint-differs", LAST_CHECKPOINT)
+    for detail in found.details:
+        yield Problem(kind, checkpoint.version, file, f"the hint: {detail}" if is_short else detail)
+
+
+def compaction_problems(store: LogStore, listing: LogListing) -> Iterator[Problem]:
+    """Compactions that say another thing than their commits, and those of commits that never existed, or vanished."""
+    for path in listing.compactions:
+        if path.last_version > listing.latest:
+            detail = f"it reaches to version {path.last_version}; the newest commit or checkpoint is {listing.latest}"
+            # The versions that it ends with do not count.
+            yield Problem("stray-compaction", path.version, path.path, detail)
+            continue
+        commits = [
+            listing.commits[version]
+            for version in range(path.version, path.last_version + 1)
+            if version in listing.commits
+        ]
+        if len(commits) <= path.last_version - path.version:
+            continue
+        try:
+            for detail in compare_compaction(store, path, commits):
+                yield Problem("compaction-differs", path.version, path.path, detail)
+        except FileNotFoundError:
+            continue
+        except ExplorerError as error:
+            # A commit that cannot be read is told where it stands.
+            if getattr(error, "path", None) == path.path:
+                yield Problem("compaction-differs", path.version, path.path, error.message)

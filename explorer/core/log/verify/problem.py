@@ -1,0 +1,93 @@
+"""A fault of a log, and which kinds of them keep versions from being read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+__all__ = ["BREAKING", "Problem"]
+
+BREAKING: Final = frozenset(
+    {
+        *("gap", "truncated-log", "two-names", "unreadable-commit", "unreadable-checkpoint"),
+        *("no-metadata", "no-protocol", "invalid-metadata", "invalid-protocol"),
+        *("lost-version", "checkpoint-short", "invalid-file-values"),
+    }
+)
+"""Kinds of problems that keep versions from being read."""
+_REWRITE: Final = "Write it again with `plan` and `commit` of checkpoint, if it is the newest; else restore it."
+_HARMLESS: Final = "Nothing: readers pass over it. You may delete the file."
+_WRITER: Final = "Update the client that wrote the commit; the history names it."
+_STEPS: Final[Mapping[str, str]] = {
+    "gap": "Restore the missing commits from a backup.",
+    "truncated-log": "Restore the missing commits, or a checkpoint, from a backup.",
+    "two-names": "Move the wrong one of the two files out of the log.",
+    "unreadable-commit": "Do what the detail says, or restore the file from a backup.",
+    "unreadable-checkpoint": "Restore the file, or the commits before it, from a backup.",
+    "no-metadata": "Restore the commit that sets the metadata from a backup.",
+    "no-protocol": "Restore the commit that sets the protocol from a backup.",
+    "invalid-metadata": "Restore the file from a backup, or set the metadata again with the client that wrote it.",
+    "invalid-protocol": "Restore the file from a backup, or set the protocol again with the client that wrote it.",
+    "lost-version": "Restore the missing log files from a backup. If they went on purpose, delete this one too.",
+    "checkpoint-short": "Restore the checkpoint, or the commits before it, from a backup: rows are lost.",
+    "invalid-file-values": "Remove the file from the table, and add it again with valid values.",
+    "damaged-checkpoint": _REWRITE,
+    "checkpoint-differs": _REWRITE,
+    "incomplete-checkpoint": "Nothing: readers do without it. You may delete its files.",
+    "hint-differs": "Write a checkpoint, which renews the hint.",
+    "stale-hint": "Nothing: the next checkpoint renews it.",
+    "unusable-hint": "Nothing: the next checkpoint renews it.",
+    "empty-commit": "Check its writer: it was interrupted, or the commit changes nothing.",
+    "duplicate-action": _WRITER,
+    "contradictory-action": _WRITER,
+    "unremoved-vector": _WRITER,
+    "misplaced-action": _WRITER,
+    "clock-went-back": _WRITER,
+    "no-in-commit-timestamp": _WRITER,
+    "checksum-differs": "Delete the checksum file: clients work without it.",
+    "unreadable-checksum": "Delete the checksum file: clients work without it.",
+    "compaction-differs": "Delete the compaction: the commits hold all that it stands for.",
+    "stray-compaction": _HARMLESS,
+    "orphan-file": _HARMLESS,
+    "former-property": "Set the property under the name in the detail.",
+}
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """One fault.
+
+    Attributes:
+        kind: ``gap``, ``truncated-log``, ``two-names``, ``unreadable-commit``, ``unreadable-checkpoint``,
+            ``no-metadata``, ``no-protocol``, ``invalid-metadata``, ``invalid-protocol``, ``lost-version`` (files of the
+            log name a newer version than any commit or checkpoint), ``checkpoint-short`` (it holds fewer actions than
+            were written to it, and no commits replace them), ``invalid-file-values`` (no reader can decode what an
+            action says of its file; all of these: versions cannot be read, or not in full);
+            ``damaged-checkpoint`` (it cannot be read, and readers that can begin earlier do without it),
+            ``hint-differs`` (the hint states other numbers than its checkpoint has), ``empty-commit`` (a commit of
+            zero bytes),
+            ``duplicate-action``, ``contradictory-action``, ``unremoved-vector``, ``misplaced-action``,
+            ``clock-went-back``, ``no-in-commit-timestamp``, ``incomplete-checkpoint`` (it lacks a part or a sidecar,
+            and readers do without it), ``checkpoint-differs``, ``checksum-differs``, ``unreadable-checksum``,
+            ``compaction-differs``, ``unusable-hint``, ``stale-hint``, ``stray-compaction``, ``orphan-file``,
+            ``former-property`` (a property with an older name, which has no effect).
+        version: The version it is about, None for the log as a whole.
+        file: Key of the file below the table's root.
+        detail: What was found and what was expected.
+    """
+
+    kind: str
+    version: int | None
+    file: str
+    detail: str
+
+    @property
+    def next_step(self) -> str:
+        """What to do about it."""
+        return _STEPS[self.kind]
+
+    @property
+    def breaking(self) -> bool:
+        """Whether versions cannot be read because of it."""
+        return self.kind in BREAKING
