@@ -16,6 +16,7 @@ from explorer.auditing.erasure.traces import TracesFound, log_traces
 from explorer.auditing.erasure.value_conditions import ValueCondition, value_condition
 from explorer.core.errors import RequestError
 from explorer.core.log.log_path import LOG_FOLDER
+from explorer.core.protocol.schema.char_types import padded_lengths
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.file_search import FilesFound, SearchGroup
 from explorer.version import VERSION
@@ -81,11 +82,12 @@ def prove_erasure(
     )
     proofs = {}
     for request, where in predicates.items():
-        constants = constants_of(where, plan.columns)
+        columns = named_columns(snapshot, where)
+        padded = any(padded_lengths(field) for field in snapshot.schema.fields if field.name in columns)
+        constants = constants_of(where, plan.columns, padded=padded)
         traces = TracesFound((), 0, ((LOG_FOLDER, _NO_CONSTANT),))
         if constants:
             traces = _traces(log, where, constants, now, check_cancelled)
-        columns = named_columns(snapshot, where)
         open_ = plan.unanswered_for(columns)
         proofs[request] = erasure(basis, snapshot, (request, where), traces, open_, elsewhere=related(beside, columns))
     return proofs

@@ -31,6 +31,7 @@ __all__ = [
     "RemoteFile",
     "check_present",
     "check_readable",
+    "is_present",
     "java_uri",
     "leaves_table",
     "local_address",
@@ -181,6 +182,15 @@ def check_present(addresses: Sequence[FileAddress], sizes: Sequence[int | None],
                 expected=size,
                 found=found,
             )
+
+
+def is_present(address: FileAddress, size: int | None) -> bool:
+    """Whether a file is not known to be missing, or to have another size than the log states."""
+    try:
+        check_present([address], [size], 0)
+    except (StorageError, CorruptTable):
+        return False
+    return True
 
 
 def leaves_table(path: str) -> bool:

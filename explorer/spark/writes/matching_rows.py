@@ -51,7 +51,7 @@ def matching_rows(
     """
     from pyspark.sql import functions as sf
 
-    found = scan(log, snapshot, files, where, row_identity=True)
+    found = scan(log, snapshot, files, where, row_identity=True, thorough=True)
     # Spark counts the bits of a bitmap from 1.
     place = sf.col("_row_index") + 1
     frame = (

@@ -236,7 +236,7 @@ def _staying(log: DeltaLog, snapshot: Snapshot, touched: Sequence[Touched], *, t
 
 
 def _updates(log: DeltaLog, snapshot: Snapshot, intent: Update) -> _Changes:
-    found = scan(log, snapshot, where=intent.where, row_identity=True)
+    found = scan(log, snapshot, where=intent.where, row_identity=True, thorough=True)
     session, schema = found.frame.sparkSession, snapshot.schema
     check_casts(session)
     try:
