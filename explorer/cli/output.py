@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from rich.table import Column, Table
     from rich.text import Text
 
+    from explorer.core.versions.snapshot import Snapshot
+
 __all__ = [
     "Cell",
+    "check_agreed",
     "complain",
     "console",
     "counting",
@@ -174,6 +177,16 @@ def listing(
         out.print(grid)
     else:
         _print_one_below_another(grid, out)
+
+
+def check_agreed(found: Snapshot) -> None:
+    """Raise what readers disagree about at a version, once it was shown.
+
+    Raises:
+        CorruptTable: Other clients read other rows, as the log contradicts itself.
+    """
+    if found.contested is not None:
+        raise found.contested.error()
 
 
 def note(text: str) -> None:

@@ -17,7 +17,7 @@ from explorer.cli.arguments import (
     VersionOption,
     use_spark,
 )
-from explorer.cli.output import emit, facts, listing, patience
+from explorer.cli.output import check_agreed, emit, facts, listing, patience
 from explorer.core.protocol.schema.data_types import format_column, parse_column, type_name
 from explorer.core.versions.column_lineage import ColumnLine, Lineage
 
@@ -60,7 +60,8 @@ def snapshot(
     """Show the table at a version: protocol, metadata, totals.
 
     JSON, one document: table, version, timestamp, protocol, metadata, numFiles, sizeInBytes, numRecords (null if one
-    file lacks the count; masked rows included), numDeletedRecords, transactions, domainMetadata.
+    file lacks the count; masked rows included), numDeletedRecords, transactions, domainMetadata. Where other clients
+    read other rows because the log contradicts itself, an error with both counts follows, and the exit code is 3.
     """
     use_spark(spark)
     with patience("Reading the log"):
@@ -73,6 +74,8 @@ def snapshot(
         emit(document)
     else:
         _print_snapshot(found, totals, document)
+    if spark is None:
+        check_agreed(found)
 
 
 def columns(table: TableArgument, json: JsonFlag = False) -> None:

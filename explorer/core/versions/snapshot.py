@@ -41,7 +41,8 @@ from explorer.core.protocol.statistics.file_statistics import (
 )
 from explorer.core.protocol.statistics.overlap import Overlap, overlap_depth
 from explorer.core.protocol.table_definition import read_definition
-from explorer.core.protocol.table_features import check_readable
+from explorer.core.protocol.table_features import active_features, check_readable
+from explorer.core.versions.contested import ContestedFiles, contested_files
 
 __all__ = ["Snapshot"]
 
@@ -153,6 +154,12 @@ class Snapshot:
     def file_columns(self) -> LogicalFiles:
         """Live files, column by column, with statistics in whatever form they have."""
         return self._files
+
+    @cached_property
+    def contested(self) -> ContestedFiles | None:
+        """The files of which other readers read other rows, as the log contradicts itself (D-03); None without any."""
+        masks = "deletionVectors" in active_features(self.protocol)
+        return contested_files(self.version, self._files) if masks else None
 
     @cached_property
     def logical_files(self) -> pa.Table:

@@ -116,7 +116,9 @@ def _verdict(facts: TableFacts, version: int, totals: _Totals) -> str:
         else f"{fmt.plural(facts.last - version, 'version')} behind v{facts.last}"
     )
     files = f"{fmt.plural(totals.files, 'file')}, {fmt.size(totals.size)}"
-    return f"{rows}{hidden} in {files}. v{version} is {newest}."
+    contested = facts.snapshot(version).contested
+    error = "" if contested is None else f" Error: {contested.message}"
+    return f"{rows}{hidden} in {files}. v{version} is {newest}.{error}"
 
 
 def _figures(snapshot: Snapshot, totals: _Totals) -> tuple[KeyFigure, ...]:

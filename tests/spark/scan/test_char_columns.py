@@ -152,7 +152,7 @@ def test_the_proof_of_an_erasure_finds_each_copy_and_each_bound(tmp_path: Path) 
     table = _table(tmp_path)
     proofs = table.erasure({"short": "c = 'ab'", "long": "c = 'ab   '", "part": "p = 'y'"})
     assert {name: proof.totals["live"] for name, proof in proofs.items()} == {"short": 2, "long": 2, "part": 3}
-    assert [trace.what for trace in proofs["part"].traces] == ["partition value"]
+    assert "partition value" in {trace.what for trace in proofs["part"].traces}
     assert not any(proof.not_answered for proof in proofs.values())
     assert table.commit(table.plan({"kind": "delete", "where": "c = 'ab'"})).outcome == "committed"
     assert table.erasure({"short": "c = 'ab'"})["short"].totals["live"] == 0

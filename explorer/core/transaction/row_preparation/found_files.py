@@ -11,10 +11,10 @@ from typing import Final, TypeAlias
 import msgspec
 
 from explorer.core.protocol.actions import Add
-from explorer.core.protocol.schema.data_types import StructType
-from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import Estimate, GuardResult, Proposal, Writing, Written
 from explorer.core.transaction.row_engine import RowEngine
 from explorer.core.versions.left_out import left_out
