@@ -136,7 +136,7 @@ def test_update_and_merge_compare_as_the_reference_does(tmp_path: Path) -> None:
         "kind": "merge",
         "source": str(tmp_path / "source.parquet"),
         "on": "target.c = source.name",
-        "matched": [{"action": "update", "set": {"v": "'m'"}}],
+        "matched": [{"update": {"v": "'m'"}}],
     }
     assert table.commit(table.plan(merge)).outcome == "committed"
     assert _keys(table, "v = 'm'") == [4]

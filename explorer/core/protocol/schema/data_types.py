@@ -24,6 +24,7 @@ from explorer.core.protocol.schema.field_metadata import FIELD_ID, PHYSICAL_NAME
 from explorer.core.protocol.table_features import feature_of_type
 
 __all__ = [
+    "KNOWN_TYPES",
     "VOID",
     "ArrayType",
     "DataType",
@@ -190,6 +191,8 @@ _PRIMITIVES: Final = frozenset(
         "void",
     ]
 )
+KNOWN_TYPES: Final = _PRIMITIVES | {"decimal", "char", "varchar", "null", "struct", "array", "map"}
+"""Names of types that need nothing of clients beside the protocol and its features; of some, parameters follow."""
 _ALIASES: Final = {"null": "void", "bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte"}
 _DECIMAL: Final = re.compile(r"decimal\(\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\)\Z")
 _COLUMN_PART = re.compile(r"(?:`((?:[^`]|``)*)`|[^.`]+)(?:\.|\Z)")
