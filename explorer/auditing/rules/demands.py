@@ -10,9 +10,9 @@ from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import Rule
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
-from explorer.core.compatibility.demands import respelled_partitions
+from explorer.core.compatibility.demands import PROPERTY_INTERVAL, PROPERTY_VALUE, is_unreadable, respelled_partitions
 from explorer.core.protocol.table_properties.registry import PROPERTIES
-from explorer.core.protocol.table_properties.table_property import Choice, Flag, Integer, Interval, TableProperty
+from explorer.core.protocol.table_properties.table_property import Interval, TableProperty
 from explorer.core.transaction.intents.records import SetProperties, UnsetProperties
 
 __all__ = ["DEMAND_RULES"]
@@ -26,15 +26,15 @@ def _values(subject: Subject) -> tuple[Finding, ...]:
     bad = {
         key: (row, value)
         for key, value in sorted(subject.metadata.configuration.items())
-        if (row := PROPERTIES.get(key.lower())) is not None and _is_bad(row, value)
+        if (row := PROPERTIES.get(key.lower())) is not None and is_unreadable(row, value)
     }
     if not bad:
         return ()
-    one, fatal = len(bad) == 1, any(isinstance(row, Interval) for row, _ in bad.values())
+    one, demands = len(bad) == 1, subject.requirements.demands
     return (
         Finding(
             rule="property-values",
-            severity="error",
+            severity="error" if demands & {PROPERTY_INTERVAL, PROPERTY_VALUE} else "warning",
             label=f"{fmt.plural(len(bad), 'property', 'properties')} unreadable",
             title=f"The value of {named(list(bad))} cannot be read",
             evidence=tuple(
@@ -44,23 +44,24 @@ def _values(subject: Subject) -> tuple[Finding, ...]:
                 )
                 for key, (row, value) in list(bad.items())[:_MOST]
             ),
-            effect="delta-spark can neither read, write nor vacuum a table with a duration that names months or years, "
-            "or that is not an interval. Checks that need the property cannot run."
-            if fatal
-            else f"A client that needs {'it' if one else 'them'} refuses the table or falls back to a default.",
+            effect=_effect(demands, one=one),
             remedy=_repair(bad),
         ),
     )
 
 
-def _is_bad(row: TableProperty, value: str) -> bool:
-    match row:
-        case Interval():
-            return not row.is_taken(value)
-        case Flag() | Integer() | Choice():
-            return row.why_fixed is None and bool(row.refusal(value))
-        case _:
-            return False
+def _effect(demands: frozenset[str], *, one: bool) -> str:
+    if PROPERTY_INTERVAL in demands:
+        return (
+            "delta-spark can neither read, write nor vacuum a table whose retention names months or years, or is not "
+            "an interval. Checks that need the property cannot run."
+        )
+    if PROPERTY_VALUE in demands:
+        return "delta-spark reads the table, and every write fails. Checks that need the property cannot run."
+    return (
+        f"A client that needs {'it' if one else 'them'} fails at that moment, for example at a log cleanup, or takes "
+        "a default. Checks that need the property cannot run."
+    )
 
 
 def _repair(bad: dict[str, tuple[TableProperty, str]]) -> Remedy | None:

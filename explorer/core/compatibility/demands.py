@@ -7,24 +7,25 @@ found in the metadata alone, also of a table that this program cannot read; each
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.schema.data_types import KNOWN_TYPES
-from explorer.core.protocol.table_properties.registry import PROPERTIES
-from explorer.core.protocol.table_properties.table_property import Interval
+from explorer.core.protocol.table_properties import registry
+from explorer.core.protocol.table_properties.table_property import Choice, Flag, Integer, Interval, TableProperty
 
 __all__ = [
     "FILE_FORMAT",
     "NO_PARTITION_COLUMN",
     "PARTITION_CASE",
     "PROPERTY_INTERVAL",
+    "PROPERTY_VALUE",
     "VOID_COLUMN",
     "demands_of",
+    "is_unreadable",
     "respelled_partitions",
-    "unreadable_intervals",
 ]
 
 VOID_COLUMN: Final = "void column"
@@ -34,7 +35,13 @@ PARTITION_CASE: Final = "partition column of another case"
 NO_PARTITION_COLUMN: Final = "missing partition column"
 """A partition column that the schema does not have."""
 PROPERTY_INTERVAL: Final = "property with an invalid interval"
-"""A property of a duration that names months or years, or is no interval at all."""
+"""A duration that every reader works out names months or years, or is no interval at all."""
+PROPERTY_VALUE: Final = "property with an invalid value"
+"""A property that every writer needs has a value that cannot be read."""
+_READ: Final = (registry.FILE_RETENTION, registry.SET_TRANSACTION_RETENTION)
+_WRITTEN: Final = (
+    registry.CHECKPOINT_INTERVAL, registry.NUM_INDEXED_COLS, registry.CHANGE_DATA_FEED, registry.ISOLATION_LEVEL,
+)  # fmt: skip
 FILE_FORMAT: Final = "file format other than Parquet"
 """The metadata names another format of data files."""
 
@@ -49,8 +56,10 @@ def demands_of(metadata: Metadata) -> frozenset[str]:
         found.add(PARTITION_CASE)
     if any(name.lower() not in {column.lower() for column in columns} for name in metadata.partition_columns):
         found.add(NO_PARTITION_COLUMN)
-    if unreadable_intervals(metadata.configuration):
+    if _bad(metadata.configuration, _READ):
         found.add(PROPERTY_INTERVAL)
+    if _bad(metadata.configuration, _WRITTEN):
+        found.add(PROPERTY_VALUE)
     if metadata.format.provider.lower() != "parquet":
         found.add(FILE_FORMAT)
     return frozenset(found)
@@ -67,10 +76,20 @@ def respelled_partitions(metadata: Metadata) -> dict[str, str]:
     }
 
 
-def unreadable_intervals(configuration: Mapping[str, str]) -> dict[str, str]:
-    """Properties of durations whose value delta-spark does not take -> their value."""
-    rows = ((key, PROPERTIES.get(key.lower()), value) for key, value in configuration.items())
-    return {key: value for key, row, value in rows if isinstance(row, Interval) and not row.is_taken(value)}
+def is_unreadable(row: TableProperty, value: str) -> bool:
+    """Whether a value of a property is one that not every client takes."""
+    match row:
+        case Interval():
+            return not row.is_taken(value)
+        case Flag() | Integer() | Choice():
+            return row.why_fixed is None and bool(row.refusal(value))
+        case _:
+            return False
+
+
+def _bad(configuration: Mapping[str, str], rows: Iterable[TableProperty]) -> bool:
+    values = {key.lower(): value for key, value in configuration.items()}
+    return any(is_unreadable(row, values[row.key.lower()]) for row in rows if row.key.lower() in values)
 
 
 def _schema(metadata: Metadata) -> JsonValue:

@@ -13,6 +13,7 @@ import msgspec
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.schema.char_types import marked
 from explorer.core.protocol.schema.column_mapping import MappingMode, check_mapping, mapping_mode
 from explorer.core.protocol.schema.data_types import StructType, parse_schema
 from explorer.core.protocol.schema.type_widening import check_type_changes
@@ -71,7 +72,7 @@ def _schema(metadata: Metadata, version: int) -> StructType:
             "A broken client wrote the log.",
             version=version,
         )
-    schema = parse_schema(metadata.schema_string)
+    schema = marked(parse_schema(metadata.schema_string), metadata.schema_string)
     unknown = [name for name in metadata.partition_columns if schema.field(name) is None]
     if unknown:
         raise CorruptTable(

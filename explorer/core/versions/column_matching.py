@@ -25,7 +25,7 @@ from explorer.core.protocol.schema.data_types import (
     format_column,
     type_name,
 )
-from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, FIELD_ID, PHYSICAL_NAME, TYPE_CHANGES
+from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, COLLATIONS, FIELD_ID, PHYSICAL_NAME, TYPE_CHANGES
 from explorer.core.protocol.schema.type_widening import widens
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.history import History
@@ -166,7 +166,7 @@ class _Pairing:
             old_type, new_type = self._nested(old.type, new.type, old_path, new_path)
         shared = {TYPE_CHANGES: wider.metadata[TYPE_CHANGES]} if TYPE_CHANGES in wider.metadata else {}
         # Both sides are compared as the later version compares its values.
-        shared |= {CHAR_VARCHAR: new.metadata[CHAR_VARCHAR]} if CHAR_VARCHAR in new.metadata else {}
+        shared |= {key: new.metadata[key] for key in (CHAR_VARCHAR, COLLATIONS) if key in new.metadata}
         return (
             StructField(new.name, old_type, True, _mapping_of(old, self._old_mode) | shared),
             StructField(new.name, new_type, True, _mapping_of(new, self._new_mode) | shared),

@@ -33,6 +33,7 @@ from explorer.core.transaction.row_engine import FoundChanges
 from explorer.data_files.written_files import WrittenFiles
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.engine.file_addresses import FileAddress
+from explorer.spark.scan.compared import as_compared
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.scan.predicate import vet_words
 from explorer.spark.scan.results import SPARK_ERRORS, Reading
@@ -261,7 +262,7 @@ def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) ->
         vet_words(session, text)
     try:
         given = source_frame(session, source)
-        target = found.frame.withColumn(_TARGET, sf.lit(True)).alias("target")
+        target = as_compared(found.frame, schema).withColumn(_TARGET, sf.lit(True)).alias("target")
         other = given.withColumn(_SOURCE, sf.lit(True)).alias("source")
         joined = target.join(other, sf.expr(f"(\n{intent.on}\n)"), _join_kind(clauses))
         values = AssignedValues(joined, snapshot, lenient=intent.merge_schema)

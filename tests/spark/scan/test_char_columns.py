@@ -164,3 +164,26 @@ def test_a_rewrite_that_pads_values_is_no_difference_between_versions(tmp_path: 
     assert table.commit(table.plan(update)).outcome == "committed"
     counts = table.row_diff(0, 1).counts()
     assert (counts.inserted, counts.deleted) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("field", "where", "keys"),
+    [
+        (column("c", "char(5)"), "c = 'ab'", [1]),
+        (column("c", "char(5)"), "length(c) = 5", [1, 2]),
+        (column("c", "string", **{MARK: "CHARACTER(5)"}), "c = 'ab'", [1]),
+        (column("c", "string", __COLLATIONS={"c": "spark.UTF8_LCASE"}), "c = 'ab'", [1, 2]),
+        (column("c", "string", __COLLATIONS={"c": "spark.UTF8_LCASE"}), "c LIKE 'A%'", [1, 2]),
+        (column("c", "string", __COLLATIONS={"c": "icu.UNICODE_CI.75.1"}), "c IN ('aB')", [1, 2]),
+    ],
+)
+def test_other_spellings_and_collations_decide_comparisons_in_each_path(
+    tmp_path: Path, field: dict[str, Any], where: str, keys: list[int]
+) -> None:
+    rows = pa.table({"k": pa.array([1, 2], pa.int32()), "c": ["ab", "AB"]})
+    table = explorer.open_table(write_table(tmp_path, [column("k", "integer"), field], [DataFile("a.parquet", rows)]))
+    assert _keys(table, where) == keys
+    assert table.rows(where=where).toArrow().column("c").to_pylist()[0].rstrip() == "ab"
+    assert table.erasure(where).totals["live"] == len(keys)
+    assert table.commit(table.plan({"kind": "delete", "where": where})).outcome == "committed"
+    assert _keys(table) == [key for key in (1, 2) if key not in keys]

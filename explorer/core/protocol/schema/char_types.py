@@ -8,6 +8,7 @@ its length, whatever the file holds, and compare it so; a VARCHAR value is read 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
@@ -31,6 +32,7 @@ __all__ = [
     "is_char_type",
     "is_padded",
     "lengthens",
+    "marked",
     "padded_lengths",
     "text_lengths",
 ]
@@ -65,6 +67,25 @@ def char_type_text(value: JsonValue) -> str | None:
         value: A type as decoded JSON, one that `explorer.core.protocol.schema.data_types.parse_type` takes.
     """
     return _text(value) if _has_char(value) else None
+
+
+def marked(schema: StructType, text: str) -> StructType:
+    """The schema with its CHAR and VARCHAR types in the metadata of the columns, where the schema itself spells them.
+
+    Args:
+        schema: As `explorer.core.protocol.schema.data_types.parse_schema` reads it: as strings.
+        text: Its ``schemaString``.
+    """
+    if _ANY_CHAR.search(text) is None:
+        return schema
+    spelt = {field["name"]: char_type_text(field["type"]) for field in json.loads(text)["fields"]}
+    return StructType(tuple(_marked(field, spelt.get(field.name)) for field in schema.fields))
+
+
+def _marked(field: StructField, text: str | None) -> StructField:
+    if text is None or CHAR_VARCHAR in field.metadata:
+        return field
+    return StructField(field.name, field.type, field.nullable, {**field.metadata, CHAR_VARCHAR: text})
 
 
 def lengthens(before: str, after: str) -> bool:

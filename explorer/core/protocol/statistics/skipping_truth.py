@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Mask, flags
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField
+from explorer.core.protocol.schema.field_metadata import COLLATIONS
 from explorer.core.protocol.schema.type_widening import recorded_changes
 from explorer.core.protocol.sql.predicates import (
     And,
@@ -90,7 +91,7 @@ def unanswerable(
         return None
     if kind.name in {"binary", "variant", "void"}:
         return f"a column of type {kind.name} has no bounds"
-    if any(key == "__COLLATIONS" for key in field.metadata):
+    if COLLATIONS in field.metadata:
         return "texts of this column are compared by a collation"
     if padded:
         return "texts of this column are padded before they are compared"
