@@ -54,6 +54,7 @@ def set_limits() -> None:
     Raises:
         RequestError: A value is no number of bytes.
     """
+    limits.STRICT_TYPES = os.environ.get(limits.STRICT_VARIABLE, "") == "1"
     text = os.environ.get(limits.CHECKPOINT_VARIABLE, "")
     if not text:
         return

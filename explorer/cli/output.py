@@ -180,11 +180,15 @@ def listing(
 
 
 def check_agreed(found: Snapshot) -> None:
-    """Raise what readers disagree about at a version, once it was shown.
+    """Name the columns of a version that are not read, and raise what readers disagree about, once it was shown.
 
     Raises:
         CorruptTable: Other clients read other rows, as the log contradicts itself.
     """
+    from explorer.core.versions.reading_notes import unread_notes
+
+    for text in unread_notes(found):
+        note(text)
     if found.contested is not None:
         raise found.contested.error()
 

@@ -204,7 +204,7 @@ def erasure(
         traces=traces.traces,
         log_files=traces.read,
         not_answered=tuple(NotAnswered(path, reason) for path, reason in sorted(set(open_))),
-        not_read=tuple(_not_read(basis, where)),
+        not_read=(*_not_read(basis, where), *_unread(snapshot)),
         elsewhere=elsewhere,
         steps=(*_repair(misleading), *_steps(basis, snapshot, where, places, traces.traces)),
         misleading=misleading,
@@ -254,6 +254,12 @@ def _repair(misleading: tuple[str, ...]) -> Iterable[Step]:
             "first state what the rows say."
         )
         yield Step({"kind": "recompute-statistics"}, None, None, why)
+
+
+def _unread(snapshot: Snapshot) -> Iterable[str]:
+    if snapshot.unread_columns:
+        names = ", ".join(fmt.plain(column.name, 200) for column in snapshot.unread_columns)
+        yield f"The columns {names}, whose types this program does not read."
 
 
 def _steps(

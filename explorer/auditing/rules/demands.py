@@ -80,6 +80,34 @@ def _value(row: TableProperty, value: str) -> str | None:
     return row.default
 
 
+def _unread(subject: Subject) -> tuple[Finding, ...]:
+    """Columns of a type that this program does not read."""
+    unread = subject.snapshot.unread_columns
+    if not unread:
+        return ()
+    names = [column.name for column in unread]
+    return (
+        Finding(
+            rule="unread-columns",
+            severity="warning",
+            label=f"{fmt.plural(len(unread), 'column')} not read",
+            title=f"The type of {named(names)} is not one that this program reads",
+            evidence=tuple(
+                Evidence(f"{named([column.name])}: {fmt.shorten(fmt.plain(column.type, 200), 60)}. {column.reason}")
+                for column in unread[:_MOST]
+            ),
+            effect="The other columns are read. Rows and findings here say nothing of these, and nothing can be "
+            "written to the table.",
+            remedy=_see_clients(subject),
+        ),
+    )
+
+
+def _see_clients(subject: Subject) -> Remedy:
+    command = f"delta-explorer compatibility {shlex.quote(subject.log.location)}"
+    return Remedy("See which clients read them", command=command, place=Place("clients"))
+
+
 def _partitions(subject: Subject) -> tuple[Finding, ...]:
     """Partition columns that the schema spells in another case, or does not have."""
     metadata = subject.metadata
@@ -108,6 +136,13 @@ def _partitions(subject: Subject) -> tuple[Finding, ...]:
 
 
 DEMAND_RULES: Final = (
+    Rule(
+        "unread-columns",
+        "warning",
+        "columns of types that this program does not read",
+        "What is not read is not judged.",
+        _unread,
+    ),
     Rule(
         "property-values",
         "error",

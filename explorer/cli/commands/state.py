@@ -60,7 +60,8 @@ def snapshot(
     """Show the table at a version: protocol, metadata, totals.
 
     JSON, one document: table, version, timestamp, protocol, metadata, numFiles, sizeInBytes, numRecords (null if one
-    file lacks the count; masked rows included), numDeletedRecords, transactions, domainMetadata. Where other clients
+    file lacks the count; masked rows included), numDeletedRecords, transactions, domainMetadata,
+    unreadColumns [{name, type, reason}] (not read because of their types). Where other clients
     read other rows because the log contradicts itself, an error with both counts follows, and the exit code is 3.
     """
     use_spark(spark)
@@ -123,6 +124,9 @@ def _document(table: explorer.Table, found: explorer.Snapshot, totals: Totals) -
         "numDeletedRecords": totals.num_deleted_records,
         "transactions": found.transactions,
         "domainMetadata": found.domain_metadata,
+        "unreadColumns": [
+            {"name": column.name, "type": column.type, "reason": column.reason} for column in found.unread_columns
+        ],
     }
 
 

@@ -15,7 +15,7 @@ from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.schema.char_types import marked
 from explorer.core.protocol.schema.column_mapping import MappingMode, check_mapping, mapping_mode
-from explorer.core.protocol.schema.data_types import StructType, parse_schema
+from explorer.core.protocol.schema.data_types import StructType, parse_schema, unread_columns
 from explorer.core.protocol.schema.type_widening import check_type_changes
 from explorer.core.protocol.table_properties.registry import MAX_COLUMN_ID
 
@@ -73,7 +73,8 @@ def _schema(metadata: Metadata, version: int) -> StructType:
             version=version,
         )
     schema = marked(parse_schema(metadata.schema_string), metadata.schema_string)
-    unknown = [name for name in metadata.partition_columns if schema.field(name) is None]
+    unread = {column.name for column in unread_columns(metadata.schema_string)}
+    unknown = [name for name in metadata.partition_columns if schema.field(name) is None and name not in unread]
     if unknown:
         raise CorruptTable(
             f"The partition column {unknown[0]!r} of version {version} is not in the schema.",

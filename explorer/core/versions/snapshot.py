@@ -26,7 +26,13 @@ from explorer.core.protocol.logical_files import PUBLIC_COLUMNS, SCHEMA, Logical
 from explorer.core.protocol.partition_values import ZoneDoubt
 from explorer.core.protocol.row_tracking import RowTracking, row_tracking
 from explorer.core.protocol.schema.column_mapping import MappingMode, physical_paths
-from explorer.core.protocol.schema.data_types import StructType, format_column, parse_column
+from explorer.core.protocol.schema.data_types import (
+    StructType,
+    UnreadColumn,
+    format_column,
+    parse_column,
+    unread_columns,
+)
 from explorer.core.protocol.sql.predicates import Expression
 from explorer.core.protocol.statistics.clustering_estimate import ClusteringEstimate, clustering_estimates
 from explorer.core.protocol.statistics.data_skipping import SkippingResult, skip_files
@@ -127,8 +133,14 @@ class Snapshot:
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """Logical names of the partition columns, in partition order."""
-        return tuple(self.metadata.partition_columns)
+        """Logical names of the partition columns, in partition order; those that are not read are left out."""
+        unread = {column.name for column in self.unread_columns}
+        return tuple(name for name in self.metadata.partition_columns if name not in unread)
+
+    @cached_property
+    def unread_columns(self) -> tuple[UnreadColumn, ...]:
+        """The columns that are not in ``schema`` because this program does not read their types."""
+        return unread_columns(self.metadata.schema_string or "")
 
     @property
     def clustering_columns(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.spark.engine.job import submit
-from explorer.spark.rows.preview import Job, with_contradiction
+from explorer.spark.rows.preview import Job, with_warnings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -120,7 +120,7 @@ def _page(job: Job[RowPage], asked: _Asked) -> RowPage:
     shown = rows.slice(0, limit)
     places = _places(snapshot, shown)
     note = _note(places, begin, following, snapshot.num_files, where=asked.where is not None)
-    note = with_contradiction(note, snapshot)
+    note = with_warnings(note, snapshot)
     return RowPage(shown.select(shown.column_names[:-2]), places, begin, following, end, note)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from explorer.core.versions.reading_notes import reading_notes
 from explorer.spark.engine.job import Job, JobState, submit
 from explorer.spark.scan.scan import scan
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Job", "JobState", "Preview", "preview", "with_contradiction"]
+__all__ = ["Job", "JobState", "Preview", "preview", "with_warnings"]
 
 
 # When the first files did not give enough rows, each further step reads this many times as many.
@@ -83,13 +84,13 @@ def _preview(job: Job[Preview], log: DeltaLog, snapshot: Snapshot, limit: int, w
         begin, end = end, end * _GROWTH
     rows = pa.concat_tables(parts).slice(0, limit)
     complete = end == files.num_rows and found <= limit
-    note = with_contradiction(_note(snapshot, rows.num_rows, end, complete, where), snapshot)
+    note = with_warnings(_note(snapshot, rows.num_rows, end, complete, where), snapshot)
     return Preview(rows, note, end, complete)
 
 
-def with_contradiction(note: str, snapshot: Snapshot) -> str:
-    """The note on some rows, with what readers disagree about."""
-    return note if snapshot.contested is None else f"{note} Error: {snapshot.contested.message}"
+def with_warnings(note: str, snapshot: Snapshot) -> str:
+    """The note on some rows, with what a person must know who reads the version."""
+    return " ".join((note, *reading_notes(snapshot)))
 
 
 def _enough(files: pa.Table, limit: int) -> int:
