@@ -14,10 +14,10 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from explorer.core.protocol.schema.char_types import padded_lengths
-from explorer.core.protocol.schema.data_types import StructField, StructType
+from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, StructField, StructType
 from explorer.core.protocol.schema.field_metadata import COLLATIONS
 from explorer.spark.scan.layout import Layout
-from explorer.spark.scan.physical import compared_column, quoted, type_mark
+from explorer.spark.scan.physical import compared_column, quoted, spark_type, type_mark
 from explorer.spark.scan.predicate import condition
 
 __all__ = ["as_compared", "kept_where"]
@@ -32,11 +32,11 @@ def as_compared(frame: DataFrame, schema: StructType) -> DataFrame:
         frame: Rows with the columns of a schema, CHAR values padded, and maybe others.
         schema: The schema.
     """
-    collated = {field.name: name for field in schema.fields if (name := _collation(field)) is not None}
+    collated = {field.name: kind for field in schema.fields if (kind := _collated(field)) is not None}
     if not collated:
         return frame
     columns = [
-        sf.collate(sf.col(quoted(name)), collated[name]).alias(name) if name in collated else sf.col(quoted(name))
+        sf.col(quoted(name)).cast(collated[name]).alias(name) if name in collated else sf.col(quoted(name))
         for name in frame.columns
     ]
     return frame.select(*columns)
@@ -72,16 +72,16 @@ def kept_where(frame: DataFrame, layout: Layout, where: str, *, marks: int = 0) 
 
 
 def _is_compared_otherwise(field: StructField, layout: Layout) -> bool:
-    return _collation(field) is not None or (layout.unpadded and bool(padded_lengths(field)))
+    return _collated(field) is not None or (layout.unpadded and bool(padded_lengths(field)))
 
 
 def _compared(name: str, field: StructField | None) -> Column:
     column = sf.col(quoted(name))
     if field is None:
         return column
-    collation = _collation(field)
-    if collation is not None:
-        return sf.collate(column, collation).alias(name)
+    collated = _collated(field)
+    if collated is not None:
+        return column.cast(collated).alias(name)
     return compared_column(column, field).alias(name, **type_mark(field))
 
 
@@ -90,13 +90,28 @@ def _shown(place: int, field: StructField, layout: Layout) -> Column:
     return sf.col(f"{_KEPT}{place}").alias(field.name, **mark)
 
 
-def _collation(field: StructField) -> str | None:
-    """The collation of a column of texts; None of one that compares bytes.
+def _collated(field: StructField) -> st.DataType | None:
+    """The type of a column with the collations of its texts, at every depth; None if all of them compare bytes."""
+    kind = _with_collations(field.type, field.name, field)
+    return None if kind == spark_type(field.type) else kind
 
-    The metadata has the provider, the name and maybe a version, with dots between.
+
+def _with_collations(kind: DataType, path: str, field: StructField) -> st.DataType:
+    """The type at a path inside a field, whose metadata has the collations up to the next field.
+
+    A collation is stated as provider, name and maybe a version, with dots between.
     """
-    stated = field.metadata.get(COLLATIONS)
-    found = stated.get(field.name) if isinstance(stated, dict) else None
-    parts = found.split(".") if isinstance(found, str) else []
-    name = parts[1] if len(parts) > 1 else parts[0] if parts else None
-    return None if name in (None, "UTF8_BINARY") else name
+    match kind:
+        case StructType():
+            inner = [st.StructField(each.name, _with_collations(each.type, each.name, each)) for each in kind.fields]
+            return st.StructType(inner)
+        case ArrayType():
+            return st.ArrayType(_with_collations(kind.element_type, f"{path}.element", field))
+        case MapType():
+            key = _with_collations(kind.key_type, f"{path}.key", field)
+            return st.MapType(key, _with_collations(kind.value_type, f"{path}.value", field))
+        case _:
+            stated = field.metadata.get(COLLATIONS)
+            found = stated.get(path) if isinstance(stated, dict) and kind.name == "string" else None
+            parts = found.split(".") if isinstance(found, str) else []
+            return st.StringType(parts[min(1, len(parts) - 1)]) if parts else spark_type(kind)
