@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from explorer.core.errors import RequestError
-from explorer.storage.credentials import concealed, secrets_of
+from explorer.credentials import concealed, secrets_of
 from explorer.storage.objects import ObjectLogStore
 from explorer.storage.roots import AllowedRoots, Opener
 

@@ -31,7 +31,6 @@ from explorer.core.protocol.schema.data_types import (
     UnreadColumn,
     format_column,
     parse_column,
-    unread_columns,
 )
 from explorer.core.protocol.sql.predicates import Expression
 from explorer.core.protocol.statistics.clustering_estimate import ClusteringEstimate, clustering_estimates
@@ -87,6 +86,7 @@ class Snapshot:
         self.metadata: Metadata = state.metadata
         definition = read_definition(self.protocol, self.metadata, version)
         self.schema: StructType = definition.schema
+        self._unread = definition.unread
         self.column_mapping_mode: MappingMode = definition.mapping_mode
 
     def __repr__(self) -> str:
@@ -137,10 +137,10 @@ class Snapshot:
         unread = {column.name for column in self.unread_columns}
         return tuple(name for name in self.metadata.partition_columns if name not in unread)
 
-    @cached_property
+    @property
     def unread_columns(self) -> tuple[UnreadColumn, ...]:
         """The columns that are not in ``schema`` because this program does not read their types."""
-        return unread_columns(self.metadata.schema_string or "")
+        return self._unread
 
     @property
     def clustering_columns(self) -> tuple[str, ...]:
@@ -281,6 +281,13 @@ class Snapshot:
         paths = physical_paths(self.schema, self.column_mapping_mode)
         return statistics_columns(self.schema, paths, self.partition_columns)
 
+    @cached_property
+    def _statistics_columns_by_name(self) -> dict[tuple[str, ...], list[StatisticsColumn]]:
+        found: dict[tuple[str, ...], list[StatisticsColumn]] = {}
+        for column in self.statistics_columns:
+            found.setdefault(_lower(column.path), []).append(column)
+        return found
+
     def deletion_vectors(self) -> pa.Table:
         """Files with a deletion vector, one row each.
 
@@ -340,7 +347,7 @@ class Snapshot:
             path = parse_column(name)
         except ValueError:
             path = ()
-        alike = [column for column in self.statistics_columns if _lower(column.path) == _lower(path)]
+        alike = self._statistics_columns_by_name.get(_lower(path), [])
         found = [column for column in alike if column.path == path] or alike
         if len(found) == 1:
             return found[0]

@@ -2,7 +2,7 @@
 
 Protocol section: Schema Serialization Format. Invariants: unknown field metadata is kept (SCHEMA-007); a type that this
 program does not know is refused by name. In a whole schema such a type closes its column alone: the others are read,
-the column is named by `unread_columns`, and nothing is written to the table.
+`parse_columns` names the column, and nothing is written to the table.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from functools import cached_property
 from typing import Final, Generic, TypeAlias, TypeVar
 
 import msgspec
@@ -21,7 +22,7 @@ import msgspec
 from explorer.core.errors import CorruptTable, UnsupportedFeature
 from explorer.core.protocol import limits
 from explorer.core.protocol.json_values import JsonObject, JsonValue, encode_json, exact_number, plain_number
-from explorer.core.protocol.limits import check_nesting, too_deep
+from explorer.core.protocol.limits import check_json_values, check_nesting, too_deep
 from explorer.core.protocol.schema.field_metadata import FIELD_ID, PHYSICAL_NAME
 from explorer.core.protocol.table_features import feature_of_type
 
@@ -40,11 +41,11 @@ __all__ = [
     "UnreadColumn",
     "format_column",
     "parse_column",
+    "parse_columns",
     "parse_schema",
     "parse_type",
     "type_name",
     "type_outline",
-    "unread_columns",
     "visit",
 ]
 
@@ -125,15 +126,21 @@ class StructField(msgspec.Struct, frozen=True):
         )
 
 
-class StructType(msgspec.Struct, frozen=True):
+class StructType(msgspec.Struct, frozen=True, dict=True):
     """An ordered set of fields; a table's schema is one."""
 
     fields: tuple[StructField, ...] = ()
 
     def field(self, name: str) -> StructField | None:
         """The field of that name, exactly first and else ignoring case (SCHEMA-010)."""
-        exact = next((field for field in self.fields if field.name == name), None)
-        return exact or next((field for field in self.fields if field.name.lower() == name.lower()), None)
+        exact, folded = self._by_name
+        return exact.get(name) or folded.get(name.lower())
+
+    @cached_property
+    def _by_name(self) -> tuple[dict[str, StructField], dict[str, StructField]]:
+        """The fields by name, exactly and ignoring case; of several of one name the first."""
+        backwards = self.fields[::-1]
+        return {field.name: field for field in backwards}, {field.name.lower(): field for field in backwards}
 
     def to_json(self) -> str:
         """Serialise as a ``schemaString``."""
@@ -220,23 +227,20 @@ _UNSUPPORTED: Final = re.compile(
 
 
 def parse_schema(text: str) -> StructType:
-    """Parse a ``schemaString``; columns that `unread_columns` names are left out.
+    """Parse a ``schemaString``; columns that `parse_columns` does not read are left out.
 
     Raises:
         CorruptTable: The text is not a JSON struct type.
         UnsupportedFeature: It uses a type this program does not read, in every column, or where
             `explorer.core.protocol.limits.STRICT_TYPES` is set.
-        LimitExceeded: It is nested too deeply.
+        LimitExceeded: It is nested too deeply, or has too many values.
     """
-    return _parsed_schema(text)[0]
+    return parse_columns(text)[0]
 
 
-def unread_columns(text: str) -> tuple[UnreadColumn, ...]:
-    """Name the columns of a ``schemaString`` that are not read because of their types; errors as `parse_schema`."""
-    return _parsed_schema(text)[1]
-
-
-def _parsed_schema(text: str) -> tuple[StructType, tuple[UnreadColumn, ...]]:
+def parse_columns(text: str) -> tuple[StructType, tuple[UnreadColumn, ...]]:
+    """Parse a ``schemaString``: its columns, and those that are not read because of their types; as `parse_schema`."""
+    check_json_values(text, "The table's schemaString")
     try:
         value = json.loads(text, parse_float=exact_number, parse_constant=Decimal)
     except ValueError as error:
@@ -310,9 +314,12 @@ def type_outline(kind: DataType) -> str:
     return visit(kind, _Outline())
 
 
+_PLAIN: Final = re.compile(r"\w+")
+
+
 def format_column(path: tuple[str, ...]) -> str:
     """Write a path as a dotted column, with backticks round parts that need them."""
-    return ".".join(part if re.fullmatch(r"\w+", part) else f"`{part.replace('`', '``')}`" for part in path)
+    return ".".join(part if _PLAIN.fullmatch(part) else f"`{part.replace('`', '``')}`" for part in path)
 
 
 def parse_column(text: str) -> tuple[str, ...]:
