@@ -51,6 +51,8 @@ _MARKS: Final = re.compile(r"`(?:[^`]|``)*`|[<>(),]")
 _ANY_CHAR: Final = re.compile(r"\b(?:char|character|varchar)\s*\(", re.IGNORECASE)
 _WORDS: Final = {"char": True, "character": True, "varchar": False}
 """The words for a string with a length, and whether its values are padded."""
+_LONGEST: Final = 1 << 20
+"""The most characters to which a value is padded; no engine writes longer CHAR columns."""
 _PLAIN: Final = re.compile(r"\s*([^\s<>,()]+(?:\s+[^\s<>,()]+)*)\s*(?:\(([^()]*)\))?")
 _SQL_NAMES: Final = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
 
@@ -115,7 +117,8 @@ def text_lengths(text: str, kind: DataType) -> tuple[TextLength, ...]:
 def padded_lengths(field: StructField) -> tuple[TextLength, ...]:
     """To how many characters the CHAR values of a column are padded wherever they are read.
 
-    None of a column whose length text cannot be read: its values are read as they are stored.
+    None of a column whose length text cannot be read, and none that would fill the memory: such values are read as they
+    are stored.
 
     Args:
         field: A column of the top level: an engine looks nowhere else.
@@ -124,7 +127,8 @@ def padded_lengths(field: StructField) -> tuple[TextLength, ...]:
     if not isinstance(text, str):
         return ()
     try:
-        return tuple((steps, length) for steps, length, padded in _read(text, field.type) if padded)
+        found = _read(text, field.type)
+        return tuple((steps, length) for steps, length, padded in found if padded and length <= _LONGEST)
     except ValueError:
         return ()
 
