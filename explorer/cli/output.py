@@ -218,10 +218,8 @@ def check_agreed(found: Snapshot) -> None:
     Raises:
         CorruptTable: Other clients read other rows, as the log contradicts itself.
     """
-    from explorer.core.versions.reading_notes import unread_notes
-
-    for text in unread_notes(found):
-        note(text)
+    for column in found.unread_columns:
+        note(column.message)
     if found.contested is not None:
         raise found.contested.error()
 

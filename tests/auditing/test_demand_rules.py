@@ -18,7 +18,7 @@ from explorer.core.compatibility.my_clients import MyClient
 from explorer.core.protocol.actions import Metadata
 from explorer.core.transaction.intents.records import SetProperties
 from tests.support.audited_tables import NOW
-from tests.support.small_logs import PROTOCOL, add, metadata, table
+from tests.support.small_logs import MASKED, PROTOCOL, add, metadata, table, vector
 
 KEPT = "delta.deletedFileRetentionDuration"
 
@@ -29,6 +29,12 @@ def _table(said: Metadata) -> explorer.Table:
 
 def _finding(found: explorer.Table, rule: str) -> Finding | None:
     return next((finding for finding in found.audit(NOW).findings if finding.rule == rule), None)
+
+
+def _found(found: explorer.Table, rule: str) -> Finding:
+    """The one finding of a rule."""
+    (finding,) = (finding for finding in found.audit(NOW).findings if finding.rule == rule)
+    return finding
 
 
 def _access(found: explorer.Table, client: str) -> tuple[str, str]:
@@ -88,8 +94,7 @@ def test_any_value_that_cannot_be_read_is_a_finding_with_a_change_that_repairs_i
     key: str, value: str, severity: str, access: tuple[str, str]
 ) -> None:
     found = _table(metadata({"k": "long"}, (), {key: value}))
-    finding = _finding(found, "property-values")
-    assert finding is not None
+    finding = _found(found, "property-values")
     assert finding.severity == severity
     assert key in finding.title
     assert finding.remedy is not None
@@ -99,8 +104,7 @@ def test_any_value_that_cannot_be_read_is_a_finding_with_a_change_that_repairs_i
 def test_a_partition_column_of_another_case_is_an_error_and_decides_who_reads() -> None:
     for schema, partition in (({"Id": "long", "Region": "string"}, "region"), ({"id": "long", "É": "string"}, "é")):
         found = _table(metadata(schema, (partition,)))
-        finding = _finding(found, "partition-column-case")
-        assert finding is not None
+        finding = _found(found, "partition-column-case")
         assert finding.severity == "error"
         assert finding.remedy is not None
         assert "--output" in finding.remedy.command
@@ -135,3 +139,11 @@ def test_the_row_of_this_program_is_never_unknown() -> None:
             "yes",
             "yes" if said.schema_string and "interval" not in said.schema_string else "no",
         )
+
+
+def test_rules_about_readers_fire_once_on_a_table_of_their_kind() -> None:
+    unread = _found(_table(metadata({"k": "long", "i": "interval day"})), "unread-columns")
+    assert (unread.severity, "i" in unread.title) == ("warning", True)
+    masked = add("a.parquet", 10, vector=vector("one"))
+    contested = table({0: [MASKED, metadata({"k": "long"}), add("a.parquet", 10)], 1: [masked]})
+    assert _found(contested, "contested-files").severity == "error"

@@ -21,7 +21,6 @@ from explorer.auditing.erasure.traces import Trace, TracesFound
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, DELETION_VECTORS
 from explorer.core.versions.file_search import FilesFound
-from explorer.core.versions.left_out import left_out
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["Basis", "Erasure", "NotAnswered", "Place", "State", "Step", "erasure"]
@@ -195,7 +194,7 @@ def erasure(
     """
     name, where = request
     places = tuple(_places(basis, name))
-    misleading = left_out(snapshot, where, {place.path for place in places if place.state == "live"})
+    misleading = snapshot.misleading(where, {place.path for place in places if place.state == "live"})
     open_ = [*basis.stored.unanswered, *unanswered, *basis.found.failed.items(), *traces.unanswered]
     return Erasure(
         basis=basis,

@@ -114,7 +114,7 @@ class LogicalFiles:
     Args:
         sources: The files.
         overlaid: Finds the files that other readers take for live beside these: see
-            `explorer.core.versions.contested.ContestedFiles`.
+            `explorer.core.log.contested.ContestedFiles`.
     """
 
     def __init__(

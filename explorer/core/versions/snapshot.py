@@ -6,7 +6,7 @@ checked before anything else (PROTO-004, D-39); what cannot be read correctly ra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.errors import CorruptDeletionVector, RequestError
+from explorer.core.log.contested import ContestedFiles, contested_files
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol import deletion_vectors as vectors
 from explorer.core.protocol.actions import Metadata, Protocol
@@ -47,7 +48,6 @@ from explorer.core.protocol.statistics.file_statistics import (
 from explorer.core.protocol.statistics.overlap import Overlap, overlap_depth
 from explorer.core.protocol.table_definition import read_definition
 from explorer.core.protocol.table_features import active_features, check_readable
-from explorer.core.versions.contested import ContestedFiles, contested_files
 
 __all__ = ["Snapshot"]
 
@@ -250,6 +250,24 @@ class Snapshot:
             RequestError: The text is not a condition, or names a column that the table does not have.
         """
         return skip_files(where, self.schema, self.statistics_columns, self._statistics)
+
+    def misleading(self, where: str, matched: Collection[str]) -> tuple[str, ...]:
+        """Return the files with matching rows that data skipping leaves out, in the order of the log.
+
+        Each file returned proves that its statistics contradict its data, as its rows were read and matched.
+
+        Args:
+            where: The condition; one that the core cannot read excludes no file.
+            matched: Decoded paths of live files in which a row matches.
+        """
+        if not matched:
+            return ()
+        try:
+            found = self.skipping(where).files
+        except RequestError:
+            return ()
+        pairs = zip(found.column("path").to_pylist(), found.column("kept").to_pylist(), strict=True)
+        return tuple(path for path, kept in pairs if not kept and path in matched)
 
     def clustering(self, where: str | Expression) -> tuple[ClusteringEstimate, ...]:
         """What a condition would read if rows lay in the order of one of its columns: estimates, one a column.

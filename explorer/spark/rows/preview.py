@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from explorer.core.versions.reading_notes import reading_notes
 from explorer.spark.engine.job import Job, JobState, submit
 from explorer.spark.scan.scan import scan
 
@@ -90,7 +89,8 @@ def _preview(job: Job[Preview], log: DeltaLog, snapshot: Snapshot, limit: int, w
 
 def with_warnings(note: str, snapshot: Snapshot) -> str:
     """The note on some rows, with what a person must know who reads the version."""
-    return " ".join((note, *reading_notes(snapshot)))
+    contested = () if snapshot.contested is None else (f"Error: {snapshot.contested.message}",)
+    return " ".join((note, *contested, *(column.message for column in snapshot.unread_columns)))
 
 
 def _enough(files: pa.Table, limit: int) -> int:

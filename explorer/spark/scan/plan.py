@@ -32,7 +32,6 @@ from explorer.core.protocol.logical_files import vector_descriptors
 from explorer.core.protocol.partition_values import parse_partition_value
 from explorer.core.protocol.schema.data_types import StructField
 from explorer.core.protocol.statistics.data_skipping import BY_STATISTICS
-from explorer.core.versions.left_out import FEW_FILES
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.engine.file_addresses import (
     FileAddress,
@@ -86,6 +85,8 @@ PATH: Final = f"{_PREFIX}path"
 ROW: Final = f"{_PREFIX}row"
 MASK: Final = f"{_PREFIX}mask"
 _FILE: Final = f"{_PREFIX}file"
+_FEW_FILES: Final = 200
+"""Up to so many files a change reads those too that the log excludes, to tell whether their statistics are right."""
 _places: Final[WeakKeyDictionary[DeltaLog, FilePlaces]] = WeakKeyDictionary()
 
 
@@ -151,7 +152,7 @@ def plan(
 
 def _with_doubted(log: DeltaLog, snapshot: Snapshot, files: pa.Table, chosen: pa.Table, where: str) -> pa.Table:
     """The chosen files, and those that statistics alone exclude if they are few and there: statistics may be wrong."""
-    if files.num_rows == chosen.num_rows or files.num_rows > FEW_FILES:
+    if files.num_rows == chosen.num_rows or files.num_rows > _FEW_FILES:
         return chosen
     rules = snapshot.skipping(where).files
     excluded = rules.filter(pc.is_in(rules.column("rule"), value_set=pa.array(BY_STATISTICS))).column("path")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from explorer import formatting as fmt
 from explorer.core.protocol.schema.data_types import StructType, format_column, type_name
 from explorer.core.protocol.schema.nested_types import walk
-from explorer.core.versions.reading_notes import unread_notes
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.table.facts import TableFacts
 
@@ -117,7 +116,8 @@ def _verdict(facts: TableFacts, version: int, totals: _Totals) -> str:
         else f"{fmt.plural(facts.last - version, 'version')} behind v{facts.last}"
     )
     files = f"{fmt.plural(totals.files, 'file')}, {fmt.size(totals.size)}"
-    return " ".join((f"{rows}{hidden} in {files}. v{version} is {newest}.", *unread_notes(facts.snapshot(version))))
+    unread = (column.message for column in facts.snapshot(version).unread_columns)
+    return " ".join((f"{rows}{hidden} in {files}. v{version} is {newest}.", *unread))
 
 
 def _figures(snapshot: Snapshot, totals: _Totals) -> tuple[KeyFigure, ...]:

@@ -65,6 +65,11 @@ class UnreadColumn(msgspec.Struct, frozen=True):
     type: str
     reason: str
 
+    @property
+    def message(self) -> str:
+        """What a person must know who reads the table."""
+        return f"The column {self.name} is not read and not shown. {self.reason} Use an engine that has its type."
+
 
 class PrimitiveType(msgspec.Struct, frozen=True):
     """A type without parts; a decimal carries its precision and scale."""

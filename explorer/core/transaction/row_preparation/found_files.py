@@ -17,7 +17,6 @@ from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import Estimate, GuardResult, Proposal, Writing, Written
 from explorer.core.transaction.row_engine import RowEngine
-from explorer.core.versions.left_out import left_out
 from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 
@@ -51,7 +50,7 @@ def statistics_guard(snapshot: Snapshot, where: str | None, touched: Sequence[To
     """Say which of the files that change are excluded by their own statistics; nothing if none is."""
     if where is None:
         return ()
-    paths = left_out(snapshot, where, {decode_path(file.add.path) for file in touched})
+    paths = snapshot.misleading(where, {decode_path(file.add.path) for file in touched})
     if not paths:
         return ()
     verb = "excludes" if len(paths) == 1 else "exclude"
