@@ -57,6 +57,7 @@ def set_limits() -> None:
     Raises:
         RequestError: A value is no number of bytes.
     """
+    limits.STRICT_TYPES = os.environ.get(limits.STRICT_VARIABLE, "") == "1"
     limits.MAX_CHECKPOINT_BYTES = _bytes_of(limits.CHECKPOINT_VARIABLE, limits.MAX_CHECKPOINT_BYTES)
     limits.MAX_DECODED_BYTES = _bytes_of(limits.DECODED_VARIABLE, limits.MAX_DECODED_BYTES)
 

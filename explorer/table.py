@@ -410,7 +410,8 @@ class Table(DeltaLog):
             now: The present, with a zone; else that of this machine.
             check_files: Also list the table's folder: files that are missing, changed in size, or named by nothing.
             verify: Also replay the whole log against each checksum and each checkpoint, as `verify` does.
-            check_rows: Also check the table's own rules against all its rows, through Spark.
+            check_rows: Also check the table's own rules against all its rows, through Spark, and do what
+                ``check_footers`` does.
             check_footers: Also hold the statistics of the log against the Parquet footer of every live file.
             chain_head: A head of the hash chain that `verify` gave earlier: whether the log still holds what it held.
             clients: The file that names the clients in use; None for the one that the environment names.
@@ -437,7 +438,7 @@ class Table(DeltaLog):
             integrity=self.verify() if looks.verify else None,
             chain_head=chain_head,
             rows=self._check_rules() if looks.check_rows else None,
-            footers=look_at_footers(self.snapshot(), self.store) if looks.check_footers else None,
+            footers=look_at_footers(self.snapshot(), self.store) if looks.check_footers or looks.check_rows else None,
         )
         present = datetime.now(UTC) if now is None else now
         return Subject(self, present, looked=looked, mine=my_clients(looks.clients))

@@ -3,7 +3,8 @@
 Protocol section: Per-file Statistics. Invariants: a difference is reported only where a reader that trusts the log
 could leave out a row, or counts wrongly: another number of rows, fewer nulls, or bounds inside those of the file
 (STATS-005, STATS-007). Bounds and nulls of a file with masked rows are not compared, as they may be of its visible
-rows alone; neither are long texts, which both sides may cut off, nor values whose types do not compare. No row is read.
+rows alone; neither are long texts of a footer, which may be cut off, nor values whose types do not compare. No row is
+read.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ __all__ = ["FooterDifference", "FooterReport", "look_at_footers"]
 _READERS: Final = 8
 # Statistics of times have milliseconds, values microseconds; the greatest one is truncated, not rounded up (STATS-011).
 _CUT_OFF: Final = timedelta(milliseconds=1)
-_LONG_TEXT: Final = 32
-"""Writers of either side may cut texts from this length on."""
+_CUT_TEXT: Final = 60
+"""From so many bytes on a footer may hold the beginning of a text alone; a bound of the log counts as it is written."""
 
 
 class FooterDifference(msgspec.Struct, frozen=True):
@@ -164,9 +165,9 @@ def _bounds(snapshot: Snapshot, column: StatisticsColumn, footers: list[_Footer 
             continue
         if _misses_nulls(row["null_count"], found.nulls, footer.rows if footer is not None else 0):
             yield FooterDifference(row["path"], column.name, "nullCount", str(row["null_count"]), str(found.nulls))
-        if _is_above(row["min"], found.least, timedelta(0)):
+        if _is_whole(found.least) and _is_above(row["min"], found.least, timedelta(0)):
             yield FooterDifference(row["path"], column.name, "minValues", str(row["min"]), str(found.least))
-        if _is_above(found.greatest, row["max"], _CUT_OFF):
+        if _is_whole(found.greatest) and _is_above(found.greatest, row["max"], _CUT_OFF):
             yield FooterDifference(row["path"], column.name, "maxValues", str(row["max"]), str(found.greatest))
 
 
@@ -177,6 +178,11 @@ def _misses_nulls(logged: int | None, found: int | None, rows: int) -> bool:
     return logged < found or (logged == rows and found < rows)
 
 
+def _is_whole(value: Any) -> bool:
+    """Whether a value of a footer is no text that may be cut off."""
+    return not isinstance(value, str) or len(value.encode()) < _CUT_TEXT
+
+
 def _is_above(one: Any, other: Any, apart: timedelta) -> bool:
     """Whether a value is certainly greater than another; times by at least ``apart``."""
     match one, other:
@@ -185,7 +191,7 @@ def _is_above(one: Any, other: Any, apart: timedelta) -> bool:
         case bool(), bool():
             return one and not other
         case str(), str():
-            return max(len(one), len(other)) < _LONG_TEXT and one.encode() > other.encode()
+            return one.encode() > other.encode()
         case datetime(), datetime():
             return (one.tzinfo is None) == (other.tzinfo is None) and one > other and one - other >= apart
         case (datetime(), _) | (_, datetime()) | (bool(), _) | (_, bool()):

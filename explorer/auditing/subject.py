@@ -343,6 +343,7 @@ class Subject:
             by_id=asked.by_id,
             keeps_names=asked.keeps_names,
             maps_partitions=asked.maps_partitions,
+            demands=asked.demands,
         )
 
     @cached_property
@@ -372,6 +373,7 @@ def newest_verdicts(
     by_id: bool,
     keeps_names: bool,
     maps_partitions: bool,
+    demands: frozenset[str],
 ) -> tuple[ClientVerdict, ...]:
     """Tables that demand the same have the same clients, so many tables are judged once."""
     demanded = Requirements(
@@ -385,5 +387,6 @@ def newest_verdicts(
         by_id=by_id,
         keeps_names=keeps_names,
         maps_partitions=maps_partitions,
+        demands=demands,
     )
     return tuple({verdict.client: verdict for verdict in compatibility(demanded, client_facts())}.values())

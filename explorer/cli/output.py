@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cell",
+    "check_agreed",
     "complain",
     "console",
     "counting",
@@ -210,6 +211,18 @@ def listing(
         out.print(grid)
     else:
         _print_one_below_another(grid, out)
+
+
+def check_agreed(found: Snapshot) -> None:
+    """Name the columns of a version that are not read, and raise what readers disagree about, once it was shown.
+
+    Raises:
+        CorruptTable: Other clients read other rows, as the log contradicts itself.
+    """
+    for column in found.unread_columns:
+        note(column.message)
+    if found.contested is not None:
+        raise found.contested.error()
 
 
 def note(text: str) -> None:

@@ -27,6 +27,7 @@ def test_snapshot_is_one_document_in_the_names_of_the_protocol(cli: Call, demo_w
         "numDeletedRecords",
         "transactions",
         "domainMetadata",
+        "unreadColumns",
     ]
     assert document["table"] == (demo_warehouse / "finance/ledger").as_uri()
     assert document["version"] == 22

@@ -46,11 +46,13 @@ class Constants(msgspec.Struct, frozen=True):
         texts: As written, without quotes.
         numbers: By value.
         columns: Columns that the predicate names, under every name they had, in lower case.
+        padded: A column that the predicate names is of type CHAR: texts are equal whatever spaces follow them.
     """
 
     texts: tuple[str, ...]
     numbers: tuple[Decimal, ...]
     columns: frozenset[str]
+    padded: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.texts or self.numbers)
@@ -81,6 +83,8 @@ class Constants(msgspec.Struct, frozen=True):
             case str():
                 if any(value == text or _same_time(value, text) for text in self.texts):
                     return True
+                if self.padded and any(value.rstrip(" ") == text.rstrip(" ") for text in self.texts):
+                    return True
                 if bound and may_be_cut(value) and any(_begins(text, value) for text in self.texts):
                     return True
                 return numbers and bool(self.numbers) and _number(value) in self.numbers
@@ -90,8 +94,9 @@ class Constants(msgspec.Struct, frozen=True):
 
     def within(self, text: str, *, numbers: bool = True) -> bool:
         """Whether a text holds one of them as a whole word; ``numbers`` also those that are no texts."""
-        escaped = (spelling for each in self.texts for spelling in _escaped(each))
-        spelled = (*self.texts, *escaped, *(format(number, "f") for number in self.numbers if numbers))
+        texts = tuple(each.rstrip(" ") for each in self.texts) if self.padded else self.texts
+        escaped = (spelling for each in texts for spelling in _escaped(each))
+        spelled = (*texts, *escaped, *(format(number, "f") for number in self.numbers if numbers))
         return any(re.search(rf"(?<!\w){re.escape(each)}(?!\w)", text) for each in spelled if each)
 
 
@@ -100,12 +105,12 @@ def may_be_cut(text: str) -> bool:
     return len(text.encode("utf-8", "replace")) >= _CUT
 
 
-def constants_of(predicate: str, columns: frozenset[str]) -> Constants:
+def constants_of(predicate: str, columns: frozenset[str], *, padded: bool = False) -> Constants:
     """Find the constants of a predicate.
 
     Args:
         predicate: SQL.
-        columns: As in `Constants`.
+        columns, padded: As in `Constants`.
 
     Raises:
         RequestError: It cannot be split into words.
@@ -121,7 +126,7 @@ def constants_of(predicate: str, columns: frozenset[str]) -> Constants:
             text = token.text if signed is None or signed[2] != place + 1 else signed[1]
             number = _number(text)
             numbers += [] if number is None else [number]
-    return Constants(tuple(dict.fromkeys(filter(None, texts))), tuple(dict.fromkeys(numbers)), columns)
+    return Constants(tuple(dict.fromkeys(filter(None, texts))), tuple(dict.fromkeys(numbers)), columns, padded)
 
 
 def only_equalities(predicate: str) -> bool:

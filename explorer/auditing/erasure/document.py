@@ -18,8 +18,8 @@ __all__ = ["erasure_document"]
 
 
 def erasure_document(found: Erasure) -> JsonObject:
-    """Return a proof as JSON: table, version, where, time, places, totals, files, traces, read, notAnswered, notRead,
-    elsewhere, goneFrom, mayClaimErased, why, steps, digest."""
+    """Return a proof as JSON: table, version, where, time, places, totals, files, traces, read, notAnswered,
+    wrongStatistics, notRead, elsewhere, goneFrom, mayClaimErased, why, steps, digest."""
     document = _unsealed(found)
     return {**document, "digest": hashlib.sha256(msgspec.json.encode(document, order="sorted")).hexdigest()}
 
@@ -42,6 +42,7 @@ def _unsealed(found: Erasure) -> JsonObject:
             "goneFiles": found.basis.stored.gone,
         },
         "notAnswered": [{"path": each.path, "reason": each.reason} for each in found.not_answered],
+        "wrongStatistics": list(found.misleading),
         "notRead": list(found.outside),
         "elsewhere": [
             {

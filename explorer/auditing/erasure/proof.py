@@ -118,6 +118,8 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
         not_read: What lies outside of this proof, in words.
         elsewhere: Other tables that were not searched and may hold such rows, as far as tables were looked at.
         steps: What is left to do, in order.
+        misleading: Live files with matching rows whose statistics exclude them, so that queries and deletes may skip
+            the file.
     """
 
     basis: Basis
@@ -129,6 +131,7 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
     not_read: tuple[str, ...]
     elsewhere: tuple[NeighbourTable, ...]
     steps: tuple[Step, ...]
+    misleading: tuple[str, ...] = ()
 
     @property
     def version(self) -> int:
@@ -159,6 +162,8 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
             rows = sum(place.rows for place in self.places)
             files = len({place.path for place in self.places})
             found.append(f"{fmt.plural(rows, 'copy', 'copies')} of matching rows in {fmt.plural(files, 'file')}")
+        if self.misleading:
+            found.append(f"the statistics of {fmt.plural(len(self.misleading), 'live file')} exclude rows that match")
         if self.traces:
             files = len({trace.path for trace in self.traces})
             named = "names" if only_equalities(self.where) else "holds a value that matches, or names"
@@ -189,6 +194,7 @@ def erasure(
     """
     name, where = request
     places = tuple(_places(basis, name))
+    misleading = snapshot.misleading(where, {place.path for place in places if place.state == "live"})
     open_ = [*basis.stored.unanswered, *unanswered, *basis.found.failed.items(), *traces.unanswered]
     return Erasure(
         basis=basis,
@@ -197,9 +203,10 @@ def erasure(
         traces=traces.traces,
         log_files=traces.read,
         not_answered=tuple(NotAnswered(path, reason) for path, reason in sorted(set(open_))),
-        not_read=tuple(_not_read(basis, where)),
+        not_read=(*_not_read(basis, where), *_unread(snapshot)),
         elsewhere=elsewhere,
-        steps=tuple(_steps(basis, snapshot, where, places, traces.traces)),
+        steps=(*_repair(misleading), *_steps(basis, snapshot, where, places, traces.traces)),
+        misleading=misleading,
     )
 
 
@@ -236,6 +243,22 @@ def _not_read(basis: Basis, where: str) -> Iterable[str]:
         )
     for folder in basis.stored.other_tables:
         yield f"The table in the folder {folder}, which is a table of its own."
+
+
+def _repair(misleading: tuple[str, ...]) -> Iterable[Step]:
+    if misleading:
+        named = f"{fmt.plain(misleading[0], 200)}{f' and {len(misleading) - 1:,} more' if len(misleading) > 1 else ''}"
+        why = (
+            f"The statistics of {named} exclude rows that the file holds. Queries skip the file, and so may a delete: "
+            "first state what the rows say."
+        )
+        yield Step({"kind": "recompute-statistics"}, None, None, why)
+
+
+def _unread(snapshot: Snapshot) -> Iterable[str]:
+    if snapshot.unread_columns:
+        names = ", ".join(fmt.plain(column.name, 200) for column in snapshot.unread_columns)
+        yield f"The columns {names}, whose types this program does not read."
 
 
 def _steps(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -16,8 +16,13 @@ from explorer.auditing.erasure.traces import TracesFound, log_traces
 from explorer.auditing.erasure.value_conditions import ValueCondition, value_condition
 from explorer.core.errors import RequestError
 from explorer.core.log.log_path import LOG_FOLDER
+from explorer.core.protocol.schema.char_types import padded_lengths
+from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.protocol.schema.field_metadata import COLLATIONS
+from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.file_search import FilesFound, SearchGroup
+from explorer.core.versions.snapshot import Snapshot
 from explorer.version import VERSION
 
 __all__ = ["prove_erasure"]
@@ -81,21 +86,34 @@ def prove_erasure(
     )
     proofs = {}
     for request, where in predicates.items():
-        constants = constants_of(where, plan.columns)
+        columns = named_columns(snapshot, where)
+        padded = any(padded_lengths(field) for field in snapshot.schema.fields if field.name in columns)
+        constants = constants_of(where, plan.columns, padded=padded)
         traces = TracesFound((), 0, ((LOG_FOLDER, _NO_CONSTANT),))
         if constants:
-            traces = _traces(log, where, constants, now, check_cancelled)
-        columns = named_columns(snapshot, where)
+            traces = _traces(log, where, constants, now, check_cancelled, collated=_is_collated(snapshot, columns))
         open_ = plan.unanswered_for(columns)
         proofs[request] = erasure(basis, snapshot, (request, where), traces, open_, elsewhere=related(beside, columns))
     return proofs
 
 
+def _is_collated(snapshot: Snapshot, columns: Sequence[str]) -> bool:
+    """Whether texts of some columns are equal by a collation although they are written otherwise."""
+    fields = (field for field in snapshot.schema.fields if field.name in columns)
+    return any(COLLATIONS in field.metadata for _, field in walk(StructType(tuple(fields))))
+
+
 def _traces(
-    log: DeltaLog, where: str, constants: Constants, now: int, check_cancelled: Callable[[], None]
+    log: DeltaLog,
+    where: str,
+    constants: Constants,
+    now: int,
+    check_cancelled: Callable[[], None],
+    *,
+    collated: bool,
 ) -> TracesFound:
     """What the log holds of the constants; where these are not all that a row must hold, of values that match too."""
-    if only_equalities(where):
+    if only_equalities(where) and not collated:
         return log_traces(log, constants, now, check_cancelled)
     condition = value_condition(where, log.snapshot(), logged_columns(log))
     if isinstance(condition, ValueCondition):

@@ -90,7 +90,8 @@ def _wrong_of_all(subject: Subject) -> tuple[Finding, ...]:
 
 def _refusing_of_all(subject: Subject) -> tuple[Finding, ...]:
     """Clients that refuse for what the table demands of readers; one that reads no Delta table at all is no news."""
-    needs = {*subject.requirements.reader_features, f"minReaderVersion {subject.protocol.min_reader_version}"}
+    asked = subject.requirements
+    needs = {*asked.reader_features, *asked.demands, f"minReaderVersion {subject.protocol.min_reader_version}"}
     refusing = [client for client in subject.clients if client.read == "no"]
     lacking = [client for client in refusing if needs.intersection(client.because)]
     if not lacking:

@@ -47,6 +47,7 @@ def _unused(subject: Subject) -> tuple[Finding, ...]:
         by_id=asked.by_id,
         keeps_names=asked.keeps_names,
         maps_partitions=asked.maps_partitions,
+        demands=asked.demands,
     )
     gained = [after.client for before, after in zip(subject.clients, without, strict=True) if _gains(before, after)]
     if not gained:

@@ -16,7 +16,7 @@ from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, named, runs, spans, verify_command
 from explorer.core.log.verify.hash_chain import links
 from explorer.core.log.verify.problem import Problem
-from explorer.core.transaction.intents.records import Checkpoint
+from explorer.core.transaction.intents.records import Checkpoint, Restore
 
 __all__ = ["ELSEWHERE", "FAULTS", "INTEGRITY_RULES"]
 
@@ -88,9 +88,38 @@ def _contradictions(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             ),
             effect="The protocol does not say which of the two counts, so readers may answer differently."
             if kind in _WORSE
-            else "Readers skip it, but the client that wrote it does not know what the table holds.",
+            else "The client that wrote it does not know what the table holds, and other clients may read other rows.",
             versions=runs(np.array(versions)),
             files=len({each[2] for each in found}),
+        ),
+    )
+
+
+def _contested(subject: Subject) -> tuple[Finding, ...]:
+    """Files that other readers take for live beside the newest add of their path, so that they read other rows."""
+    found = subject.snapshot.contested
+    if found is None:
+        return ()
+    paths = set(found.paths)
+    first = min((version for version, _, path in subject.contradictions or () if path in paths), default=None)
+    back = None if first is None or first <= subject.history.first_readable else first - 1
+    return (
+        Finding(
+            rule="contested-files",
+            severity="error",
+            label=f"{fmt.plural(len(paths), 'file')} read differently",
+            title=f"Readers disagree about {fmt.plural(len(paths), 'live file')}: "
+            f"{fmt.count(found.rows)} rows here, {fmt.count(found.rows_elsewhere)} by path and deletion vector",
+            evidence=(
+                Evidence(named(list(found.paths)), Place("files", subject.version)),
+                *((Evidence("the first contradiction", Place("commit", first)),) if first is not None else ()),
+            ),
+            effect=found.message,
+            remedy=Remedy("See the masked rows", place=Place("masked rows", subject.version))
+            if back is None
+            else Remedy(f"Restore v{back}\u2026", intent=Restore(version=back)),
+            versions=((subject.version, subject.version),),
+            files=len(paths),
         ),
     )
 
@@ -245,6 +274,13 @@ def _tampered(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 
 INTEGRITY_RULES: Final = (
+    Rule(
+        "contested-files",
+        "error",
+        "files that readers disagree about",
+        "The same table has other rows in another client, without an error.",
+        _contested,
+    ),
     Rule(
         "contradictory-actions",
         "error",

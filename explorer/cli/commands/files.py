@@ -12,7 +12,7 @@ import typer
 import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import SCREEN, JsonFlag, LogSparkOption, TableArgument, VersionOption, use_spark
-from explorer.cli.output import emit, encode, listing, note, patience, warn_without_schema
+from explorer.cli.output import check_agreed, emit, encode, listing, note, patience, warn_without_schema
 from explorer.cli.row_output import limited
 from explorer.core.protocol.arrow.records import records
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS
@@ -52,7 +52,8 @@ def files(
 
     JSON, a line a file: path (as in the log), partitionValues, size, modificationTime (ms since the epoch), numRecords,
     deletionVector {storageType, uniqueId, cardinality, sizeInBytes} or null. Of a condition whose parts cannot all be
-    answered by statistics, a line on stderr: unsplittable, a list of text, reason.
+    answered by statistics, a line on stderr: unsplittable, a list of text, reason. Where other clients read other rows
+    because the log contradicts itself, an error with both counts follows, and the exit code is 3.
     """
     use_spark(spark)
     with patience("Reading the log"):
@@ -66,6 +67,8 @@ def files(
     if json:
         for row in _rows(limited(listed, limit)):
             emit(_file(row))
+        if spark is None:
+            check_agreed(found)
         return
     if where is not None:
         note(_needed(opened, found, where, by_spark=spark is not None))
@@ -88,6 +91,8 @@ def files(
     )
     if most != limit:
         note(f"These are {SCREEN} files at most; --limit lists more, --json all.")
+    if spark is None:
+        check_agreed(found)
 
 
 def deletion_vectors(table: TableArgument, version: VersionOption = None, json: JsonFlag = False) -> None:

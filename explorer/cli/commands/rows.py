@@ -22,7 +22,7 @@ from explorer.cli.arguments import (
     VersionOption,
     use_spark,
 )
-from explorer.cli.output import emit, note, patience
+from explorer.cli.output import check_agreed, emit, note, patience
 from explorer.cli.progress import followed, waiting
 from explorer.cli.row_output import limited, list_rows, print_rows
 
@@ -55,7 +55,9 @@ def rows(
 
     JSON, a line a row: each column by its name; decimals as numbers with all digits, times as ISO 8601 text, binary as
     base64, variants as the JSON that they hold. With --output one document: output, rows, escapedCells (of CSV:
-    the cells that were marked as text), table, version. In Parquet a variant is its two binaries.
+    the cells that were marked as text), table, version. In Parquet a variant is its two binaries. Where other clients
+    read other rows because the log contradicts itself, the rows are followed by an error with both counts, and the
+    exit code is 3.
     """
     if output is not None:
         from explorer.cli.row_files import check_output
@@ -75,6 +77,7 @@ def rows(
         _print_json(opened, found, where, limit)
     else:
         _print(opened, found, where, SCREEN if limit is None else limit)
+    check_agreed(found)
 
 
 def _write(

@@ -17,7 +17,7 @@ from explorer.cli.arguments import (
     VersionOption,
     use_spark,
 )
-from explorer.cli.output import emit, facts, listing, patience, warn_without_schema
+from explorer.cli.output import check_agreed, emit, facts, listing, patience, warn_without_schema
 from explorer.core.protocol.schema.data_types import format_column, parse_column, type_name
 from explorer.core.versions.column_lineage import ColumnLine, Lineage
 
@@ -60,7 +60,9 @@ def snapshot(
     """Show the table at a version: protocol, metadata, totals.
 
     JSON, one document: table, version, timestamp, protocol, metadata, numFiles, sizeInBytes, numRecords (null if one
-    file lacks the count; masked rows included), numDeletedRecords, transactions, domainMetadata.
+    file lacks the count; masked rows included), numDeletedRecords, transactions, domainMetadata,
+    unreadColumns [{name, type, reason}] (not read because of their types). Where other clients
+    read other rows because the log contradicts itself, an error with both counts follows, and the exit code is 3.
     """
     use_spark(spark)
     with patience("Reading the log"):
@@ -74,6 +76,8 @@ def snapshot(
         emit(document)
     else:
         _print_snapshot(found, totals, document)
+    if spark is None:
+        check_agreed(found)
 
 
 def columns(table: TableArgument, json: JsonFlag = False) -> None:
@@ -121,6 +125,9 @@ def _document(table: explorer.Table, found: explorer.Snapshot, totals: Totals) -
         "numDeletedRecords": totals.num_deleted_records,
         "transactions": found.transactions,
         "domainMetadata": found.domain_metadata,
+        "unreadColumns": [
+            {"name": column.name, "type": column.type, "reason": column.reason} for column in found.unread_columns
+        ],
     }
 
 

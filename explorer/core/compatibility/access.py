@@ -15,7 +15,8 @@ from typing import Final, Literal
 import msgspec
 
 from explorer.core.compatibility.client_facts import PROTOCOL, ClientFacts, Operation, Statement
-from explorer.core.errors import CorruptTable
+from explorer.core.compatibility.demands import demands_of
+from explorer.core.errors import CorruptTable, UnsupportedFeature
 from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.replay import checkpoint_reader, read_commits, replay_files, replay_state
 from explorer.core.protocol.actions import Metadata, Protocol
@@ -56,6 +57,7 @@ class Requirements(msgspec.Struct, frozen=True):
         by_id: Columns are mapped in mode id.
         keeps_names: Columns are mapped, and the files have each under the name that it has in the table.
         maps_partitions: Columns are mapped, and a partition column has another name in the log.
+        demands: What the metadata demands beside the protocol; see `explorer.core.compatibility.demands`.
     """
 
     protocol: Protocol
@@ -63,6 +65,7 @@ class Requirements(msgspec.Struct, frozen=True):
     by_id: bool = False
     keeps_names: bool = False
     maps_partitions: bool = False
+    demands: frozenset[str] = frozenset()
 
     @property
     def reader_features(self) -> frozenset[str]:
@@ -163,6 +166,7 @@ def requirements(protocol: Protocol, metadata: Metadata, *, has_vectors: bool | 
         by_id=mode == "id",
         keeps_names=other_names is not None and not other_names,
         maps_partitions=not (other_names or frozenset()).isdisjoint((name,) for name in metadata.partition_columns),
+        demands=demands_of(metadata),
     )
 
 
@@ -252,6 +256,12 @@ def _answers(
             yield _Answer(_access(found.state, unused=unused), name, found.source, found.as_of)
         elif binding:
             yield _Answer("unknown", name, origin.source, origin.as_of, stated=False)
+    for name in sorted(table.demands):
+        found = facts.statement(client, version, name, operation, listed=False)
+        if found is not None:
+            yield _Answer(_access(found.state, unused=False), name, found.source, found.as_of)
+        else:
+            yield _Answer("unknown", name, origin.source, origin.as_of, stated=False)
 
 
 def _conditions(table: Requirements, name: str) -> tuple[str, ...]:
@@ -273,7 +283,7 @@ def _other_names(schema: str) -> frozenset[Path] | None:
     """The columns that have another name in files; None of a schema that cannot be read."""
     try:
         return frozenset(path for path, physical, _ in walk_physical(parse_schema(schema)) if path != physical)
-    except CorruptTable:
+    except (CorruptTable, UnsupportedFeature):
         return None
 
 

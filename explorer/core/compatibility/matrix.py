@@ -14,7 +14,9 @@ import msgspec
 from explorer.core.compatibility.access import Access, AccessLoss, ClientVerdict, Requirements, loss_of, verdict_of
 from explorer.core.compatibility.client_facts import ClientFacts
 from explorer.core.compatibility.my_clients import MyClient
+from explorer.core.compatibility.writers_seen import OWN_ENGINE
 from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.table_features import why_not_readable, why_not_writable
 
 __all__ = ["WORST_FIRST", "MatrixRow", "MyLoss", "matrix", "my_losses"]
 
@@ -109,9 +111,28 @@ def my_losses(
     return tuple(sorted(found, key=lambda each: WORST_FIRST.index(each.loss.after)))
 
 
+def _own(row: MatrixRow, table: Requirements) -> MatrixRow:
+    """The row of this program, which knows what it reads and writes."""
+    version = row.client.partition("/")[2]
+    unread, unwritten = why_not_readable(table.protocol), why_not_writable(table.protocol)
+    types = tuple(name for name in sorted(table.demands) if name.startswith("type "))
+    because = tuple(dict.fromkeys((*unread, *unwritten, *types)))
+    return msgspec.structs.replace(
+        row,
+        version=row.version or version,
+        version_from=version,
+        read="no" if unread else "yes",
+        write="no" if unread or unwritten or types else "yes",
+        because=because,
+        source="this program",
+    )
+
+
 def _mine(each: MyClient, table: Requirements, facts: ClientFacts) -> MatrixRow:
     row = MatrixRow(each.client, each.version, each.version_from, "unknown", "unknown", (), _UNKNOWN, "", mine=True)
     row = msgspec.structs.replace(row, seen=each.seen, role=each.role, owner=each.owner, note=each.note)
+    if each.client.startswith(f"{OWN_ENGINE}/"):
+        return _own(row, table)
     if each.version_from is None:
         return row
     known = verdict_of(table, facts, each.client, each.version_from)

@@ -17,8 +17,10 @@ from explorer.core.compatibility.releases import known_release
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import CommitInfo
 
-__all__ = ["WriterSeen", "WrittenCommit", "engine_named", "writers_seen"]
+__all__ = ["OWN_ENGINE", "WriterSeen", "WrittenCommit", "engine_named", "writers_seen"]
 
+OWN_ENGINE: Final = "Delta-Table-Explorer"
+"""What this program calls itself in ``engineInfo``; its version follows after a slash."""
 # Each with a group for the version; those that say more come first, as Spark names Delta Lake beside itself.
 _FORMS: Final = (
     (re.compile(r"\bDelta-Lake/(\S+)"), "delta-spark"),

@@ -1,14 +1,15 @@
 """Action reconciliation: a log segment -> the state of the table.
 
 Protocol section: Action Reconciliation. Invariants: the newest file action for a key (path, deletion-vector id) wins
-(REPLAY-003) and a path is live with at most one vector, the newest added (D-03); the newest protocol, metadata,
+(REPLAY-003) and a path is live with at most one vector, the newest added (D-03); what other readers take for live too,
+as no removal names it, is kept apart; the newest protocol, metadata,
 transaction per application and domain win (REPLAY-001, TXN-001, REPLAY-008); change files and provenance never
 matter (REPLAY-009, REPLAY-011).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import chain
@@ -274,6 +275,19 @@ class Superseded(msgspec.Struct, frozen=True):
         found = source.find(touched)
         return source.without([row for row, key, id_ in found if key in self.added or (key, id_) in self.removed])
 
+    def overlaid(self, source: FileSource, vectors: Mapping[str, str | None]) -> FileSource | None:
+        """The files of a checkpoint that an add replaced under another vector, and that no removal names, if any.
+
+        Args:
+            source: Files of the checkpoint.
+            vectors: The vector of each file that is live after the commits, by path.
+        """
+        found = source.find(self.added)
+        kept = {
+            row for row, key, id_ in found if (key, id_) not in self.removed and key in vectors and vectors[key] != id_
+        }
+        return source.without([row for row in range(source.num_rows) if row not in kept]) if kept else None
+
 
 class Reconciliation:
     """The file actions of some commits; the newest for each key counts.
@@ -281,10 +295,12 @@ class Reconciliation:
     Attributes:
         live: Files that the commits added and that are live after them, by path.
         removed: Removals in force after them, by path and deletion-vector id.
+        overlaid: Files that a later add of their path replaced under another vector, and that no removal names.
     """
 
     def __init__(self) -> None:
         self.live: dict[str, AddLine] = {}
+        self.overlaid: dict[tuple[str, str | None], AddLine] = {}
         self.removed: dict[tuple[str, str | None], RemoveLine] = {}
         self._added: set[str] = set()
 
@@ -300,7 +316,10 @@ class Reconciliation:
                 if line.remove is not None:
                     raise commit.two_actions(place)
                 key = canonical_key(add.path)
-                live.pop(key, None)
+                before = live.pop(key, None)
+                if before is not None and before.vector_id != add.vector_id:
+                    self.overlaid[key, before.vector_id] = before
+                self.overlaid.pop((key, add.vector_id), None)
                 live[key] = add
                 added.add(key)
                 if removed:
@@ -310,15 +329,24 @@ class Reconciliation:
                 current = live.get(key)
                 if current is not None and current.vector_id == vector_id:
                     del live[key]
+                self.overlaid.pop((key, vector_id), None)
                 removed[key, vector_id] = remove
 
     def files(self, base: CheckpointReader | None, kept: KeptColumns | None = None) -> LogicalFiles:
         """The live files: those of the checkpoint before the commits that are left, then those added since."""
         sources: list[FileSource] = []
+        before: list[FileSource] = []
+        gone = self.superseded()
         if base is not None:
-            gone = self.superseded()
-            sources = [gone.survivors(source) for source in base.files(kept)]
-        return LogicalFiles([*sources, LineSource(list(self.live.values()))])
+            before = list(base.files(kept))
+            sources = [gone.survivors(source) for source in before]
+
+        def overlaid() -> list[FileSource]:
+            vectors = {key: line.vector_id for key, line in self.live.items()}
+            found = (gone.overlaid(source, vectors) for source in before)
+            return [LineSource(list(self.overlaid.values())), *(source for source in found if source is not None)]
+
+        return LogicalFiles([*sources, LineSource(list(self.live.values()))], overlaid)
 
     def superseded(self) -> Superseded:
         """What the commits replaced or removed of the checkpoint before them."""

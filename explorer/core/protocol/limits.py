@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CHECKPOINT_VARIABLE",
     "DECODED_VARIABLE",
+    "STRICT_VARIABLE",
     "check_checkpoint",
     "check_column",
     "check_file",
@@ -73,6 +74,13 @@ MAX_NESTING = 300
 
 MAX_COLUMN_BYTES = (1 << 31) - 1
 """Text of one column of files in one piece; Arrow's strings have no room for more, so it cannot be set higher."""
+
+
+STRICT_VARIABLE: Final = "DELTA_EXPLORER_STRICT_TYPES"
+"""The environment variable by which a person sets the next one, to 1."""
+
+STRICT_TYPES = False
+"""Refuse a table with a column of a type that this program does not read; otherwise its other columns are read."""
 
 
 def check_file(path: str, size: int) -> None:

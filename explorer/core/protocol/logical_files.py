@@ -109,10 +109,19 @@ class FileSource(Protocol):
 
 
 class LogicalFiles:
-    """Files of several sources, one after the other; each column is read once and kept."""
+    """Files of several sources, one after the other; each column is read once and kept.
 
-    def __init__(self, sources: Iterable[FileSource]) -> None:
+    Args:
+        sources: The files.
+        overlaid: Finds the files that other readers take for live beside these: see
+            `explorer.core.log.contested.ContestedFiles`.
+    """
+
+    def __init__(
+        self, sources: Iterable[FileSource], overlaid: Callable[[], Sequence[FileSource]] = lambda: ()
+    ) -> None:
         self._sources = tuple(sources)
+        self._find_overlaid = overlaid
         self._known: dict[str, pa.ChunkedArray] = {}
         self.num_rows = sum(source.num_rows for source in self._sources)
 
@@ -120,6 +129,11 @@ class LogicalFiles:
     def sources(self) -> tuple[FileSource, ...]:
         """The sources, for callers that read each in its own form."""
         return self._sources
+
+    @property
+    def overlaid(self) -> tuple[FileSource, ...]:
+        """The files that other readers take for live beside these."""
+        return tuple(self._find_overlaid())
 
     def select(self, names: Sequence[str]) -> pa.Table:
         """A table of these columns of `SCHEMA`, in as many chunks as they were read in."""

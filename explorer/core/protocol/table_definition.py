@@ -13,8 +13,9 @@ import msgspec
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.schema.char_types import marked
 from explorer.core.protocol.schema.column_mapping import MappingMode, check_mapping, mapping_mode
-from explorer.core.protocol.schema.data_types import StructType, parse_schema
+from explorer.core.protocol.schema.data_types import StructType, UnreadColumn, parse_columns
 from explorer.core.protocol.schema.type_widening import check_type_changes
 from explorer.core.protocol.table_properties.registry import MAX_COLUMN_ID
 
@@ -27,10 +28,12 @@ class TableDefinition(msgspec.Struct, frozen=True):
     Attributes:
         schema: The schema, logical names.
         mapping_mode: ``none``, ``name`` or ``id``.
+        unread: Columns that are not in the schema, as this program does not read their types.
     """
 
     schema: StructType
     mapping_mode: MappingMode
+    unread: tuple[UnreadColumn, ...] = ()
 
 
 def read_definition(protocol: Protocol, metadata: Metadata, version: int) -> TableDefinition:
@@ -47,11 +50,11 @@ def read_definition(protocol: Protocol, metadata: Metadata, version: int) -> Tab
         LimitExceeded: The schema is nested too deeply.
     """
     _check_format(metadata, version)
-    schema = _schema(metadata, version)
+    schema, unread = _schema(metadata, version)
     check_type_changes(schema, protocol)
     mode = mapping_mode(metadata.configuration, protocol)
     check_mapping(schema, mode, _max_column_id(metadata.configuration))
-    return TableDefinition(schema, mode)
+    return TableDefinition(schema, mode, unread)
 
 
 def _check_format(metadata: Metadata, version: int) -> None:
@@ -64,7 +67,7 @@ def _check_format(metadata: Metadata, version: int) -> None:
         )
 
 
-def _schema(metadata: Metadata, version: int) -> StructType:
+def _schema(metadata: Metadata, version: int) -> tuple[StructType, tuple[UnreadColumn, ...]]:
     if metadata.schema_string is None:
         raise CorruptTable(
             f"The metaData in force at version {version} has no schemaString; the protocol demands one. "
@@ -72,15 +75,16 @@ def _schema(metadata: Metadata, version: int) -> StructType:
             "rows, restore the commit that sets the schema.",
             version=version,
         )
-    schema = parse_schema(metadata.schema_string)
-    unknown = [name for name in metadata.partition_columns if schema.field(name) is None]
+    found, unread = parse_columns(metadata.schema_string)
+    schema, closed = marked(found, metadata.schema_string), {column.name for column in unread}
+    unknown = [name for name in metadata.partition_columns if schema.field(name) is None and name not in closed]
     if unknown:
         raise CorruptTable(
             f"The partition column {unknown[0]!r} of version {version} is not in the schema.",
             version=version,
             column=unknown[0],
         )
-    return schema
+    return schema, unread
 
 
 def _max_column_id(configuration: Mapping[str, str]) -> int | None:

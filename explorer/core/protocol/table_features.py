@@ -26,6 +26,7 @@ __all__ = [
     "VACUUM_CHECK",
     "WRITER_VERSION",
     "TableFeature",
+    "about_drafts",
     "active_features",
     "check_readable",
     "feature_of_property",
@@ -67,6 +68,8 @@ class TableFeature(msgspec.Struct, frozen=True, kw_only=True):
         field_key: Key in the metadata of a column that means nothing without it.
         by_catalog: True if a catalog manages the commits of tables that list it.
         why_fixed: Why a person may not add it to a table; None where one may.
+        about: Of a feature that is a draft of the protocol: what it is, and who reads or writes such tables.
+        same_as: The feature of which this is another name that writers have used; None where it is none.
     """
 
     name: str
@@ -83,6 +86,8 @@ class TableFeature(msgspec.Struct, frozen=True, kw_only=True):
     field_key: str | None = None
     by_catalog: bool = False
     why_fixed: str | None = None
+    about: str = ""
+    same_as: str | None = None
 
     def switched_on_by(self, key: str, value: str) -> bool:
         """True if a property with this value needs the feature."""
@@ -90,7 +95,51 @@ class TableFeature(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _CATALOG: Final = "it comes with the catalog that creates the table"
+_OTHER_NAME: Final = "it is another name of a feature"
 _CLUSTERING: Final = "clustering starts by naming the columns (ALTER TABLE ... CLUSTER BY in Spark), which adds it"
+
+_DRAFT: Final = "it is a draft of the protocol"
+
+
+def _draft(name: str, about: str, *, reader: bool = False, types: tuple[str, ...] = ()) -> TableFeature:
+    return TableFeature(
+        name=name, reader=reader, readable=not reader, writable=False, types=types, why_fixed=_DRAFT, about=about
+    )
+
+
+_ADAPTIVE: Final = "the list of files is a tree of Iceberg V4 manifests; delta-kernel-rs from 0.26 on reads it"
+_COORDINATED: Final = "a service orders the commits; delta-spark 3.3 and 4.0 with that service write it"
+_TOGETHER: Final = "a catalog commits to several tables at once; ask the catalog which clients take part"
+_DRAFTS: Final = (
+    _draft("adaptiveMetadata", _ADAPTIVE, reader=True),
+    _draft("adaptiveMetadata-preview", _ADAPTIVE, reader=True),
+    _draft(
+        "timestampNanos",
+        "timestamps have nanoseconds; deltalake from 1.6.1 on reads them in builds made with this feature",
+        reader=True,
+        types=("timestamp_nanos", "timestamp_ntz_nanos", "timestamp_ns"),
+    ),
+    _draft(
+        "redirectReaderWriter-preview",
+        "reads and writes go to another table, which the property of that name states; delta-spark follows it",
+        reader=True,
+    ),
+    _draft(
+        "redirectWriterOnly-preview",
+        "writes go to another table, which the property of that name states; delta-spark follows it",
+    ),
+    _draft(
+        "columnUpdates",
+        "current values of some columns are in column files beside the data files; no released client is known to read "
+        "them",
+        reader=True,
+    ),
+    _draft("coordinatedCommits", _COORDINATED),
+    _draft("coordinatedCommits-preview", _COORDINATED),
+    _draft("managedCommits-preview", _COORDINATED),
+    _draft("multiTableTransaction", _TOGETHER),
+    _draft("multiTableTransaction-dev", _TOGETHER),
+)
 
 _ROWS: Final = (
     TableFeature(name="appendOnly", min_writer_version=2, switch=properties.APPEND_ONLY),
@@ -110,6 +159,7 @@ _ROWS: Final = (
     TableFeature(name="identityColumns", min_writer_version=6, field_key=field_metadata.IDENTITY_START),
     TableFeature(name="deletionVectors", reader=True, switch=properties.DELETION_VECTORS),
     TableFeature(name="timestampNtz", reader=True, types=("timestamp_ntz",)),
+    TableFeature(name="timestampWithoutTimezone", reader=True, same_as="timestampNtz", why_fixed=_OTHER_NAME),
     TableFeature(name="v2Checkpoint", reader=True, switch=properties.CHECKPOINT_POLICY, on=("v2",)),
     TableFeature(name=VACUUM_CHECK, reader=True),
     TableFeature(
@@ -185,6 +235,7 @@ _ROWS: Final = (
     TableFeature(name="collations-preview", writable=False),
     TableFeature(name="materializePartitionColumns", switch=properties.MATERIALIZE_PARTITION_COLUMNS),
     TableFeature(name="columnMappingUsageTracking"),
+    *_DRAFTS,
 )
 
 FEATURES: Final[dict[str, TableFeature]] = {feature.name: feature for feature in _ROWS}
@@ -226,7 +277,8 @@ def active_features(protocol: Protocol) -> frozenset[str]:
 
 def missing_features(names: Iterable[str], protocol: Protocol) -> tuple[str, ...]:
     """Those of some features that a protocol has neither by their name nor as a preview, each once."""
-    have = active_features(protocol)
+    listed = active_features(protocol)
+    have = listed | {row.same_as for row in _ROWS if row.same_as is not None and row.name in listed}
     return tuple(name for name in dict.fromkeys(names) if name not in have and f"{name}-preview" not in have)
 
 
@@ -270,6 +322,12 @@ def why_not_writable(protocol: Protocol) -> tuple[str, ...]:
     return tuple(name for name in names if name not in FEATURES or not FEATURES[name].writable)
 
 
+def about_drafts(names: Iterable[str]) -> str:
+    """What is known of those of some features that are drafts, as sentences after a blank; empty without any."""
+    rows = (FEATURES[name] for name in names if name in FEATURES)
+    return "".join(f" {row.name} is a draft of the protocol: {row.about}." for row in rows if row.about)
+
+
 def check_readable(protocol: Protocol, version: int, *, by_catalog: bool = False) -> None:
     """Refuse a table that this program cannot read correctly.
 
@@ -287,7 +345,7 @@ def check_readable(protocol: Protocol, version: int, *, by_catalog: bool = False
         raise UnsupportedFeature(
             f"Version {version} can only be read by a client that implements {', '.join(missing)}; "
             f"this program implements reader version {READER_VERSION} and the features of its list. Upgrade it, read "
-            "the table with its own engine, or ask its owner to drop the feature.",
+            f"the table with its own engine, or ask its owner to drop the feature.{about_drafts(missing)}",
             features=list(missing),
             operation="read",
             version=version,

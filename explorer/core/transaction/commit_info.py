@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
+from explorer.core.compatibility.writers_seen import OWN_ENGINE
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import CommitInfo, encode_line
 from explorer.core.protocol.json_values import JsonObject, decode_json
@@ -36,7 +37,7 @@ __all__ = [
     "with_timestamp",
 ]
 
-ENGINE = "Delta-Table-Explorer"
+ENGINE = OWN_ENGINE
 """The name under which this program writes, before its version in ``engineInfo``."""
 
 IDENTITY_TAG = "delta.identity.schemaUpdate"

@@ -25,7 +25,7 @@ from explorer.core.protocol.schema.data_types import (
     format_column,
     type_name,
 )
-from explorer.core.protocol.schema.field_metadata import FIELD_ID, PHYSICAL_NAME, TYPE_CHANGES
+from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, COLLATIONS, FIELD_ID, PHYSICAL_NAME, TYPE_CHANGES
 from explorer.core.protocol.schema.type_widening import widens
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.history import History
@@ -164,10 +164,12 @@ class _Pairing:
             old_type, new_type, wider = old.type, old.type, old
         elif not widens(old.type, new.type):
             old_type, new_type = self._nested(old.type, new.type, old_path, new_path)
-        changes = {TYPE_CHANGES: wider.metadata[TYPE_CHANGES]} if TYPE_CHANGES in wider.metadata else {}
+        shared = {TYPE_CHANGES: wider.metadata[TYPE_CHANGES]} if TYPE_CHANGES in wider.metadata else {}
+        # Both sides are compared as the later version compares its values.
+        shared |= {key: new.metadata[key] for key in (CHAR_VARCHAR, COLLATIONS) if key in new.metadata}
         return (
-            StructField(new.name, old_type, True, _mapping_of(old, self._old_mode) | changes),
-            StructField(new.name, new_type, True, _mapping_of(new, self._new_mode) | changes),
+            StructField(new.name, old_type, True, _mapping_of(old, self._old_mode) | shared),
+            StructField(new.name, new_type, True, _mapping_of(new, self._new_mode) | shared),
         )
 
     def _nested(self, old: DataType, new: DataType, old_path: _Path, new_path: _Path) -> tuple[DataType, DataType]:

@@ -6,7 +6,7 @@ checked before anything else (PROTO-004, D-39); what cannot be read correctly ra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.errors import CorruptDeletionVector, RequestError
+from explorer.core.log.contested import ContestedFiles, contested_files
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol import deletion_vectors as vectors
 from explorer.core.protocol.actions import Metadata, Protocol
@@ -26,7 +27,12 @@ from explorer.core.protocol.logical_files import PUBLIC_COLUMNS, SCHEMA, Logical
 from explorer.core.protocol.partition_values import ZoneDoubt
 from explorer.core.protocol.row_tracking import RowTracking, row_tracking
 from explorer.core.protocol.schema.column_mapping import MappingMode, physical_paths
-from explorer.core.protocol.schema.data_types import StructType, format_column, parse_column
+from explorer.core.protocol.schema.data_types import (
+    StructType,
+    UnreadColumn,
+    format_column,
+    parse_column,
+)
 from explorer.core.protocol.sql.predicates import Expression
 from explorer.core.protocol.statistics.clustering_estimate import ClusteringEstimate, clustering_estimates
 from explorer.core.protocol.statistics.data_skipping import SkippingResult, skip_files
@@ -41,7 +47,7 @@ from explorer.core.protocol.statistics.file_statistics import (
 )
 from explorer.core.protocol.statistics.overlap import Overlap, overlap_depth
 from explorer.core.protocol.table_definition import TableDefinition, read_definition
-from explorer.core.protocol.table_features import check_readable
+from explorer.core.protocol.table_features import active_features, check_readable
 
 __all__ = ["Snapshot"]
 
@@ -76,7 +82,8 @@ class Snapshot:
         self.time_zone = time_zone
         self.protocol: Protocol = state.protocol
         self.metadata: Metadata = state.metadata
-        self._known = read_definition(self.protocol, self.metadata, version) if self.has_schema else None
+from explorer.core.protocol.table_definition import TableDefinition, read_definition
+from explorer.core.protocol.table_features import active_features, check_readable
 
     def __repr__(self) -> str:
         columns = len(self.schema.fields) if self.has_schema else "unknown"
@@ -158,8 +165,14 @@ class Snapshot:
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """Logical names of the partition columns, in partition order."""
-        return tuple(self.metadata.partition_columns)
+        """Logical names of the partition columns, in partition order; those that are not read are left out."""
+        unread = {column.name for column in self.unread_columns}
+        return tuple(name for name in self.metadata.partition_columns if name not in unread)
+
+    @property
+    def unread_columns(self) -> tuple[UnreadColumn, ...]:
+        """The columns that are not in ``schema`` because this program does not read their types."""
+        return self._unread
 
     @property
     def clustering_columns(self) -> tuple[str, ...]:
@@ -185,6 +198,12 @@ class Snapshot:
     def file_columns(self) -> LogicalFiles:
         """Live files, column by column, with statistics in whatever form they have."""
         return self._files
+
+    @cached_property
+    def contested(self) -> ContestedFiles | None:
+        """The files of which other readers read other rows, as the log contradicts itself (D-03); None without any."""
+        masks = "deletionVectors" in active_features(self.protocol)
+        return contested_files(self.version, self._files) if masks else None
 
     @cached_property
     def logical_files(self) -> pa.Table:
@@ -263,6 +282,24 @@ class Snapshot:
             RequestError: The text is not a condition, or names a column that the table does not have.
         """
         return skip_files(where, self.schema, self.statistics_columns, self._statistics)
+
+    def misleading(self, where: str, matched: Collection[str]) -> tuple[str, ...]:
+        """Return the files with matching rows that data skipping leaves out, in the order of the log.
+
+        Each file returned proves that its statistics contradict its data, as its rows were read and matched.
+
+        Args:
+            where: The condition; one that the core cannot read excludes no file.
+            matched: Decoded paths of live files in which a row matches.
+        """
+        if not matched:
+            return ()
+        try:
+            found = self.skipping(where).files
+        except RequestError:
+            return ()
+        pairs = zip(found.column("path").to_pylist(), found.column("kept").to_pylist(), strict=True)
+        return tuple(path for path, kept in pairs if not kept and path in matched)
 
     def clustering(self, where: str | Expression) -> tuple[ClusteringEstimate, ...]:
         """What a condition would read if rows lay in the order of one of its columns: estimates, one a column.

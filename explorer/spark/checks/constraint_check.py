@@ -227,9 +227,11 @@ def _violated(rows: DataFrame, texts: Sequence[str]) -> list[Column]:
 
 
 def _placed(log: DeltaLog, snapshot: Snapshot, files: pa.Table, place: RowPlace) -> Scan:
+    from explorer.spark.scan.compared import as_compared
     from explorer.spark.scan.plan import plan
 
-    return plan(log, snapshot, files, None, marks=place)
+    planned = plan(log, snapshot, files, None, marks=place)
+    return replace(planned, frame=as_compared(planned.frame, snapshot.schema))
 
 
 def _no_samples() -> pa.Table:

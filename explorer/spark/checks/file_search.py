@@ -178,6 +178,7 @@ class _Search:
         session = session_of(layout)
         from pyspark.sql import functions as sf
 
+        from explorer.spark.scan.compared import as_compared
         from explorer.spark.scan.masks import mask_column
         from explorer.spark.scan.plan import MASK, file_facts, file_rows
         from explorer.spark.scan.results import Reading, to_arrow
@@ -188,7 +189,7 @@ class _Search:
         masks = {MASK: mask_column([file.hidden for file in files])} if any_mask else {}
         addresses = [file.address for file in files]
         facts = file_facts(layout, chosen, addresses, masks, sf.lit(True))
-        frame = file_rows(session, layout, addresses, facts)
+        frame = as_compared(file_rows(session, layout, addresses, facts), layout.schema)
         conditions = self._conditions(session, frame.schema)
         counts = [
             sf.count_if(wanted).alias(f"{kind}{place}")

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.spark.engine.job import submit
-from explorer.spark.rows.preview import Job
+from explorer.spark.rows.preview import Job, with_warnings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -120,6 +120,7 @@ def _page(job: Job[RowPage], asked: _Asked) -> RowPage:
     shown = rows.slice(0, limit)
     places = _places(snapshot, shown)
     note = _note(places, begin, following, snapshot.num_files, where=asked.where is not None)
+    note = with_warnings(note, snapshot)
     return RowPage(shown.select(shown.column_names[:-2]), places, begin, following, end, note)
 
 
@@ -142,10 +143,10 @@ def _candidates(asked: _Asked) -> tuple[pa.Table, Numbers]:
 def _read(asked: _Asked, files: pa.Table, numbers: Numbers, limit: int) -> pa.Table:
     """Rows of some files, in order; after the table's columns the number of the file and the place in it."""
     from pyspark.sql import functions as sf
-    from pyspark.sql.types import StructType
 
+    from explorer.spark.scan.compared import kept_where
+    from explorer.spark.scan.layout import layout_of
     from explorer.spark.scan.plan import plan
-    from explorer.spark.scan.predicate import condition
     from explorer.spark.scan.results import Reading, to_arrow
     from explorer.spark.scan.row_place import RowPlace
 
@@ -157,7 +158,7 @@ def _read(asked: _Asked, files: pa.Table, numbers: Numbers, limit: int) -> pa.Ta
     frame: DataFrame = planned.frame
     if asked.where is not None:
         # The marks are not columns of the table: a condition cannot use them.
-        frame = frame.where(condition(frame.sparkSession, StructType(frame.schema.fields[:-2]), asked.where))
+        frame = kept_where(frame, layout_of(snapshot), asked.where, marks=2)
     number, place = sf.col(marks.file), sf.col(marks.row)
     if begin.row and numbers[:1].tolist() == [begin.file]:
         frame = frame.where((number > 0) | (place >= begin.row))

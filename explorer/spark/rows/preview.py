@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Job", "JobState", "Preview", "preview"]
+__all__ = ["Job", "JobState", "Preview", "preview", "with_warnings"]
 
 
 # When the first files did not give enough rows, each further step reads this many times as many.
@@ -83,7 +83,14 @@ def _preview(job: Job[Preview], log: DeltaLog, snapshot: Snapshot, limit: int, w
         begin, end = end, end * _GROWTH
     rows = pa.concat_tables(parts).slice(0, limit)
     complete = end == files.num_rows and found <= limit
-    return Preview(rows, _note(snapshot, rows.num_rows, end, complete, where), end, complete)
+    note = with_warnings(_note(snapshot, rows.num_rows, end, complete, where), snapshot)
+    return Preview(rows, note, end, complete)
+
+
+def with_warnings(note: str, snapshot: Snapshot) -> str:
+    """The note on some rows, with what a person must know who reads the version."""
+    contested = () if snapshot.contested is None else (f"Error: {snapshot.contested.message}",)
+    return " ".join((note, *contested, *(column.message for column in snapshot.unread_columns)))
 
 
 def _enough(files: pa.Table, limit: int) -> int:

@@ -60,6 +60,7 @@ class Layout:
         version: The version whose files they are, for errors.
         marks: Columns to give after those of the schema.
         zone: The zone of partition values that name none.
+        unpadded: Give CHAR values as the files hold them, for rows that move to other files.
     """
 
     schema: StructType
@@ -70,6 +71,7 @@ class Layout:
     version: int
     marks: RowMarks | None = None
     zone: tzinfo = UTC
+    unpadded: bool = False
 
     def with_marks(self, marks: RowMarks) -> Layout:
         """The same with other columns after those of the schema."""

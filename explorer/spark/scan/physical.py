@@ -3,19 +3,21 @@
 Protocol sections: Column Mapping, Schema Serialization Format, Type Widening. Invariants: files are read by physical
 name (and by field id in id mode), with the table's own types, so that Spark widens what an older file holds (CM-003 to
 CM-005); void columns are never asked of a file and read as null (D-10); all results have logical names at every
-depth, in the schema's order.
+depth, in the schema's order; CHAR values are read padded, as every comparison of the engines takes them, unless rows
+are moved from file to file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from explorer.core.errors import UnsupportedFeature
+from explorer.core.protocol.schema.char_types import TextLength, padded_lengths
 from explorer.core.protocol.schema.data_types import (
     VOID,
     ArrayType,
@@ -28,10 +30,11 @@ from explorer.core.protocol.schema.data_types import (
     type_name,
     visit,
 )
+from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR
 from explorer.core.protocol.schema.nested_types import holds, nested_types
 from explorer.core.protocol.schema.type_widening import recorded_changes
 
-__all__ = ["case_collides", "logical_column", "quoted", "read_schema", "spark_type"]
+__all__ = ["case_collides", "compared_column", "logical_column", "quoted", "read_schema", "spark_type", "type_mark"]
 
 _PARQUET_FIELD_ID: Final = "parquet.field.id"
 _INTEGER_DIGITS: Final = {"byte": 10, "short": 10, "integer": 10, "long": 20}
@@ -76,12 +79,29 @@ def read_schema(fields: tuple[StructField, ...], by_id: bool) -> st.StructType:
     return st.StructType([_read_field(field, by_id) for field in fields if field.type != VOID])
 
 
-def logical_column(source: Column, field: StructField) -> Column:
+def logical_column(source: Column, field: StructField, *, unpadded: bool = False) -> Column:
     """The logical column, from the physical one that `read_schema` asked for.
 
     A cast renames nested fields, as casts between structs go by position.
+
+    Args:
+        source: The physical column.
+        field: The logical one.
+        unpadded: Give CHAR values as the file holds them; otherwise they are padded, as engines read them.
     """
-    return _logical_field(source, field).alias(field.name)
+    found = _logical_field(source, field)
+    return found.alias(field.name) if unpadded else compared_column(found, field).alias(field.name, **type_mark(field))
+
+
+def compared_column(value: Column, field: StructField) -> Column:
+    """A stored value as engines read and compare it: CHAR values padded with spaces to their length (SCHEMA-021)."""
+    lengths = padded_lengths(field)
+    return _padded(value, field.type, lengths) if lengths else value
+
+
+def type_mark(field: StructField) -> dict[str, Any]:
+    """The metadata of a column by which Spark pads the constants that it compares with CHAR values; for ``alias``."""
+    return {"metadata": {CHAR_VARCHAR: field.metadata[CHAR_VARCHAR]}} if padded_lengths(field) else {}
 
 
 def case_collides(schema: StructType) -> bool:
@@ -193,6 +213,34 @@ def _rebuilt(source: Column, struct: StructType) -> Column:
 def _needs_cast(kind: DataType) -> bool:
     fields = [field for struct in _structs(kind) for field in struct.fields]
     return any(field.name != field.physical_name or _widest(field) is not None for field in fields)
+
+
+def _padded(value: Column, kind: DataType, lengths: Sequence[TextLength]) -> Column:
+    """The value with the texts at the end of some steps padded; a text that is longer stays as it is."""
+
+    def inside(step: tuple[str, str]) -> list[TextLength]:
+        return [(steps[1:], length) for steps, length in lengths if steps and steps[0] == step]
+
+    match kind:
+        case StructType():
+            for field in kind.fields:
+                if own := inside(("field", field.name)):
+                    name = quoted(field.name)
+                    value = value.withField(name, _padded(value.getField(field.name), field.type, own))
+            return value
+        case ArrayType():
+            return sf.transform(value, lambda item: _padded(item, kind.element_type, inside(("element", ""))))
+        case MapType():
+            if own := inside(("value", "")):
+                value = sf.transform_values(value, lambda _, item: _padded(item, kind.value_type, own))
+            if of_keys := inside(("key", "")):
+                value = sf.transform_keys(value, lambda key, _: _padded(key, kind.key_type, of_keys))
+            return value
+        case PrimitiveType():
+            length = lengths[0][1]
+            return sf.when(sf.length(value) < sf.lit(length), sf.rpad(value, length, " ")).otherwise(value)
+        case _:
+            assert_never(kind)
 
 
 def _structs(kind: DataType) -> list[StructType]:

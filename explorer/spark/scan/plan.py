@@ -11,13 +11,14 @@ the log alone (PART-001, PART-014); nothing here starts a job.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, assert_never
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
@@ -30,21 +31,23 @@ from explorer.core.protocol.file_places import FilePlaces
 from explorer.core.protocol.logical_files import vector_descriptors
 from explorer.core.protocol.partition_values import parse_partition_value, partition_key
 from explorer.core.protocol.schema.data_types import StructField
+from explorer.core.protocol.statistics.data_skipping import BY_STATISTICS
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.engine.file_addresses import (
     FileAddress,
     check_present,
     check_readable,
+    is_present,
     local_address,
     local_path,
     remote_address,
 )
 from explorer.spark.engine.session import engine
+from explorer.spark.scan.compared import kept_where
 from explorer.spark.scan.layout import Layout, RowMarks, layout_of
 from explorer.spark.scan.masks import is_masked, mask_column, mask_words
 from explorer.spark.scan.object_files import FileRows, needs_tasks, read_objects, remote_file, spooled
 from explorer.spark.scan.physical import logical_column, quoted, read_schema, spark_type
-from explorer.spark.scan.predicate import filtered
 from explorer.spark.scan.pruning import needed_files
 from explorer.spark.scan.results import Scan
 from explorer.spark.scan.row_identity import row_identity
@@ -82,6 +85,8 @@ PATH: Final = f"{_PREFIX}path"
 ROW: Final = f"{_PREFIX}row"
 MASK: Final = f"{_PREFIX}mask"
 _FILE: Final = f"{_PREFIX}file"
+_FEW_FILES: Final = 200
+"""Up to so many files a change reads those too that the log excludes, to tell whether their statistics are right."""
 _places: Final[WeakKeyDictionary[DeltaLog, FilePlaces]] = WeakKeyDictionary()
 
 
@@ -110,6 +115,8 @@ def plan(
     marks: RowMarks | None = None,
     hidden: Mapping[str, npt.NDArray[np.uint64]] | None = None,
     needed: bool = False,
+    unpadded: bool = False,
+    thorough: bool = False,
 ) -> Scan:
     """Plan a scan of some of a snapshot's live files; see `explorer.spark.scan.scan.scan`.
 
@@ -118,16 +125,17 @@ def plan(
         identified: As ``row_identity`` there.
         marks: Other columns to give after those of the table.
         hidden: As there, by the path of the file in the log as it is written.
-        needed: As there.
+        needed, unpadded, thorough: As there.
     """
-    layout = layout_of(snapshot)
+    layout = replace(layout_of(snapshot), unpadded=unpadded)
     if identified:
         marks = row_identity(snapshot, layout.schema)
     if marks is not None:
         layout = layout.with_marks(marks)
     session = session_of(layout)
     if where is not None and not needed:
-        files = needed_files(session, snapshot, files, where)
+        chosen = needed_files(session, snapshot, files, where)
+        files = _with_doubted(log, snapshot, files, chosen, where) if thorough else chosen
     addresses = addresses_of(log, files)
     if not needed:
         check_present(addresses, files.column("size").to_pylist(), snapshot.version)
@@ -138,8 +146,22 @@ def plan(
         facts = file_facts(layout, files, addresses, {} if masks is None else {MASK: masks}, kept)
     frame = file_rows(session, layout, addresses, facts)
     if where is not None:
-        frame = filtered(frame, where)
+        frame = kept_where(frame, layout, where)
     return Scan(frame, tuple(addresses), snapshot.version, where)
+
+
+def _with_doubted(log: DeltaLog, snapshot: Snapshot, files: pa.Table, chosen: pa.Table, where: str) -> pa.Table:
+    """The chosen files, and those that statistics alone exclude if they are few and there: statistics may be wrong."""
+    if files.num_rows == chosen.num_rows or files.num_rows > _FEW_FILES:
+        return chosen
+    rules = snapshot.skipping(where).files
+    excluded = rules.filter(pc.is_in(rules.column("rule"), value_set=pa.array(BY_STATISTICS))).column("path")
+    doubted = files.filter(pc.is_in(files.column("path"), value_set=excluded.combine_chunks()))
+    there = [
+        is_present(address, size)
+        for address, size in zip(addresses_of(log, doubted), doubted.column("size").to_pylist(), strict=True)
+    ]
+    return pa.concat_tables([chosen, doubted.filter(pa.array(there, pa.bool_()))])
 
 
 def files_to_read(log: DeltaLog, snapshot: Snapshot, where: str | None) -> pa.Table:
@@ -255,7 +277,8 @@ def _selected(found: FileRows, layout: Layout, facts: FileFacts | None) -> DataF
     frame = found.frame
     if facts is not None:
         frame, sources = _joined(found, layout, facts)
-    columns = [logical_column(sources[field.name], field) for field in layout.schema.fields]
+    fields = layout.schema.fields
+    columns = [logical_column(sources[field.name], field, unpadded=layout.unpadded) for field in fields]
     if layout.marks is not None:
         columns += layout.marks.columns(sf.col(ROW))
     return frame.select(*columns)

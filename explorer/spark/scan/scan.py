@@ -57,6 +57,8 @@ def scan(
     row_identity: bool = False,
     hidden: Mapping[str, npt.NDArray[np.uint64]] | None = None,
     needed: bool = False,
+    unpadded: bool = False,
+    thorough: bool = False,
 ) -> Scan:
     """Plan a scan of a snapshot's live rows, or of those in some of its files; errors as `rows`.
 
@@ -67,12 +69,26 @@ def scan(
         where, row_identity: As in `rows`.
         hidden: Rows to leave out beside the masked ones: their places, ascending, by the file's path in the log.
         needed: The files are those, or some of those, that `files_to_read` gave: it chose them and looked for them.
+        unpadded: Give CHAR values as the files hold them, for rows that move to other files; ``where`` still compares
+            them as engines do.
+        thorough: Where there are few files, read those too that the log excludes: statistics may be wrong, and a row
+            that is to change must not be missed.
     """
     require_pyspark()
     from explorer.spark.scan.plan import plan
 
     chosen = snapshot.logical_files if files is None else files
-    return plan(log, snapshot, chosen, where, identified=row_identity, hidden=hidden or {}, needed=needed)
+    return plan(
+        log,
+        snapshot,
+        chosen,
+        where,
+        identified=row_identity,
+        hidden=hidden or {},
+        needed=needed,
+        unpadded=unpadded,
+        thorough=thorough,
+    )
 
 
 def files_to_read(log: DeltaLog, snapshot: Snapshot, where: str | None) -> pa.Table:

@@ -39,7 +39,7 @@ def compacted(log: DeltaLog, snapshot: Snapshot, arrangement: Arrangement, layou
     files = snapshot.logical_files
     raw_paths = files.column("raw_path").to_pylist()
     chosen = files.take(int64s([place for place, path in enumerate(raw_paths) if path in arrangement.groups]))
-    found = scan(log, snapshot, chosen, row_identity=True)
+    found = scan(log, snapshot, chosen, row_identity=True, unpadded=True)
     session = found.frame.sparkSession
     told = pa.table(
         {

@@ -32,7 +32,7 @@ def live_facts(
     log: DeltaLog, snapshot: Snapshot, files: pa.Table, leaves: Sequence[tuple[tuple[str, ...], StructField]]
 ) -> dict[str, LiveFacts]:
     """Describe the live rows of some files; see `RowEngine.live_facts`."""
-    found = scan(log, snapshot, files, row_identity=True)
+    found = scan(log, snapshot, files, row_identity=True, unpadded=True)
     columns: list[Column] = [sf.count(sf.lit(1)).alias("rows")]
     for place, (path, field) in enumerate(leaves):
         value = sf.col(".".join(map(quoted, path)))

@@ -51,7 +51,7 @@ def matching_rows(
     """
     from pyspark.sql import functions as sf
 
-    found = scan(log, snapshot, files, where, row_identity=True)
+    found = scan(log, snapshot, files, where, row_identity=True, thorough=True)
     # Spark counts the bits of a bitmap from 1.
     place = sf.col("_row_index") + 1
     frame = (
@@ -91,6 +91,7 @@ def files_masking(log: DeltaLog, snapshot: Snapshot, where: str) -> frozenset[st
 
     from explorer.spark.engine.failures import failure_of
     from explorer.spark.engine.file_addresses import check_present
+    from explorer.spark.scan.compared import as_compared
     from explorer.spark.scan.layout import layout_of
     from explorer.spark.scan.masks import is_masked, mask_column, mask_words
     from explorer.spark.scan.plan import MASK, ROW, addresses_of, file_facts, file_rows, session_of
@@ -115,7 +116,7 @@ def files_masking(log: DeltaLog, snapshot: Snapshot, where: str) -> frozenset[st
         for vector, path in zip(vector_descriptors(files), paths, strict=True)
     ]
     facts = file_facts(layout, files, addresses, {MASK: mask_column(masks)}, is_masked(sf.col(MASK), sf.col(ROW)))
-    rows = file_rows(session, layout, addresses, facts)
+    rows = as_compared(file_rows(session, layout, addresses, facts), layout.schema)
     wanted = condition(session, rows.drop(place.file, place.row).schema, where)
     masking = rows.where(wanted).select(place.file).distinct()
     found = to_arrow(Reading(masking, lambda error: failure_of(error, addresses, version, where)))

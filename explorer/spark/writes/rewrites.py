@@ -70,7 +70,7 @@ def rewritten(
 
 
 def _change_rows(log: DeltaLog, snapshot: Snapshot, touched: Sequence[Touched], where: str) -> NewRows:
-    gone = scan(log, snapshot, _files(snapshot, touched), where)
+    gone = scan(log, snapshot, _files(snapshot, touched), where, unpadded=True, needed=True)
     return NewRows(_Changed(gone, "delete"), rows=sum(len(file.matched) for file in touched), changes=True)
 
 
@@ -80,7 +80,7 @@ def _kept_rows(log: DeltaLog, snapshot: Snapshot, kept: Sequence[Touched], where
     sources = zip(names, ("_row_id", "_row_commit_version"), strict=False)
     extra = {name: source for name, source in sources if name is not None}
     stay = f"NOT coalesce((\n{where}\n), false)"
-    rows = scan(log, snapshot, _files(snapshot, kept), stay, row_identity=tracking.enabled)
+    rows = scan(log, snapshot, _files(snapshot, kept), stay, row_identity=tracking.enabled, unpadded=True)
     return NewRows(rows, extra, rows=sum(file.rows_left for file in kept))
 
 

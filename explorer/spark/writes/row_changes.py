@@ -35,6 +35,7 @@ from explorer.data_files.written_files import WrittenFiles
 from explorer.spark.engine.expressions import expression, expressions
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.engine.file_addresses import FileAddress
+from explorer.spark.scan.compared import as_compared
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.scan.results import SPARK_ERRORS, Reading
 from explorer.spark.scan.scan import scan
@@ -237,7 +238,7 @@ def _staying(log: DeltaLog, snapshot: Snapshot, touched: Sequence[Touched], *, t
 
 
 def _updates(log: DeltaLog, snapshot: Snapshot, intent: Update) -> _Changes:
-    found = scan(log, snapshot, where=intent.where, row_identity=True)
+    found = scan(log, snapshot, where=intent.where, row_identity=True, thorough=True)
     session, schema = found.frame.sparkSession, snapshot.schema
     check_casts(session)
     try:
@@ -262,7 +263,7 @@ def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) ->
         check_text(text)
     try:
         given = source_frame(session, source)
-        target = found.frame.withColumn(_TARGET, sf.lit(True)).alias("target")
+        target = as_compared(found.frame, schema).withColumn(_TARGET, sf.lit(True)).alias("target")
         other = given.withColumn(_SOURCE, sf.lit(True)).alias("source")
         joined = target.join(other, expression(target.crossJoin(other), intent.on), _join_kind(clauses))
         values = AssignedValues(joined, snapshot, lenient=intent.merge_schema)

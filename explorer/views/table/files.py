@@ -69,8 +69,9 @@ def file_facts(facts: TableFacts, version: int, path: str) -> tuple[tuple[str, s
     row = found.slice(0, 1).to_pylist()[0]
     values = [(names.get(key, key), value) for key, value in row["partition_values"] or ()]
     partition = ", ".join(f"{name}={'null' if value is None else value}" for name, value in values)
-    masked = row["dv_cardinality"]
+    masked, contested = row["dv_cardinality"], snapshot.contested
     entries = [
+        ("error", contested.message if contested is not None and row["path"] in contested.paths else ""),
         ("path", row["path"]),
         ("in the log as", row["raw_path"] if row["raw_path"] != row["path"] else ""),
         ("partition", partition),

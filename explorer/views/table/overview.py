@@ -116,7 +116,8 @@ def _verdict(facts: TableFacts, version: int, totals: _Totals) -> str:
         else f"{fmt.plural(facts.last - version, 'version')} behind v{facts.last}"
     )
     files = f"{fmt.plural(totals.files, 'file')}, {fmt.size(totals.size)}"
-    return f"{rows}{hidden} in {files}. v{version} is {newest}."
+    unread = (column.message for column in facts.snapshot(version).unread_columns)
+    return " ".join((f"{rows}{hidden} in {files}. v{version} is {newest}.", *unread))
 
 
 def _figures(snapshot: Snapshot, totals: _Totals) -> tuple[KeyFigure, ...]:

@@ -113,7 +113,7 @@ def test_what_is_no_type_is_told_with_the_reason(value: Any, reason: str) -> Non
     [
         ("geometry(OGC:CRS84)", "geospatial"),
         ("geography", "geospatial"),
-        ("timestamp_nanos", "timestamp_nanos"),
+        ("timestamp_nanos", "timestampNanos"),
         ("interval day to second", "intervalType"),
     ],
 )

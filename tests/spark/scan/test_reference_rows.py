@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 
 import explorer
 from explorer.core.errors import ExplorerError, StorageError, UnsupportedFeature, VersionNotFound
-from explorer.core.protocol.schema.data_types import StructType
 from explorer.spark.scan.scan import scan
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import some_of
@@ -28,28 +24,13 @@ EXPECTED = expected(ROOT)
 REFUSED: Final = {}
 # Versions that the reference refuses for the age of their log files alone, which a copy of the table does not keep.
 OPEN_WHEN_YOUNG: Final = {("log-cleanup", 6): 6, ("log-cleanup", 7): 7}
-_CHAR: Final = re.compile(r"char\((\d+)\)\Z")
-
-
-def _padded(rows: pa.Table, schema: StructType) -> pa.Table:
-    """Pad CHAR columns as the reference does when it reads; the files and the protocol hold the text as given."""
-    for index, field in enumerate(schema.fields):
-        declared = str(field.metadata.get("__CHAR_VARCHAR_TYPE_STRING", ""))
-        if (match := _CHAR.match(declared)) is not None:
-            rows = rows.set_column(index, field.name, pc.utf8_rpad(rows.column(index), int(match[1])))
-        elif declared == "struct<c:char(2)>":
-            structs = rows.column(index).combine_chunks()
-            inner = pc.utf8_rpad(pc.struct_field(structs, "c"), 2)
-            padded = pa.StructArray.from_arrays([inner], names=["c"], mask=structs.is_null())
-            rows = rows.set_column(index, field.name, padded)
-    return rows
 
 
 def _found(table: explorer.Table, version: int) -> tuple[int, str]:
     snapshot = table.snapshot(version)
     # The reference's hash takes a variant as its JSON text.
     rows = scan(table, snapshot).to_arrow(readable=True)
-    return rows.num_rows, content_hash(_padded(rows, snapshot.schema) if table.name == "char-varchar" else rows)
+    return rows.num_rows, content_hash(rows)
 
 
 def _opened(record: dict[str, Any]) -> list[dict[str, Any]]:

@@ -2,19 +2,40 @@
 
 Protocol section: Schema Serialization Format (field metadata ``__CHAR_VARCHAR_TYPE_STRING``, SCHEMA-021). Invariants:
 in the schema the type is ``string``; a length only grows, or is removed. The text is that of the whole type of a
-column, so it also speaks of what is inside arrays, maps and structs.
+column, so it also speaks of what is inside arrays, maps and structs. Engines read each CHAR value padded with spaces to
+its length, whatever the file holds, and compare it so; a VARCHAR value is read and compared as it is stored.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from explorer.core.protocol.json_values import JsonValue
-from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, StructType, parse_type, type_name
+from explorer.core.protocol.schema.data_types import (
+    ArrayType,
+    DataType,
+    MapType,
+    StructField,
+    StructType,
+    parse_type,
+    type_name,
+)
+from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR
 
-__all__ = ["Step", "TextLength", "char_type_text", "is_char_type", "lengthens", "text_lengths"]
+__all__ = [
+    "Step",
+    "TextLength",
+    "char_type_text",
+    "is_char_type",
+    "is_padded",
+    "lengthens",
+    "marked",
+    "padded_lengths",
+    "text_lengths",
+]
 
 Step: TypeAlias = tuple[str, str]
 """A step into a value: ``("field", name)``, ``("element", "")``, ``("key", "")`` or ``("value", "")``."""
@@ -27,7 +48,11 @@ _CLOSES: Final = re.compile(r"\s*>")
 _COMMA: Final = re.compile(r"\s*,")
 _FIELD: Final = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^`:<>,]+?))\s*:")
 _MARKS: Final = re.compile(r"`(?:[^`]|``)*`|[<>(),]")
-_ANY_CHAR: Final = re.compile(r"\bchar\s*\(|\bvarchar\s*\(", re.IGNORECASE)
+_ANY_CHAR: Final = re.compile(r"\b(?:char|character|varchar)\s*\(", re.IGNORECASE)
+_WORDS: Final = {"char": True, "character": True, "varchar": False}
+"""The words for a string with a length, and whether its values are padded."""
+_LONGEST: Final = 1 << 20
+"""The most characters to which a value is padded; no engine writes longer CHAR columns."""
 _PLAIN: Final = re.compile(r"\s*([^\s<>,()]+(?:\s+[^\s<>,()]+)*)\s*(?:\(([^()]*)\))?")
 _SQL_NAMES: Final = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
 
@@ -44,6 +69,25 @@ def char_type_text(value: JsonValue) -> str | None:
         value: A type as decoded JSON, one that `explorer.core.protocol.schema.data_types.parse_type` takes.
     """
     return _text(value) if _has_char(value) else None
+
+
+def marked(schema: StructType, text: str) -> StructType:
+    """The schema with its CHAR and VARCHAR types in the metadata of the columns, where the schema itself spells them.
+
+    Args:
+        schema: As `explorer.core.protocol.schema.data_types.parse_schema` reads it: as strings.
+        text: Its ``schemaString``.
+    """
+    if _ANY_CHAR.search(text) is None:
+        return schema
+    spelt = {field["name"]: char_type_text(field["type"]) for field in json.loads(text)["fields"]}
+    return StructType(tuple(_marked(field, spelt.get(field.name)) for field in schema.fields))
+
+
+def _marked(field: StructField, text: str | None) -> StructField:
+    if text is None or CHAR_VARCHAR in field.metadata:
+        return field
+    return StructField(field.name, field.type, field.nullable, {**field.metadata, CHAR_VARCHAR: text})
 
 
 def lengthens(before: str, after: str) -> bool:
@@ -67,10 +111,49 @@ def text_lengths(text: str, kind: DataType) -> tuple[TextLength, ...]:
     Raises:
         ValueError: The text cannot be read, or is of another type than the schema's.
     """
+    return tuple((steps, length) for steps, length, _ in _read(text, kind))
+
+
+def padded_lengths(field: StructField) -> tuple[TextLength, ...]:
+    """To how many characters the CHAR values of a column are padded wherever they are read.
+
+    None of a column whose length text cannot be read, and none that would fill the memory: such values are read as they
+    are stored.
+
+    Args:
+        field: A column of the top level: an engine looks nowhere else.
+    """
+    text = field.metadata.get(CHAR_VARCHAR)
+    if not isinstance(text, str):
+        return ()
+    try:
+        found = _read(text, field.type)
+        return tuple((steps, length) for steps, length, padded in found if padded and length <= _LONGEST)
+    except ValueError:
+        return ()
+
+
+def is_padded(schema: StructType, path: Sequence[str]) -> bool:
+    """True if the values of a column or of a nested field are CHAR values.
+
+    Args:
+        schema: The table's schema.
+        path: Names as the schema spells them.
+    """
+    field = next((field for field in schema.fields if field.name == path[0]), None)
+    steps = tuple(("field", name) for name in path[1:])
+    return field is not None and any(found == steps for found, _ in padded_lengths(field))
+
+
+_Text: TypeAlias = tuple[tuple[Step, ...], int, bool]
+"""A text inside a value: the steps to it, its length, and whether it is padded to it."""
+
+
+def _read(text: str, kind: DataType) -> list[_Text]:
     found, end = _Lengths(text).read(kind, 0)
     if text[end:].strip():
         raise ValueError(f"{text[end:].strip()!r} follows the type")
-    return tuple(found)
+    return found
 
 
 class _Lengths:
@@ -79,7 +162,7 @@ class _Lengths:
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def read(self, kind: DataType, place: int) -> tuple[list[TextLength], int]:
+    def read(self, kind: DataType, place: int) -> tuple[list[_Text], int]:
         """The lengths of the type at a place, and where it ends."""
         if (opened := _OPENS.match(self._text, place)) is None:
             return self._plain(kind, place)
@@ -92,26 +175,26 @@ class _Lengths:
                 return self._struct(kind, opened.end())
         raise ValueError(f"{self._text[place:].strip()!r} is another type in the schema")
 
-    def _plain(self, kind: DataType, place: int) -> tuple[list[TextLength], int]:
+    def _plain(self, kind: DataType, place: int) -> tuple[list[_Text], int]:
         if (word := _PLAIN.match(self._text, place)) is None:
             raise ValueError(f"{self._text[place:].strip()!r} is no type")
-        if word[1].lower() not in ("char", "varchar"):
+        if word[1].lower() not in _WORDS:
             return [], word.end()
         if word[2] is None or not word[2].strip().isdecimal():
             raise ValueError(f"{word[0].strip()!r} has no length")
         if type_name(kind) != "string":
             raise ValueError(f"{word[0].strip()!r} is another type in the schema")
-        return [((), int(word[2]))], word.end()
+        return [((), int(word[2]), _WORDS[word[1].lower()])], word.end()
 
-    def _parts(self, parts: Sequence[tuple[str, DataType]], place: int) -> tuple[list[TextLength], int]:
-        found = list[TextLength]()
+    def _parts(self, parts: Sequence[tuple[str, DataType]], place: int) -> tuple[list[_Text], int]:
+        found = list[_Text]()
         for number, (step, kind) in enumerate(parts):
             inside, place = self.read(kind, self._after(_COMMA, place) if number else place)
             found += _stepped((step, ""), inside)
         return found, self._after(_CLOSES, place)
 
-    def _struct(self, kind: StructType, place: int) -> tuple[list[TextLength], int]:
-        found, end, spelt = list[TextLength](), place, list(self._fields(place))
+    def _struct(self, kind: StructType, place: int) -> tuple[list[_Text], int]:
+        found, end, spelt = list[_Text](), place, list(self._fields(place))
         by_name = {field.name.lower(): field for field in kind.fields}
         known = [by_name.get(name.lower()) for name, _ in spelt]
         if None in known and len(spelt) == len(kind.fields):
@@ -148,8 +231,8 @@ class _Lengths:
         return found.end()
 
 
-def _stepped(step: Step, lengths: list[TextLength]) -> Iterator[TextLength]:
-    return (((step, *steps), length) for steps, length in lengths)
+def _stepped(step: Step, texts: list[_Text]) -> Iterator[_Text]:
+    return (((step, *steps), length, padded) for steps, length, padded in texts)
 
 
 def _has_char(value: JsonValue) -> bool:

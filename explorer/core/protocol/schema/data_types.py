@@ -1,7 +1,8 @@
 """The types of a schema, and their JSON in ``schemaString``.
 
 Protocol section: Schema Serialization Format. Invariants: unknown field metadata is kept (SCHEMA-007); a type that this
-program does not know is refused by name.
+program does not know is refused by name. In a whole schema such a type closes its column alone: the others are read,
+`parse_columns` names the column, and nothing is written to the table.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from typing import Final, Generic, TypeAlias, TypeVar
 import msgspec
 
 from explorer.core.errors import CorruptTable, UnsupportedFeature
+from explorer.core.protocol import limits
 from explorer.core.protocol.json_values import JsonObject, JsonValue, encode_json, exact_number, plain_number
 from explorer.core.protocol.limits import check_json_values, check_nesting, too_deep
 from explorer.core.protocol.schema.field_metadata import FIELD_ID, PHYSICAL_NAME
 from explorer.core.protocol.table_features import feature_of_type
 
 __all__ = [
+    "KNOWN_TYPES",
     "VOID",
     "ArrayType",
     "DataType",
@@ -35,8 +38,10 @@ __all__ = [
     "StructField",
     "StructType",
     "TypeVisitor",
+    "UnreadColumn",
     "format_column",
     "parse_column",
+    "parse_columns",
     "parse_schema",
     "parse_type",
     "type_name",
@@ -47,6 +52,23 @@ __all__ = [
 
 class InvalidType(ValueError):
     """A text or a JSON value is not a type; the message is the reason alone, to be put into a sentence."""
+
+
+class UnknownType(InvalidType):
+    """A name is none of a type that this program knows."""
+
+
+class UnreadColumn(msgspec.Struct, frozen=True):
+    """A column of the top level that is not read, its type as the schema has it, and why."""
+
+    name: str
+    type: str
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """What a person must know who reads the table."""
+        return f"The column {self.name} is not read and not shown. {self.reason} Use an engine that has its type."
 
 
 class PrimitiveType(msgspec.Struct, frozen=True):
@@ -197,6 +219,8 @@ _PRIMITIVES: Final = frozenset(
         "void",
     ]
 )
+KNOWN_TYPES: Final = _PRIMITIVES | {"decimal", "char", "varchar", "null", "struct", "array", "map"}
+"""Names of types that need nothing of clients beside the protocol and its features; of some, parameters follow."""
 _ALIASES: Final = {"null": "void", "bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte"}
 _DECIMAL: Final = re.compile(r"decimal\(\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\)\Z")
 _COLUMN_PART = re.compile(r"(?:`((?:[^`]|``)*)`|[^.`]+)(?:\.|\Z)")
@@ -208,13 +232,19 @@ _UNSUPPORTED: Final = re.compile(
 
 
 def parse_schema(text: str) -> StructType:
-    """Parse a ``schemaString``.
+    """Parse a ``schemaString``; columns that `parse_columns` does not read are left out.
 
     Raises:
         CorruptTable: The text is not a JSON struct type.
-        UnsupportedFeature: It uses a type this program does not read.
+        UnsupportedFeature: It uses a type this program does not read, in every column, or where
+            `explorer.core.protocol.limits.STRICT_TYPES` is set.
         LimitExceeded: It is nested too deeply, or has too many values.
     """
+    return parse_columns(text)[0]
+
+
+def parse_columns(text: str) -> tuple[StructType, tuple[UnreadColumn, ...]]:
+    """Parse a ``schemaString``: its columns, and those that are not read because of their types; as `parse_schema`."""
     check_json_values(text, "The table's schemaString")
     try:
         value = json.loads(text, parse_float=exact_number, parse_constant=Decimal)
@@ -223,13 +253,37 @@ def parse_schema(text: str) -> StructType:
     except RecursionError as error:
         raise too_deep("The table's schemaString") from error
     check_nesting(value, "The table's schemaString")
+    if not isinstance(value, dict) or value.get("type") != "struct" or not isinstance(value.get("fields"), list):
+        _parse_strictly(value)
+        raise _bad("its top level is not a struct")
+    fields, unread = list[StructField](), list[UnreadColumn]()
+    for field in value["fields"]:
+        try:
+            fields.append(_parse_field(field))
+        except (UnsupportedFeature, UnknownType) as error:
+            kind = field["type"] if isinstance(field["type"], str) else json.dumps(field["type"])
+            unread.append(UnreadColumn(field["name"], kind, _reason(error)))
+        except InvalidType as error:
+            raise _bad(str(error)) from error
+    if unread and (not fields or limits.STRICT_TYPES):
+        _parse_strictly(value)
+    return StructType(tuple(fields)), tuple(unread)
+
+
+def _parse_strictly(value: JsonValue) -> None:
+    """Raise what is wrong with a schema as a whole; nothing where each type is known."""
     try:
-        parsed = parse_type(value)
+        parse_type(value)
     except InvalidType as error:
         raise _bad(str(error)) from error
-    if not isinstance(parsed, StructType):
-        raise _bad("its top level is not a struct")
-    return parsed
+
+
+def _reason(error: Exception) -> str:
+    """Why a column is not read, as a sentence."""
+    if isinstance(error, UnsupportedFeature):
+        return f"Its type needs {', '.join(error.features or ())}, which this program does not read."
+    text = str(error)
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def parse_type(value: JsonValue) -> DataType:
@@ -318,7 +372,7 @@ def _parse_primitive(name: str) -> PrimitiveType:
             features=[feature],
             operation="read the schema",
         )
-    raise InvalidType(f"the type {name!r} is not known to the protocol")
+    raise UnknownType(f"the type {name!r} is not known to the protocol")
 
 
 class _Name(TypeVisitor[str]):

@@ -29,5 +29,7 @@ IDENTITY_ALLOW_EXPLICIT_INSERT: Final = "delta.identity.allowExplicitInsert"
 CURRENT_DEFAULT: Final = "CURRENT_DEFAULT"
 EXISTS_DEFAULT: Final = "EXISTS_DEFAULT"
 
+COLLATIONS: Final = "__COLLATIONS"
+"""By which collations the texts of a column are compared: a path in the column -> provider, name and version."""
 CHAR_VARCHAR: Final = "__CHAR_VARCHAR_TYPE_STRING"
 """The CHAR or VARCHAR type of a column that is stored as a string."""

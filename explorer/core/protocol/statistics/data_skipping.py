@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.arrays import Mask, flags, int64s, mask, numbers, strings, validity
+from explorer.core.protocol.schema.char_types import is_padded
 from explorer.core.protocol.schema.data_types import DataType, StructField, StructType, format_column
 from explorer.core.protocol.sql.predicates import (
     And,
@@ -35,7 +36,15 @@ from explorer.core.protocol.statistics.column_facts import ColumnFacts
 from explorer.core.protocol.statistics.file_statistics import FileStatistics, StatisticsColumn
 from explorer.core.protocol.statistics.skipping_truth import truth_of, unanswerable
 
-__all__ = ["SkippingCounts", "SkippingResult", "answerable", "counts_of_rules", "skip_files", "unsplittable_in"]
+__all__ = [
+    "BY_STATISTICS",
+    "SkippingCounts",
+    "SkippingResult",
+    "answerable",
+    "counts_of_rules",
+    "skip_files",
+    "unsplittable_in",
+]
 
 
 class SkippingCounts(msgspec.Struct, frozen=True):
@@ -74,7 +83,9 @@ class SkippingResult(msgspec.Struct, frozen=True):
         return f"SkippingResult({self.counts.after_statistics} of {self.counts.total} files kept)"
 
 
-_DROPPING: Final = ("no rows", "partition", "null count", "min/max")
+BY_STATISTICS: Final = ("no rows", "null count", "min/max")
+"""The rules by which statistics alone drop a file."""
+_DROPPING: Final = ("partition", *BY_STATISTICS)
 _NILADIC: Final = frozenset(
     {"current_date", "current_timestamp", "current_user", "localtimestamp", "session_user", "user"}
 )
@@ -217,7 +228,7 @@ class _Resolver:
         if isinstance(found, str):
             return Unsplittable(format_column(part.column), 0, found)
         column, field = found
-        reason = unanswerable(part, column.type, field)
+        reason = unanswerable(part, column.type, field, padded=is_padded(self._schema, column.path))
         if reason is not None:
             return Unsplittable(format_column(part.column), 0, reason)
         self.used[column.path] = column

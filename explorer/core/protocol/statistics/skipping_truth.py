@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Mask, flags
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField
-from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR
+from explorer.core.protocol.schema.field_metadata import COLLATIONS
 from explorer.core.protocol.schema.type_widening import recorded_changes
 from explorer.core.protocol.sql.predicates import (
     And,
@@ -77,15 +77,23 @@ def truth_of(part: Expression, facts: Mapping[tuple[str, ...], ColumnFacts], fil
     assert_never(part)
 
 
-def unanswerable(part: Comparison | Like | IsNull, kind: PrimitiveType, field: StructField) -> str | None:
-    """Why statistics cannot answer a condition on a column; None if they can."""
+def unanswerable(
+    part: Comparison | Like | IsNull, kind: PrimitiveType, field: StructField, *, padded: bool
+) -> str | None:
+    """Why statistics cannot answer a condition on a column; None if they can.
+
+    Args:
+        part: The condition.
+        kind, field: The column's type, and its field, which may be nested.
+        padded: Its values are of type CHAR.
+    """
     if isinstance(part, IsNull):
         return None
     if kind.name in {"binary", "variant", "void"}:
         return f"a column of type {kind.name} has no bounds"
-    if any(key == "__COLLATIONS" for key in field.metadata):
+    if COLLATIONS in field.metadata:
         return "texts of this column are compared by a collation"
-    if str(field.metadata.get(CHAR_VARCHAR, "")).startswith("char"):
+    if padded:
         return "texts of this column are padded before they are compared"
     if kind.name == "double" and _was_float(field):
         return "older files state its bounds in the fewest digits of a float, which may not enclose the values"

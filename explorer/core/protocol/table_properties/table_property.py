@@ -120,11 +120,16 @@ class Interval(TableProperty, frozen=True):
         text = self.text(configuration)
         return unset if text is None else interval({self.key: text}, self.key, unset)
 
-    def refusal(self, value: str) -> tuple[str, ...]:
+    def is_taken(self, value: str) -> bool:
+        """True for a value that every client takes: no months or years, whose length differs, and no other form."""
         try:
-            possible = self.of({self.key: value}) >= timedelta() and _WRITTEN.fullmatch(value.strip()) is not None
+            self.of({self.key: value})
         except CorruptTable:
-            possible = False
+            return False
+        return _WRITTEN.fullmatch(value.strip()) is not None
+
+    def refusal(self, value: str) -> tuple[str, ...]:
+        possible = self.is_taken(value) and self.of({self.key: value}) >= timedelta()
         return () if possible else ("an interval such as 'interval 7 days', without months and years",)
 
 

@@ -19,6 +19,7 @@ from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.table_features import (
     CATALOG_FEATURES,
+    about_drafts,
     supported_features,
     why_not_readable,
     why_not_writable,
@@ -59,6 +60,7 @@ def judge(situation: Situation) -> tuple[GuardResult, ...]:
     """Judge every guard that needs neither data nor store; those of the proposal come last."""
     common = (
         protocol_guard(situation.protocols),
+        types_guard(situation.snapshot),
         catalog_guard(situation.protocols),
         evolution_guard(situation.snapshot.protocol if situation.snapshot else None, situation.proposal),
         needs_guard(situation.snapshot, situation.proposal),
@@ -92,10 +94,22 @@ def protocol_guard(protocols: Sequence[Protocol]) -> GuardResult:
     }
     if not names:
         return GuardResult("protocol-allows-writer", "pass", evidence | {"detail": "This program writes such tables."})
-    evidence |= {"missing": list(names), "detail": f"This program does not write tables with {', '.join(names)}."}
+    detail = f"This program does not write tables with {', '.join(names)}.{about_drafts(names)}"
+    evidence |= {"missing": list(names), "detail": detail}
     return GuardResult(
         "protocol-allows-writer", "fail", evidence, "Make the change with an engine that implements these features."
     )
+
+
+def types_guard(snapshot: Snapshot | None) -> GuardResult | None:
+    """Fails if the table has a column that this program does not read: what it writes would lack the column."""
+    unread = () if snapshot is None else snapshot.unread_columns
+    if not unread:
+        return None
+    names = [column.name for column in unread]
+    detail = f"This program does not read the type of {', '.join(names)}, so rows that it writes would lack the values."
+    evidence = {"columns": names, "types": [column.type for column in unread], "detail": detail}
+    return GuardResult("reads-all-columns", "fail", evidence, "Make the change with an engine that reads these types.")
 
 
 def catalog_guard(protocols: Sequence[Protocol]) -> GuardResult | None:

@@ -11,12 +11,12 @@ from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.intents.documents import intent_kind
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.proposal import Circumstances, Proposal, Written
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Written
 from explorer.core.transaction.proposals.rows.append_rows import numberings
 from explorer.core.transaction.proposals.rows.change_rows import change_rows
 from explorer.core.transaction.proposals.rows.delete_rows import hides_rows, records_changes, touched_files
 from explorer.core.transaction.row_engine import FoundChanges
-from explorer.core.transaction.row_preparation.found_files import Found, OnVersion, to_be_written
+from explorer.core.transaction.row_preparation.found_files import Found, OnVersion, statistics_guard, to_be_written
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.reads import Reads, lasting, rows_matched, rows_meeting
 from explorer.core.versions.snapshot import Snapshot
@@ -48,11 +48,13 @@ def changing(
             )
 
         reads = Reads()  # for a merge that changes rows which match nothing, too
+        guards: tuple[GuardResult, ...] = ()
         if isinstance(intent, intents.Update):
+            guards = statistics_guard(snapshot, intent.where, touched)
             reads = rows_meeting(snapshot, intent.where, alike=alike)
         elif not intent.not_matched_by_source:
             reads = rows_matched(snapshot, intent.on, alike=alike)
-        return _FoundChanges(touched, reads, write, found, numbered)
+        return _FoundChanges(touched, reads, write, guards, found=found, numbered=numbered)
 
     found_at = lasting(find, _FoundChanges.changed)
 
@@ -69,7 +71,7 @@ def changing(
                 written,
                 circumstances=circumstances,
                 masked=masked,
-                guards=at.found.guards,
+                guards=(*at.guards, *at.found.guards),
                 reads=at.reads,
             )
 
@@ -80,7 +82,7 @@ def changing(
     return change
 
 
-class _FoundChanges(Found, frozen=True):
+class _FoundChanges(Found, frozen=True, kw_only=True):
     """What an update or a merge found, and the identity columns that it fills."""
 
     found: FoundChanges

@@ -11,7 +11,13 @@ from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.proposal import Circumstances, Proposal, Written
 from explorer.core.transaction.proposals.rows.delete_rows import delete_rows, hides_rows, records_changes, touched_files
-from explorer.core.transaction.row_preparation.found_files import Found, OnVersion, kept_files, rewriting
+from explorer.core.transaction.row_preparation.found_files import (
+    Found,
+    OnVersion,
+    kept_files,
+    rewriting,
+    statistics_guard,
+)
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.reads import lasting, rows_meeting
 from explorer.core.versions.snapshot import Snapshot
@@ -32,7 +38,8 @@ def deleting(log: DeltaLog, intent: intents.Delete, context: Context, circumstan
         def write() -> Written:
             return engine.rewrite(log, snapshot, chosen, intent.where, layout, recorded=recorded)
 
-        return Found(touched, rows_meeting(snapshot, intent.where, alike=engine.reads_alike(snapshot)), write)
+        reads = rows_meeting(snapshot, intent.where, alike=engine.reads_alike(snapshot))
+        return Found(touched, reads, write, statistics_guard(snapshot, intent.where, touched))
 
     found_at = lasting(find, Found.changed)
 
@@ -40,7 +47,9 @@ def deleting(log: DeltaLog, intent: intents.Delete, context: Context, circumstan
         found = found_at(snapshot)
 
         def complete(rewrite: Written | None) -> Proposal:
-            return delete_rows(intent, snapshot, found.touched, rewrite, circumstances, reads=found.reads)
+            return delete_rows(
+                intent, snapshot, found.touched, rewrite, circumstances, reads=found.reads, guards=found.guards
+            )
 
         kept = kept_files(found.touched)
         return complete(None) if not kept or hides_rows(snapshot) else rewriting(kept, found.write, complete)

@@ -6,19 +6,23 @@ Invariants: a plan reads and counts; the engine writes once the plan is committe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
 from explorer.core.protocol.actions import Add
+from explorer.core.protocol.counted import counted
+from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.transaction.new_files.touched import Touched
-from explorer.core.transaction.proposal import Estimate, Proposal, Writing, Written
+from explorer.core.transaction.proposal import Estimate, GuardResult, Proposal, Writing, Written
 from explorer.core.transaction.row_engine import RowEngine
 from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Found", "OnVersion", "kept_files", "rewriting", "to_be_written", "vet_partitions"]
+__all__ = ["Found", "OnVersion", "kept_files", "rewriting", "statistics_guard", "to_be_written", "vet_partitions"]
+
+_MOST_NAMED: Final = 10
 
 
 OnVersion: TypeAlias = Callable[[Snapshot], Proposal]
@@ -26,15 +30,37 @@ OnVersion: TypeAlias = Callable[[Snapshot], Proposal]
 
 
 class Found(msgspec.Struct, frozen=True):
-    """What a change of rows found at a version: the files that it changes, what it looked into, and how it writes."""
+    """What a change of rows found at a version: the files that it changes, what it looked into, and how it writes.
+
+    Attributes:
+        guards: Doubts about what was found.
+    """
 
     touched: tuple[Touched, ...]
     reads: Reads
     write: Callable[[], Written]
+    guards: tuple[GuardResult, ...] = ()
 
     def changed(self) -> tuple[Add, ...]:
         """The files that change."""
         return tuple(file.add for file in self.touched)
+
+
+def statistics_guard(snapshot: Snapshot, where: str | None, touched: Sequence[Touched]) -> tuple[GuardResult, ...]:
+    """Say which of the files that change are excluded by their own statistics; nothing if none is."""
+    if where is None:
+        return ()
+    paths = snapshot.misleading(where, {decode_path(file.add.path) for file in touched})
+    if not paths:
+        return ()
+    verb = "excludes" if len(paths) == 1 else "exclude"
+    detail = (
+        f"{counted(len(paths), 'file')} with matching rows {'has' if len(paths) == 1 else 'have'} statistics that "
+        f"{verb} them, such as {paths[0]}. The rows are changed, but queries of other clients skip the file."
+    )
+    evidence = {"files": list(paths[:_MOST_NAMED]), "numFiles": len(paths), "detail": detail}
+    remedy = "Recompute the statistics first (recompute-statistics), then plan again."
+    return (GuardResult("statistics-right", "warn", evidence, remedy),)
 
 
 def kept_files(touched: Sequence[Touched]) -> tuple[Touched, ...]:

@@ -39,7 +39,7 @@ def purging(log: DeltaLog, intent: intents.Purge, context: Context, circumstance
         def write() -> Written:
             return engine.rewrite(log, snapshot, kept_files(touched), "false", layout, recorded=False)
 
-        return _Purge(touched, Reads(), write, len(dropped))
+        return _Purge(touched, Reads(), write, with_dropped=len(dropped))
 
     found_at = lasting(find, _Purge.changed)
 
@@ -55,7 +55,7 @@ def purging(log: DeltaLog, intent: intents.Purge, context: Context, circumstance
     return purge
 
 
-class _Purge(Found, frozen=True):
+class _Purge(Found, frozen=True, kw_only=True):
     """What a purge found, and how many of its files hold a dropped column."""
 
     with_dropped: int

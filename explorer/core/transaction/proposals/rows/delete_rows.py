@@ -82,6 +82,7 @@ def delete_rows(
     circumstances: Circumstances,
     *,
     reads: Reads,
+    guards: Sequence[GuardResult] = (),
 ) -> Proposal:
     """Delete rows.
 
@@ -94,6 +95,7 @@ def delete_rows(
             alone (CDF-005).
         circumstances: The present and fresh identifiers.
         reads: What of the table it depends on.
+        guards: Doubts about the rows that were found.
     """
     emptied = [file for file in touched if file.is_emptied]
     partial = [file for file in touched if not file.is_emptied]
@@ -117,7 +119,7 @@ def delete_rows(
         reads_files=True,
         reads=reads,
         staged=staged,
-        guards=(*faults, _found(deleted, removes)),
+        guards=(*guards, *faults, _found(deleted, removes)),
         change_feed=f"{counted(deleted, 'row')} will appear as deleted." if records_changes(snapshot) else None,
         undo=f"Restore version {snapshot.version}, as long as its files are not vacuumed.",
     )

@@ -1,0 +1,160 @@
+"""The metadata: property values that cannot be read, and partition columns that the schema does not spell alike."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Final
+
+from explorer import formatting as fmt
+from explorer.auditing.finding import Evidence, Finding, Place, Remedy
+from explorer.auditing.rule import Rule
+from explorer.auditing.subject import Subject
+from explorer.auditing.words import named
+from explorer.core.compatibility.demands import PROPERTY_INTERVAL, PROPERTY_VALUE, is_unreadable, respelled_partitions
+from explorer.core.protocol.table_properties.registry import PROPERTIES
+from explorer.core.protocol.table_properties.table_property import Interval, TableProperty
+from explorer.core.transaction.intents.records import SetProperties, UnsetProperties
+
+__all__ = ["DEMAND_RULES"]
+
+_MOST: Final = 4
+_UNLIKE_MONTHS: Final = "interval 30 days"
+
+
+def _values(subject: Subject) -> tuple[Finding, ...]:
+    """Properties whose value no client can take, or not every client."""
+    bad = {
+        key: (row, value)
+        for key, value in sorted(subject.metadata.configuration.items())
+        if (row := PROPERTIES.get(key.lower())) is not None and is_unreadable(row, value)
+    }
+    if not bad:
+        return ()
+    one, demands = len(bad) == 1, subject.requirements.demands
+    return (
+        Finding(
+            rule="property-values",
+            severity="error" if demands & {PROPERTY_INTERVAL, PROPERTY_VALUE} else "warning",
+            label=f"{fmt.plural(len(bad), 'property', 'properties')} unreadable",
+            title=f"The value of {named(list(bad))} cannot be read",
+            evidence=tuple(
+                Evidence(
+                    f"{key} is {fmt.shorten(fmt.plain(repr(value), 200), 60)}, not {' or '.join(row.refusal(value))}",
+                    Place("state"),
+                )
+                for key, (row, value) in list(bad.items())[:_MOST]
+            ),
+            effect=_effect(demands, one=one),
+            remedy=_repair(bad),
+        ),
+    )
+
+
+def _effect(demands: frozenset[str], *, one: bool) -> str:
+    if PROPERTY_INTERVAL in demands:
+        return (
+            "delta-spark can neither read, write nor vacuum a table whose retention names months or years, or is not "
+            "an interval. Checks that need the property cannot run."
+        )
+    if PROPERTY_VALUE in demands:
+        return "delta-spark reads the table, and every write fails. Checks that need the property cannot run."
+    return (
+        f"A client that needs {'it' if one else 'them'} fails at that moment, for example at a log cleanup, or takes "
+        "a default. Checks that need the property cannot run."
+    )
+
+
+def _repair(bad: dict[str, tuple[TableProperty, str]]) -> Remedy | None:
+    """Set each property to a value that every client takes: its default, or 30 days where months were meant."""
+    free = {key: found for key, found in bad.items() if found[0].why_fixed is None}
+    values = {key: _value(row, value) for key, (row, value) in free.items()}
+    known = {key: value for key, value in values.items() if value is not None}
+    if known:
+        return Remedy("Set the property…", intent=SetProperties(properties=known))
+    return Remedy("Remove the property…", intent=UnsetProperties(keys=tuple(free))) if free else None
+
+
+def _value(row: TableProperty, value: str) -> str | None:
+    if isinstance(row, Interval) and "month" in value.lower():
+        return _UNLIKE_MONTHS
+    return row.default
+
+
+def _unread(subject: Subject) -> tuple[Finding, ...]:
+    """Columns of a type that this program does not read."""
+    unread = subject.snapshot.unread_columns
+    if not unread:
+        return ()
+    names = [column.name for column in unread]
+    return (
+        Finding(
+            rule="unread-columns",
+            severity="warning",
+            label=f"{fmt.plural(len(unread), 'column')} not read",
+            title=f"The type of {named(names)} is not one that this program reads",
+            evidence=tuple(
+                Evidence(f"{named([column.name])}: {fmt.shorten(fmt.plain(column.type, 200), 60)}. {column.reason}")
+                for column in unread[:_MOST]
+            ),
+            effect="The other columns are read. Rows and findings here say nothing of these, and nothing can be "
+            "written to the table.",
+            remedy=_see_clients(subject),
+        ),
+    )
+
+
+def _see_clients(subject: Subject) -> Remedy:
+    command = f"delta-explorer compatibility {shlex.quote(subject.log.location)}"
+    return Remedy("See which clients read them", command=command, place=Place("clients"))
+
+
+def _partitions(subject: Subject) -> tuple[Finding, ...]:
+    """Partition columns that the schema spells in another case, or does not have."""
+    metadata = subject.metadata
+    other = respelled_partitions(metadata)
+    if not other:
+        return ()
+    name, spelt = next(iter(other.items()))
+    return (
+        Finding(
+            rule="partition-column-case",
+            severity="error",
+            label="partition column spelled otherwise",
+            title=f"The partition column {named([name])} is {named([spelt])} in the schema",
+            evidence=(
+                Evidence(f"partitionColumns: {named(list(metadata.partition_columns))}", Place("state")),
+                *(Evidence(f"schema: {named([column])}", Place("columns")) for column in list(other.values())[:_MOST]),
+            ),
+            effect="Names are compared exactly by delta-spark, deltalake and DuckDB, which refuse the table; "
+            "delta-kernel reads NULL in the column.",
+            remedy=Remedy(
+                "Export the rows and create the table again from them",
+                command=f"delta-explorer rows {shlex.quote(subject.log.location)} --output rows.parquet",
+            ),
+        ),
+    )
+
+
+DEMAND_RULES: Final = (
+    Rule(
+        "unread-columns",
+        "warning",
+        "columns of types that this program does not read",
+        "What is not read is not judged.",
+        _unread,
+    ),
+    Rule(
+        "property-values",
+        "error",
+        "property values that cannot be read",
+        "A client that meets one refuses the table, and rules that need the property cannot run.",
+        _values,
+    ),
+    Rule(
+        "partition-column-case",
+        "error",
+        "partition columns that the schema spells otherwise",
+        "Most engines compare the two exactly, and refuse the table or read nulls.",
+        _partitions,
+    ),
+)

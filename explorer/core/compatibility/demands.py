@@ -1,0 +1,131 @@
+"""What a table demands of its clients beside versions and features of the protocol: types, columns and property values.
+
+Protocol sections: Schema Serialization Format, Partition Value Serialization, Change Metadata. Invariants: a demand is
+found in the metadata alone, also of a table that this program cannot read; each has a name that facts of clients use.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from explorer.core.protocol.actions import Metadata
+from explorer.core.protocol.json_values import JsonValue
+from explorer.core.protocol.schema.data_types import KNOWN_TYPES
+from explorer.core.protocol.table_properties import registry
+from explorer.core.protocol.table_properties.table_property import Choice, Flag, Integer, Interval, TableProperty
+
+__all__ = [
+    "FILE_FORMAT",
+    "NO_PARTITION_COLUMN",
+    "PARTITION_CASE",
+    "PROPERTY_INTERVAL",
+    "PROPERTY_VALUE",
+    "VOID_COLUMN",
+    "demands_of",
+    "is_unreadable",
+    "respelled_partitions",
+]
+
+VOID_COLUMN: Final = "void column"
+"""A column or a nested field of type void."""
+PARTITION_CASE: Final = "partition column of another case"
+"""A partition column that the schema spells in another case."""
+NO_PARTITION_COLUMN: Final = "missing partition column"
+"""A partition column that the schema does not have."""
+PROPERTY_INTERVAL: Final = "property with an invalid interval"
+"""A duration that every reader works out names months or years, or is no interval at all."""
+PROPERTY_VALUE: Final = "property with an invalid value"
+"""A property that every writer needs has a value that cannot be read."""
+_READ: Final = (registry.FILE_RETENTION, registry.SET_TRANSACTION_RETENTION)
+_WRITTEN: Final = (
+    registry.CHECKPOINT_INTERVAL, registry.NUM_INDEXED_COLS, registry.CHANGE_DATA_FEED, registry.ISOLATION_LEVEL,
+)  # fmt: skip
+FILE_FORMAT: Final = "file format other than Parquet"
+"""The metadata names another format of data files."""
+
+
+def demands_of(metadata: Metadata) -> frozenset[str]:
+    """Name what the metadata demands of clients beside the protocol."""
+    found = {f"type {name}" for name in _type_names(_schema(metadata)) if name not in KNOWN_TYPES}
+    if "void" in _type_names(_schema(metadata)) or "null" in _type_names(_schema(metadata)):
+        found.add(VOID_COLUMN)
+    columns = _columns(metadata)
+    if respelled_partitions(metadata):
+        found.add(PARTITION_CASE)
+    if any(name.lower() not in {column.lower() for column in columns} for name in metadata.partition_columns):
+        found.add(NO_PARTITION_COLUMN)
+    if _bad(metadata.configuration, _READ):
+        found.add(PROPERTY_INTERVAL)
+    if _bad(metadata.configuration, _WRITTEN):
+        found.add(PROPERTY_VALUE)
+    if metadata.format.provider.lower() != "parquet":
+        found.add(FILE_FORMAT)
+    return frozenset(found)
+
+
+def respelled_partitions(metadata: Metadata) -> dict[str, str]:
+    """Partition columns that the schema has in another case alone -> as the schema spells them."""
+    columns = _columns(metadata)
+    by_case = {column.lower(): column for column in columns}
+    return {
+        name: by_case[name.lower()]
+        for name in metadata.partition_columns
+        if name not in columns and name.lower() in by_case
+    }
+
+
+def is_unreadable(row: TableProperty, value: str) -> bool:
+    """Whether a value of a property is one that not every client takes."""
+    match row:
+        case Interval():
+            return not row.is_taken(value)
+        case Flag() | Integer() | Choice():
+            return row.why_fixed is None and bool(row.refusal(value))
+        case _:
+            return False
+
+
+def _bad(configuration: Mapping[str, str], rows: Iterable[TableProperty]) -> bool:
+    values = {key.lower(): value for key, value in configuration.items()}
+    return any(is_unreadable(row, values[row.key.lower()]) for row in rows if row.key.lower() in values)
+
+
+def _schema(metadata: Metadata) -> JsonValue:
+    try:
+        found: JsonValue = json.loads(metadata.schema_string or "null")
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def _columns(metadata: Metadata) -> tuple[str, ...]:
+    match _schema(metadata):
+        case {"fields": [*fields]}:
+            return tuple(str(field["name"]) for field in fields if isinstance(field, dict) and "name" in field)
+        case _:
+            return ()
+
+
+def _type_names(value: JsonValue) -> frozenset[str]:
+    return frozenset(_walk(value))
+
+
+def _walk(value: JsonValue) -> Iterator[str]:
+    match value:
+        case str():
+            yield value.partition("(")[0].strip()
+        case {"fields": [*fields]}:
+            for field in fields:
+                if isinstance(field, dict):
+                    yield from _walk(field.get("type"))
+        case {"elementType": element}:
+            yield from _walk(element)
+        case {"keyType": key, "valueType": item}:
+            yield from _walk(key)
+            yield from _walk(item)
+        case {"type": str() as name}:
+            yield from _walk(name)
+        case _:
+            return

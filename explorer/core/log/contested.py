@@ -1,0 +1,111 @@
+"""Files that readers of the log disagree about: one path, live with several deletion vectors.
+
+Protocol sections: Action Reconciliation, Deletion Vectors. The key of a file is its path with its vector. Where a
+commit replaces a vector and its removal does not name the old one, the old file stays live by the key. Clients that
+follow the key read it again beside the new one, and return its rows twice; this program takes the newest add of a path
+alone (D-03). Invariant: what is read twice elsewhere is counted, never hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+import pyarrow.compute as pc
+
+from explorer.core.errors import CorruptTable
+from explorer.core.protocol.counted import counted
+from explorer.core.protocol.logical_files import FileSource, LogicalFiles
+
+__all__ = ["ContestedFiles", "contested_files"]
+
+_READERS: Final = (
+    "Clients that identify a file by its path and its deletion vector, such as delta-spark and delta-kernel,"
+)
+
+
+class ContestedFiles(msgspec.Struct, frozen=True):
+    """What readers disagree about at a version.
+
+    Attributes:
+        version: The version.
+        paths: The files, decoded paths.
+        rows: Visible rows as this program reads them; None if a file lacks its count.
+        rows_elsewhere: The same by the path and the vector; None if a file lacks its count.
+    """
+
+    version: int
+    paths: tuple[str, ...]
+    rows: int | None
+    rows_elsewhere: int | None
+
+    @property
+    def message(self) -> str:
+        """The contradiction, both counts, who reads which, and the next step."""
+        several = f" and {len(self.paths) - 1:,} more" if len(self.paths) > 1 else ""
+        return (
+            f"Version {self.version} contradicts itself: {self.paths[0]}{several} is live with more than one deletion "
+            f"vector, as a commit replaced a vector without removing the file under the old one. {self._counts} Do not "
+            "rely on either count: restore a version before the contradiction, or write the affected rows again with "
+            "the client that wrote them."
+        )
+
+    @property
+    def _counts(self) -> str:
+        here, there = (_rows(number) for number in (self.rows, self.rows_elsewhere))
+        if here == there:
+            return f"{_READERS} read {there}, some of them twice, and so does this program from a checkpoint."
+        return (
+            f"This program takes the newest vector alone and reads {here}. {_READERS} read {there}, some of them twice."
+        )
+
+    def error(self) -> CorruptTable:
+        """The contradiction as an error."""
+        return CorruptTable(
+            self.message,
+            path=self.paths[0],
+            version=self.version,
+            found=self.rows,
+            expected=self.rows_elsewhere,
+        )
+
+
+def contested_files(version: int, files: LogicalFiles) -> ContestedFiles | None:
+    """Find what readers disagree about; None where there is nothing."""
+    overlaid = files.overlaid
+    paths = [str(path) for path in _column(overlaid, "path")] or _repeated(files)
+    if not paths:
+        return None
+    rows, more = _visible(files.sources), _visible(overlaid)
+    elsewhere = None if rows is None or more is None else rows + more
+    return ContestedFiles(version, tuple(dict.fromkeys(paths)), rows, elsewhere)
+
+
+def _repeated(files: LogicalFiles) -> list[str]:
+    """Paths that a checkpoint lists more than once, each time under another vector."""
+    vectors = files.select(["dv_unique_id"]).column(0)
+    if vectors.null_count == len(vectors):
+        return []
+    paths = files.select(["path"]).column(0)
+    masked = paths.filter(pc.is_valid(vectors)).unique()
+    counts = paths.filter(pc.is_in(paths, value_set=masked)).value_counts()
+    return [str(each["values"]) for each in counts.to_pylist() if each["counts"] > 1]
+
+
+def _visible(sources: Sequence[FileSource]) -> int | None:
+    records, masked = _column(sources, "num_records"), _column(sources, "dv_cardinality")
+    total = 0
+    for count, hidden in zip(records, masked, strict=True):
+        if not isinstance(count, int):
+            return None
+        total += count - (hidden if isinstance(hidden, int) else 0)
+    return total
+
+
+def _column(sources: Sequence[FileSource], name: str) -> list[object]:
+    return [value for source in sources for chunk in source.chunks([name])[0] for value in chunk.to_pylist()]
+
+
+def _rows(number: int | None) -> str:
+    return "a number of rows that the log does not state" if number is None else counted(number, "row")

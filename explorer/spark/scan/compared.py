@@ -1,0 +1,117 @@
+"""Values as engines compare them, where they are stored or shown otherwise: CHAR values padded, texts by collation.
+
+Protocol section: Schema Serialization Format. Invariants: a row is chosen by the values that an engine compares, and
+given with the values that were read; a collation concerns comparisons alone, so nothing is ever stored, grouped or
+diffed by it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from explorer.core.protocol.schema.char_types import padded_lengths
+from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, StructField, StructType
+from explorer.core.protocol.schema.field_metadata import COLLATIONS
+from explorer.spark.scan.layout import Layout
+from explorer.spark.scan.physical import compared_column, quoted, spark_type, type_mark
+from explorer.spark.scan.predicate import condition
+
+__all__ = ["as_compared", "kept_where"]
+
+_KEPT: Final = "__explorer_kept"
+
+
+def as_compared(frame: DataFrame, schema: StructType) -> DataFrame:
+    """The same rows for conditions alone: texts of a column with a collation are compared by it.
+
+    Args:
+        frame: Rows with the columns of a schema, CHAR values padded, and maybe others.
+        schema: The schema.
+    """
+    collated = {field.name: kind for field in schema.fields if (kind := _collated(field)) is not None}
+    if not collated:
+        return frame
+    columns = [
+        sf.col(quoted(name)).cast(collated[name]).alias(name) if name in collated else sf.col(quoted(name))
+        for name in frame.columns
+    ]
+    return frame.select(*columns)
+
+
+def kept_where(frame: DataFrame, layout: Layout, where: str, *, marks: int = 0) -> DataFrame:
+    """Keep the rows for which a predicate is TRUE.
+
+    Args:
+        frame: Rows of a layout: its columns, then those of its marks.
+        layout: How they were read.
+        where: SQL text of one boolean expression over these columns.
+        marks: Number of columns at the end that the expression may not use.
+
+    Raises:
+        ExpressionRefused: The text is no such expression.
+    """
+    fields = {field.name: field for field in layout.schema.fields if _is_compared_otherwise(field, layout)}
+    names = frame.columns
+    if not fields:
+        usable = st.StructType(frame.schema.fields[: len(names) - marks])
+        return frame.where(condition(frame.sparkSession, usable, where))
+    kept = [sf.col(quoted(name)).alias(f"{_KEPT}{place}") for place, name in enumerate(names) if name in fields]
+    compared = [_compared(name, fields.get(name)) for name in names]
+    both = frame.select(*compared, *kept)
+    given = st.StructType(both.schema.fields[: len(names) - marks])
+    chosen = both.where(condition(frame.sparkSession, given, where))
+    back = [
+        _shown(place, fields[name], layout) if name in fields else sf.col(quoted(name))
+        for place, name in enumerate(names)
+    ]
+    return chosen.select(*back)
+
+
+def _is_compared_otherwise(field: StructField, layout: Layout) -> bool:
+    return _collated(field) is not None or (layout.unpadded and bool(padded_lengths(field)))
+
+
+def _compared(name: str, field: StructField | None) -> Column:
+    column = sf.col(quoted(name))
+    if field is None:
+        return column
+    collated = _collated(field)
+    if collated is not None:
+        return column.cast(collated).alias(name)
+    return compared_column(column, field).alias(name, **type_mark(field))
+
+
+def _shown(place: int, field: StructField, layout: Layout) -> Column:
+    mark = {} if layout.unpadded else type_mark(field)
+    return sf.col(f"{_KEPT}{place}").alias(field.name, **mark)
+
+
+def _collated(field: StructField) -> st.DataType | None:
+    """The type of a column with the collations of its texts, at every depth; None if all of them compare bytes."""
+    kind = _with_collations(field.type, field.name, field)
+    return None if kind == spark_type(field.type) else kind
+
+
+def _with_collations(kind: DataType, path: str, field: StructField) -> st.DataType:
+    """The type at a path inside a field, whose metadata has the collations up to the next field.
+
+    A collation is stated as provider, name and maybe a version, with dots between.
+    """
+    match kind:
+        case StructType():
+            inner = [st.StructField(each.name, _with_collations(each.type, each.name, each)) for each in kind.fields]
+            return st.StructType(inner)
+        case ArrayType():
+            return st.ArrayType(_with_collations(kind.element_type, f"{path}.element", field))
+        case MapType():
+            key = _with_collations(kind.key_type, f"{path}.key", field)
+            return st.MapType(key, _with_collations(kind.value_type, f"{path}.value", field))
+        case _:
+            stated = field.metadata.get(COLLATIONS)
+            found = stated.get(path) if isinstance(stated, dict) and kind.name == "string" else None
+            parts = found.split(".") if isinstance(found, str) else []
+            return st.StringType(parts[min(1, len(parts) - 1)]) if parts else spark_type(kind)
