@@ -82,8 +82,7 @@ class Snapshot:
         self.time_zone = time_zone
         self.protocol: Protocol = state.protocol
         self.metadata: Metadata = state.metadata
-from explorer.core.protocol.table_definition import TableDefinition, read_definition
-from explorer.core.protocol.table_features import active_features, check_readable
+        self._known = read_definition(self.protocol, self.metadata, version) if self.has_schema else None
 
     def __repr__(self) -> str:
         columns = len(self.schema.fields) if self.has_schema else "unknown"
@@ -171,8 +170,9 @@ from explorer.core.protocol.table_features import active_features, check_readabl
 
     @property
     def unread_columns(self) -> tuple[UnreadColumn, ...]:
-        """The columns that are not in ``schema`` because this program does not read their types."""
-        return self._unread
+        """The columns that are not in ``schema`` because this program does not read their types; of a log without a
+        schema, none are known."""
+        return () if self._known is None else self._known.unread
 
     @property
     def clustering_columns(self) -> tuple[str, ...]:
