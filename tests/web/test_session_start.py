@@ -106,7 +106,7 @@ class Kept:
 def test_a_question_for_rows_does_not_keep_the_loop_from_other_windows(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch, tab: str, kind: str
 ) -> None:
-    monkeypatch.setattr(Job, "_run", lambda _job, _work: None)  # no Spark: a job ends when it is stopped
+    monkeypatch.setattr(Job, "_run", lambda _job, _work, _evaluates: None)  # no Spark: a job ends when it is stopped
     window = Window(catalog, f"?t=w/quick&tab={tab}&v=1&c=0")
     view = window.session.view
     assert view is not None

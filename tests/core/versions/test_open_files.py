@@ -11,7 +11,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import IncompleteCheckpoint
-from explorer.core.protocol.arrow import row_groups
+from explorer.core.protocol.arrow import open_parquet, row_groups
 from explorer.core.versions.delta_log import DeltaLog
 from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
 from tests.support.faulty_store import FaultyStore
@@ -55,7 +55,7 @@ def test_any_number_of_snapshots_and_their_files_may_be_held(demo_warehouse: Pat
 def test_a_checkpoint_that_vanished_since_its_files_were_listed_is_said_to_be_gone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(row_groups, "_LATEST", row_groups._Latest(0))
+    monkeypatch.setattr(row_groups, "LATEST", open_parquet._Latest(0))
     store = new_store()
     (key,) = write_checkpoint(store, 4, HELD, "classic")
     found = DeltaLog(store).snapshot()
