@@ -394,7 +394,7 @@ def _mutmut(folder: Path, *arguments: str, unless: tuple[str, ...] = ()) -> str:
     environment = {**os.environ, "PYTHONPATH": "", "CI": "true"}
     environment |= {
         name: str(REPOSITORY.parent / "shared" / kind)
-        for name, kind in (("DELTA_GOLDEN", "golden"), ("DELTA_REFERENCE", "reference"))
+        for name, kind in (("DELTA_GOLDEN", "golden"), ("DELTA_REFERENCE", "reference"), ("DELTA_FIELD", "field"))
         if name not in os.environ and (REPOSITORY.parent / "shared" / kind).is_dir()
     }
     ran = subprocess.run(

@@ -1,7 +1,7 @@
 """Where the tables made by others are, beside the repository or where a variable says.
 
-``golden_root`` and ``reference_root`` may be called at module level, to parametrize, and inside tests and fixtures.
-``both_are_here`` answers without a skip.
+``golden_root``, ``reference_root`` and ``field_table`` may be called at module level, to parametrize, and inside tests
+and fixtures. ``both_are_here`` answers without a skip.
 """
 
 import os
@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["ABSENT", "REPOSITORY", "both_are_here", "golden_root", "reference_root"]
+__all__ = ["ABSENT", "REPOSITORY", "both_are_here", "field_root", "field_table", "golden_root", "reference_root"]
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 ABSENT = "tables made by others are absent"
 """With this the reason begins why a test is skipped that needs them."""
 
-_VARIABLES = {"golden": "DELTA_GOLDEN", "reference": "DELTA_REFERENCE"}
+_VARIABLES = {"golden": "DELTA_GOLDEN", "reference": "DELTA_REFERENCE", "field": "DELTA_FIELD"}
+
+_CONTENTS = {"golden": ("tables", "expected"), "reference": ("tables", "expected"), "field": ("README.md", "servers")}
+"""What each of the folders has in it, by which it is recognized."""
 
 
 def golden_root() -> Path:
@@ -29,9 +32,25 @@ def reference_root() -> Path:
     return _shared_tables("reference")
 
 
+def field_root() -> Path:
+    """Return the folder of the tables made after public reports, and of their servers, or skip with the reason."""
+    return _shared_tables("field")
+
+
+def field_table(name: str) -> Path:
+    """Return one table made after a public report, or skip with the reason.
+
+    Nothing may write to it: copy it first.
+    """
+    table = field_root() / name
+    if not (table / "_delta_log").is_dir():
+        pytest.fail(f"{field_root()} has no table {name}", pytrace=False)
+    return table
+
+
 def both_are_here() -> bool:
-    """Whether a run has all tables made by others: without them many tests are not even collected."""
-    return all(_is_whole(_place(name)) for name in _VARIABLES)
+    """Whether a run has the golden and the reference tables: without them many tests are not even collected."""
+    return all(_is_whole(name, _place(name)) for name in ("golden", "reference"))
 
 
 def _place(name: str) -> Path:
@@ -39,20 +58,21 @@ def _place(name: str) -> Path:
     return Path(named).resolve() if named else REPOSITORY.parent / "shared" / name
 
 
-def _is_whole(root: Path) -> bool:
-    return (root / "tables").is_dir() and (root / "expected").is_dir()
+def _is_whole(name: str, root: Path) -> bool:
+    return all((root / content).exists() for content in _CONTENTS[name])
 
 
 def _shared_tables(name: str) -> Path:
-    """Find a folder with ``tables`` and ``expected`` by a variable, else beside the repository.
+    """Find a folder of tables, recognized by its contents, by a variable, else beside the repository.
 
     Absent tables skip. They fail where they were promised: a variable that names a wrong folder, or a CI machine that
     has the shared folder without them.
     """
     root, variable = _place(name), _VARIABLES[name]
-    if _is_whole(root):
+    if _is_whole(name, root):
         return root
-    problem = f"{ABSENT}: no {name} tables at {root}. Set {variable} to a folder with tables/ and expected/"
+    contents = " and ".join(_CONTENTS[name])
+    problem = f"{ABSENT}: no {name} tables at {root}. Set {variable} to a folder with {contents}"
     promised = os.environ.get("CI") == "true" and (REPOSITORY.parent / "shared").is_dir()
     if os.environ.get(variable) or promised:
         pytest.fail(problem, pytrace=False)
