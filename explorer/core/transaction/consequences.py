@@ -12,7 +12,14 @@ from typing import Final
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.counted import counted
-from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, FILE_RETENTION, LOG_RETENTION
+from explorer.core.protocol.table_properties.registry import (
+    CHANGE_DATA_FEED,
+    FILE_RETENTION,
+    ICT_ENABLEMENT_TIMESTAMP,
+    ICT_ENABLEMENT_VERSION,
+    IN_COMMIT_TIMESTAMPS,
+    LOG_RETENTION,
+)
 from explorer.core.transaction.proposal import Proposal
 from explorer.core.versions.change_feed.schema_breaks import why_rows_do_not_fit
 from explorer.core.versions.snapshot import Snapshot
@@ -33,7 +40,7 @@ def time_travel_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
     if proposal.time_travel is not None:
         return proposal.time_travel
     before, after = snapshot.metadata.configuration, (proposal.metadata or snapshot.metadata).configuration
-    said = [*shorter_retentions(before, after), *_removed(snapshot, proposal)]
+    said = [*shorter_retentions(before, after), *_removed(snapshot, proposal), *_own_times(before, after)]
     return " ".join(["No version is lost.", *said])
 
 
@@ -71,6 +78,17 @@ def shorter_retentions(before: Mapping[str, str], after: Mapping[str, str]) -> I
             continue  # judged where properties are set
         if new < old:
             yield f"{who[0].upper()}{who[1:]} may delete {what} after {in_days(new)} instead of {in_days(old)}."
+
+
+def _own_times(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+    """Say what the commit fills in by itself where it switches in-commit timestamps on."""
+    keys = (ICT_ENABLEMENT_VERSION.key, ICT_ENABLEMENT_TIMESTAMP.key)
+    try:
+        switched = IN_COMMIT_TIMESTAMPS.of(after) and not IN_COMMIT_TIMESTAMPS.of(before)
+    except CorruptTable:
+        return
+    if switched:
+        yield f"The commit fills in {' and '.join(keys)}: its version and its own time."
 
 
 def _removed(snapshot: Snapshot, proposal: Proposal) -> Iterator[str]:

@@ -68,7 +68,7 @@ def add_constraint(intent: AddConstraint, snapshot: Snapshot) -> Proposal:
             ),
         ),
         guards=(_expression_guard(text, columns, clock),),
-        undo=f"Drop the constraint {name!r}. A raised protocol stays until the feature is dropped.",
+        undo=f"Drop the constraint {name!r}.",
     )
 
 
