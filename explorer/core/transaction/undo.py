@@ -23,9 +23,8 @@ _PROTECTION: Final = "checkpointProtection"
 
 def undo_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
     """Say how a commit can be undone."""
-    if snapshot is None or proposal.protocol is None:
-        return proposal.undo
-    return " ".join([proposal.undo, *_what_stays(snapshot.protocol, proposal.protocol)])
+    stays = () if snapshot is None or proposal.protocol is None else _what_stays(snapshot.protocol, proposal.protocol)
+    return " ".join(filter(None, [proposal.undo, *stays])) or "Nothing changes."
 
 
 def _what_stays(before: Protocol, after: Protocol) -> Iterator[str]:

@@ -67,7 +67,7 @@ def test_a_new_constraint_is_said_whole() -> None:
                 },
             ),
         ),
-        undo="Drop the constraint 'of s'. A raised protocol stays until the feature is dropped.",
+        undo="Drop the constraint 'of s'.",
     )
 
 
@@ -311,12 +311,12 @@ SET_MAPPING = proposal(snapshot(rules=protocol(3, 7, r="", w="")), "set-column-m
         (
             "set-properties",
             {"properties": {"delta.columnMapping.mode": "name", "own": "1"}},
-            f"Unset own. {SET_MAPPING.undo} The protocol stays raised until columnMapping is dropped.",
+            f"Unset own. {SET_MAPPING.undo}",
         ),
         (
             "enable-feature",
             {"feature": "vacuumProtocolCheck"},
-            "The protocol stays raised until vacuumProtocolCheck is dropped.",
+            "",
         ),
         ("set-properties", {"properties": {"comment": "abc"}}, "Remove the description."),
         ("unset-properties", {"keys": ["none"]}, "Nothing changes."),

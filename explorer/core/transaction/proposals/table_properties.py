@@ -125,7 +125,7 @@ def unset_properties(intent: UnsetProperties, snapshot: Snapshot) -> Proposal:
         operation="UNSET TBLPROPERTIES",
         parameters={"properties": msgspec.json.encode(keys).decode(), "ifExists": True},
         metadata=metadata,
-        undo=_undo(snapshot, metadata),
+        undo=_undo(snapshot, metadata) or "Nothing changes.",
     )
 
 
@@ -327,7 +327,7 @@ def _undo(snapshot: Snapshot, metadata: Metadata, of_mapping: str = "") -> str:
     text = "; ".join(steps)
     told = [f"{text[:1].upper()}{text[1:]}."] if text else []
     told += [of_mapping] if of_mapping else []
-    return " ".join([*told, *_left_behind(changes, of_mapping)]) or "Nothing changes."
+    return " ".join([*told, *_left_behind(changes, of_mapping)])
 
 
 def _left_behind(changes: Mapping[str, tuple[str | None, str | None]], of_mapping: str) -> Iterator[str]:
