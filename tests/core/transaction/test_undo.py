@@ -66,9 +66,11 @@ V7 = protocol(1, 7, w="appendOnly invariants")
             V7,
             "set-properties",
             {"properties": VECTORS},
-            "The protocol stays raised until deletionVectors is dropped. Dropping deletionVectors adds "
-            "checkpointProtection, which stays until the protected versions are cleaned up (clean-log) and it is "
-            "dropped too.",
+            (
+                "The protocol stays raised until deletionVectors is dropped. Dropping deletionVectors adds "
+                "checkpointProtection, which stays until the protected versions are cleaned up (clean-log) and it is "
+                "dropped too."
+            ),
         ),
         (V7, "add-constraint", {"name": "c", "expression": "id > 0"}, "until checkConstraints is dropped."),
         (
@@ -119,8 +121,10 @@ def test_the_undo_of_dropped_timestamps_switches_nothing_on() -> None:
         ),
         (
             "delta.enableRowTracking",
-            "delta.rowTracking.materializedRowIdColumnName, delta.rowTracking.materializedRowCommitVersionColumnName "
-            "stay set.",
+            (
+                "delta.rowTracking.materializedRowIdColumnName, delta.rowTracking.materializedRowCommitVersionColumnName "
+                "stay set."
+            ),
         ),
     ],
 )
