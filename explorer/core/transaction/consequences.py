@@ -48,13 +48,16 @@ def change_feed_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
     """Say what a commit does to the change data feed."""
     if snapshot is None:
         return _SAME_FEED
-    if proposal.change_feed is not None:
-        return proposal.change_feed
+    own = proposal.change_feed
+    if own is not None and proposal.metadata is None:
+        return own
     metadata, version = proposal.metadata or snapshot.metadata, snapshot.version + 1
     try:
         before, after = (CHANGE_DATA_FEED.of(each.configuration) for each in (snapshot.metadata, metadata))
     except CorruptTable as error:
         return f"It is not known whether the change data feed is on: {error}"
+    if own is not None and not (before and after):
+        return own
     match before, after:
         case False, False:
             return "The table records no change data feed."
@@ -64,9 +67,16 @@ def change_feed_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
             return f"The feed ends with version {version - 1}; ranges that reach further are refused."
     protocol = proposal.protocol or snapshot.protocol
     reason = why_rows_do_not_fit((snapshot.protocol, snapshot.metadata), (protocol, metadata))
-    if reason is not None:
-        return f"Ranges of the change data feed that cross version {version} are refused: {reason}."
-    return _SAME_FEED
+    if reason is not None and (own is None or reason not in own):
+        refused = f"Ranges of the change data feed that cross version {version} are refused: {reason}."
+        return refused if own is None else f"{own} {refused}"
+    return own if own is not None else _changes(proposal) or _SAME_FEED
+
+
+def _changes(proposal: Proposal) -> str | None:
+    """What appears of files that a proposal does not describe in its own words."""
+    changed = any(action.data_change for action in (*proposal.adds, *proposal.removes))
+    return "Rows that the commit adds or removes appear." if changed else None
 
 
 def shorter_retentions(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
