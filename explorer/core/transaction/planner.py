@@ -107,7 +107,7 @@ def access_change(snapshot: Snapshot, proposal: Proposal, *, look: bool = False)
     protocol, metadata = proposal.protocol or snapshot.protocol, proposal.metadata or snapshot.metadata
     brings = any(add.deletion_vector is not None for add in proposal.adds)
     alters = brings or protocol is not snapshot.protocol or metadata is not snapshot.metadata
-    listed = "deletionVectors" in supported_features(snapshot.protocol)
+    listed = any("deletionVectors" in supported_features(each) for each in (snapshot.protocol, protocol))
     has_vectors = snapshot.num_deleted_records > 0 if listed and (look or alters) else None
     before = requirements(snapshot.protocol, snapshot.metadata, has_vectors=has_vectors)
     left = has_vectors and (brings or _some_masked(snapshot, proposal))

@@ -122,8 +122,8 @@ def test_the_undo_of_dropped_timestamps_switches_nothing_on() -> None:
         (
             "delta.enableRowTracking",
             (
-                "delta.rowTracking.materializedRowIdColumnName, delta.rowTracking.materializedRowCommitVersionColumnName "
-                "stay set."
+                "delta.rowTracking.materializedRowIdColumnName, "
+                "delta.rowTracking.materializedRowCommitVersionColumnName stay set."
             ),
         ),
     ],
