@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any
 
@@ -266,6 +267,28 @@ def test_a_name_that_was_taken_meanwhile_is_not_tried(server: SmallS3) -> None:
     with pytest.raises(FileExistsError):
         store.put_if_absent(commit_name(1), b"{}")
     assert [method for method, _, _, _ in server.requests] == ["HEAD"]
+
+
+def test_of_many_writers_at_once_none_writes_where_conditions_are_ignored(server: SmallS3) -> None:
+    server.answer = ignoring
+    tables = [opened(server) for _ in range(8)]
+    plans = [table.plan({**DESCRIBE, "description": str(number)}) for number, table in enumerate(tables)]
+    with ThreadPoolExecutor(8) as pool:
+        told = [pool.submit(table.commit, plan) for table, plan in zip(tables, plans, strict=True)]
+    assert all(isinstance(each.exception(), StorageError) for each in told)
+    assert names(server) == BEFORE
+
+
+def test_of_many_writers_at_once_each_commits_once_where_conditions_are_heeded(server: SmallS3) -> None:
+    tables = [opened(server) for _ in range(6)]
+    plans = [
+        table.plan({"kind": "set-transaction", "appId": str(number), "version": 1})
+        for number, table in enumerate(tables)
+    ]
+    with ThreadPoolExecutor(6) as pool:
+        told = [pool.submit(table.commit, plan) for table, plan in zip(tables, plans, strict=True)]
+    assert sorted(each.result().version or 0 for each in told) == list(range(3, 9))
+    assert opened(server).snapshot().transactions == {str(number): 1 for number in range(6)}
 
 
 def test_throw_away_objects_are_temporary_files_that_no_reader_takes_for_the_log(server: SmallS3) -> None:

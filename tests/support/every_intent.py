@@ -87,8 +87,8 @@ def row_intents(snapshot: Snapshot, source: str) -> Iterator[Document]:
         "kind": "merge",
         "source": source,
         "on": f"target.{first} = source.{first}",
-        "matched": [{"action": "delete"}],
-        "notMatched": [{"action": "insert"}],
+        "matched": [{"delete": True}],
+        "notMatched": [{"insert": "*"}],
     }
     yield {"kind": "optimize"}
     yield {"kind": "optimize", "zOrderBy": [first]}
