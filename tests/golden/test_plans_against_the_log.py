@@ -43,7 +43,7 @@ RISKY: Final = {
     "changeDataFeed", "allowColumnDefaults", "overwrite", "recompute-statistics",
 }  # fmt: skip
 """Properties, features and kinds of which plans once said what was not so."""
-KINDS_OF: Final = ("change-feed", "constraints", "domain-metadata", "drop-feature", "type-widening")
+KINDS_OF: Final = ("change-feed", "constraints-null", "domain-metadata", "drop-feature", "type-widening")
 OLD: Final = 40 * 86_400
 _TIMES: Final = ("timestamp", "inCommitTimestamp", "txnId")
 _ICT: Final = "delta.inCommitTimestampEnablementTimestamp"

@@ -115,7 +115,9 @@ def undo_intents(text: str, before: RawState) -> list[Document]:
     if "(set-column-mapping)" in text:
         found.append({"kind": "set-column-mapping", "mode": "name"})
     if match := re.match(r"Restore version (\d+)", text):
-        return [{"kind": "restore", "version": int(match[1])}]
+        first = re.search(r"Set (\S+) to '(\w+)' first", text)
+        found += [] if first is None else [{"kind": "set-properties", "properties": {first[1]: first[2]}}]
+        return [*found, {"kind": "restore", "version": int(match[1])}]
     if re.search(r"restoring an earlier version gives|Restore an earlier version", text):
         return [{"kind": "restore", "version": before.version}]
     for pattern, make in _FORMS:

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.protocol_evolution import with_closure
 from explorer.core.protocol.table_features import FEATURES, supported_features
+from explorer.core.protocol.table_properties.registry import APPEND_ONLY
 from explorer.core.transaction.proposal import Proposal
 from explorer.core.transaction.proposals.drop_feature import DROPPABLE
 from explorer.core.versions.snapshot import Snapshot
@@ -23,8 +25,24 @@ _PROTECTION: Final = "checkpointProtection"
 
 def undo_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
     """Say how a commit can be undone."""
-    stays = () if snapshot is None or proposal.protocol is None else _what_stays(snapshot.protocol, proposal.protocol)
-    return " ".join(filter(None, [proposal.undo, *stays])) or "Nothing changes."
+    if snapshot is None:
+        return proposal.undo
+    stays = () if proposal.protocol is None else _what_stays(snapshot.protocol, proposal.protocol)
+    return " ".join(filter(None, [proposal.undo, *_what_is_first(snapshot, proposal), *stays])) or "Nothing changes."
+
+
+def _what_is_first(snapshot: Snapshot, proposal: Proposal) -> Iterator[str]:
+    """What has to be done before rows can be taken away again."""
+    protocol, metadata = proposal.protocol or snapshot.protocol, proposal.metadata or snapshot.metadata
+    adds_rows = proposal.writing is not None or any(add.data_change for add in proposal.adds)
+    if not adds_rows or not proposal.undo.startswith("Restore") or "appendOnly" not in supported_features(protocol):
+        return
+    try:
+        refuses = APPEND_ONLY.of(metadata.configuration)
+    except CorruptTable:
+        return  # judged where rows are removed
+    if refuses:
+        yield f"Set {APPEND_ONLY} to 'false' first, as a restore takes the new rows away."
 
 
 def _what_stays(before: Protocol, after: Protocol) -> Iterator[str]:

@@ -10,7 +10,7 @@ import explorer
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.intents.documents import intent_document
-from tests.support.small_logs import PROTOCOL, add, metadata, new_store, write
+from tests.support.small_logs import PROTOCOL, add, metadata, new_store, remove, write
 from tests.support.small_proposals import protocol
 
 
@@ -174,3 +174,20 @@ def test_the_undo_of_a_restore_names_the_protocol_that_stays() -> None:
         "checkConstraints is dropped."
     )
     assert not planned(plain, "restore", version=2).committable
+
+
+def test_the_undo_of_new_rows_in_an_append_only_table_says_what_comes_first() -> None:
+    kept = metadata({"id": "long", "s": "string"}, configuration={"delta.appendOnly": "true"})
+    opened = table(V7, kept)
+    done(opened, "set-properties", properties={"delta.appendOnly": "false"})
+    opened.store.put("c", b"rows")
+    write(opened.store, {3: (add("c"), remove("a"))})
+    opened.refresh()
+    undo = done(opened, "restore", version=1).consequences.undo
+    assert undo == (
+        "Restore version 3, as long as its files are not vacuumed. Set delta.appendOnly to 'false' first, as a restore "
+        "takes the new rows away."
+    )
+    assert not planned(opened, "restore", version=3).committable
+    done(opened, "set-properties", properties={"delta.appendOnly": "false"})
+    done(opened, "restore", version=3)
