@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from math import isnan
 
+from explorer.credentials import without_credentials
+
 __all__ = [
     "UNKNOWN",
     "age",
@@ -161,7 +163,7 @@ def shorten_apart(texts: Sequence[str], width: int = 42) -> list[str]:
 
 def shorten_path(path: str, width: int = 58) -> str:
     """Shorten a path so that both its folders and its file name stay distinguishable."""
-    shown = plain(path)
+    shown = without_credentials(plain(path))
     folder, slash, name = shown.rpartition("/")
     if len(shown) <= width or not slash:
         return shorten(shown, width)

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.protocol.table_features import supported_features
-from explorer.storage.credentials import concealed, secrets_of
+from explorer.credentials import concealed, secrets_of
 from explorer.storage.schemes import known_scheme
 from explorer.table import Table, open_table
 

@@ -25,6 +25,9 @@ __all__ = ["CLIENTS_VARIABLE", "ENGINE_INFO", "my_clients", "set_limits", "syste
 CLIENTS_VARIABLE: Final = "DELTA_EXPLORER_CLIENTS"
 """The environment variable that names the file of the clients in use."""
 
+# A list of clients has a few lines.
+_MOST_BYTES: Final = 1 << 20
+
 ENGINE_INFO: Final = f"{ENGINE}/{VERSION}"
 """How commits name the program that wrote them."""
 
@@ -54,15 +57,20 @@ def set_limits() -> None:
     Raises:
         RequestError: A value is no number of bytes.
     """
-    text = os.environ.get(limits.CHECKPOINT_VARIABLE, "")
+    limits.MAX_CHECKPOINT_BYTES = _bytes_of(limits.CHECKPOINT_VARIABLE, limits.MAX_CHECKPOINT_BYTES)
+    limits.MAX_DECODED_BYTES = _bytes_of(limits.DECODED_VARIABLE, limits.MAX_DECODED_BYTES)
+
+
+def _bytes_of(variable: str, default: int) -> int:
+    text = os.environ.get(variable, "")
     if not text:
-        return
+        return default
     if not (text.isascii() and text.isdecimal() and len(text) < 19):
         raise RequestError(
-            f"{limits.CHECKPOINT_VARIABLE}={text} is no number of bytes. Give one, such as 8000000000, or unset it.",
-            field=limits.CHECKPOINT_VARIABLE,
+            f"{variable}={text} is not a number of bytes. Give one, such as 8000000000, or unset it.",
+            field=variable,
         )
-    limits.MAX_CHECKPOINT_BYTES = int(text)
+    return int(text)
 
 
 def my_clients(file: str | os.PathLike[str] | None = None) -> tuple[MyClient, ...]:
@@ -89,7 +97,14 @@ def my_clients(file: str | os.PathLike[str] | None = None) -> tuple[MyClient, ..
 
 @lru_cache(maxsize=4)
 def _read_clients(path: str, _written: int) -> tuple[MyClient, ...]:
-    data = Path(path).read_bytes()
+    with Path(path).open("rb") as file:
+        data = file.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise RequestError(
+            f"The clients' file {path} has more than {_MOST_BYTES:,} bytes, the most that are read. It is named by "
+            f"--clients or {CLIENTS_VARIABLE}.",
+            path=path,
+        )
     try:
         return parse_my_clients(data, client_facts())
     except RequestError as error:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from explorer.core.errors import NotAllowed
 from explorer.core.log.catalog_commits import CatalogCommits
-from explorer.core.protocol.limits import CHECKPOINT_VARIABLE
+from explorer.core.protocol.limits import CHECKPOINT_VARIABLE, DECODED_VARIABLE
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.times import zone_named
 from explorer.core.versions.delta_log import DeltaLog
@@ -85,7 +85,7 @@ def open_table(
         NotAllowed: The location is outside ``roots``.
         RequestError: There is no such time zone, or the catalog names something that is no Delta table.
     """
-    if os.environ.get(CHECKPOINT_VARIABLE):
+    if os.environ.get(CHECKPOINT_VARIABLE) or os.environ.get(DECODED_VARIABLE):
         from explorer.system import set_limits
 
         set_limits()

@@ -19,6 +19,7 @@ from typing import Any
 from tests.e2e.conftest import ARGUMENTS, CHROMIUM, settle
 from tests.support.served_pages import SERVE
 from tests.support.shared_tables import REPOSITORY
+from tests.support.waiting import wait_until
 
 TARGET = REPOSITORY / "build" / "screens"
 PAGES = {
@@ -114,7 +115,7 @@ def _photograph(url: str, root: str, pages: Mapping[str, str], *, whole: bool) -
 def _open(page: Any, url: str) -> None:
     page.goto(url)
     settle(page)
-    page.wait_for_function("!document.querySelector('.bone')")
+    wait_until(page, "!document.querySelector('.bone')")
     page.wait_for_timeout(700)
 
 

@@ -21,8 +21,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from explorer.core.errors import StorageError
-from explorer.core.protocol.file_paths import is_absolute_location
+from explorer.core.errors import LimitExceeded, StorageError
+from explorer.core.protocol.arrow.open_parquet import read_footer
+from explorer.core.protocol.file_places import place_of
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.statistics.file_statistics import StatisticsColumn
 from explorer.core.versions.snapshot import Snapshot
@@ -107,12 +108,12 @@ def look_at_footers(snapshot: Snapshot, store: LogStore) -> FooterReport:
 def _footer(store: LogStore, path: str) -> _Footer | str:
     """The footer of a file, or why it cannot be read."""
     try:
-        holder, key = store.elsewhere(path) if is_absolute_location(path) else (store, path)
+        holder, key = place_of(store, path)
         with holder.open_input(key) as source:
-            return _read(pq.read_metadata(source))
+            return _read(read_footer(source, path))
     except FileNotFoundError:
         return "it is not there"
-    except (StorageError, OSError, pa.ArrowException) as error:
+    except (StorageError, LimitExceeded, OSError, pa.ArrowException) as error:
         return str(error).split("\n", 1)[0]
 
 

@@ -34,6 +34,7 @@ from explorer.cli.errors import CANCELLED, exit_code, facts_of
 from explorer.cli.output import complain
 from explorer.cli.standard_output import typed_output
 from explorer.core.errors import StorageError
+from explorer.debug import DEBUG_VARIABLE, debugging
 from explorer.storage.kept_indexes import CACHE_VARIABLE
 
 __all__ = ["app", "command_group", "main", "run"]
@@ -71,13 +72,20 @@ for module in (
 
 @app.callback()
 def _options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug", help="Show the full error with its traceback and causes, and write them to the log as well."
+        ),
+    ] = False,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Read all of every log, and keep nothing in the user's cache folder.")
     ] = False,
 ) -> None:
     """Explain a Delta table: what it is now, how it came to be so, and what each commit did."""
-    del debug  # `run` looks for it.
+    if debug:
+        # A variable, so that the processes that this one starts know it too; `run` takes it back.
+        os.environ[DEBUG_VARIABLE] = "1"
     if no_cache:
         # A variable, so that the processes that this one starts know it too.
         os.environ[CACHE_VARIABLE] = "off"
@@ -112,6 +120,15 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
+    before = os.environ.get(DEBUG_VARIABLE)
+    try:
+        return _run(arguments)
+    finally:
+        if before is None:
+            os.environ.pop(DEBUG_VARIABLE, None)
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         result = command_group()(list(arguments), prog_name="delta-explorer", standalone_mode=False)
         sys.stdout.flush()
@@ -123,7 +140,7 @@ def run(arguments: Sequence[str]) -> int:
         return _BROKEN_PIPE
     except Exception as error:
         # The outermost frame: whatever it is, people get a message, not a traceback.
-        if "--debug" in arguments:
+        if "--debug" in arguments or debugging():
             raise
         if str(error) or not isinstance(error, typer.TyperException):  # else it has shown the help instead
             complain(facts_of(error), as_json="--json" in arguments)

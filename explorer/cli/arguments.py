@@ -14,6 +14,7 @@ from explorer.system import CLIENTS_VARIABLE, my_clients
 __all__ = [
     "SCREEN",
     "ClientsOption",
+    "ExactCsvFlag",
     "JsonFlag",
     "LimitOption",
     "LogSparkOption",
@@ -60,6 +61,14 @@ ClientsOption = Annotated[
 ]
 OutputOption = Annotated[
     Path | None, typer.Option("--output", metavar="FILE", help="Write to a .parquet, .csv or .jsonl file instead.")
+]
+ExactCsvFlag = Annotated[
+    bool,
+    typer.Option(
+        "--exact-csv",
+        help="Write the cells of a CSV file exactly as they are, also those that a spreadsheet runs as formulas. "
+        "(default: such cells begin with an apostrophe)",
+    ),
 ]
 SparkOption = Annotated[
     str | None,

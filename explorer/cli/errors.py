@@ -26,6 +26,7 @@ from explorer.core.errors import (
     TableError,
     UnsupportedFeature,
 )
+from explorer.debug import in_words
 
 __all__ = ["CANCELLED", "exit_code", "facts_of"]
 
@@ -54,10 +55,9 @@ def facts_of(error: Exception) -> dict[str, Any]:
         return error.facts()
     if isinstance(error, typer.TyperException):
         return {"error": "UsageError", "message": f"{error.format_message().rstrip('.')}.{_hint(error)}"}
-    message = f"{error}. " if str(error) else ""
     return {
         "error": type(error).__name__,
-        "message": f"{message}This is a fault of the program; delta-explorer --debug COMMAND ... shows where.",
+        "message": f"{in_words(error)} This is a bug. Run delta-explorer --debug COMMAND ... to see where.",
     }
 
 

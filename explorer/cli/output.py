@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 
 from explorer import formatting as fmt
+from explorer.credentials import without_credentials
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
@@ -42,10 +43,17 @@ __all__ = [
 ]
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
+_ADDRESSES: Final = frozenset(
+    ["path", "paths", "rawPath", "location", "locations", "table", "source", "folder", "file", "files", "vector"]
+)
+"""The fields and headings that hold addresses; the values of others may be rows, which are exact."""
+_MARKS: Final = (b"@", b"?", b"#")
 _SHOW_AFTER: Final = 1.0
 _PIPE_WIDTH: Final = 400
 _SHORTEST_PIECE: Final = 12
 _BETWEEN: Final = 3
+# From how many rows on a table is not laid out by rich.
+_MANY_ROWS: Final = 1_000
 
 
 class Display(Protocol):
@@ -83,7 +91,23 @@ def shown_in(cell: Cell) -> Iterator[None]:
 
 def emit(document: Mapping[str, Any]) -> None:
     """Write one JSON document, or one row, as a line."""
-    sys.stdout.buffer.write(encode(document) + b"\n")
+    line = encode(document)
+    if b":/" in line and any(mark in line for mark in _MARKS):
+        line = encode(_shared(document))
+    sys.stdout.buffer.write(line + b"\n")
+
+
+def _shared(value: Any, key: str = "") -> Any:
+    """A document as it may leave this program: its addresses without credentials, its other values as they are."""
+    match value:
+        case str():
+            return without_credentials(value) if key in _ADDRESSES else value
+        case Mapping():
+            return {name: _shared(item, str(name)) for name, item in value.items()}
+        case list() | tuple():
+            return [_shared(item, key) for item in value]
+        case _:
+            return value
 
 
 def encode(value: Any) -> bytes:
@@ -153,9 +177,18 @@ def listing(
         numbers: The headings over numbers, which are aligned to the right.
         whole: Other headings over what should not be broken into lines.
     """
-    if (cell := _CELL.get()) is not None and (kept := [[_plain(value) for value in row] for row in rows]):
-        cell.listing(list(headings), kept)
+    shown = [[_shared(value, heading) for value, heading in zip(row, headings, strict=True)] for row in rows]
+    if (cell := _CELL.get()) is not None and shown:
+        cell.listing([_plain(heading) for heading in headings], [[_plain(value) for value in row] for row in shown])
         return
+    if len(shown) > _MANY_ROWS:
+        from explorer.cli.long_listing import print_long_listing
+
+        right = [heading in numbers for heading in headings]
+        unbroken = [heading in numbers or heading in whole for heading in headings]
+        texts = [[_plain(value) for value in row] for row in shown]
+        if print_long_listing(console(), headings, texts, right, unbroken):
+            return
     from rich import box
     from rich.table import Table
 
@@ -165,7 +198,7 @@ def listing(
         grid.add_column(
             _cell(heading), justify=justify, overflow="fold", no_wrap=heading in numbers or heading in whole
         )
-    for row in rows:
+    for row in shown:
         grid.add_row(*(_cell(value) for value in row))
     out = console()
     if not grid.row_count:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from explorer import formatting as fmt
 from explorer.cli.output import later
 
 if TYPE_CHECKING:
@@ -40,10 +41,10 @@ def followed(job: Job[Any]) -> Iterator[None]:
 
     parts = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     progress = Progress(*parts, console=Console(stderr=True, markup=False, emoji=False), transient=True)
-    task = progress.add_task(job.phase, total=None)
+    task = progress.add_task(fmt.plain(job.phase), total=None)
 
     def update(changed: Job[Any]) -> None:
-        progress.update(task, description=changed.phase, completed=changed.done, total=changed.total or None)
+        progress.update(task, description=fmt.plain(changed.phase), completed=changed.done, total=changed.total or None)
 
     unsubscribe = job.subscribe(update)
     try:

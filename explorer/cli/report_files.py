@@ -13,6 +13,7 @@ from explorer import formatting as fmt
 from explorer.cli.output import note
 from explorer.cli.output_place import check_place
 from explorer.core.errors import RequestError, StorageError
+from explorer.core.protocol.limits import check_json_values
 from explorer.storage.written_aside import written_aside
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ __all__ = [
     "signing_key",
 ]
 
+_MOST_BYTES: Final = 1 << 26
+
 PASSPHRASE: Final = "DELTA_EXPLORER_KEY_PASSPHRASE"  # noqa: S105  # the name of a variable
 """The environment variable that holds the passphrase of a key."""
 
@@ -38,12 +41,20 @@ def read_whole(path: Path) -> bytes:
     """Read a file.
 
     Raises:
-        RequestError: It cannot be read.
+        RequestError: It cannot be read, or is too much to be a report or a case file.
     """
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {error.strerror}.", path=str(path)) from error
+    if len(data) > _MOST_BYTES:
+        raise RequestError(
+            f"{path} has more than {_MOST_BYTES:,} bytes, the most that are read. Name a report or a case file.",
+            path=str(path),
+        )
+    check_json_values(data, str(path))
+    return data
 
 
 def save_whole(path: Path, data: bytes) -> None:

@@ -1,5 +1,7 @@
 """Rows -> a Parquet, CSV or JSON-lines file, whole or not at all.
 
+In CSV, cells that a spreadsheet would run are marked as text (`explorer.spreadsheet`), unless exact ones are wanted.
+
 A file is written aside, flushed, and renamed; what was there before stays until then. Parquet and JSON keep nested
 values; CSV holds them as JSON text. A column of JSON is JSON in a line of JSON, and text in CSV. Text in CSV is quoted,
 null is not, so that an empty text and null stay apart.
@@ -8,7 +10,9 @@ null is not, so that an empty text and null stay apart.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -20,9 +24,19 @@ import pyarrow.parquet as pq
 from explorer.cli.output import encode
 from explorer.cli.output_place import check_place
 from explorer.core.errors import RequestError, StorageError
+from explorer.spreadsheet import cells, escaped_words, text_column
 from explorer.storage.written_aside import written_aside
 
-__all__ = ["FORMATS", "check_output", "is_read_by_people", "json_rows", "write_rows"]
+__all__ = [
+    "FORMATS",
+    "WrittenRows",
+    "check_exact_csv",
+    "check_output",
+    "is_read_by_people",
+    "json_rows",
+    "write_rows",
+    "written_words",
+]
 
 FORMATS: Final = (".parquet", ".csv", ".jsonl")
 _ROW_GROUP: Final = 131_072
@@ -39,13 +53,59 @@ def check_output(path: Path) -> None:
     check_place(path)
 
 
+def check_exact_csv(path: Path | None) -> None:
+    """Refuse exact cells of CSV where no CSV is written.
+
+    Raises:
+        RequestError: The output is another format, or goes to the screen.
+    """
+    if path is None or path.suffix != ".csv":
+        raise RequestError(
+            "--exact-csv concerns a CSV file. Leave it out, or name a file that ends in .csv with --output: other "
+            "formats hold exact values anyway.",
+            field="exact_csv",
+        )
+
+
+def written_words(written: WrittenRows) -> str:
+    """Return what was done to cells of CSV and how to get exact values, for people; empty if nothing was."""
+    changed = escaped_words(written.escaped or 0)
+    return f" {changed}. For the exact values use --exact-csv, or write Parquet or JSON lines." if changed else ""
+
+
 def is_read_by_people(path: Path) -> bool:
     """Whether a file of this ending holds text, in which a variant is the JSON it holds."""
     return path.suffix != ".parquet"
 
 
-def write_rows(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
-    """Write all batches and return the number of rows.
+_Writer = Callable[[IO[bytes], pa.Schema, Iterator[pa.RecordBatch]], int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRows:
+    """What was written: how many rows, and how many cells of CSV, names of columns included, had to be escaped.
+
+    ``escaped`` is None in other formats.
+    """
+
+    rows: int
+    escaped: int | None
+
+    def facts(self) -> dict[str, int]:
+        """Return the same for JSON: rows, and escapedCells where it is CSV."""
+        return {"rows": self.rows} | ({} if self.escaped is None else {"escapedCells": self.escaped})
+
+
+def write_rows(
+    path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch], *, exact_csv: bool = False
+) -> WrittenRows:
+    """Write all batches.
+
+    Args:
+        path: The file; its ending chooses the format.
+        schema: The columns.
+        batches: The rows.
+        exact_csv: Leave the cells of CSV as they are, also those that a spreadsheet runs.
 
     Raises:
         StorageError: The file cannot be written.
@@ -58,15 +118,16 @@ def write_rows(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch])
             written += batch.num_rows
             yield batch
 
-    writers = {".parquet": _write_parquet, ".csv": _write_csv, ".jsonl": _write_json}
+    csv = partial(_write_csv, exact=exact_csv)
+    writers: dict[str, _Writer] = {".parquet": _write_parquet, ".csv": csv, ".jsonl": _write_json}
     try:
         with written_aside(os.path.abspath(path)) as file:
-            writers[path.suffix](file, schema, counted())
+            escaped = writers[path.suffix](file, schema, counted())
     except OSError as error:
         raise StorageError(
             f"{path} cannot be written ({error}). What was there is unchanged.", path=str(path)
         ) from error
-    return written
+    return WrittenRows(written, escaped)
 
 
 def json_rows(batch: pa.RecordBatch) -> Iterator[bytes]:
@@ -82,12 +143,19 @@ def _write_parquet(file: IO[bytes], schema: pa.Schema, batches: Iterator[pa.Reco
             writer.write_table(pa.Table.from_batches(group, schema))
 
 
-def _write_csv(file: IO[bytes], schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
-    flat = pa.schema([pa.field(field.name, _flat_type(field.type)) for field in schema])
+def _write_csv(file: IO[bytes], schema: pa.Schema, batches: Iterator[pa.RecordBatch], *, exact: bool) -> int:
+    """Write CSV and return how many cells were escaped, names of columns included."""
+    names, escaped = (schema.names, 0) if exact else cells(schema.names)
+    flat = pa.schema([(name, _flat_type(field.type)) for name, field in zip(names, schema, strict=True)])
     with pa.csv.CSVWriter(file, flat) as writer:
         for batch in batches:
             columns = [_flat(column, field.type) for column, field in zip(batch.columns, flat, strict=True)]
+            for place, column in enumerate(columns):
+                if not exact and pa.types.is_string(column.type):
+                    columns[place], changed = text_column(column)
+                    escaped += changed
             writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=flat))
+    return escaped
 
 
 def _write_json(file: IO[bytes], _: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:

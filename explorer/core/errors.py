@@ -33,10 +33,13 @@ inherits the facts of its base.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from inspect import get_annotations
+
+from explorer.credentials import without_credentials
 
 __all__ = [
     "Cancelled",
@@ -313,18 +316,21 @@ class Cancelled(ExplorerError):
 
 
 _LONGEST_MESSAGE = 5_000
+# Characters of a name that would steer a terminal or turn the direction of a text.
+_STEERING = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069]")
 
 
 def _printable(message: str) -> str:
-    """A message that can be written as UTF-8, whatever names it holds; a too long one loses its middle."""
+    """A message as UTF-8 without credentials, whatever names it holds; one that is too long loses its middle."""
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[: _LONGEST_MESSAGE - 1_000]} […] {message[-1_000:]}"
-    return message.encode("utf-8", "backslashreplace").decode()
+    shown = _STEERING.sub("\ufffd", message.encode("utf-8", "backslashreplace").decode())
+    return without_credentials(shown)
 
 
 def _plain(value: object) -> object:
     if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
+        return without_credentials(value.encode("utf-8", "backslashreplace").decode())
     if value is None or isinstance(value, int | float):
         return value
     if isinstance(value, datetime):
@@ -333,4 +339,4 @@ def _plain(value: object) -> object:
         return [_plain(item) for item in value]
     if isinstance(value, dict):
         return {_plain(str(key)): _plain(item) for key, item in value.items()}
-    return str(value)
+    return without_credentials(str(value))

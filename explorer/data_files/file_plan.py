@@ -64,6 +64,7 @@ class FilePlan:
         durable: A file has reached the disk before it is spoken of.
         store: An obstore store; None where files go to a folder of the machine.
         root: The folder, or the prefix of keys in the store, with a slash at its end.
+        allowed: The real folders that a file may be made in; None for every folder. Means nothing in a store.
         secrets: Texts that no error may contain.
     """
 
@@ -82,6 +83,7 @@ class FilePlan:
     durable: bool = True
     store: Any = None
     root: str = ""
+    allowed: tuple[str, ...] | None = None
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @property

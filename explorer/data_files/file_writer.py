@@ -17,6 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from explorer.core.errors import NotAllowed
 from explorer.core.protocol.file_paths import partition_location
 from explorer.core.protocol.partition_values import format_partition_value
 from explorer.data_files.file_plan import FilePlan
@@ -250,9 +251,17 @@ def _leaf(batch: pa.RecordBatch, path: tuple[str, ...]) -> Any:
 def _sink(plan: FilePlan, location: str) -> Any:
     """Where a new file goes; it must not exist."""
     if plan.store is None:
-        target = plan.root + location
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        return open(target, "xb")
+        folder, _, name = (plan.root + location).rpartition("/")
+        # What a link leads to is compared before anything is made there, and written to by its real path.
+        real = os.path.realpath(folder)
+        if plan.allowed is not None and not any(f"{real}/".startswith(f"{one.rstrip('/')}/") for one in plan.allowed):
+            raise NotAllowed(
+                f"The file {location} would be written outside the folders this program was given: a link in the "
+                "table's folder leads out of them. Replace the link by a folder.",
+                location=location,
+            )
+        os.makedirs(real, exist_ok=True)
+        return open(f"{real}/{name}", "xb")
     return _ObjectSink(plan.store, plan.root + location)
 
 

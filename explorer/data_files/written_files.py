@@ -67,7 +67,7 @@ def write_files(
 @contextmanager
 def _placed(store: LogStore, plan: FilePlan) -> Iterator[FilePlan]:
     if isinstance(store, LocalLogStore):
-        yield replace(plan, root=f"{store.folder}/")
+        yield replace(plan, root=f"{store.folder}/", allowed=store.written_places)
     elif _of_this_process(store):
         with tempfile.TemporaryDirectory(prefix="delta-table-explorer-memory-") as folder:
             yield replace(plan, root=f"{folder}/", durable=False)

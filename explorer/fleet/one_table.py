@@ -10,7 +10,7 @@ import msgspec
 
 from explorer.auditing.document import audit_document
 from explorer.core.errors import ExplorerError
-from explorer.storage.credentials import concealed, secrets_of
+from explorer.credentials import concealed, secrets_of
 from explorer.table import open_table
 
 __all__ = ["Looks", "TableAudit", "Task", "answer", "fault"]

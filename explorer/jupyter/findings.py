@@ -16,6 +16,7 @@ from markupsafe import Markup
 from explorer import formatting as fmt
 from explorer.auditing import Audit, Finding
 from explorer.core.errors import TableError
+from explorer.debug import log_failure
 from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.panels import problem_panel
 from explorer.jupyter.parts import look, style
@@ -61,7 +62,7 @@ class FindingsLine(ipywidgets.HTML):  # type: ignore[misc]  # ipywidgets publish
                 _log.info("an audit of %s leaves rules open: %s", facts.location, error)
             said = findings_line(facts.audit())
         except Exception as error:  # noqa: BLE001 - a fault of ours is shown to the person and logged
-            _log.exception("%s could not be audited", facts.location)
+            log_failure(_log, f"{facts.location} could not be audited", error)
             said = problem_panel(error)
         self._say(facts, said)
 

@@ -18,6 +18,7 @@ import ipywidgets
 
 from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError, RequestError
+from explorer.debug import log_failure
 from explorer.jupyter.browser.host_page import HostPage
 from explorer.jupyter.browser.page_kit import page_kit
 from explorer.jupyter.browser.style import ROOT
@@ -399,7 +400,7 @@ class TableExplorer(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publis
         except ExplorerError as error:
             self._say(error)
         except Exception as error:  # noqa: BLE001 - a fault of ours is shown to the person and logged
-            _log.exception("%r could not be drawn", self)
+            log_failure(_log, f"{self!r} could not be drawn", error)
             self._say(error)
 
     def _say(self, error: Exception | None) -> None:

@@ -18,7 +18,7 @@ from explorer.core.transaction.new_files.arrangement import Arrangement
 from explorer.core.transaction.new_files.file_facts import LiveFacts
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.new_files.row_constraints import RowRule
+from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
 from explorer.core.transaction.new_files.touched import RowIndexes, Touched
 from explorer.core.transaction.proposal import GuardResult, Written
 from explorer.core.transaction.row_engine import CheckReport, FoundChanges, Incoming, RowJob
@@ -67,16 +67,22 @@ class SparkRowEngine:
     def matching_rows(self, log: DeltaLog, snapshot: Snapshot, where: str) -> Mapping[str, RowIndexes]:
         """See `RowEngine.matching_rows`."""
         require_pyspark()
+        from explorer.spark.engine.deadline import work_deadline
+        from explorer.spark.engine.session import engine
         from explorer.spark.writes.matching_rows import matching_rows
 
-        return matching_rows(log, snapshot, where)
+        with work_deadline(engine().session(), where):
+            return matching_rows(log, snapshot, where)
 
     def files_masking(self, log: DeltaLog, snapshot: Snapshot, where: str) -> Collection[str]:
         """See `RowEngine.files_masking`."""
         require_pyspark()
+        from explorer.spark.engine.deadline import work_deadline
+        from explorer.spark.engine.session import engine
         from explorer.spark.writes.matching_rows import files_masking
 
-        return files_masking(log, snapshot, where)
+        with work_deadline(engine().session(), where):
+            return files_masking(log, snapshot, where)
 
     def files_with_dropped_columns(self, log: DeltaLog, snapshot: Snapshot) -> Collection[str]:
         """See `RowEngine.files_with_dropped_columns`."""
@@ -97,9 +103,12 @@ class SparkRowEngine:
     ) -> Written:
         """See `RowEngine.rewrite`."""
         require_pyspark()
+        from explorer.spark.engine.deadline import work_deadline
+        from explorer.spark.engine.session import engine
         from explorer.spark.writes.rewrites import rewritten
 
-        return rewritten(log, snapshot, touched, where, layout, recorded=recorded)
+        with work_deadline(engine().session(), where):
+            return rewritten(log, snapshot, touched, where, layout, recorded=recorded)
 
     def extreme(self, log: DeltaLog, snapshot: Snapshot, column: str, *, greatest: bool) -> int | None:
         """See `RowEngine.extreme`."""
@@ -120,9 +129,12 @@ class SparkRowEngine:
     ) -> Incoming:
         """See `RowEngine.incoming_rows`."""
         require_pyspark()
+        from explorer.spark.engine.deadline import work_deadline
+        from explorer.spark.engine.session import engine
         from explorer.spark.writes.incoming import incoming_rows
 
-        return incoming_rows(snapshot, source, rules=rules, partitions=partitions)
+        with work_deadline(engine().session(), _rules_of(snapshot)):
+            return incoming_rows(snapshot, source, rules=rules, partitions=partitions)
 
     def live_facts(
         self,
@@ -147,9 +159,12 @@ class SparkRowEngine:
     def find_changes(self, log: DeltaLog, snapshot: Snapshot, intent: Update | Merge, source: object) -> FoundChanges:
         """See `RowEngine.find_changes`."""
         require_pyspark()
+        from explorer.spark.engine.deadline import work_deadline
+        from explorer.spark.engine.session import engine
         from explorer.spark.writes.row_changes import find_changes
 
-        return find_changes(log, snapshot, intent, source)
+        with work_deadline(engine().session(), _texts_of(intent)):
+            return find_changes(log, snapshot, intent, source)
 
     def write_changes(
         self,
@@ -165,9 +180,14 @@ class SparkRowEngine:
     ) -> Written:
         """See `RowEngine.write_changes`."""
         require_pyspark()
+        from explorer.spark.engine.deadline import work_deadline
+        from explorer.spark.engine.session import engine
         from explorer.spark.writes.row_changes import write_changes
 
-        return write_changes(log, snapshot, found, touched, layout, numbered=numbered, masked=masked, recorded=recorded)
+        with work_deadline(engine().session(), _rules_of(snapshot)):
+            return write_changes(
+                log, snapshot, found, touched, layout, numbered=numbered, masked=masked, recorded=recorded
+            )
 
     def write_rows(
         self,
@@ -178,9 +198,12 @@ class SparkRowEngine:
     ) -> Written:
         """See `RowEngine.write_rows`."""
         require_pyspark()
+        from explorer.spark.engine.deadline import work_deadline
+        from explorer.spark.engine.session import engine
         from explorer.spark.writes.incoming import written_rows
 
-        return written_rows(store, incoming, layout, numbered)
+        with work_deadline(engine().session(), ""):
+            return written_rows(store, incoming, layout, numbered)
 
     def record_inserts(
         self, log: DeltaLog, snapshot: Snapshot, written: Written, layout: FileLayout
@@ -190,3 +213,15 @@ class SparkRowEngine:
         from explorer.spark.writes.recorded_inserts import recorded_inserts
 
         return tuple(map(layout.change_of, recorded_inserts(log, snapshot, written, layout)))
+
+
+def _rules_of(snapshot: Snapshot) -> str:
+    """The rules of a table that new rows are checked against, as one text."""
+    return "; ".join(rule.expression for rule in row_rules(snapshot))
+
+
+def _texts_of(intent: Update | Merge) -> str:
+    """The expressions of an update, or the condition of a merge, as one text."""
+    if isinstance(intent, Merge):
+        return intent.on
+    return "; ".join((intent.where or "", *intent.set.values()))

@@ -19,11 +19,12 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.errors import NotAllowed, StorageError
+from explorer.core.errors import StorageError
 from explorer.core.protocol.arrow.arrays import fresh_buffer
 from explorer.core.protocol.limits import check_file
 from explorer.core.protocol.log_store import BEHIND, JoinedObjects, ListedObjects, LogStore, ObjectMeta, joined_objects
 from explorer.storage.local_tree import local_files
+from explorer.storage.real_files import RealFiles
 from explorer.storage.roots import AllowedRoots, Opener, folder_of
 from explorer.storage.written_aside import flush_folder, written_aside
 
@@ -60,7 +61,7 @@ class LocalLogStore:
         self._folder = str(folder)
         self._root = folder.as_uri()
         self._roots = roots
-        self._checked: set[str] = set()
+        self._files = RealFiles(self._folder, roots)
 
     @property
     def root(self) -> str:
@@ -74,7 +75,7 @@ class LocalLogStore:
 
     def list_from(self, folder: str, start: str = "") -> Iterable[ObjectMeta]:
         """List the files directly inside a folder from a name on, in name order."""
-        path = self._path(folder)
+        path = self._files.path(folder)
         try:
             handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         except (FileNotFoundError, NotADirectoryError):
@@ -97,7 +98,7 @@ class LocalLogStore:
         self, folder: str, names: Sequence[str], start: str, seen: os.stat_result
     ) -> ListedObjects | None:
         """Of the files of a folder those before a name, by the names that it had; None if it has others now."""
-        path = self._path(folder)
+        path = self._files.path(folder)
         try:
             handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
             try:
@@ -117,7 +118,7 @@ class LocalLogStore:
         while pending:
             folder = pending.pop()
             try:
-                with os.scandir(self._path(folder) if folder else self._folder) as entries:
+                with os.scandir(self._files.path(folder) if folder else self._folder) as entries:
                     for entry in entries:
                         key = folder + entry.name
                         if not entry.is_dir():
@@ -142,7 +143,7 @@ class LocalLogStore:
 
     def read_range(self, path: str, offset: int, length: int) -> bytes:
         """Return up to ``length`` bytes from ``offset``; -1 reads to the end."""
-        target = self._path(path)
+        target = self._files.path(path)
         try:
             handle = os.open(target, os.O_RDONLY)
             try:
@@ -158,7 +159,7 @@ class LocalLogStore:
 
     def open_input(self, path: str) -> pa.NativeFile:
         """Open a file for reading at random."""
-        target = self._path(path)
+        target = self._files.path(path)
         try:
             return pa.OSFile(target, "rb")
         except OSError as error:
@@ -166,7 +167,7 @@ class LocalLogStore:
 
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
         """Return several files' bytes."""
-        targets = [self._path(path) for path in paths]
+        targets = [self._files.path(path) for path in paths]
         return [_read_whole(target, path) for target, path in zip(targets, paths, strict=True)]
 
     def read_joined(self, paths: Sequence[str], sizes: Sequence[int]) -> JoinedObjects:
@@ -175,7 +176,7 @@ class LocalLogStore:
         with data.data as room:
             for path, size in zip(paths, sizes, strict=True):
                 check_file(path, size)
-                found = _read_into(self._path(path), room[end : end + size + 1])
+                found = _read_into(self._files.path(path), room[end : end + size + 1])
                 if found != size:
                     return joined_objects(self.read_many(paths))
                 if found and room[end + found - 1] != _BREAK:
@@ -187,7 +188,7 @@ class LocalLogStore:
 
     def read_starts(self, paths: Sequence[str], lengths: Sequence[int]) -> list[bytes]:
         """Return the first bytes of several files."""
-        targets = [self._path(path) for path in paths]
+        targets = [self._files.path(path) for path in paths]
         return [_read_start(target, length) for target, length in zip(targets, lengths, strict=True)]
 
     def check_put_if_absent(self) -> None:
@@ -202,7 +203,8 @@ class LocalLogStore:
         self._put(path, data, os.replace)
 
     def _put(self, path: str, data: bytes, name_it: Callable[[str, str], None], *, durable: bool = True) -> None:
-        target = self._path(path)
+        # A link in the place of the file is replaced, or makes the name taken; it is never written through.
+        target = self._files.path_of_name(path)
         folder = os.path.dirname(target)
         named = False
         try:
@@ -219,7 +221,7 @@ class LocalLogStore:
 
     def head(self, path: str) -> ObjectMeta:
         """Return a file's size and modification time."""
-        target = self._path(path)
+        target = self._files.path(path)
         try:
             found = os.stat(target)
         except OSError as error:
@@ -227,12 +229,11 @@ class LocalLogStore:
         return ObjectMeta(path, found.st_size, found.st_mtime_ns // 1_000_000, found.st_ctime_ns)
 
     def delete(self, path: str) -> None:
-        """Delete a file."""
-        target = self._path(path)
+        """Delete a file; not through a link."""
         try:
-            os.unlink(target)
+            self._files.unlink(path)
         except OSError as error:
-            raise _translated("delete", target, error) from error
+            raise _translated("delete", f"{self._folder}/{path}", error) from error
 
     def delete_many(self, paths: Sequence[str]) -> None:
         """Delete files; one that does not exist is no error."""
@@ -244,17 +245,14 @@ class LocalLogStore:
         """Return the store and key of an absolute location."""
         return self._opener(location)
 
-    def _path(self, key: str) -> str:
-        """The file of a key; a key that climbs out of the root is refused."""
-        if ".." in key and ".." in key.split("/"):
-            raise NotAllowed(f"The path {key!r} climbs out of the table's folder.", location=key)
-        path = f"{self._folder}/{key}"
-        if self._roots is not None and not self._allowed(path):
-            raise NotAllowed(
-                f"The file {key!r} is outside the folders this program was given (a link leads out of them).",
-                location=key,
-            )
-        return path
+    def local_path(self, path: str) -> str:
+        """Return the real path of a file, which is inside the allowed places."""
+        return self._files.real_path(path)
+
+    @property
+    def written_places(self) -> tuple[str, ...] | None:
+        """The real folders in which files of the table may be made; None for every place."""
+        return None if self._roots is None else self._roots.folders
 
     def _is_new(self, link: str, seen: set[str]) -> bool:
         """True for a link to an allowed folder that was not listed yet: links can form circles."""
@@ -263,18 +261,6 @@ class LocalLogStore:
             return False
         seen.add(real)
         return True
-
-    def _allowed(self, path: str) -> bool:
-        """Follow links only if there are some: a plain file in a folder found allowed before is allowed."""
-        assert self._roots is not None
-        folder = os.path.dirname(path)
-        if folder in self._checked and not os.path.islink(path):
-            return True
-        if self._roots.allow(path):
-            if self._roots.allow(folder):
-                self._checked.add(folder)
-            return True
-        return False
 
 
 def _is_as_it_was(folder: os.stat_result, seen: os.stat_result) -> bool:

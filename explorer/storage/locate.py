@@ -9,7 +9,7 @@ from typing import Any
 
 from explorer.core.errors import NotAllowed, RequestError
 from explorer.core.protocol.log_store import LogStore
-from explorer.storage.roots import AllowedRoots, is_url, url_of
+from explorer.storage.roots import AllowedRoots, check_plain, is_url, url_of
 from explorer.storage.schemes import scheme_of
 
 __all__ = ["open_object", "open_store"]
@@ -32,6 +32,7 @@ def open_store(
         RequestError: The location names no place, or the URL's scheme is not known.
     """
     text = os.fspath(location)
+    check_plain(text)
     if "\0" in text:
         raise RequestError("A location cannot hold a NUL character.", location=text)
     if roots is not None and not roots.allow(text):

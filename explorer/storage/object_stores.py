@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from explorer.core.errors import RequestError
-from explorer.storage.credentials import concealed, secrets_of
+from explorer.credentials import concealed, secrets_of
 from explorer.storage.exclusive_creation import CreationProof
 from explorer.storage.objects import ObjectLogStore
 from explorer.storage.roots import AllowedRoots, Opener

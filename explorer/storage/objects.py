@@ -15,7 +15,7 @@ from explorer.core.log.log_path import LOG_FOLDER
 from explorer.core.protocol.limits import check_file
 from explorer.core.protocol.log_store import JoinedObjects, LogStore, ObjectMeta, joined_objects
 from explorer.core.protocol.times import milliseconds
-from explorer.storage.credentials import concealed
+from explorer.credentials import concealed
 from explorer.storage.exclusive_creation import (
     ConditionMissingError,
     CreationProof,
@@ -360,6 +360,9 @@ class ObjectLogStore:
     def elsewhere(self, location: str) -> tuple[LogStore, str]:
         """Return the store and key of an absolute location."""
         return self._opener(location)
+
+    def local_path(self, path: str) -> None:
+        """Return None: an object has no path on this machine."""
 
     def _failed(self, action: str, path: str, error: Exception, *, unwritten: bool = False) -> StorageError:
         said = str(error)

@@ -11,11 +11,13 @@ from typing import Final
 from explorer.core.errors import MalformedAction, NotAllowed, RequestError
 from explorer.core.protocol.file_paths import decode_path, encode_path
 from explorer.core.protocol.log_store import LogStore
+from explorer.credentials import HIDDEN, holds_credentials, safe_address
 
 __all__ = [
     "AllowedRoots",
     "Opener",
     "Roots",
+    "check_plain",
     "folder_of",
     "is_url",
     "meant_by",
@@ -42,8 +44,15 @@ class AllowedRoots:
 
     def __init__(self, roots: Roots) -> None:
         given = places_of(roots)
+        for root in given:
+            check_plain(root)
         self._folders = tuple(os.path.realpath(folder_of(root)) for root in given if not is_url(root))
         self._urls = tuple(meant_by(root).rstrip("/") for root in given if is_url(root))
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The allowed folders of this machine, resolved."""
+        return self._folders
 
     def allow(self, location: str) -> bool:
         """True if a path or URL is inside one of the places.
@@ -66,6 +75,7 @@ class AllowedRoots:
         Raises:
             NotAllowed: It is outside, or where it is cannot be decided.
         """
+        check_plain(location)
         plain = _PATTERN.search(location) is None and (_SCHEME.match(location) is None or _KNOWN.match(location))
         if not plain or not self.allow(location):
             raise NotAllowed(
@@ -97,6 +107,24 @@ def places_of(roots: Roots) -> list[str]:
     return [os.fspath(root) for root in given]
 
 
+def check_plain(location: str) -> None:
+    """Refuse an address with credentials, so that no name, page, report or file of this program holds them.
+
+    Raises:
+        RequestError: It has user info, a query or a fragment.
+    """
+    local = not is_url(location)
+    if "://" in location and ("@" in location.split("/")[2] if local else holds_credentials(location)):
+        safe = f"file://{HIDDEN}@{location.rpartition('@')[2]}" if local else safe_address(location)
+        raise RequestError(
+            f"The address {safe!r} holds user info, a query or a fragment, where credentials "
+            "do not stay secret. Give the address alone, and credentials as storage options, in the environment, or "
+            "in the settings of Spark; write ? and # of a name as %3F and %23.",
+            location=safe,
+            field="location",
+        )
+
+
 def is_url(location: str) -> bool:
     """True for a URL that is not of a local file."""
     return "://" in location and _FILE.match(location) is None
@@ -117,6 +145,7 @@ def folder_of(location: str) -> str:
     Raises:
         RequestError: The URL names no folder, or one of another machine.
     """
+    check_plain(location)
     url = _FILE.match(location)
     if url is None:
         return location

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from explorer.core.errors import NotAllowed, TableNotFound
-from explorer.storage.roots import Roots, is_url, places_of, resolved_folder
+from explorer.storage.roots import Roots, check_plain, is_url, places_of, resolved_folder
 
 __all__ = ["ServedRoots", "TableRef", "table_folders"]
 
@@ -122,6 +122,7 @@ class ServedRoots:
         )
 
     def _add(self, root: str) -> None:
+        check_plain(root)
         if is_url(root):
             parts = urlsplit(root)
             self._remote[self._free(parts.path.rstrip("/").rpartition("/")[2] or parts.netloc)] = root

@@ -9,9 +9,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,8 +22,10 @@ import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.core.protocol.partition_values import partition_texts
+from explorer.credentials import without_credentials
+from explorer.spreadsheet import plain_cell
 
-__all__ = ["Listing", "ListingColumn", "partition_words"]
+__all__ = ["Listing", "ListingColumn", "csv_of", "partition_words"]
 
 _NUMERIC = frozenset({"rows", "size", "number", "share", "version", "masked", "gained", "amount"})
 
@@ -67,7 +71,7 @@ class ListingColumn:
             case "path":
                 return fmt.shorten_path(value, 58)
             case "name":
-                return fmt.shorten(value.rpartition("/")[2], 46)
+                return fmt.shorten(without_credentials(value).rpartition("/")[2], 46)
             case "time":
                 return fmt.day(value)
             case _:
@@ -75,11 +79,16 @@ class ListingColumn:
 
     def end(self, value: str) -> str:
         """Return a path, or of a ``name`` its last part, with what hides in it made visible, and not shortened."""
-        return fmt.plain(value.rpartition("/")[2] if self.kind == "name" else value)
+        shown = without_credentials(value)
+        return fmt.plain(shown.rpartition("/")[2] if self.kind == "name" else shown)
 
     def whole(self, value: Any) -> str:
         """Return a value in full, as far as a person can read it: the text of a tooltip."""
-        return self.unknown if value is None else fmt.plain(fmt.value_text(value, 4000), 4000)
+        return self.unknown if value is None else fmt.plain(fmt.value_text(self.shared(value), 4000), 4000)
+
+    def shared(self, value: Any) -> Any:
+        """Return a value as it may leave this program: an address of a file without credentials."""
+        return without_credentials(value) if self.kind in {"path", "name"} and isinstance(value, str) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,23 +185,23 @@ class Listing:
         return places
 
     def to_csv(self) -> str:
-        """Return all matching rows as CSV with a header, whole values, null as an empty field."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([column.key for column in self.columns])
-        for batch in self._exported().to_batches(max_chunksize=10_000):
-            writer.writerows(
-                ["" if value is None else _exported_text(value) for value in row.values()] for row in batch.to_pylist()
-            )
-        return out.getvalue()
+        """Return all matching rows as CSV with a header, whole values, null as an empty field; see `csv_of`."""
+        return self.csv()[0]
+
+    def csv(self) -> tuple[str, int]:
+        """Return the same, and how many cells were marked as text so that no spreadsheet runs them."""
+        return csv_of([column.key for column in self.columns], (list(row.values()) for row in self._exported()))
 
     def to_json(self) -> str:
         """Return all matching rows as a JSON list of objects."""
-        rows = self._exported().to_pylist()
+        rows = list(self._exported())
         return json.dumps(rows, ensure_ascii=False, default=_exported_text, indent=1)
 
-    def _exported(self) -> pa.Table:
-        return self.matching().select([column.key for column in self.columns])
+    def _exported(self) -> Iterator[dict[str, Any]]:
+        columns = {column.key: column for column in self.columns}
+        for batch in self.matching().select(list(columns)).to_batches(max_chunksize=10_000):
+            for row in batch.to_pylist():
+                yield {key: columns[key].shared(value) for key, value in row.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +243,25 @@ def _partitions(maps: pa.MapArray, columns: Sequence[tuple[str, str]]) -> pa.Str
         for (name, _), column in zip(columns, values, strict=True)
     ]
     return pc.binary_join_element_wise(*parts, ", ").take(pa.array(place))
+
+
+def csv_of(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> tuple[str, int]:
+    """Return rows as CSV in which no spreadsheet runs a cell, and how many cells were marked as text for that.
+
+    Args:
+        headings: The names of the columns.
+        rows: Values; null is an empty field, numbers stay numbers.
+    """
+    out, escaped = io.StringIO(), 0
+    writer = csv.writer(out, lineterminator="\n")
+    for row in chain([headings], rows):
+        texts = ["" if value is None else _exported_text(value) for value in row]
+        made = [
+            text if isinstance(value, int | float) else plain_cell(text) for text, value in zip(texts, row, strict=True)
+        ]
+        escaped += sum(map(operator.ne, made, texts))
+        writer.writerow(made)
+    return out.getvalue(), escaped
 
 
 def _exported_text(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from explorer.core import errors
+from explorer.debug import DEBUG_VARIABLE, in_words
 
 __all__ = ["Problem", "lost_problem", "problem_of", "replaced_problem"]
 
@@ -90,9 +91,9 @@ def problem_of(error: Exception, nearest: int | None = None) -> Problem:
             kind=type(error).__name__,
             severity="danger",
             title="This failed unexpectedly",
-            message=f"{type(error).__name__}: {error}",
-            next_step="This is a fault of the program, not of the table. The log of the server, or of the kernel, has "
-            "the details.",
+            message=in_words(error),
+            next_step="This is a fault of the program, not of the table. Start the server or the kernel with "
+            f"{DEBUG_VARIABLE}=1 set, do the same again, and report what its log says.",
         )
     severity, title, step = (
         _GONE if _is_gone(error) else next((s, t, n) for kind, s, t, n in _WORDS if isinstance(error, kind))

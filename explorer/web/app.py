@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import base64
 import gc
-import json
 import logging
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlencode
 
 import jinja2
 import panel as pn
 from bokeh.server.contexts import BokehServerContext, BokehSessionContext
+from markupsafe import Markup
 from panel.io.resources import get_dist_path
 from tornado.iostream import StreamClosedError
-from tornado.web import decode_signed_value
 from tornado.websocket import WebSocketClosedError
 
 from explorer.auditing.report.signature import SigningKey
@@ -26,18 +23,20 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.web.figure_pane import load_figures
 from explorer.web.first_page import FirstPages
-from explorer.web.page import head_styles
+from explorer.web.html.nonce import nonce_of
+from explorer.web.html.page_scripts import script_addresses, script_json, sessions_json
+from explorer.web.identity import Identity
+from explorer.web.page import SCRIPTS, head_styles, icon, script_tag
 from explorer.web.pages import TABLE_REGIONS
 from explorer.web.render import environment, render
 from explorer.web.served_tables import Catalog
 from explorer.web.session import Session, show_failure
 from explorer.web.strip import Screen
 
-__all__ = ["create_app", "icon", "script"]
+__all__ = ["create_app"]
 
 _log = logging.getLogger(__name__)
-_HERE = Path(__file__).parent
-_VISIT = 4 * 3_600_000  # ms without a page that end a visit; page.html has the same
+_VISIT = 4 * 3_600_000  # ms without a page that end a visit; first.js has the same
 
 
 def create_app(
@@ -63,11 +62,9 @@ def create_app(
     gc.freeze()
 
     def begin() -> Session:
-        signed_in = _signed_in()
-        person = signed_in if signed_in is not None else unquote(pn.state.cookies.get("explorer-person", ""))[:200]
         return Session(
-            catalog, _query(), _theme(), person, signed_in=signed_in is not None, screen=_screen(), since=_since(),
-            early_spark=True, later=True,
+            catalog, _query(), _theme(), unquote(pn.state.cookies.get("explorer-person", ""))[:200],
+            identity=_identity(), screen=_screen(), since=_since(), early_spark=True, later=True,
         )  # fmt: skip
 
     pages = FirstPages(begin)
@@ -104,7 +101,7 @@ def _serve_styles_from_here() -> None:
 
 
 def _template(session: Session) -> pn.Template:
-    shown = session.shown
+    shown, nonce = session.shown, _nonce()
     template = pn.Template(_page())
     template.add_panel("page", session.page)
     values: dict[str, Any] = {
@@ -113,15 +110,16 @@ def _template(session: Session) -> pn.Template:
         "kind": session.kind,
         "page_title": shown.title,
         "icon": icon(),
-        "head_styles": head_styles(),
-        "regions": {name: shown.regions.get(name, "") for name in TABLE_REGIONS},
+        "nonce": nonce,
+        "head_styles": head_styles(nonce),
+        "scripts": {name: script_tag(name, nonce) for name in SCRIPTS},
+        # Each is HTML of a template, which escaped what it shows.
+        "regions": {name: Markup(shown.regions.get(name, "")) for name in TABLE_REGIONS},  # noqa: S704
         "hidden": {"timeline-slot": False, "chart-card": False} | shown.hidden,
         "chart_height": session.chart.height,
-        "shortcuts": render("shortcuts"),
-        "strip_script": script("strip"),
-        "theme_script": script("theme"),
+        "shortcuts": Markup(render("shortcuts")),  # noqa: S704  # as above
         "strip_height": 208 if shown.timeline is None else shown.timeline.figure["layout"]["height"],
-        "strip_figure": _script_json(None if shown.timeline is None else shown.timeline.message(None)),
+        "strip_figure": script_json(None if shown.timeline is None else shown.timeline.message(None)),
     }
     if session.kind == "table":
         template.add_panel("chart", session.chart.pane)
@@ -132,33 +130,29 @@ def _template(session: Session) -> pn.Template:
 
 @cache
 def _page() -> jinja2.Template:
-    # Panel's own environment knows the macros that place the roots; the regions come in as HTML, rendered and escaped.
-    from panel.io.resources import _env
-
-    source, _, _ = environment().loader.get_source(environment(), "page.html")  # type: ignore[union-attr]
-    page: jinja2.Template = _env.from_string(source)
-    return page
+    made = environment().overlay()
+    made.filters = made.filters | {"script_addresses": script_addresses, "sessions_json": sessions_json}
+    return made.get_template("page.html")
 
 
-@cache
-def script(name: str) -> str:
-    """Return one of the scripts that stand in a page itself."""
-    return (_HERE / "static" / f"{name}.js").read_text(encoding="utf-8")
-
-
-@cache
-def icon() -> str:
-    """Return the pages' icon as a data URL."""
-    svg = (_HERE / "static" / "icon.svg").read_bytes()
-    return "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
+def _nonce() -> str:
+    """The nonce of the request for the page that is made."""
+    context = pn.state.curdoc.session_context if pn.state.curdoc else None
+    request = context.request if isinstance(context, BokehSessionContext) else None
+    return "" if request is None else nonce_of(request)
 
 
 def _query() -> str:
-    context = pn.state.curdoc.session_context if pn.state.curdoc else None
-    request = context.request if isinstance(context, BokehSessionContext) else None
+    request = _request()
     arguments = request.arguments if request is not None else {}
 
     return "?" + urlencode({key: values[-1] for key, values in arguments.items()}, safe="/")
+
+
+def _request() -> Any:
+    """The request of the current document; None outside of a server."""
+    context = pn.state.curdoc.session_context if pn.state.curdoc else None
+    return context.request if isinstance(context, BokehSessionContext) else None
 
 
 def _theme() -> str:
@@ -186,17 +180,7 @@ def _milliseconds(cookie: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 14 else None
 
 
-def _script_json(value: object) -> str:
-    """JSON that can stand in a script element: no character of it can end the element."""
-    return json.dumps(value, allow_nan=False).replace("<", "\\u003c")
-
-
-def _signed_in() -> str | None:
-    """The name under which the person signed in, or None if the server asks for none.
-
-    The cookie is signed with the server's secret. Panel's own answer is not asked, as an unsigned cookie makes it
-    "guest".
-    """
-    user, secret = pn.state.cookies.get("user"), pn.config.cookie_secret
-    found = None if user is None or secret is None else decode_signed_value(secret, "user", user)
-    return None if found is None else found.decode("utf-8", "replace")
+def _identity() -> Identity:
+    """Who asks for the page, as the server knows it; `panel serve` knows nobody, and lets nobody commit."""
+    found = getattr(_request(), "identity", None)
+    return found if isinstance(found, Identity) else Identity(may_commit=False, may_sign=False)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from explorer.auditing import Audit
 from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.protocol.actions import Protocol
+from explorer.debug import log_failure
 from explorer.views import TableFacts, TableView
 from explorer.views.case_desk import CaseDesk
 from explorer.views.figures.plotly import Figure
@@ -81,6 +82,7 @@ def table_page(
     screen: Screen | None = None,
     *,
     wait: bool = True,
+    by_person: bool = True,
 ) -> Rendered:
     """Return the page of a table; every error but an ended reading becomes the state that shows it.
 
@@ -92,6 +94,7 @@ def table_page(
         screen: The window's size; a usual one unless given.
         wait: Wait for the findings and the lanes. Otherwise the page has those that are at hand a moment later, and
             says where there are none yet; `TableFacts.is_judged` tells whether there are newer ones to come.
+        by_person: The person asked for this address on a page that is open, so that its tab may begin to plan.
 
     Raises:
         Cancelled: A person ended the reading of its log.
@@ -106,7 +109,7 @@ def table_page(
     try:
         _judge(facts, wait=wait)
         view = _view(facts, address, theme, screen)
-        return _table(view, _numbered(address, view), work, may_commit=catalog.allow_commits)
+        return _table(view, _numbered(address, view), work, may_commit=catalog.allow_commits, by_person=by_person)
     except Exception as error:  # noqa: BLE001  # as above
         return problem_page(address, error, facts, may_commit=catalog.allow_commits)
 
@@ -114,7 +117,7 @@ def table_page(
 def problem_page(address: Address, error: Exception, facts: TableFacts | None = None, *, may_commit: bool) -> Rendered:
     """Return the page of an error."""
     if not isinstance(error, ExplorerError):
-        _log.error("page %s failed", address.to(), exc_info=error)
+        log_failure(_log, f"page {address.to()} failed", error)
     problem = problem_of(error, error.latest if isinstance(error, VersionGap) else None)
     regions = dict.fromkeys(TABLE_REGIONS, "")
     regions |= render_blocks("problem", p=problem, address=address)
@@ -215,12 +218,12 @@ def _numbered(address: Address, view: TableView) -> Address:
     return replace(address, version=version, compared=compared)
 
 
-def _table(view: TableView, address: Address, work: WindowWork, *, may_commit: bool) -> Rendered:
+def _table(view: TableView, address: Address, work: WindowWork, *, may_commit: bool, by_person: bool) -> Rendered:
     facts, tab = view.facts, tab_named(address.tab)
     regions = dict.fromkeys(TABLE_REGIONS, "") | _around(view, address, work)
     person, found = work.of(ActDesk).person, facts.audit_at_hand()
     try:
-        tab.ask(view, address, work)
+        tab.ask(view, address, work, by_person=by_person)
         shown = tab.view(view, address, work)
         card = None if found is None else audit_card(found, address)
         values = shown.values | _shared(view, address) | {"card": card}

@@ -24,6 +24,7 @@ from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
+from explorer.debug import log_failure
 from explorer.storage.served_roots import ServedRoots, TableRef
 from explorer.views import TableFacts
 from explorer.views.act.desk.attempts import Attempts
@@ -268,7 +269,7 @@ class Catalog:
         except ExplorerError as error:
             return TableSummary(ref, problem=problem_of(error))
         except Exception as error:  # noqa: BLE001  # one table must not take the list with it; the fault is logged
-            _log.exception("cannot summarise %s", ref.location)
+            log_failure(_log, f"cannot summarize {ref.location}", error)
             return TableSummary(ref, problem=problem_of(error))
 
     def _log(self, ref: TableRef, kept: _Kept | None) -> DeltaLog:

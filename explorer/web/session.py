@@ -32,6 +32,7 @@ from explorer.web.export import export_files
 from explorer.web.figure_pane import FigurePane
 from explorer.web.home.reading import HomeReading
 from explorer.web.home.tables import home_morning, home_page, home_rows, progress_line, standings
+from explorer.web.identity import Identity
 from explorer.web.opening.early_page import PROGRESS, early_page, reading_line
 from explorer.web.opening.steps import Steps, Stepwise, Wait
 from explorer.web.page import Page
@@ -72,15 +73,17 @@ class Session:
         query: The query string the window was opened with.
         theme: ``light`` or ``dark``, as far as the request says.
         person: Who looks at it; empty if not known.
-        signed_in: The server knows the person.
+        identity: Who that is, as the server knows it; a name that it knows counts before ``person``.
         page: The bridge to the browser; a new one unless given.
         screen: The size of the window, if an earlier page of it said so.
         since: When the person looked at the list of tables last; None if not known.
-        early_spark: Start Spark in the background when the window shows what will need it.
+        early_spark: Start Spark in the background when a person asks for what will need it.
         later: Make the first page when `prepare` is awaited and `open` is called, and not at once.
 
     Attributes:
         mark: Names this session in the page that was made for it.
+        identity: As given.
+        by_person: As for `explorer.web.window.Window`.
         shown: The page that is shown, once there is one.
         complete: Whether that page lacks nothing.
     """
@@ -92,7 +95,7 @@ class Session:
         theme: str,
         person: str = "",
         *,
-        signed_in: bool = False,
+        identity: Identity | None = None,
         page: Page | None = None,
         screen: Screen | None = None,
         since: datetime | None = None,
@@ -100,6 +103,8 @@ class Session:
         later: bool = False,
     ) -> None:
         self.query = query
+        self.by_person = False
+        self.identity = identity or Identity()
         self.mark = secrets.token_hex(8)
         self._since = since
         self.screen = screen or Screen()
@@ -111,7 +116,7 @@ class Session:
         # Work that is begun below, for the first page too, may ask for another drawing at once, from its thread.
         self._document: Document | None = pn.state.curdoc
         self._newest = 0
-        self._work = begin_work(NewWindow(catalog, person, signed_in, self.redraw))
+        self._work = begin_work(NewWindow(catalog, self.identity.name or person, self.identity, self.redraw))
         self._turns = count(1)
         self._drawn = 0
         self._visible = True
@@ -243,6 +248,7 @@ class Session:
             self._go(message)
 
     def _go(self, message: Message) -> None:
+        self.by_person = message.is_set("asked")
         self._show(message.text("query", _LONGEST), message.number)
 
     def _set_theme(self, message: Message) -> None:
@@ -266,7 +272,12 @@ class Session:
             return
         arrived = partial(self._arrived, number, next(self._turns))
         self._awaited = query, time.monotonic()
-        self._compute(self._threads(query), number, partial(self._render, query, self.theme, self.screen), arrived)
+        self._compute(
+            self._threads(query),
+            number,
+            partial(self._render, query, self.theme, self.screen, by_person=self.by_person),
+            arrived,
+        )
 
     def _draw_again(self) -> None:
         self._show(self.query, self._newest)
@@ -382,7 +393,7 @@ class Session:
 
     def _go_on(self) -> None:
         """Begin what the page that is shown will need, and read the log for the rules that have no answer in it."""
-        if self._early_spark and self.shown.needs_spark:
+        if self._early_spark and self.by_person and self.shown.needs_spark:
             self._spark.begin()
         facts = None if self.view is None else self.view.facts
         if facts is None or self._judging:
@@ -579,7 +590,7 @@ class Session:
         except ExplorerError:
             return None  # what is wrong with the table is said by its page
 
-    def _render(self, query: str, theme: str, screen: Screen) -> Rendered:
+    def _render(self, query: str, theme: str, screen: Screen, *, by_person: bool = False) -> Rendered:
         try:
             address = Address.parse(query)
         except ExplorerError as error:
@@ -588,7 +599,7 @@ class Session:
             return self._home(address, patience=_PATIENCE / 2)
         try:
             with _PAGES.page():
-                return table_page(self._catalog, address, theme, self._work, screen, wait=False)
+                return table_page(self._catalog, address, theme, self._work, screen, wait=False, by_person=by_person)
         except Cancelled as error:
             reading = self._catalog.reading(address.table)
             early = None if reading is None else self._early(query, reading)

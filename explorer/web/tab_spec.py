@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from explorer.auditing import Aspect
 from explorer.auditing.report.signature import SigningKey
@@ -63,7 +63,22 @@ class Page:
 Export = Callable[[TableView, Address, WindowWork], Listing | Document | Page]
 
 
-def _asks_for_nothing(_view: TableView, _address: Address, _work: WindowWork) -> None:
+class Ask(Protocol):
+    """Begins or computes what must be there before a tab is drawn; may take long."""
+
+    def __call__(self, view: TableView, address: Address, work: WindowWork, *, by_person: bool) -> None:
+        """Begin it.
+
+        Args:
+            view: The table, version and tab.
+            address: What is asked for.
+            work: The window's running work.
+            by_person: The person asked for this address on a page that is open. An address that was opened or reloaded
+                may come from elsewhere, and begins nothing.
+        """
+
+
+def _asks_for_nothing(view: TableView, address: Address, work: WindowWork, *, by_person: bool) -> None:
     """What most tabs ask for before they are drawn."""
 
 
@@ -80,7 +95,7 @@ class TabSpec:
         label: Its name for people.
         template: Blocks ``lead``, ``charthead``, ``chartfoot``, ``rest`` and ``side``, in ``templates/``.
         view: What it shows; begins no work.
-        ask: What must begin or be computed before it is drawn; may take long.
+        ask: What must begin or be computed before it is drawn.
         exports: Its exports, by the name that the page uses.
         messages: Handlers of the browser's messages, by kind.
         work: Makes its work in a new window.
@@ -91,7 +106,7 @@ class TabSpec:
     label: str
     template: str
     view: Callable[[TableView, Address, WindowWork], Tab]
-    ask: Callable[[TableView, Address, WindowWork], None] = _asks_for_nothing
+    ask: Ask = _asks_for_nothing
     exports: Mapping[str, Export] = field(default_factory=dict)
     messages: Callable[[Window], Mapping[str, Handler]] = _hears_nothing
     work: Callable[[NewWindow], TabWork] | None = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from explorer.views import TableView
+from explorer.web.identity import Identity
 from explorer.web.window_work import WindowWork
 
 __all__ = ["Handler", "Message", "Window"]
@@ -49,9 +50,16 @@ class Window(Protocol):
 
     Attributes:
         query: The window's address, as a query string.
+        by_person: The person asked for it on a page that was open, so what it plans may begin. The address of a page
+            that was just opened may come from a link of another site.
     """
 
     query: str
+    by_person: bool
+
+    @property
+    def identity(self) -> Identity:
+        """The person, and what that person may do."""
 
     @property
     def view(self) -> TableView | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from explorer.auditing.report.signature import SigningKey
+from explorer.web.identity import Identity
 from explorer.web.served_tables import Catalog
 
 __all__ = ["NewWindow", "TabWork", "WindowWork"]
@@ -28,14 +29,14 @@ class NewWindow:
 
     Attributes:
         catalog: The served tables.
-        person: Who looks at it; empty if not known.
-        signed_in: The server knows the person.
+        person: The name of who looks at it; empty if not known.
+        identity: Who that is, as the server knows it, and what that person may do.
         changed: To be called, on any thread, when what is to be shown has changed.
     """
 
     catalog: Catalog
     person: str
-    signed_in: bool
+    identity: Identity
     changed: Callable[[], None]
 
 

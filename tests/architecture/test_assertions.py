@@ -20,7 +20,7 @@ RAISES: Final = {
         "the page of the fixture `at` fails its test on an error in the console"
     ),
     "tests/e2e/test_tabs.py::test_on_a_telephone_nothing_is_wider_than_the_window": (
-        "wait_for_function raises a TimeoutError where its condition does not come true"
+        "wait_until raises a TimeoutError where its condition does not come true"
     ),
     "tests/faults/test_damaged_logs.py::test_damage_that_once_got_through": (
         "`examine` asserts of each version; of Parquet in another process, which hands the error on"

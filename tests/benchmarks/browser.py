@@ -27,6 +27,7 @@ from tests.e2e.conftest import ARGUMENTS, CHROMIUM
 from tests.e2e.odd_warehouse import write_odd_tables
 from tests.support.served_pages import SERVE
 from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
+from tests.support.waiting import wait_until
 
 ROUNDS: Final = 1
 TURNS: Final = 3
@@ -130,14 +131,14 @@ def _opened(browser: Any, url: str) -> dict[str, float]:
     with _window(browser) as page:
         page.goto(url, wait_until="commit")
         moments = {"picture": _PICTURE, "drawn": _DRAWN, "whole": _WHOLE}
-        return {name: page.wait_for_function(asked, polling=20).json_value() / 1e3 for name, asked in moments.items()}
+        return {name: wait_until(page, asked) / 1e3 for name, asked in moments.items()}
 
 
 def _stepped(browser: Any, root: str, tabs: Sequence[str] = tuple(tab.key for tab in TABS)) -> Iterator[dict[str, Any]]:
     """Steps of each table on each tab."""
     with _window(browser) as page:
         page.goto(f"{root}/demo/sales/orders&tab=data")
-        page.wait_for_function(_SPARK_STANDS, polling=200)
+        wait_until(page, _SPARK_STANDS, every=200)
     for name in _STEPPED:
         for tab in tabs:
             times = _steps(browser, f"{root}/{name}&tab={tab}")
@@ -152,7 +153,7 @@ def _steps(browser: Any, url: str) -> list[float]:
         keys = ["ArrowLeft"] * 9 + ["ArrowRight"] * 9
         for number in range(STEPS + 3):
             page.keyboard.press(keys[number % len(keys)])
-            page.wait_for_function(_QUIET, polling=30)
+            wait_until(page, _QUIET, every=30)
             times.append(page.evaluate("lastChange - pressed") / 1e3)
         return times[3:]
 
@@ -167,7 +168,7 @@ def _turned(browser: Any, url: str) -> Iterator[tuple[str, float]]:
                 for wanted in ("case" if tab == "overview" else "overview", tab):
                     query = f"?{url.partition('?')[2]}&tab={wanted}"
                     page.evaluate("query => { pressed = performance.now(); explorerPage.go(query, true); }", query)
-                    page.wait_for_function(_QUIET, polling=30)
+                    wait_until(page, _QUIET, every=30)
                 times.append(page.evaluate("lastChange - pressed") / 1e3)
             yield tab, round(statistics.median(times), 3)
 
@@ -177,7 +178,7 @@ def _home(browser: Any) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as kept, _served(FOLDER / "many", Path(kept)) as address:
         with _window(browser) as page:
             page.goto(address, wait_until="commit")
-            waited = [page.wait_for_function(asked, polling=20).json_value() for asked in (_NAMES, _ALL_READ)]
+            waited = [wait_until(page, asked) for asked in (_NAMES, _ALL_READ)]
         names, whole = (time / 1e3 for time in waited)
         yield {"of": "home", "what": "names", "goal": 1.0, "seconds": round(names, 3)}
         yield {"of": "home", "what": "all read", "goal": None, "seconds": round(whole, 3)}
@@ -185,8 +186,8 @@ def _home(browser: Any) -> Iterator[dict[str, Any]]:
 
 def _watched(page: Any, url: str) -> None:
     page.goto(url)
-    page.wait_for_function(_DRAWN, polling=20)
-    page.wait_for_function(_WHOLE, polling=20)
+    wait_until(page, _DRAWN)
+    wait_until(page, _WHOLE)
     page.wait_for_timeout(800)
     page.evaluate(_WATCH)
 

@@ -335,3 +335,22 @@ def test_every_type_has_its_form_in_json_and_csv(tmp_path: Path) -> None:
         'inf,-0.05,"","","1970-01-01T00:00:00.000001","1970-01-01T00:00:00.000001Z","{}","[]"',
         ",,,,,,,",
     ]
+
+
+def test_cells_that_a_spreadsheet_runs_are_text_unless_exact_ones_are_wanted(tmp_path: Path) -> None:
+    table = pa.table({"=a": ["=1", None, "x"], "n": [-1, 2, 3], "f": [-1.5, 1e5, 0.0], "b": [b"\xfb\xef", b"", b""]})
+    output = tmp_path / "out.csv"
+    written = write_rows(output, table.schema, table.to_batches())
+    assert (written.rows, written.escaped) == (3, 3)
+    lines = ['"\'=a","n","f","b"', '"\'=1",-1,-1.5,"\'++8="', ',2,100000,""', '"x",3,0,""']
+    assert output.read_text().splitlines() == lines
+    assert write_rows(output, table.schema, table.to_batches(), exact_csv=True).escaped == 0
+    assert output.read_text().splitlines()[:2] == ['"=a","n","f","b"', '"=1",-1,-1.5,"++8="']
+    assert write_rows(tmp_path / "out.jsonl", table.schema, table.to_batches()).escaped is None
+
+
+@pytest.mark.parametrize("output", [(), ("--output", "rows.parquet")])
+def test_exact_csv_is_refused_where_no_csv_is_written(cli: Call, tmp_path: Path, output: tuple[str, ...]) -> None:
+    given = [tmp_path / part if part.startswith("rows") else part for part in output]
+    error = cli("rows", tmp_path, *given, "--exact-csv", "--json").error()
+    assert (error["error"], error["field"]) == ("RequestError", "exact_csv")

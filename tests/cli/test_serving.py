@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from explorer.web.serving.people.password_file import write_user
 from tests.cli.conftest import Call
 from tests.support.ports import free_port
 from tests.support.shared_tables import REPOSITORY
@@ -60,8 +61,9 @@ def test_demo_builds_serves_and_prints_one_url(tmp_path: Path) -> None:
 def test_an_address_that_is_no_page_leads_to_the_list_of_tables(data: bytes | None, demo_warehouse: Path) -> None:
     with serving("serve", str(demo_warehouse)) as (line, _):
         (url,) = re.findall(r"http://\S+", line)
+        request = urllib.request.Request(f"{url}sales/%3Cb%3Eorders", data, {"Origin": url.rstrip("/")})  # noqa: S310
         with pytest.raises(urllib.error.HTTPError) as told:
-            urllib.request.urlopen(f"{url}sales/%3Cb%3Eorders", data, timeout=30)  # noqa: S310  # our own server
+            urllib.request.urlopen(request, timeout=30)  # noqa: S310  # our own server
         page = told.value.read().decode()
     assert (told.value.code, told.value.headers["Content-Type"]) == (404, "text/html; charset=UTF-8")
     assert '<a class="button primary" href="/">All tables</a>' in page
@@ -88,20 +90,22 @@ def test_serve_takes_the_port_and_several_roots(demo_warehouse: Path) -> None:
 
 def test_basic_auth_asks_before_anything_is_shown(demo_warehouse: Path, tmp_path: Path) -> None:
     users = tmp_path / "users.json"
-    users.write_text('{"ana": "secret"}')
+    write_user(users, "ana", "secret")
     arguments = ["serve", str(demo_warehouse), "--basic-auth", str(users), "--json"]
     with serving(*arguments) as (line, _), _open(json.loads(line)["url"]) as answer:
         assert "/login" in answer.url
         assert b"orders" not in answer.read()
 
 
-@pytest.mark.parametrize("content", [None, "not json", "[]", "{}", '{"ana": 7}'])
+@pytest.mark.parametrize("content", [None, "not json", "[]", '{"ana": 7}', '{"ana": "in plain text"}'])
 def test_bad_file_of_users_is_refused(content: str | None, cli: Call, demo_warehouse: Path, tmp_path: Path) -> None:
     users = tmp_path / "users.json"
     if content is not None:
         users.write_text(content)
+        users.chmod(0o600)
     result = cli("serve", demo_warehouse, "--basic-auth", users, "--json")
     assert (result.code, result.error()["error"]) == (2, "RequestError")
+    assert f"delta-explorer passwd {users} " in result.error()["message"]
 
 
 def test_commits_for_whoever_reaches_the_machine_are_refused_without_a_password(

@@ -17,6 +17,7 @@ from tests.support.dose import WHOLE_DOSE
 from tests.support.served_pages import SERVE, served, watch
 from tests.support.shared_tables import reference_root
 from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.waiting import wait_until
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next((path for name in BROWSERS if (path := shutil.which(name))), None)
@@ -107,7 +108,7 @@ def opened(watched: Any, address: str) -> Any:
 def settle(page: Any) -> None:
     """Wait until the server has answered all that the page asked for."""
     # Not at each frame, as is the default: the browser would draw as fast as it can while the server works.
-    page.wait_for_function("window.explorerPage && explorerPage.answered >= explorerPage.sent", polling=20)
+    wait_until(page, "window.explorerPage && explorerPage.answered >= explorerPage.sent")
 
 
 def plotted(page: Any, slot: str) -> Any:

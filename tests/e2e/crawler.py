@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.support.served_pages import watch
+from tests.support.waiting import wait_until
 
 __all__ = ["Crawl", "Crawler"]
 
@@ -190,8 +191,8 @@ class Crawler:
         from playwright.sync_api import TimeoutError as Late
 
         try:
-            self._page.wait_for_function(
-                "window.explorerPage && explorerPage.answered >= explorerPage.sent", timeout=ANSWER_WITHIN, polling=20
+            wait_until(
+                self._page, "window.explorerPage && explorerPage.answered >= explorerPage.sent", within=ANSWER_WITHIN
             )
         except Late:
             self._wrong(query, name, "no answer")

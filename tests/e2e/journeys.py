@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.conftest import ARGUMENTS, CHROMIUM, settle
-from tests.support.served_pages import SERVE_COMMITS, served, watch
+from tests.support.served_pages import SERVE_COMMITS, enter, served, watch
 from tests.support.shared_tables import REPOSITORY
+from tests.support.waiting import wait_until
 
 __all__ = ["JOURNEYS", "PAGE", "Walk", "page_of", "recorded"]
 
@@ -98,7 +99,7 @@ class Walk:
         """Open a table from the list."""
         self.clicks += 1
         self.page.locator("table.tables td.name a", has=self.page.get_by_text(title, exact=True)).first.click()
-        self.page.wait_for_function("document.querySelector('#tabs a[aria-current]')")
+        wait_until(self.page, "document.querySelector('#tabs a[aria-current]')")
         settle(self.page)
 
 
@@ -351,6 +352,7 @@ def _walked(letter: str, browser: Any, url: str, pictures: Path | None) -> dict[
     context = browser.new_context(
         viewport={"width": 1440, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
     )
+    enter(context, url)
     page = context.new_page()
     page.set_default_timeout(300_000)
     wrong = watch(page)
@@ -359,7 +361,7 @@ def _walked(letter: str, browser: Any, url: str, pictures: Path | None) -> dict[
     try:
         page.goto(url)
         settle(page)
-        page.wait_for_function("!document.querySelector('.bone')")
+        wait_until(page, "!document.querySelector('.bone')")
         started = time.monotonic()
         JOURNEYS[letter](walk)
     except Exception as error:  # noqa: BLE001  # the other journeys are still to be walked

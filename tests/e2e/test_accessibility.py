@@ -10,6 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from tests.e2e.conftest import settle
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import some_of
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 VECTORS = "?t=shop/reference/deletion-vectors"
@@ -42,7 +43,7 @@ def test_axe_finds_nothing(opened: Any, watched: Any, theme: str) -> None:
         watched.context.clear_cookies()  # the theme that was chosen last
         watched.emulate_media(color_scheme=theme)
         page = opened(query)
-        page.wait_for_function("!document.querySelector('.bone, .bones')")
+        wait_until(page, "!document.querySelector('.bone, .bones')")
         settle(page)
         assert page.evaluate("document.documentElement.dataset.theme") == theme
         violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]

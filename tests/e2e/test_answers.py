@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import plotted, settle
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 TABLE = "?t=shop/reference/deletion-vectors&v=8"
@@ -56,7 +57,8 @@ def test_a_figure_that_was_drawn_too_narrow_or_too_low_fills_its_place(opened: A
     # As the columns were when one of them was chosen: the figure kept the height of the one before it.
     for drawn in ({"width": 700}, {"height": 60}):
         page.evaluate("([plot, size]) => Plotly.relayout(plot, size)", [plot.element_handle(), drawn])
-        page.wait_for_function(
+        wait_until(
+            page,
             """([plot, size]) => ['clientWidth', 'clientHeight'].every(
                 (name, place) => Math.abs(plot.querySelector('.main-svg')[name] - size[place]) < 2)""",
             arg=[plot.element_handle(), size],
@@ -87,7 +89,7 @@ def test_a_result_that_comes_is_brought_into_sight(opened: Any) -> None:
         const box = document.querySelector('[data-result]').getBoundingClientRect();
         return box.top >= 0 && box.bottom <= innerHeight;
     }"""
-    lead = '<div style="height: 3000px"></div><p data-result>100 rows</p>'
+    lead = '<div data-style="height:3000px"></div><p data-result>100 rows</p>'
     page.evaluate("lead => explorerPage.patch({regions: {lead}, hidden: {}, number: explorerPage.sent})", lead)
     assert page.evaluate(seen)
     page.evaluate("scrollTo(0, 0)")

@@ -13,8 +13,9 @@ import explorer
 from explorer.core.protocol.actions import SetTransaction
 from tests.e2e.conftest import settle
 from tests.support import hostile_tables, small_logs
-from tests.support.served_pages import SERVE_COMMITS, served
+from tests.support.served_pages import SERVE_COMMITS, enter, served
 from tests.support.shared_tables import reference_root
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -46,8 +47,13 @@ def act(watched: Any, writable: str) -> Callable[[str], Any]:
     """Return a function that opens a query on the writable server."""
 
     def open_query(query: str) -> Any:
+        enter(watched.context, writable)
         watched.goto(f"{writable}/{query}")
         settle(watched)
+        # An address alone plans nothing.
+        if "step=plan" in query and (button := watched.locator("#act-plan")).is_visible():
+            button.click()
+            settle(watched)
         return watched
 
     return open_query
@@ -124,7 +130,7 @@ def test_a_rule_is_accepted_unseen_committed_and_stands_in_the_history(act: Call
     written = newest(root / "optimize")
     assert (written["version"], written["operation"]) == (15, "ADD CONSTRAINT")
     assert (written["user_name"], written["reason"]) == ("Ana <b>", "Agreed <b>")
-    page.wait_for_function("location.search.includes('step=receipt')")
+    wait_until(page, "location.search.includes('step=receipt')")
     settle(page)
     assert "f." not in page.url.partition("?")[2]
     page.reload()

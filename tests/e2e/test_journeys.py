@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.conftest import settle
 from tests.e2e.journeys import JOURNEYS, Walk
 from tests.support.dose import WHOLE_DOSE
-from tests.support.served_pages import SERVE_COMMITS, served
+from tests.support.served_pages import SERVE_COMMITS, enter, served
 
 pytestmark = [
     pytest.mark.e2e,
@@ -32,6 +32,7 @@ def demo(demo_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
 def test_it_reaches_its_end(watched: Any, windows: Any, demo: str, letter: str) -> None:
     windows.grant_permissions(["clipboard-read", "clipboard-write"])
     watched.set_default_timeout(300_000)
+    enter(windows, demo)
     watched.goto(f"{demo}/")
     settle(watched)
     walk = Walk(watched, name=letter)

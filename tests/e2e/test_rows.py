@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 from explorer.auditing.report import verify_report
 from tests.e2e.conftest import settle
 from tests.support.at_least_one import at_least_one
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 FEED = "?t=shop/reference/change-feed"
@@ -124,7 +125,7 @@ def test_a_condition_goes_along_with_versions_and_tabs_and_a_filter_stays_with_i
     assert condition.input_value() == "id > 4", "what was typed stays, although it was not asked for yet"
     page.get_by_role("link", name="Files", exact=True).click()
     page.locator("#find-files").fill("p=1")
-    page.wait_for_function("location.search.includes('q=')")
+    wait_until(page, "location.search.includes('q=')")
     settle(page)
     page.get_by_role("link", name="Previous version").click()
     settle(page)

@@ -12,13 +12,14 @@ import pytest
 from tests.e2e.conftest import plotted, settle
 from tests.support.hostile_tables import HOSTILE
 from tests.support.small_logs import add, commit_info, write_log
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 
 
 def test_the_list_shows_every_table_and_what_is_wrong(opened: Any, warehouse: Path) -> None:
     page = opened()
-    page.wait_for_function("!document.querySelector('.bone')")
+    wait_until(page, "!document.querySelector('.bone')")
     rows = page.locator("table.tables tbody tr")
     assert rows.count() == len(list(warehouse.glob("*/*/_delta_log"))) >= 10
     assert "MalformedAction" in page.locator("table.tables .chip.danger").get_attribute("title")
@@ -26,7 +27,7 @@ def test_the_list_shows_every_table_and_what_is_wrong(opened: Any, warehouse: Pa
     assert "timeMachine" in unreadable.inner_text()
     assert unreadable.locator(".chip.warning").count() == 1
     page.locator("#find-home").press_sequentially("optimize", delay=10)
-    page.wait_for_function("location.search.includes('q=optimize')")
+    wait_until(page, "location.search.includes('q=optimize')")
     settle(page)
     assert rows.count() == 1
     page.locator("table.tables").get_by_role("link", name="optimize").first.click()

@@ -10,6 +10,7 @@ from explorer.core.protocol.actions import CommitInfo
 from tests.e2e.conftest import settle
 from tests.support.served_pages import SERVE, served
 from tests.support.small_logs import LONG_AGO, PROTOCOL, add, metadata, write_log
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 LONG, SHORT, SINGLE, CROWDED = "?t=strip/long", "?t=strip/short", "?t=strip/single", "?t=strip/crowded"
@@ -80,7 +81,7 @@ def test_the_strip_stays_on_top_of_every_tab(at: Any) -> None:
     page = at(f"{LONG}&tab=files")
     before = page.locator("#timeline-slot").bounding_box()
     page.evaluate("scrollTo(0, 600)")
-    page.wait_for_function("scrollY > 100")
+    wait_until(page, "scrollY > 100")
     assert page.locator("#timeline-slot").bounding_box() == before
     assert page.locator("#tabs").bounding_box()["y"] == pytest.approx(before["y"] + before["height"] + 1, abs=2)
 
@@ -89,19 +90,20 @@ def test_the_drawing_is_as_wide_as_its_place_always(at: Any) -> None:
     page = at(LONG)
     for width in (1024, 2560, 375, 1440):
         page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_function(
+        wait_until(
+            page,
             """() => {
                 const figure = document.getElementById('strip-figure');
                 const style = getComputedStyle(figure.parentElement);
                 const room = figure.parentElement.clientWidth - 2 * parseFloat(style.paddingLeft);
                 return Math.abs(figure._fullLayout.width - room) < 1 && Math.abs(explorerStrip.drawn - room) < 5;
-            }"""
+            }""",
         )
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     # As after a step of a form on a busy machine: the place changes while nothing is drawn.
     page.evaluate("Plotly.relayout(document.getElementById('strip-figure'), {width: 700})")
     page.evaluate("document.getElementById('timeline-slot').style.paddingRight = '17px'")
-    page.wait_for_function("document.getElementById('strip-figure')._fullLayout.width > 1300")
+    wait_until(page, "document.getElementById('strip-figure')._fullLayout.width > 1300")
 
 
 def test_the_wheel_zooms_a_drag_moves_and_a_double_click_shows_all(at: Any) -> None:
@@ -109,7 +111,7 @@ def test_the_wheel_zooms_a_drag_moves_and_a_double_click_shows_all(at: Any) -> N
     assert _window(page) == (0, 699)
     page.mouse.move(*_on(page, 0.5))
     page.mouse.wheel(0, -300)
-    page.wait_for_function("location.search.includes('zoom=')")
+    wait_until(page, "location.search.includes('zoom=')")
     settle(page)
     first, last = _window(page)
     assert 0 < first < 350 < last < 699
@@ -119,7 +121,7 @@ def test_the_wheel_zooms_a_drag_moves_and_a_double_click_shows_all(at: Any) -> N
     assert moved[0] < first
     assert moved[1] - moved[0] == last - first
     page.mouse.dblclick(*_on(page, 0.5))
-    page.wait_for_function("!location.search.includes('zoom=')")
+    wait_until(page, "!location.search.includes('zoom=')")
     settle(page)
     assert _window(page) == (0, 699)
 
@@ -210,7 +212,7 @@ def test_a_lonely_commit_is_chosen_by_a_click_on_its_bar(at: Any) -> None:
     page = at(LONG, width=900)
     assert _layout(page, "meta.middles.length") < 350
     page.mouse.click(*_on(page, 300.5 / 700))
-    page.wait_for_function("location.search.includes('v=')")
+    wait_until(page, "location.search.includes('v=')")
     settle(page)
     assert page.locator("h1.version").inner_text() == "v300"
 
@@ -312,7 +314,7 @@ def test_by_time_the_same_ways_lead_to_the_same_versions(at: Any) -> None:
     assert abs(chosen - 300) <= 60  # the files of a log are written in bursts, so a mark may hold many
     page.mouse.move(*_on(page, 0.5))
     page.mouse.wheel(0, -400)
-    page.wait_for_function("location.search.includes('zoom=')")
+    wait_until(page, "location.search.includes('zoom=')")
     settle(page)
     first, last = page.evaluate("[explorerStrip.meta.first, explorerStrip.meta.last]")
     assert 0 < first < last < 699
@@ -355,4 +357,4 @@ def test_print_has_the_whole_strip(at: Any) -> None:
     )  # of 1,032 on A4, landscape
     page.emulate_media(media="screen")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
-    page.wait_for_function("document.getElementById('strip-figure')._fullLayout.width > 1300")
+    wait_until(page, "document.getElementById('strip-figure')._fullLayout.width > 1300")

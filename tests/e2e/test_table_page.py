@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import plotted, settle
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 VECTORS = "?t=shop/reference/deletion-vectors"
@@ -172,7 +173,7 @@ def test_lists_are_filtered_sorted_and_exported(opened: Any) -> None:
     settle(page)
     assert page.locator("#lead th[aria-sort]").inner_text().strip().startswith("size")
     page.locator("#find-files").press_sequentially("p=1", delay=15)
-    page.wait_for_function("location.search.includes('q=')")
+    wait_until(page, "location.search.includes('q=')")
     settle(page)
     assert 0 < rows.count() < 5
     assert page.evaluate("document.activeElement.id") == "find-files"
@@ -212,6 +213,6 @@ def test_a_narrow_window_has_no_sideways_scroll(opened: Any) -> None:
     page = opened(f"{VECTORS}&v=6&c=2&tab=diff")
     for width in (1024, 768, 400):
         page.set_viewport_size({"width": width, "height": 800})
-        page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
+        wait_until(page, "document.documentElement.scrollWidth <= innerWidth")
     side, wide = page.locator("#side").bounding_box(), page.locator(".wide").bounding_box()
     assert side["y"] >= wide["y"] + wide["height"]

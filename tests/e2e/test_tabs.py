@@ -10,6 +10,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.e2e.conftest import plotted, settle
 from tests.support.dose import WHOLE_DOSE, some_of
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 VECTORS = "?t=shop/reference/deletion-vectors"
@@ -72,7 +73,7 @@ def test_a_click_on_a_line_of_the_river_chooses_its_column(opened: Any) -> None:
     page.mouse.move(box["x"] + place["x"], box["y"] + place["y"])
     page.wait_for_timeout(150)
     page.mouse.click(box["x"] + place["x"], box["y"] + place["y"])
-    page.wait_for_function("location.search.includes('col=')")
+    wait_until(page, "location.search.includes('col=')")
     settle(page)
     assert place["name"] in page.locator("#side").inner_text()
 
@@ -89,7 +90,7 @@ def test_no_page_is_cut_on_paper(opened: Any, width: int) -> None:
         part => part.getClientRects().length && part.getBoundingClientRect().right > paper + 1
     ).map(part => part.outerHTML.slice(0, 120))"""
     with contextlib.suppress(PlaywrightTimeout):  # the strip is drawn anew for the paper: what is too wide then is told
-        page.wait_for_function(f"paper => !({beyond})(paper).length", arg=PAPER, timeout=10_000)
+        wait_until(page, f"paper => !({beyond})(paper).length", PAPER, within=10_000)
     assert page.evaluate(beyond, PAPER) == []
     drawn = page.locator("#timeline-slot .js-plotly-plot .main-svg").first.bounding_box()
     assert drawn["x"] + drawn["width"] <= PAPER + 1
@@ -189,4 +190,4 @@ NARROW = ["overview", "diff", "files", "columns", "deletion-vectors", "statistic
 def test_on_a_telephone_nothing_is_wider_than_the_window(opened: Any, tab: str) -> None:
     page = opened(f"{VECTORS}&v=6&c=2&tab={tab}")
     page.set_viewport_size({"width": 375, "height": 800})
-    page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
+    wait_until(page, "document.documentElement.scrollWidth <= innerWidth")

@@ -31,6 +31,7 @@ _OTHERS: Final = "Beside other writers and readers"
 _AUDIT: Final = "The audit"
 _PAGES: Final = "Pages and notebooks"
 _ELSEWHERE: Final = "Rows elsewhere"
+_ATTACKS: Final = "Attacks"
 
 PROOFS: Final = (
     Proof(
@@ -105,6 +106,14 @@ PROOFS: Final = (
         "tests/faults/test_damaged_logs.py",
         "any file of a log cut, flipped or overwritten: the answer of the undamaged table, what the bytes plainly say, "
         "or a typed error",
+    ),
+    Proof(
+        "bombs",
+        _COMMITS,
+        "tests/prove/test_bombs.py",
+        "logs of a few kilobytes that would take up to a gibibyte of memory, of every kind: dictionaries, prefixes, "
+        "compressed pages, nulls, objects in JSON, runs of a deletion vector; each is refused within 2 s and 200 MiB "
+        "above the base, measured in a process of its own",
     ),
     Proof(
         "properties",
@@ -312,6 +321,21 @@ PROOFS: Final = (
         "tests/prove/test_crawl.py::test_every_control_of_the_list_of_tables",
         "the same on the list of tables and the record of activity",
     ),
+    Proof(
+        "server-attacks",
+        _PAGES,
+        "tests/prove/test_server_attacks.py",
+        "every address with every method and odd header, messages of pages and of Bokeh's protocol changed at random, "
+        "and the pages of two people presented by each other: answered in words or closed, with nothing of the inside, "
+        "nothing planned and nothing written",
+    ),
+    Proof(
+        "nginx",
+        _PAGES,
+        "tests/prove/test_nginx.py",
+        "Chromium signs in, looks, plans and signs out behind nginx with TLS and a prefix, which it passes on or takes "
+        "away, with the host as it is or changed",
+    ),
     Proof("views", _PAGES, "tests/views", "figures and parts of pages at every version of every reference table"),
     Proof(
         "pages", _PAGES, "tests/web", "the pages without a browser: each tab, form and outcome, and who asks at once"
@@ -334,6 +358,20 @@ PROOFS: Final = (
         _ELSEWHERE,
         "tests/prove/test_spark_elsewhere.py::test_a_cluster_of_two_workers_passes_a_few",
         "scans with masks, changes, checks and a survey on a standalone cluster of two workers on the loopback",
+    ),
+    Proof(
+        "expressions",
+        _ATTACKS,
+        "tests/prove/test_expression_attacks.py",
+        "60,000 random expressions beside Spark's own parser, each refused function in every spelling, and a regular "
+        "expression that never ends while Spark plans: its Java process is ended and starts again",
+    ),
+    Proof(
+        "expression-entries",
+        _ATTACKS,
+        "tests/spark/engine/test_expressions.py",
+        "every spelling of an attack through every way in for an expression and from every place in a hostile table's "
+        "metadata; every example that Spark documents of a function that may be called",
     ),
 )
 

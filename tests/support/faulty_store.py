@@ -94,6 +94,9 @@ class FaultyStore:
     def elsewhere(self, location: str) -> tuple[LogStore, str]:
         return self.inner.elsewhere(location)
 
+    def local_path(self, path: str) -> str | None:
+        return self.inner.local_path(path)
+
     def settle(self) -> None:
         """Let the requests arrive that are still on their way."""
         late, self._late = self._late, []

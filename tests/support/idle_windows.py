@@ -2,6 +2,7 @@
 
 from explorer.views.case_desk import CaseDesk
 from explorer.web.act.desk import ActDesk
+from explorer.web.identity import Identity
 from explorer.web.served_tables import Catalog
 from explorer.web.tabs import begin_work
 from explorer.web.tabs.changes import FeedWork
@@ -14,7 +15,7 @@ __all__ = ["idle_work", "work_at"]
 
 def idle_work(catalog: Catalog) -> WindowWork:
     """Nothing, for nobody."""
-    return begin_work(NewWindow(catalog, "", signed_in=False, changed=list))
+    return begin_work(NewWindow(catalog, "", Identity(), changed=list))
 
 
 def work_at(desk: ActDesk) -> WindowWork:

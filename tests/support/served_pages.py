@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import http.client
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["SERVE", "SERVE_COMMITS", "served", "watch"]
+__all__ = ["SERVE", "SERVE_COMMITS", "enter", "served", "watch"]
 
 SERVE = "import sys; from explorer.web import serve; serve(sys.argv[1:], ready=lambda url: print(url, flush=True))"
 SERVE_COMMITS = SERVE.replace("sys.argv[1:], ", "sys.argv[1:], allow_commits=True, ")
+_COOKIES: dict[str, str] = {}
 LOOPBACK = ("http://127.0.0.1:", "http://localhost:", "ws://127.0.0.1:", "ws://localhost:", "data:", "blob:", "about:")
 
 
@@ -30,7 +33,7 @@ def served(root: Path, serve: str, log: Path) -> Iterator[str]:
         log: The file that the server's log goes to.
 
     Yields:
-        The URL, without its last slash.
+        The URL, without its last slash; a browser gets in with `enter`.
     """
     with (
         log.open("w") as said,
@@ -43,10 +46,31 @@ def served(root: Path, serve: str, log: Path) -> Iterator[str]:
         if not url:
             pytest.fail(f"the server did not start: {log.read_text()}")
         try:
-            yield url.rstrip("/")
+            plain, _, token = url.partition("?token=")
+            if token:
+                _COOKIES[plain.rstrip("/")] = _cookie(url)
+            yield plain.rstrip("/")
         finally:
             process.terminate()
             process.communicate(timeout=20)
+
+
+def enter(context: Any, url: str) -> None:
+    """Let the windows of a browser into a server that asks for a token, as if its address had been opened in them."""
+    if url in _COOKIES:
+        name, _, value = _COOKIES[url].partition("=")
+        context.add_cookies([{"name": name, "value": value, "url": url, "httpOnly": True, "sameSite": "Strict"}])
+
+
+def _cookie(url: str) -> str:
+    """The cookie for which the server exchanges the token in its URL."""
+    parts = urlsplit(url)
+    client = http.client.HTTPConnection(parts.netloc, timeout=60)
+    try:
+        client.request("GET", f"/?{parts.query}")
+        return str(client.getresponse().headers["Set-Cookie"]).partition(";")[0]
+    finally:
+        client.close()
 
 
 def watch(page: Any) -> list[str]:

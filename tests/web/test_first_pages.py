@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from explorer.web import serve
 from explorer.web.opening.steps import Steps, Stepwise, Wait
 from explorer.web.served_tables import Catalog
 from tests.support import hostile_tables, small_logs
+from tests.support.server_thread import served_in_thread
 
 LONG = 20
 
@@ -42,30 +42,8 @@ def url(tmp_path: Path) -> Iterator[str]:
     for name in ("quick", "slow"):
         created = hostile_tables.created({"id": "long"})
         small_logs.write_log(tmp_path / "w" / name, [created, [small_logs.add("1.parquet", 3)]])
-    told: list[str] = []
-    ready, begun = threading.Event(), list[Any]()
-
-    def run() -> None:
-        asyncio.set_event_loop(asyncio.new_event_loop())
-        server = serve([str(tmp_path / "w")], start=False, ready=told.append)
-        server.start()
-        begun.append(server)
-        ready.set()
-        server.io_loop.start()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    assert ready.wait(LONG)
-    (server,) = begun
-    yield told[0]
-
-    def stop() -> None:
-        server.stop()
-        server.io_loop.stop()
-
-    server.io_loop.add_callback(stop)
-    thread.join(LONG)
-    assert not thread.is_alive()
+    with served_in_thread(tmp_path / "w") as address:
+        yield address
 
 
 def page(url: str) -> str:

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 from bokeh.models import ImportedStyleSheet
+from tornado.httputil import HTTPServerRequest, RequestStartLine
 
 from explorer.core.errors import RequestError
 from explorer.web import serve
-from explorer.web.render import environment, render
+from explorer.web.html.plain_page import plain_page
+from explorer.web.render import environment
 from explorer.web.serving.ports import BLOCKED_PORTS, check_port
 from tests.support.at_least_one import at_least_one
 
@@ -32,7 +34,7 @@ def test_the_port_that_is_named_instead_is_none_of_them() -> None:
 def test_a_page_whose_socket_opens_late_takes_its_styles_from_this_server(tmp_path: Path) -> None:
     # Its session is gone by then, and another one is made without a request for a page.
     server = serve([str(tmp_path)], start=False)
-    document = server._tornado._applications["/"].application.create_document()
+    document = server._tornado.applications["/"].application.create_document()
     sheets = at_least_one(document.select({"type": ImportedStyleSheet}))
     server.stop()
     assert [sheet.url for sheet in sheets if "://" in sheet.url] == []
@@ -44,7 +46,9 @@ def test_the_mark_is_drawn_in_one_template_and_leads_home_from_every_page() -> N
     sources = {name: templates.get_source(environment(), name)[0] for name in at_least_one(templates.list_templates())}
     assert [name for name, source in sources.items() if 'class="brand"' in source] == ["macros.html"]
     assert sorted(name for name, source in sources.items() if "brand(" in source and name != "macros.html") == [
-        "bar.html", "unknown-address.html",
+        "bar.html", "plain-page.html",
     ]  # fmt: skip
-    lost = render("unknown-address", path="/x", head_styles="", theme_script="", icon="")
+    lost = plain_page(
+        "unknown-address", HTTPServerRequest(start_line=RequestStartLine("GET", "/x", "HTTP/1.0")), path="/x"
+    )
     assert lost.count('<a class="brand" href="/"><svg viewBox="0 0 16 16"') == 1

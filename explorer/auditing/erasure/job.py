@@ -55,4 +55,4 @@ def erasure_job(
             looked_in=looked_in,
         )
 
-    return submit(f"Erasure proof of {log.name}", work)
+    return submit(f"Erasure proof of {log.name}", work, "; ".join(predicates.values()))

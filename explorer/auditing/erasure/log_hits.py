@@ -9,17 +9,18 @@ meets the condition is no hit but a doubt.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from explorer.auditing.erasure.constants import Constants
 from explorer.auditing.erasure.logged_values import LoggedPlace
 from explorer.auditing.erasure.value_conditions import ValueCondition
 from explorer.core.errors import MalformedAction
+from explorer.core.protocol.arrow.row_groups import RowGroups
 from explorer.core.protocol.file_paths import NULL_FOLDER, decode_path
 from explorer.core.protocol.json_values import JsonValue, decode_json, encode_json
 from explorer.core.protocol.schema.data_types import format_column
@@ -224,9 +225,9 @@ def text_of(value: JsonValue) -> str:
 
 def _parquet_hits(log: DeltaLog, key: str, sought: Sought) -> list[Hit]:
     hits: list[Hit] = []
-    with log.store.open_input(key) as source:
-        parquet = pq.ParquetFile(source)
-        for batch in parquet.iter_batches(batch_size=1 << 16):
+    rows = RowGroups(partial(log.store.open_input, key), name=key)
+    for group in range(rows.count):
+        for batch in rows.batches(group, 1 << 16, rows.schema.names):
             for name, column in zip(batch.schema.names, batch.columns, strict=True):
                 hits += _column_hits(column, (name,), sought)
     return hits

@@ -11,7 +11,16 @@ import typer
 
 import explorer
 from explorer import formatting as fmt
-from explorer.cli.arguments import SCREEN, JsonFlag, LimitOption, OutputOption, SparkOption, TableArgument, use_spark
+from explorer.cli.arguments import (
+    SCREEN,
+    ExactCsvFlag,
+    JsonFlag,
+    LimitOption,
+    OutputOption,
+    SparkOption,
+    TableArgument,
+    use_spark,
+)
 from explorer.cli.output import emit, note, patience
 from explorer.cli.progress import followed, waiting
 from explorer.cli.row_output import limited, list_rows, print_rows
@@ -37,6 +46,7 @@ def changes(
     ] = None,
     limit: LimitOption = None,
     output: OutputOption = None,
+    exact_csv: ExactCsvFlag = False,
     spark: SparkOption = None,
     inferred: Annotated[
         bool,
@@ -66,14 +76,18 @@ def changes(
     has its two images where the rows before and after it share the columns of --key, or without --key a row id;
     otherwise it is a delete and an insert. Stderr names the versions concerned. Ctrl-C cancels.
 
-    JSON, a line a row, values as of rows. With --output one document: output, rows, table, fromVersion, toVersion,
-    inferredVersions, skipped [{kind, fromVersion, toVersion, detail}]. Without --output, one JSON object on stderr
-    names the versions inferred or skipped, if there are any.
+    JSON, a line a row, values as of rows. With --output one document: output, rows, escapedCells (of CSV), table,
+    fromVersion, toVersion, inferredVersions, skipped [{kind, fromVersion, toVersion, detail}]. Without --output, one
+    JSON object on stderr names the versions inferred or skipped, if there are any.
     """
     if output is not None:
         from explorer.cli.row_files import check_output
 
         check_output(output)
+    if exact_csv:
+        from explorer.cli.row_files import check_exact_csv
+
+        check_exact_csv(output)
     use_spark(spark)
     keys = key or []
     with patience("Reading the log"):
@@ -99,26 +113,34 @@ def changes(
     with patience("Looking for the changes"):
         sources = opened.change_sources(from_version, last, inferred, schema_version=schema_version, skip=skip_holes)
     if output is not None:
-        _write(opened, sources, keys, limit, output, as_json=json)
+        _write(opened, sources, keys, limit, output, exact_csv=exact_csv, as_json=json)
     else:
         _print_json(opened, sources, keys, limit)
 
 
 def _write(
-    table: explorer.Table, sources: ChangeSources, keys: list[str], limit: int | None, output: Path, *, as_json: bool
+    table: explorer.Table,
+    sources: ChangeSources,
+    keys: list[str],
+    limit: int | None,
+    output: Path,
+    *,
+    exact_csv: bool,
+    as_json: bool,
 ) -> None:
-    from explorer.cli.row_files import is_read_by_people, write_rows
+    from explorer.cli.row_files import is_read_by_people, write_rows, written_words
     from explorer.spark.rows.batches import change_stream, row_batches
 
     stream = change_stream(table, sources, keys, readable=is_read_by_people(output), limit=limit)
     with closing(row_batches(stream, followed)) as batches:
-        written = write_rows(output, stream.schema, limited(batches, limit))
+        written = write_rows(output, stream.schema, limited(batches, limit), exact_csv=exact_csv)
     if as_json:
-        place = {"output": str(output), "rows": written, "table": table.location}
+        place = {"output": str(output), **written.facts(), "table": table.location}
         emit(place | {"fromVersion": sources.from_version, "toVersion": sources.to_version} | _doubts(sources))
         return
     where = f"versions {sources.from_version} to {sources.to_version}"
-    note(f"Wrote {fmt.count(written)} changes of {where} to {output} ({fmt.size(output.stat().st_size)}).")
+    size = fmt.size(output.stat().st_size)
+    note(f"Wrote {fmt.count(written.rows)} changes of {where} to {output} ({size}).{written_words(written)}")
     _note_doubts(sources.inferred_versions, sources.skipped)
 
 

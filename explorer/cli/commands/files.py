@@ -273,6 +273,8 @@ def _statistics(found: explorer.Snapshot, names: list[str] | None, limit: int | 
     """One record a file and column; every column asked for is looked up before the first record."""
     known = {column.name: type_name(column.type) for column in found.statistics_columns}
     chosen = list(known) if names is None else names
+    # All texts are parsed once, and not once a column.
+    found.statistics(chosen)
     ranges = [(name, found.column_ranges(name)) for name in chosen]
     paths = found.logical_files.column("raw_path")
     for name, table in ranges:

@@ -181,7 +181,7 @@ def _check_accepted(found: Plan, accept: Sequence[str]) -> None:
 def _confirm(name: str) -> None:
     """Ask for the table's name; without a terminal the name is read from standard input unasked."""
     if sys.stdin.isatty():
-        sys.stderr.write(f"Type {name} to commit: ")
+        sys.stderr.write(f"Type {fmt.plain(name)} to commit: ")
         sys.stderr.flush()
     typed = sys.stdin.readline().strip()
     if typed != name:

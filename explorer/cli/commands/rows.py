@@ -12,6 +12,7 @@ import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import (
     SCREEN,
+    ExactCsvFlag,
     JsonFlag,
     LimitOption,
     OutputOption,
@@ -43,6 +44,7 @@ def rows(
     ] = None,
     limit: LimitOption = None,
     output: OutputOption = None,
+    exact_csv: ExactCsvFlag = False,
     spark: SparkOption = None,
     json: JsonFlag = False,
 ) -> None:
@@ -52,19 +54,23 @@ def rows(
     file is complete or absent. Ctrl-C cancels.
 
     JSON, a line a row: each column by its name; decimals as numbers with all digits, times as ISO 8601 text, binary as
-    base64, variants as the JSON that they hold. With --output one document: output, rows, table, version. In Parquet a
-    variant is its two binaries.
+    base64, variants as the JSON that they hold. With --output one document: output, rows, escapedCells (of CSV:
+    the cells that were marked as text), table, version. In Parquet a variant is its two binaries.
     """
     if output is not None:
         from explorer.cli.row_files import check_output
 
         check_output(output)
+    if exact_csv:
+        from explorer.cli.row_files import check_exact_csv
+
+        check_exact_csv(output)
     use_spark(spark)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
         found = opened.snapshot(version, timestamp)
     if output is not None:
-        _write(opened, found, where, limit, output, as_json=json)
+        _write(opened, found, where, limit, output, exact_csv=exact_csv, as_json=json)
     elif json:
         _print_json(opened, found, where, limit)
     else:
@@ -78,19 +84,21 @@ def _write(
     limit: int | None,
     output: Path,
     *,
+    exact_csv: bool,
     as_json: bool,
 ) -> None:
-    from explorer.cli.row_files import is_read_by_people, write_rows
+    from explorer.cli.row_files import is_read_by_people, write_rows, written_words
     from explorer.spark.rows.batches import row_batches, version_stream
 
     stream = version_stream(table, found, where, readable=is_read_by_people(output), limit=limit)
     with closing(row_batches(stream, followed)) as batches:
-        written = write_rows(output, stream.schema, limited(batches, limit))
+        written = write_rows(output, stream.schema, limited(batches, limit), exact_csv=exact_csv)
     if as_json:
-        emit({"output": str(output), "rows": written, "table": table.location, "version": found.version})
+        emit({"output": str(output), **written.facts(), "table": table.location, "version": found.version})
     else:
         size = fmt.size(output.stat().st_size)
-        note(f"Wrote {fmt.plural(written, 'row')} of version {found.version} to {output} ({size}).")
+        what = f"{fmt.plural(written.rows, 'row')} of version {found.version}"
+        note(f"Wrote {what} to {output} ({size}).{written_words(written)}")
 
 
 def _print_json(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int | None) -> None:

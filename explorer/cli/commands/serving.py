@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-import json as json_module
 import socket
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -15,6 +15,7 @@ from explorer.cli.arguments import ClientsOption, JsonFlag, SparkOption, use_cli
 from explorer.cli.output import emit, note, patience
 from explorer.cli.report_files import PASSPHRASE, signing_key
 from explorer.core.errors import EngineUnavailable, RequestError
+from explorer.debug import quiet_handlers
 
 if TYPE_CHECKING:
     from explorer.auditing.report.signature import SigningKey
@@ -63,6 +64,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("serve")(serve)
     app.command("demo")(demo)
+    app.command("passwd")(passwd)
 
 
 def serve(
@@ -76,7 +78,18 @@ def serve(
     basic_auth: Annotated[
         Path | None,
         typer.Option(
-            "--basic-auth", metavar="FILE", help='Ask for a name and password from FILE: {"name": "password"}.'
+            "--basic-auth",
+            metavar="FILE",
+            help="Ask visitors to sign in with a name and a password of FILE, which `delta-explorer passwd` writes.",
+        ),
+    ] = None,
+    public_url: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--public-url",
+            metavar="URL",
+            help="Address under which people reach the server through a proxy, for example https://example.org/lake/. "
+            "Repeatable.",
         ),
     ] = None,
     *,
@@ -89,7 +102,9 @@ def serve(
 ) -> None:
     """Serve the tables under some folders in the browser, until interrupted.
 
-    With --allow-commits or --sign on an address that other machines reach, --basic-auth is required.
+    With --allow-commits or --sign on an address that other machines reach, --basic-auth is required. On this machine
+    alone, the URL then contains a token that opens the pages in one browser, once; the URL for another browser is
+    printed after that.
 
     JSON, one document once it is ready: url, roots.
     """
@@ -98,7 +113,7 @@ def serve(
     facts = {"roots": roots}
     _serve(
         roots, port, address, basic_auth, facts, allow_commits=allow_commits, spark_start=spark_start, as_json=json,
-        key=signing_key(sign),
+        key=signing_key(sign), public_urls=tuple(public_url or ()),
     )  # fmt: skip
 
 
@@ -138,6 +153,45 @@ def demo(
     )
 
 
+def passwd(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The password file; it is created if it does not exist.")
+    ],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the person.")],
+    *,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the person instead.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Set the password of a person who signs in to the pages.
+
+    The password is asked for twice, or read as one line from standard input if that is no terminal. FILE contains
+    hashes (argon2) and is readable for its owner alone. A running server notices the change.
+
+    JSON: file, name, removed.
+    """
+    _require_web()
+    from explorer.web.serving.people.password_file import remove_user, write_user
+
+    if remove:
+        remove_user(file, name)
+    else:
+        write_user(file, name, _asked_password())
+    if json:
+        emit({"file": str(file), "name": name, "removed": remove})
+    else:
+        note(f"Removed {name} from {file}." if remove else f"Saved the password of {name} in {file}.")
+
+
+def _asked_password() -> str:
+    """The password of a person at the terminal, who types it twice, or of a program that writes it."""
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\r\n")
+    password: str = typer.prompt("Password", hide_input=True, err=True)
+    if typer.prompt("The same again", hide_input=True, err=True) != password:
+        raise RequestError("The two passwords differ. Nothing was saved; run the command again.", field="password")
+    return password
+
+
 def _serve(
     roots: list[str],
     port: int | None,
@@ -149,9 +203,10 @@ def _serve(
     spark_start: bool,
     as_json: bool,
     key: SigningKey | None = None,
+    public_urls: tuple[str, ...] = (),
 ) -> None:
     _require_web()
-    users = None if basic_auth is None else _checked(basic_auth)
+    quiet_handlers()
     from explorer.web import serve as serve_pages
 
     def ready(url: str) -> None:
@@ -166,11 +221,13 @@ def _serve(
         serve_pages,
         roots=roots,
         address=address,
-        basic_auth=users,
+        basic_auth=basic_auth,
+        public_urls=public_urls,
         allow_commits=allow_commits,
         spark_start=spark_start,
         key=key,
         ready=ready,
+        renewed=lambda url: note(f"For another browser: {url}"),
     )
     try:
         served(port=port if port is not None else _usual_port(address))
@@ -182,11 +239,12 @@ def _serve(
 
 
 def _require_web() -> None:
-    if importlib.util.find_spec("panel") is None:
+    absent = next((name for name in ("panel", "argon2") if importlib.util.find_spec(name) is None), None)
+    if absent is not None:
         raise EngineUnavailable(
-            f"The pages need the package panel, which is not installed. To get it: {_INSTALL}. "
+            f"The pages need the package {absent}, which is not installed. To get it: {_INSTALL}. "
             "All other commands work without it.",
-            engine="panel",
+            engine=absent,
             install=_INSTALL,
         )
 
@@ -200,16 +258,3 @@ def _usual_port(address: str) -> int:
         except OSError:
             return 0
     return DEFAULT_PORT
-
-
-def _checked(file: Path) -> str:
-    """The file of names and passwords, known to be one: a wrong path must not become the password."""
-    try:
-        users = json_module.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RequestError(f"The file of users {file} cannot be read: {error}.", path=str(file)) from error
-    if not isinstance(users, dict) or not users or not all(isinstance(word, str) for word in users.values()):
-        raise RequestError(
-            f'The file {file} must hold a JSON object of names and passwords, {{"ana": "secret"}}.', path=str(file)
-        )
-    return str(file)

@@ -19,6 +19,7 @@ from explorer.cli.commands.audit import Tables
 from explorer.cli.errors import exit_code, facts_of
 from explorer.cli.output import complain, emit, listing, note, patience
 from explorer.cli.output_place import check_place
+from explorer.cli.report_files import read_whole
 from explorer.core.errors import CorruptTable, ExplorerError, RequestError, StorageError
 from explorer.core.protocol.table_properties.values import interval
 from explorer.core.protocol.times import milliseconds
@@ -158,8 +159,8 @@ def _interval(text: str) -> timedelta:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return read_whole(path).decode("utf-8")
+    except UnicodeDecodeError as error:
         raise RequestError(f"The tripwires in {path} cannot be read: {error}.", path=str(path)) from error
 
 
@@ -167,7 +168,7 @@ def _known(path: Path) -> dict[str, int]:
     if not path.exists():
         return {}
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, int])
+        return msgspec.json.decode(read_whole(path), type=dict[str, int])
     except (OSError, msgspec.DecodeError) as error:
         raise RequestError(
             f"The state in {path} cannot be read: {error}. Restore it, or remove it to begin at the newest versions.",

@@ -142,6 +142,10 @@ class CatalogStore:
         """Return the store and key of an absolute location."""
         return self._store.elsewhere(location)
 
+    def local_path(self, path: str) -> str | None:
+        """Return what the table's store does."""
+        return self._store.local_path(path)
+
 
 def _staged(version: int, given: str | bytes, latest: int) -> LogPath:
     name = _inline(version).rpartition("/")[2] if isinstance(given, bytes) else given

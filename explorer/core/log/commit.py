@@ -15,7 +15,7 @@ from typing import TypeAlias, TypeVar
 import msgspec
 import numpy as np
 
-from explorer.core.errors import MalformedAction
+from explorer.core.errors import LimitExceeded, MalformedAction
 from explorer.core.log.log_path import LogPath
 from explorer.core.protocol import limits
 from explorer.core.protocol.actions import (
@@ -113,6 +113,8 @@ class SmallActions(msgspec.Struct, frozen=True):
             return None
         try:
             return parse_commit_info(raw)
+        except LimitExceeded as error:
+            raise self._too_much(error, raw) from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             # Raw members of lines are decoded only now, so bad JSON in them shows only now.
             raise _malformed(self.version, self.path, self._line_of(raw), f"commitInfo: {error}") from error
@@ -128,8 +130,22 @@ class SmallActions(msgspec.Struct, frozen=True):
     def _decode(self, record: type[_SmallT], raw: msgspec.Raw) -> _SmallT:
         try:
             return record.decode(raw)
+        except LimitExceeded as error:
+            raise self._too_much(error, raw) from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise _malformed(self.version, self.path, self._line_of(raw), f"{record.wire_name}: {error}") from error
+
+    def _too_much(self, error: LimitExceeded, raw: msgspec.Raw) -> LimitExceeded:
+        """The same error with where it was."""
+        line = self._line_of(raw)
+        return LimitExceeded(
+            f"Line {line} of {self.path} (version {self.version}): {error.message}",
+            version=self.version,
+            path=self.path,
+            line=line,
+            found=error.found,
+            allowed=error.allowed,
+        )
 
     def _line_of(self, raw: msgspec.Raw) -> int:
         members = ("protocol", "metaData", "txn", "domainMetadata", "cdc", "commitInfo")
@@ -189,8 +205,10 @@ def is_provenance(line: SmallLine) -> bool:
 def decode_provenance(lines: Sequence[SmallLine]) -> list[CommitInfo] | None:
     """What lines of provenance say, of which each is of another commit; None leaves them to `SmallActions`."""
     try:
-        found = _COMMIT_INFO.decode_lines(b"\n".join([line.commitInfo for line in lines]))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        together = b"\n".join([line.commitInfo for line in lines])
+        limits.check_json_values(together, "Provenance")
+        found = _COMMIT_INFO.decode_lines(together)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, LimitExceeded):
         return None
     return found if len(found) == len(lines) else None
 
@@ -337,6 +355,7 @@ def _line_by_line(
 
 def parse_commit_info(raw: msgspec.Raw | bytes) -> CommitInfo:
     """Decode the known fields of provenance; one of an unexpected type goes to ``unknown`` and fails nothing."""
+    limits.check_json_values(bytes(raw), "The commitInfo")
     try:
         return _COMMIT_INFO.decode(raw)
     except msgspec.ValidationError:

@@ -12,10 +12,12 @@ from typing import Final
 
 import msgspec
 
+from explorer.core.errors import LimitExceeded
 from explorer.core.log.replay import read_commit_starts, read_small_actions
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.json_values import exact_number
+from explorer.core.protocol.limits import check_json_values
 from explorer.core.protocol.log_store import LogStore
 
 __all__ = ["read_commit_infos"]
@@ -71,6 +73,7 @@ def _of_first_line(data: bytes, whole: bool) -> CommitInfo | None:
         if not line.isascii():
             # The decoder does not check the bytes of what it skips.
             str(line, "utf-8")
+        check_json_values(line, "Provenance")
         return _DECODER.decode(line).commitInfo
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, LimitExceeded):
         return None

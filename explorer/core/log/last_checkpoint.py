@@ -15,9 +15,10 @@ from urllib.parse import quote
 
 import msgspec
 
-from explorer.core.errors import StorageError
+from explorer.core.errors import LimitExceeded, StorageError
 from explorer.core.log.log_path import LAST_CHECKPOINT
 from explorer.core.protocol.json_values import JsonObject, JsonValue, encode_json
+from explorer.core.protocol.limits import check_json_values
 from explorer.core.protocol.log_store import LogStore
 
 __all__ = [
@@ -43,6 +44,7 @@ class LastCheckpoint(msgspec.Struct, frozen=True, rename="camel"):
 
 # A record's fields are worked out when its first decoder is made, which takes as long as listing a small log.
 _DECODER: Final = msgspec.json.Decoder(LastCheckpoint)
+_LONGEST_FORM: Final = 1 << 24
 
 
 def hint_text(store: LogStore) -> bytes | None:
@@ -72,18 +74,21 @@ def read_last_checkpoint(store: LogStore) -> LastCheckpoint | None:
 
 
 def parse_last_checkpoint(data: bytes) -> LastCheckpoint | None:
-    """Read the hint, or None if it is unusable: not a JSON object, duplicate keys, no version, a wrong checksum."""
+    """Read the hint, or None if it is unusable.
+
+    It is if it is not a JSON object, has duplicate keys or no version, its checksum is wrong, or it is too much: a
+    reader does without it.
+    """
     try:
+        check_json_values(data, "The hint")
         value = json.loads(data, object_pairs_hook=_unique, parse_float=_Number, parse_int=_Number)
         hint = _DECODER.decode(data)
-    except (ValueError, RecursionError):
+        if not isinstance(value, dict) or hint.version < 0:
+            return None
+        stated = value.get("checksum")
+        return hint if stated is None or stated in digests(value) else None
+    except (ValueError, RecursionError, LimitExceeded):
         return None
-    if not isinstance(value, dict) or hint.version < 0:
-        return None
-    stated = value.get("checksum")
-    if stated is not None and stated not in digests(value):
-        return None
-    return hint
 
 
 def encode_last_checkpoint(hint: LastCheckpoint, v2_checkpoint: JsonObject | None = None) -> bytes:
@@ -101,7 +106,11 @@ def encode_last_checkpoint(hint: LastCheckpoint, v2_checkpoint: JsonObject | Non
 
 
 def digests(value: JsonObject) -> tuple[str, str]:
-    """MD5 of the canonical form, pairs sorted by path, and the variant sorted by whole ``path=value`` strings."""
+    """MD5 of the canonical form, pairs sorted by path, and the variant sorted by whole ``path=value`` strings.
+
+    Raises:
+        ValueError: The form would be too long: it repeats a long name for each value under it.
+    """
     by_path = _texts({key: item for key, item in value.items() if key != "checksum"})
     forms = ",".join(by_path), ",".join(sorted(by_path))
     first, second = (hashlib.md5(form.encode(), usedforsecurity=False).hexdigest() for form in forms)
@@ -114,7 +123,13 @@ def canonical_form(value: JsonValue) -> str:
 
 
 def _texts(value: JsonValue) -> list[str]:
-    return [f"{path}={leaf}" for path, leaf in sorted(_pairs(value, ""), key=lambda pair: pair[0].encode())]
+    pairs, size = list[tuple[str, str]](), 0
+    for pair in _pairs(value, ""):
+        pairs.append(pair)
+        size += len(pair[0]) + len(pair[1])
+        if size > _LONGEST_FORM:
+            raise ValueError("its canonical form is too long")
+    return [f"{path}={leaf}" for path, leaf in sorted(pairs, key=lambda pair: pair[0].encode())]
 
 
 class _Number(str):

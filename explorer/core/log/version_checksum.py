@@ -10,8 +10,10 @@ from typing import Final
 
 import msgspec
 
+from explorer.core.errors import LimitExceeded
 from explorer.core.protocol.actions import DeletionVectorDescriptor
 from explorer.core.protocol.json_values import JsonObject, exact_number
+from explorer.core.protocol.limits import check_json_values
 
 __all__ = ["MASK_BINS", "ListedFile", "MaskHistogram", "SizeHistogram", "VersionChecksum", "decode_checksum"]
 
@@ -72,6 +74,7 @@ def decode_checksum(data: bytes) -> VersionChecksum:
         ValueError: It is not one; the text says why.
     """
     try:
+        check_json_values(data, "It")
         return _DECODER.decode(data)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+    except (LimitExceeded, msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise ValueError(str(error)) from error

@@ -21,7 +21,9 @@ from pyroaring import BitMap, BitMap64
 
 from explorer.core.errors import CorruptDeletionVector, UnsupportedFeature
 from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVectorId
-from explorer.core.protocol.file_paths import decode_path, is_absolute
+from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.file_places import place_of
+from explorer.core.protocol.limits import check_masked_rows
 from explorer.core.protocol.log_store import LogStore
 
 __all__ = [
@@ -61,6 +63,7 @@ def read_rows(
     Raises:
         CorruptDeletionVector: The bytes do not match the descriptor, or the file is gone.
         UnsupportedFeature: The storage type is not known (DV-005).
+        LimitExceeded: It masks more rows than are listed here.
     """
     try:
         return _read_rows(store, descriptor)
@@ -127,9 +130,11 @@ def decode_bitmap(data: bytes, vector: DeletionVectorId) -> RowIndexes:
     (magic,) = struct.unpack_from("<i", data)
     try:
         if magic == MAGIC:
-            rows = np.frombuffer(BitMap64.deserialize(data[4:]).to_array(), dtype=np.uint64)
+            bitmap = BitMap64.deserialize(data[4:])
+            check_masked_rows(len(bitmap), vector.unique_id)
+            rows = np.frombuffer(bitmap.to_array(), dtype=np.uint64)
         elif magic == LEGACY_MAGIC:
-            rows = _decode_legacy(data[4:])
+            rows = _decode_legacy(data[4:], vector)
         else:
             raise _corrupt(vector, f"its magic number is {magic}, not {MAGIC}")
     except (ValueError, struct.error, IndexError) as error:
@@ -212,7 +217,7 @@ def _read_frame(store: LogStore, descriptor: DeletionVectorDescriptor) -> bytes:
     where = location(descriptor.id)
     assert where is not None
     offset = descriptor.offset or 0
-    holder, key = store.elsewhere(where) if is_absolute(where) else (store, where)
+    holder, key = place_of(store, where)
     try:
         if holder.read_range(key, 0, 1) != bytes([FILE_VERSION]):
             raise _corrupt(descriptor.id, f"the file {where} is not of version {FILE_VERSION}")
@@ -221,15 +226,17 @@ def _read_frame(store: LogStore, descriptor: DeletionVectorDescriptor) -> bytes:
         raise _corrupt(descriptor.id, f"its file {where} is gone") from error
 
 
-def _decode_legacy(data: bytes) -> RowIndexes:
+def _decode_legacy(data: bytes, vector: DeletionVectorId) -> RowIndexes:
     """Count, then size and bytes of one 32-bit bitmap for each high word, all little-endian."""
     (count,) = struct.unpack_from("<I", data)
-    position, parts = 4, []
+    position, parts, masked = 4, [], 0
     for high in range(count):
         (size,) = struct.unpack_from("<I", data, position)
         if position + 4 + size > len(data):
             raise ValueError("a part reaches beyond the end")
         low = BitMap.deserialize(data[position + 4 : position + 4 + size])
+        masked += len(low)
+        check_masked_rows(masked, vector.unique_id)
         parts.append(np.array(low.to_array()) + np.uint64(high << 32))
         position += 4 + size
     return np.concatenate(parts) if parts else np.empty(0, np.uint64)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
+from explorer.core.protocol.limits import check_json_values
+
 __all__ = ["JsonObject", "JsonValue", "decode_json", "encode_json", "exact_number", "plain_number"]
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ def exact_number(text: str) -> float | Decimal:
 
 
 _DECODER: Final = msgspec.json.Decoder(float_hook=exact_number)
+# Shorter JSON is decoded without a look at how much it holds.
+_LONG: Final = 1 << 20
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 
@@ -49,7 +53,10 @@ def decode_json(data: bytes | str | msgspec.Raw) -> Any:
         msgspec.DecodeError: It is not JSON.
         UnicodeDecodeError: It is not UTF-8.
         RecursionError: It is nested too deeply.
+        LimitExceeded: It has too many values.
     """
+    if len(memoryview(data) if isinstance(data, msgspec.Raw) else data) > _LONG:
+        check_json_values(bytes(data) if isinstance(data, msgspec.Raw) else data, "A JSON document")
     return _DECODER.decode(data)
 
 

@@ -8,19 +8,27 @@ memory for it, sets the limit here before it opens the table.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from explorer.core.errors import LimitExceeded
-from explorer.core.protocol.json_values import JsonValue
+
+if TYPE_CHECKING:
+    from explorer.core.protocol.json_values import JsonValue
 
 __all__ = [
     "CHECKPOINT_VARIABLE",
+    "DECODED_VARIABLE",
     "check_checkpoint",
     "check_column",
     "check_file",
+    "check_footer",
+    "check_json_values",
     "check_lines",
+    "check_masked_rows",
     "check_nesting",
+    "decoded_bytes",
     "too_deep",
+    "too_many_decoded",
 ]
 
 MAX_FILE_BYTES = 4 << 30
@@ -32,6 +40,30 @@ CHECKPOINT_VARIABLE: Final = "DELTA_EXPLORER_MAX_CHECKPOINT_BYTES"
 MAX_CHECKPOINT_BYTES = 2 << 30
 """A checkpoint as stored, all parts and sidecars together, whose files are listed in this process: some ten million of
 them. Spark replays larger ones, piece by piece."""
+
+DECODED_VARIABLE: Final = "DELTA_EXPLORER_MAX_DECODED_BYTES"
+"""The environment variable by which a person allows more decoded bytes, however few the stored ones are."""
+
+MAX_DECODED_BYTES = 64 << 20
+"""What may always be decoded, however few bytes are stored."""
+
+DECODED_RATIO = 100
+"""How many bytes each stored byte of Parquet may become; the checkpoints of real tables stay below a third of it."""
+
+MOST_DECODED_BYTES = 16 << 30
+"""What may be decoded at most, unless `MAX_DECODED_BYTES` is set to more; a program sets it by the memory there is."""
+
+MAX_FOOTER_BYTES = 16 << 20
+"""The footer of a Parquet file, which takes some twenty times as much in memory. One of a hundred thousand columns in
+one row group takes about as much."""
+
+MAX_MASKED_ROWS = 1 << 24
+"""Rows that one deletion vector masks, of eight bytes each where they are listed. A data file of a gibibyte seldom has
+more rows."""
+
+MAX_JSON_VALUES = 1 << 21
+"""Values of one JSON document that become objects in memory, of some hundred bytes each. A schema of a hundred thousand
+columns has about half as many."""
 
 MAX_LINE_BYTES = 256 << 20
 """One action in JSON. A schema of a hundred thousand columns takes about a tenth of it."""
@@ -75,6 +107,91 @@ def check_checkpoint(version: int, size: int) -> None:
             version=version,
             found=size,
             allowed=MAX_CHECKPOINT_BYTES,
+        )
+
+
+def decoded_bytes(stored: int) -> int:
+    """How many bytes so many stored bytes of Parquet may become in memory."""
+    return max(MAX_DECODED_BYTES, min(stored * DECODED_RATIO, MOST_DECODED_BYTES))
+
+
+def too_many_decoded(what: str, path: str, version: int | None, found: int, allowed: int) -> LimitExceeded:
+    """The error for files that would take too much memory.
+
+    Args:
+        what: What they are, at the beginning of a sentence.
+        path: The file in which it was found out.
+        version: Their version, if they have one.
+        found: How many bytes they would take, or more.
+        allowed: How many they may take.
+    """
+    return LimitExceeded(
+        f"{what} would take more than {found:,} bytes of memory once {path} is decoded; {allowed:,} are allowed for "
+        "its size as stored. Most likely it was made to exhaust the memory of its readers: check which program "
+        f"wrote it. If it is genuine and there is memory for it, set {DECODED_VARIABLE} to more bytes.",
+        version=version,
+        path=path,
+        found=found,
+        allowed=allowed,
+    )
+
+
+def check_footer(path: str, size: int) -> None:
+    """Check the size of a Parquet file's footer, in bytes, before it is decoded.
+
+    Raises:
+        LimitExceeded: It is too large.
+    """
+    allowed = max(MAX_FOOTER_BYTES, MAX_DECODED_BYTES // 4)
+    if size > allowed:
+        raise LimitExceeded(
+            f"The footer of {path} has {size:,} bytes; {allowed:,} are read at most. Check which program wrote it. If "
+            f"it is genuine, set {DECODED_VARIABLE} to at least {4 * size:,}.",
+            path=path,
+            found=size,
+            allowed=allowed,
+        )
+
+
+def check_masked_rows(count: int, unique_id: str) -> None:
+    """Check how many rows a deletion vector masks, before they are listed: a few bytes may stand for billions.
+
+    Raises:
+        LimitExceeded: They are too many.
+    """
+    allowed = max(MAX_MASKED_ROWS, MAX_DECODED_BYTES // 8)
+    if count > allowed:
+        raise LimitExceeded(
+            f"The deletion vector {unique_id} masks {count:,} rows; {allowed:,} are listed at most. Check which "
+            f"program wrote it. If it is genuine and there is memory for it, set {DECODED_VARIABLE} to at least "
+            f"{8 * count:,}.",
+            found=count,
+            allowed=allowed,
+        )
+
+
+def check_json_values(data: bytes | str, what: str) -> None:
+    """Check how many values JSON may have, before it becomes objects: two bytes may take a hundred.
+
+    Commas and brackets are counted, those in texts too.
+
+    Args:
+        data: The JSON.
+        what: What it is, for the error.
+
+    Raises:
+        LimitExceeded: They are too many.
+    """
+    allowed = max(MAX_JSON_VALUES, MAX_DECODED_BYTES // 100)
+    if len(data) <= allowed:
+        return
+    found = sum(map(data.count, ",[{")) if isinstance(data, str) else sum(map(data.count, (b",", b"[", b"{")))
+    if found > allowed:
+        raise LimitExceeded(
+            f"{what} may have {found:,} JSON values; {allowed:,} are decoded at most. Check which program wrote it. If "
+            f"it is genuine and there is memory for it, set {DECODED_VARIABLE} to at least {100 * found:,}.",
+            found=found,
+            allowed=allowed,
         )
 
 

@@ -252,3 +252,10 @@ class LogStore(Protocol):
     def elsewhere(self, location: str) -> tuple[LogStore, str]:
         """Return the store and key of an absolute, decoded location; raises NotAllowed outside the allowed roots."""
         ...
+
+    def local_path(self, path: str) -> str | None:
+        """Return the real path of an object that is a file of this machine; None in any other store.
+
+        Whatever reads the file without this store opens that path. Raises NotAllowed outside the allowed roots.
+        """
+        ...

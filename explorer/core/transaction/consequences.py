@@ -75,7 +75,8 @@ def change_feed_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
 
 def _changes(proposal: Proposal) -> str | None:
     """What appears of files that a proposal does not describe in its own words."""
-    changed = any(action.data_change for action in (*proposal.adds, *proposal.removes))
+    adds, removes = (any(each.data_change for each in actions) for actions in (proposal.adds, proposal.removes))
+    changed = adds or removes
     return "Rows that the commit adds or removes appear." if changed else None
 
 

@@ -116,7 +116,8 @@ def access_change(snapshot: Snapshot, proposal: Proposal, *, look: bool = False)
 
 def _some_masked(snapshot: Snapshot, proposal: Proposal) -> bool:
     """Whether some of the live files with vectors keep them."""
-    changed = {decode_path(action.path) for action in (*proposal.removes, *proposal.adds)}
+    paths = [*(remove.path for remove in proposal.removes), *(add.path for add in proposal.adds)]
+    changed = set(map(decode_path, paths))
     return not changed or not changed.issuperset(snapshot.deletion_vectors().column("path").to_pylist())
 
 

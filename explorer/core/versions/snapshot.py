@@ -262,6 +262,13 @@ class Snapshot:
         paths = physical_paths(self.schema, self.column_mapping_mode)
         return statistics_columns(self.schema, paths, self.partition_columns)
 
+    @cached_property
+    def _statistics_columns_by_name(self) -> dict[tuple[str, ...], list[StatisticsColumn]]:
+        found: dict[tuple[str, ...], list[StatisticsColumn]] = {}
+        for column in self.statistics_columns:
+            found.setdefault(_lower(column.path), []).append(column)
+        return found
+
     def deletion_vectors(self) -> pa.Table:
         """Files with a deletion vector, one row each.
 
@@ -321,7 +328,7 @@ class Snapshot:
             path = parse_column(name)
         except ValueError:
             path = ()
-        alike = [column for column in self.statistics_columns if _lower(column.path) == _lower(path)]
+        alike = self._statistics_columns_by_name.get(_lower(path), [])
         found = [column for column in alike if column.path == path] or alike
         if len(found) == 1:
             return found[0]

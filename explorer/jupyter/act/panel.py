@@ -19,6 +19,7 @@ from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.versions.snapshot import Snapshot
+from explorer.debug import log_failure
 from explorer.jupyter.act.form import AnswerForm
 from explorer.jupyter.act.plan_markup import headline_of, look_line, plan_panel, receipt_panel, refusal_panel
 from explorer.jupyter.act.tables import OneTable
@@ -152,7 +153,7 @@ class ActPanel(TabPanel):
             except ExplorerError as error:
                 self._body.value = problem_panel(error)
             except Exception as error:  # noqa: BLE001 - a fault of ours is shown to the person and logged
-                _log.exception("the change could not be drawn")
+                log_failure(_log, "the change could not be drawn", error)
                 self._body.value = problem_panel(error)
 
     def _draw(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from explorer.core.errors import ExplorerError
+from explorer.debug import log_failure
 from explorer.jupyter.explored import Explored
 from explorer.jupyter.panels import comparison_panel, problem_panel
 from explorer.jupyter.parts import text
@@ -38,7 +39,7 @@ class DiffPanel(TabPanel):
         except ExplorerError as error:
             self._show_fault(error)
         except Exception as error:  # noqa: BLE001 - a fault of ours is shown to the person and logged
-            _log.exception("the comparison could not be drawn")
+            log_failure(_log, "the comparison could not be drawn", error)
             self._show_fault(error)
 
     def cancel(self) -> None:

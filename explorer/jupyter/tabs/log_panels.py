@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError
+from explorer.debug import log_failure
 from explorer.jupyter.browser.figure import LeanFigure
 from explorer.jupyter.explored import Explored
 from explorer.jupyter.list_box import ListBox, offer
@@ -69,7 +70,7 @@ class LogPanel(TabPanel):
         except ExplorerError as error:
             self._text.value, figure, listing = problem_panel(error), None, None
         except Exception as error:  # noqa: BLE001 - a fault of ours is shown to the person and logged
-            _log.exception("%s could not be drawn", type(self).__name__)
+            log_failure(_log, f"{type(self).__name__} could not be drawn", error)
             self._text.value, figure, listing = problem_panel(error), None, None
         before, self._chart.children = self._chart.children, () if figure is None else (LeanFigure(figure),)
         for chart in before:

@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError
+from explorer.debug import log_failure
 from explorer.jupyter.explored import Explored
 from explorer.jupyter.markup import tag
 from explorer.jupyter.panels import problem_lines, problem_panel
@@ -67,7 +68,7 @@ class RowPanel(TabPanel):
             except ExplorerError as error:
                 self._show_fault(error)
             except Exception as error:  # noqa: BLE001 - a fault of ours is shown to the person and logged
-                _log.exception("%s could not be drawn", type(self).__name__)
+                log_failure(_log, f"{type(self).__name__} could not be drawn", error)
                 self._show_fault(error)
 
     def _draw(self) -> None:

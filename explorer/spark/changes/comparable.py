@@ -44,11 +44,10 @@ def is_plain(kind: DataType) -> bool:
 
 
 def same(one: str, other: str, kind: DataType) -> Column:
-    """Whether two columns, given as expressions, have the same value."""
+    """Whether two columns, given by their names, have the same value."""
     if is_plain(kind):
-        # As text: a Column for each part is several calls into Java.
-        return sf.expr(f"{one} <=> {other}")
-    return comparable(sf.expr(one), kind).eqNullSafe(comparable(sf.expr(other), kind))
+        return sf.col(one).eqNullSafe(sf.col(other))
+    return comparable(sf.col(one), kind).eqNullSafe(comparable(sf.col(other), kind))
 
 
 def comparable(source: Column, kind: DataType) -> Column:

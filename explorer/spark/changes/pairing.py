@@ -112,8 +112,8 @@ def kinds_in(found: DataFrame, version: str) -> DataFrame:
         REWRITTEN: sf.col(BOTH),
     }
     sums = found.groupBy(version).agg(*(sf.sum(value).alias(kind) for kind, value in rows.items()))
-    stacked = ", ".join(f"'{kind}', {kind}" for kind in rows)
-    return sums.select(version, sf.expr(f"stack({len(rows)}, {stacked}) AS (kind, rows)")).where(sf.col("rows") > 0)
+    stacked = [part for kind in rows for part in (sf.lit(kind), sf.col(kind))]
+    return sums.select(version, sf.stack(sf.lit(len(rows)), *stacked).alias("kind", "rows")).where(sf.col("rows") > 0)
 
 
 def _with_new(
@@ -122,7 +122,7 @@ def _with_new(
     """Keep of two rows that are one, with different values, the deleted row, with the inserted one as a struct."""
     group = Window.partitionBy(*alike)
     inserted, deleted = sf.col(SIGN) > 0, sf.col(SIGN) < 0
-    values = sf.expr(f"struct({', '.join(f'c{place}' for place in range(len(schema.fields)))})")
+    values = sf.struct(*(f"c{place}" for place in range(len(schema.fields))))
 
     def of(side: Column) -> tuple[Column, Column]:
         number = sf.sum(sf.when(side, sf.abs(SIGN)).otherwise(0)).over(group)
@@ -142,5 +142,5 @@ def _images(found: DataFrame, schema: StructType) -> list[Column]:
     names = [f"c{place}" for place in range(len(schema.fields))]
     if dict(found.dtypes)[_NEW] == "boolean":
         return [sf.col(name) for name in names]
-    after = f"{_NEW} IS NOT NULL AND {_COPY} = 2"
-    return [sf.expr(f"CASE WHEN {after} THEN {_NEW}.{name} ELSE {name} END AS {name}") for name in names]
+    after = sf.col(_NEW).isNotNull() & (sf.col(_COPY) == 2)
+    return [sf.when(after, sf.col(f"{_NEW}.{name}")).otherwise(sf.col(name)).alias(name) for name in names]

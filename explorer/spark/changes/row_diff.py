@@ -237,8 +237,7 @@ def _matched(left: DataFrame, schema: StructType, keys: tuple[str, ...]) -> Data
 
 
 def _row(schema: StructType) -> Column:
-    # As text: a Column for each part is several calls into Java.
-    return sf.expr(f"struct({', '.join(f'c{n} AS {quoted(field.name)}' for n, field in enumerate(schema.fields))})")
+    return sf.struct(*(sf.col(f"c{n}").alias(field.name) for n, field in enumerate(schema.fields)))
 
 
 def _changed(schema: StructType) -> Column:

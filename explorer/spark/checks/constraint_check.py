@@ -19,7 +19,7 @@ from explorer.spark.engine.expression_tree import joined
 from explorer.spark.engine.job import Job, submit
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark.sql import Column, DataFrame
 
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
@@ -63,7 +63,11 @@ def check(
         )
     count = len(predicates)
     name = f"Check of {count:,} {'predicate' if count == 1 else 'predicates'} on {log.name}"
-    return submit(name, lambda job: _Checks(job, log, snapshot, samples).run(predicates, repeatable=repeatable))
+    return submit(
+        name,
+        lambda job: _Checks(job, log, snapshot, samples).run(predicates, repeatable=repeatable),
+        "; ".join(predicates.values()),
+    )
 
 
 class _Checks:
@@ -147,7 +151,8 @@ def _count(log: DeltaLog, snapshot: Snapshot, texts: Sequence[str]) -> pa.Table:
     place = RowPlace.beside(snapshot.schema)
     planned = _placed(log, snapshot, snapshot.logical_files, place)
     words = range(0, len(texts), _BITS)
-    broken = [_broken(texts[start : start + _BITS]).alias(f"m{start // _BITS}") for start in words]
+    violated = _violated(planned.frame, texts)
+    broken = [_broken(violated[start : start + _BITS]).alias(f"m{start // _BITS}") for start in words]
     rows = planned.frame.select(sf.col(place.file).alias("file"), sf.col(place.row).alias("row"), *broken)
     # Most rows break nothing or the same, so rows are counted by what they break, then summed by predicate.
     kinds = rows.groupBy("file", *(f"m{start // _BITS}" for start in words)).agg(
@@ -162,13 +167,13 @@ def _count(log: DeltaLog, snapshot: Snapshot, texts: Sequence[str]) -> pa.Table:
     return replace(planned, frame=grouped, where="; ".join(texts)).to_arrow().sort_by("file")
 
 
-def _broken(texts: Sequence[str]) -> Column:
+def _broken(violated: Sequence[Column]) -> Column:
     """The predicates that a row breaks, a bit each."""
     from pyspark.sql import functions as sf
 
     nothing = sf.lit(0).cast("long")
     bits = [
-        sf.when(_violated(text), sf.lit(1 << place).cast("long")).otherwise(nothing) for place, text in enumerate(texts)
+        sf.when(breaks, sf.lit(1 << place).cast("long")).otherwise(nothing) for place, breaks in enumerate(violated)
     ]
     return joined(bits, lambda one, other: one.bitwiseOR(other))
 
@@ -201,7 +206,8 @@ def _sample(log: DeltaLog, snapshot: Snapshot, result: CheckResult, limit: int) 
     files = files.filter(pc.is_in(files.column("raw_path"), wanted.combine_chunks()))
     place = RowPlace.beside(snapshot.schema)
     planned = _placed(log, snapshot, files, place)
-    rows = planned.frame.where(_violated(result.expression)).orderBy(place.file, place.row).limit(limit)
+    (breaks,) = _violated(planned.frame, [result.expression])
+    rows = planned.frame.where(breaks).orderBy(place.file, place.row).limit(limit)
     names = [field.name for field in snapshot.schema.fields]
     rows = rows.select(place.file, place.row, *(sf.col(quoted(name)) for name in names))
     found = replace(planned, frame=readable_frame(rows), where=result.expression).to_arrow()
@@ -212,11 +218,12 @@ def _sample(log: DeltaLog, snapshot: Snapshot, result: CheckResult, limit: int) 
     )
 
 
-def _violated(text: str) -> Column:
+def _violated(rows: DataFrame, texts: Sequence[str]) -> list[Column]:
     from pyspark.sql import functions as sf
 
-    # The parentheses keep a trailing word from being taken for an alias, the newline ends a comment.
-    return ~sf.coalesce(sf.expr(f"({text}\n)"), sf.lit(False))
+    from explorer.spark.engine.expressions import expressions
+
+    return [~sf.coalesce(holds, sf.lit(False)) for holds in expressions(rows, texts)]
 
 
 def _placed(log: DeltaLog, snapshot: Snapshot, files: pa.Table, place: RowPlace) -> Scan:

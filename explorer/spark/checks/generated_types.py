@@ -10,7 +10,6 @@ from collections.abc import Mapping
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from explorer.core.errors import ExpressionRefused
@@ -19,7 +18,7 @@ from explorer.core.transaction.proposal import GuardResult
 from explorer.spark.engine.failures import first_sentence
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import spark_type
-from explorer.spark.scan.predicate import vet
+from explorer.spark.scan.predicate import stable_type
 
 __all__ = ["type_guard"]
 
@@ -43,8 +42,7 @@ def type_guard(schema: StructType, expressions: Mapping[str, str]) -> GuardResul
     for name, text in expressions.items():
         wanted = columns[name].dataType
         try:
-            vet(schema, f"({text}\n) IS NOT NULL")
-            found = frame.select(sf.expr(f"({text}\n)").alias("value")).schema["value"].dataType
+            found = stable_type(frame, text)
         except ExpressionRefused as error:
             faults[name] = error.message
         except (PySparkException, Py4JError) as error:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import PySparkException
 
-from explorer.core.errors import ExplorerError, RequestError, StorageError, TableNotFound
+from explorer.core.errors import ExplorerError, ExpressionRefused, RequestError, StorageError, TableNotFound
 from explorer.core.protocol.schema.data_types import parse_column
+from explorer.spark.engine.expressions import catalog_description
+from explorer.spark.engine.spark_words import first_sentence
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,9 +42,10 @@ def catalog_location(session: SparkSession, name: str) -> str:
         parts = parse_column(name)
     except (ExplorerError, ValueError) as error:
         raise RequestError(f"{name!r} cannot be read as the name of a table: {error}", location=name) from error
-    quoted = ".".join(f"`{part.replace('`', '``')}`" for part in parts)
     try:
-        rows = session.sql(f"DESCRIBE TABLE EXTENDED {quoted}").collect()
+        rows = catalog_description(session, parts)
+    except ExpressionRefused as error:
+        raise RequestError(f"{name!r} cannot be read as the name of a table: {error}", location=name) from error
     except PySparkException as error:
         raise _refusal(name, error) from error
     facts = [(str(row["col_name"]), str(row["data_type"])) for row in rows]
@@ -64,7 +67,7 @@ def catalog_location(session: SparkSession, name: str) -> str:
 
 def _refusal(name: str, error: PySparkException) -> TableNotFound | RequestError | StorageError:
     condition = (error.getCondition() or "").partition(".")[0]
-    said = str(error).partition("\n")[0]
+    said = first_sentence(error)
     if condition in _ABSENT:
         return TableNotFound(
             f"The catalog of the Spark session has no table {name}. `spark.catalog.listTables()` lists those of a "

@@ -1,28 +1,39 @@
 """Exceptions of Spark as this program's typed errors, which name the file and the version.
 
-Invariant: the cause is always chained by the caller; nothing is swallowed, and an unknown exception becomes a
-StorageError with Spark's own words.
+Invariant: the cause is always chained by the caller, and nothing is swallowed. What is told apart is said in words; of
+the rest only the kind is named, and where the full error is shown.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
 from urllib.parse import unquote
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 
 from explorer.core.errors import (
-    Cancelled,
     CorruptTable,
     EngineUnavailable,
     ExplorerError,
     ExpressionRefused,
     StorageError,
+    UnsupportedFeature,
 )
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE
+from explorer.debug import SEE_MORE
+from explorer.spark.engine.failure_kinds import known_failure
 from explorer.spark.engine.file_addresses import FileAddress
+from explorer.spark.engine.spark_words import (
+    condition_of,
+    first_sentence,
+    messages_of,
+    short_name,
+    texts_of,
+    without_java,
+)
 
 __all__ = ["condition_of", "failure_of", "first_sentence", "messages_of"]
 
@@ -32,16 +43,7 @@ _TASK_READ: Final = re.compile(
     r"explorer: file (is missing|has another size|cannot be read|cannot be fetched): (\S+)(?: :: (.*))?"
 )
 _UNKNOWN_FILE: Final = re.compile(r"explorer: no entry of the log for the file (\S+)")
-_NO_PACKAGE: Final = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
-_INSTALL: Final = "pip install delta-table-explorer"
 _NO_FIELD_IDS: Final = "Parquet file schema doesn't contain any field Ids"
-# Advice on settings of the session, which the user cannot change here.
-_SETTING_ADVICE: Final = re.compile(
-    r"\s*If necessary set \S+ to \S+ to bypass this error\.?|\nRewrite the query.*", re.DOTALL
-)
-# A traceback of a Python worker, up to the error that ended it.
-_TRACEBACK: Final = re.compile(r"^.*Traceback \(most recent call last\):\n.*\n[\w.]+: ", re.DOTALL)
-_CONDITION: Final = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
 _FROM_EXPRESSIONS: Final = (
     "ARITHMETIC_OVERFLOW",
     "CAST_INVALID_INPUT",
@@ -55,6 +57,8 @@ _FROM_EXPRESSIONS: Final = (
     "SCALAR_SUBQUERY_TOO_MANY_ROWS",
     "USER_RAISED_EXCEPTION",
 )
+_DETAIL: Final = 300
+_UNSAID: Final = ("INTERNAL_ERROR", "PYTHON_EXCEPTION", "FAILED_READ_FILE")
 
 
 def failure_of(
@@ -70,10 +74,6 @@ def failure_of(
     """
     if isinstance(error, ExplorerError):
         return error
-    text = "\n".join(messages_of(error))
-    condition = condition_of(error)
-    if "SPARK_JOB_CANCELLED" in text or "OPERATION_CANCELED" in text:
-        return Cancelled("The work was cancelled.", operation="read rows")
     if isinstance(error, (Py4JNetworkError, ConnectionError)) or (
         isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError)
     ):
@@ -82,16 +82,16 @@ def failure_of(
             "give it more memory (spark.driver.memory) or read fewer rows.",
             engine="spark",
         )
-    if (lacking := _NO_PACKAGE.search(text)) is not None:
-        return EngineUnavailable(
-            f"The Python package {lacking[1]} is not installed where Spark's tasks run. Install there what this "
-            f"program needs: {_INSTALL}.",
-            engine="spark",
-            install=_INSTALL,
-        )
-    about_file = _file_failure(text, addresses, version)
-    if about_file is not None:
-        return about_file
+    text, condition = "\n".join(messages_of(error)), condition_of(error)
+    if (told := _told_file(text, addresses, version)) is not None:
+        return told
+    if condition is None or not condition.startswith(_FROM_EXPRESSIONS):
+        # What an expression raises may hold any text of the table, and must not be taken for another kind.
+        known = known_failure(_READ_FILE.sub("", texts_of(error)))
+        if known is not None:
+            return _about_file(known, text, addresses, version)
+    if (failed := _READ_FILE.search(text)) is not None:
+        return _unreadable(failed, text, addresses, version)
     if where is not None and condition is not None and condition.startswith(_FROM_EXPRESSIONS):
         return ExpressionRefused(
             f"The condition {where!r} fails on some row: {first_sentence(error)} "
@@ -100,33 +100,17 @@ def failure_of(
             reason="runtime",
             condition=condition,
         )
-    return StorageError(f"Spark could not read the rows: {first_sentence(error)}", version=version)
+    if condition is not None and not condition.startswith(_UNSAID):
+        return StorageError(f"Spark could not read the rows: {first_sentence(error)}", version=version)
+    kind = short_name(error) if condition is None or condition.startswith("PYTHON") else condition
+    return StorageError(f"Spark could not read the rows ({kind}). {SEE_MORE}", version=version)
 
 
-def condition_of(error: Exception) -> str | None:
-    """Spark's error condition, for example ``UNRESOLVED_COLUMN.WITH_SUGGESTION``, or None."""
-    get = getattr(error, "getCondition", None)
-    if callable(get) and (found := get()) is not None:
-        return str(found)
-    match = next((m for m in map(_CONDITION.search, messages_of(error)) if m is not None), None)
-    return None if match is None else match[1]
-
-
-def first_sentence(error: Exception) -> str:
-    """What Spark or an error in a worker said, without its condition, SQL state, position marks, traceback and plan."""
-    messages = [message for message in messages_of(error) if "awaitResult" not in message]
-    text = messages[0].strip() if messages else type(error).__name__
-    text = _CONDITION.sub("", _TRACEBACK.sub("", text), count=1).strip()
-    text = re.split(r"\s*SQLSTATE:|\n==|;\n", text)[0]
-    text = " ".join(_SETTING_ADVICE.sub("", text).split())
-    return text if text.endswith((".", "?", "!")) else text + "."
-
-
-def _file_failure(text: str, addresses: Sequence[FileAddress], version: int | None) -> ExplorerError | None:
+def _told_file(text: str, addresses: Sequence[FileAddress], version: int | None) -> ExplorerError | None:
+    """What Spark or a task of this program says of a file in words that are known."""
     at = "" if version is None else f" of version {version}"
     if (missing := _NOT_FOUND.search(text)) is not None:
-        path = _named(missing[1], addresses)
-        return _missing(path, at, version)
+        return _missing(_named(missing[1], addresses), at, version)
     if (unknown := _UNKNOWN_FILE.search(text)) is not None:
         path = _named(unknown[1], addresses)
         return StorageError(
@@ -137,11 +121,39 @@ def _file_failure(text: str, addresses: Sequence[FileAddress], version: int | No
         )
     if (told := _TASK_READ.search(text)) is not None:
         return _told_by_task(told[1], _named(told[2], addresses), told[3] or "", at, version)
-    if (failed := _READ_FILE.search(text)) is None:
-        return None
+    return None
+
+
+def _about_file(
+    known: ExplorerError, text: str, addresses: Sequence[FileAddress], version: int | None
+) -> ExplorerError:
+    """A known failure that Spark met while it read a file names the file."""
+    failed = _READ_FILE.search(text)
+    if failed is None or not isinstance(known, StorageError | UnsupportedFeature):
+        return known
     path = _named(failed[2], addresses)
+    at = "" if version is None else f" of version {version}"
+    return replace(
+        known, message=f"The data file {path}{at} cannot be read. {known.message}", path=path, version=version
+    )
+
+
+def _unreadable(
+    failed: re.Match[str], text: str, addresses: Sequence[FileAddress], version: int | None
+) -> ExplorerError:
+    path = _named(failed[2], addresses)
+    at = "" if version is None else f" of version {version}"
     if failed[1] == "FILE_NOT_EXIST":
         return _missing(path, at, version)
+    if failed[1] == "UNSUPPORTED_FILE_SYSTEM":
+        return UnsupportedFeature(
+            f"Spark cannot read the data file {path}{at}: it has no file system for such addresses. Copy the files to "
+            "a folder or an object store that it can read.",
+            features=[path.partition(":")[0]],
+            operation="read rows",
+            path=path,
+            version=version,
+        )
     if _NO_FIELD_IDS in text:
         return CorruptTable(
             f"The data file {path}{at} has no Parquet field ids, but the table maps columns by id "
@@ -150,10 +162,10 @@ def _file_failure(text: str, addresses: Sequence[FileAddress], version: int | No
             path=path,
             version=version,
         )
-    detail = text[failed.end() :].replace("SQLSTATE: KD001", "").strip().splitlines()
+    detail = without_java(text[failed.end() :]).replace(failed[2], path)[:_DETAIL].rstrip(".")
     return CorruptTable(
-        f"The data file {path}{at} cannot be read as the table's schema says"
-        f"{': ' + ' '.join(detail)[:300].rstrip('.') if detail else ''}. It is damaged or holds other types.",
+        f"The data file {path}{at} cannot be read as the table's schema says{': ' + detail if detail else ''}. It is "
+        "damaged or holds other types. Restore it from a backup, or choose a version without it.",
         path=path,
         version=version,
     )
@@ -201,16 +213,3 @@ def _named(spoken: str, addresses: Sequence[FileAddress]) -> str:
 
 def _plain(path: str) -> str:
     return unquote(re.sub(r"^file:/+", "/", path))
-
-
-def messages_of(error: Exception) -> Iterator[str]:
-    """The error's message and those of its Java causes, outermost first."""
-    java: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    if java is None:
-        yield str(error)
-        return
-    while java is not None:
-        message = java.getMessage()
-        if message:
-            yield str(message)
-        java = java.getCause()

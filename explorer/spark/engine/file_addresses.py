@@ -11,7 +11,6 @@ from __future__ import annotations
 import atexit
 import functools
 import os
-import posixpath
 import re
 import shutil
 import tempfile
@@ -20,10 +19,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
 
 from explorer.core.errors import CorruptTable, StorageError, UnsupportedFeature
-from explorer.core.protocol.file_paths import is_absolute
+from explorer.core.protocol.log_store import LogStore
 from explorer.storage.schemes import Scheme
 
 __all__ = [
@@ -31,10 +29,11 @@ __all__ = [
     "RemoteFile",
     "check_present",
     "check_readable",
+    "escaped",
+    "is_hidden",
     "java_uri",
-    "leaves_table",
     "local_address",
-    "location_of",
+    "local_path",
     "remote_address",
 ]
 
@@ -87,38 +86,43 @@ class FileAddress:
     remote: RemoteFile | None = None
 
 
-def location_of(table_location: str, path: str) -> str:
-    """Where a file is: an absolute path on this machine, or a URL.
-
-    Args:
-        table_location: Canonical URL of the table, ``file:///abs/orders`` or ``s3://bucket/orders``.
-        path: The file's decoded path: relative to the table, or absolute (``/a/b``, ``s3://bucket/key``).
-    """
-    if path.startswith("/") or "://" in path:
-        return path
-    if re.match(r"[A-Za-z][A-Za-z0-9+.\-]*:/", path):
-        scheme, _, rest = path.partition(":")
-        return f"{scheme}:///{rest.lstrip('/')}"
-    split = urlsplit(table_location)
-    if split.scheme in ("file", ""):
-        return unquote(split.path).rstrip("/") + "/" + path
-    return f"{split.scheme}://{split.netloc}{unquote(split.path).rstrip('/')}/{path}"
-
-
 def remote_address(raw_path: str, location: str, remote: RemoteFile) -> FileAddress:
     """The address of a file in an object store, by its URL."""
     scheme = remote.scheme.spark_scheme or remote.scheme.name
     bucket, _, key = location.partition("://")[2].partition("/")
-    reader_path, metadata_path = (f"{scheme}://{bucket}/{spelt}" for spelt in (_escaped(key), java_uri(key)))
+    reader_path, metadata_path = (f"{scheme}://{bucket}/{spelt}" for spelt in (escaped(key), java_uri(key)))
     return FileAddress(raw_path, None, reader_path, metadata_path, remote)
 
 
-def local_address(raw_path: str, location: str) -> FileAddress:
-    """The address of a file on this machine, by its absolute path."""
-    # Hadoop folds ``//``, ``.`` and ``..`` of a path as text; the key that is matched with its answer must too.
-    location = "/" + posixpath.normpath(location).lstrip("/")
-    readable = _readable_link(location) if _is_odd(location) else location
-    return FileAddress(raw_path, location, "file:" + _escaped(readable), "file:" + java_uri(readable))
+def local_address(raw_path: str, real_path: str, *, alias: bool = False) -> FileAddress:
+    """The address of a file on this machine.
+
+    Args:
+        raw_path: The path as in the log.
+        real_path: Its absolute path without links, as the table's store gives it.
+        alias: Another file of the log has the same real path, so Spark gets this one under another name.
+    """
+    readable = _readable_link(real_path, raw_path) if alias or is_hidden(real_path) else real_path
+    return FileAddress(raw_path, real_path, "file:" + escaped(readable), "file:" + java_uri(readable))
+
+
+def local_path(store: LogStore, key: str) -> str:
+    """The real path of a file on this machine; the store checks that it may be read.
+
+    Raises:
+        NotAllowed: A link leads outside the places that may be read.
+        StorageError: No file can have such a name.
+    """
+    try:
+        found = store.local_path(key)
+    except FileNotFoundError as error:
+        raise StorageError(
+            f"The data file {key!r} does not exist: {error.strerror}. The log was written by a faulty client; remove "
+            "the file from the table.",
+            path=key,
+        ) from error
+    assert found is not None, f"{store.root} is a folder of this machine"
+    return found
 
 
 def check_readable(addresses: Sequence[FileAddress]) -> None:
@@ -138,7 +142,7 @@ def check_readable(addresses: Sequence[FileAddress]) -> None:
                 features=[f"{scheme.name}://"],
                 operation="read rows",
             )
-        if _is_odd(address.reader_path):
+        if is_hidden(address.reader_path):
             raise UnsupportedFeature(
                 f"Spark skips a file of this name: {address.metadata_path}. It treats names that begin with _ or . as "
                 "hidden files. Rewrite the file under another name, for example with OPTIMIZE.",
@@ -183,11 +187,6 @@ def check_present(addresses: Sequence[FileAddress], sizes: Sequence[int | None],
             )
 
 
-def leaves_table(path: str) -> bool:
-    """True for a decoded path that does not stay below the table's root: absolute, or climbing out by ``..``."""
-    return is_absolute(path) or (".." in path and posixpath.normpath(path).startswith(".."))
-
-
 def java_uri(path: str) -> str:
     """Quote a path as ``java.net.URI`` does, which is how Spark spells ``_metadata.file_path``."""
     if _LEGAL.issuperset(path):
@@ -203,20 +202,22 @@ def _quoted_character(character: str) -> str:
     return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
 
 
-def _escaped(path: str) -> str:
+def escaped(path: str) -> str:
+    """Return a path as Spark's reader takes it for one file: characters of patterns are escaped."""
     return _GLOB.sub(r"\\\1", path)
 
 
-def _is_odd(location: str) -> bool:
+def is_hidden(location: str) -> bool:
     """True for a name that Spark takes for a hidden file, or that Hadoop cannot open on a local disk."""
     name = location.rpartition("/")[2]
     hidden = name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
     return hidden or (":" in name and location.startswith("/"))
 
 
-def _readable_link(location: str) -> str:
-    """A link to the file under a name that Spark reads; it lives as long as this process."""
-    link = os.path.join(_link_folder(), sha256(location.encode("utf-8", "surrogatepass")).hexdigest() + ".parquet")
+def _readable_link(location: str, raw_path: str) -> str:
+    """A link to the file under a name that Spark reads, for this path of the log; it lives as long as this process."""
+    known = f"{location}\0{raw_path}".encode("utf-8", "surrogatepass")
+    link = os.path.join(_link_folder(), sha256(known).hexdigest() + ".parquet")
     if not os.path.lexists(link):
         os.symlink(location, link)
     return link

@@ -30,7 +30,7 @@ from pyspark.sql import SparkSession
 from explorer.core.errors import EngineUnavailable
 from explorer.spark.engine.java import find_java
 
-__all__ = ["answers", "connect", "existing_session", "forget", "how_it_ended", "launch"]
+__all__ = ["answers", "close", "connect", "end_own_jvm", "existing_session", "forget", "how_it_ended", "launch"]
 
 _CONF: Final = {
     "spark.app.name": "delta-table-explorer",
@@ -53,6 +53,8 @@ _CONF: Final = {
     # Above this many paths Spark lists them in a job of its own, which is much slower (30 s for 10,000 files).
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
 }
+# Otherwise Spark replaces ${env:HOME} in any SQL text, after it was checked.
+_NO_SUBSTITUTION: Final = {"spark.sql.variable.substitute": "false"}
 _LEAST_HEAP, _MOST_HEAP = 1 << 10, 4 << 10
 # Where Linux says how many bytes a container may use: in control groups of version 2, and of version 1.
 _LIMITS_OF_CONTAINERS: Final = (
@@ -152,7 +154,7 @@ def connect(url: str, conf: Mapping[str, str]) -> SparkSession:
     """
     try:
         builder = SparkSession.builder.remote(url)
-        for key, value in {"spark.sql.session.timeZone": "UTC", **conf}.items():
+        for key, value in {"spark.sql.session.timeZone": "UTC", **conf, **_NO_SUBSTITUTION}.items():
             builder = builder.config(key, value)
         session = builder.create()
         _silence_query_context()
@@ -205,6 +207,18 @@ def answers(session: SparkSession) -> bool:
         return False
 
 
+def end_own_jvm(session: SparkSession) -> bool:
+    """End the JVM of a session at once, if this program started it; whether it did."""
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        return False
+    jvm: Any = session.sparkContext._gateway
+    if not getattr(jvm, "started_by_explorer", False):
+        return False
+    jvm.proc.kill()
+    jvm.proc.wait()
+    return True
+
+
 def close(session: SparkSession) -> None:
     """Stop a session that we started, and its JVM if that is ours too."""
     if type(session).__module__.startswith("pyspark.sql.connect"):
@@ -252,6 +266,7 @@ def _settings(master: str, conf: Mapping[str, str], folder: Path) -> dict[str, s
         "spark.local.dir": str(folder),
         "spark.driver.memory": f"{_heap_megabytes()}m",
         **conf,
+        **_NO_SUBSTITUTION,
     }
     options = f"-Dlog4j2.configurationFile={log4j.as_uri()} -Dderby.system.home={folder}"
     settings["spark.driver.extraJavaOptions"] = f"{options} {conf.get('spark.driver.extraJavaOptions', '')}".strip()

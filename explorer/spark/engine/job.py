@@ -13,9 +13,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError, wait
 from contextlib import suppress
-from typing import Final, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
 
 from explorer.core.errors import Cancelled, ExplorerError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 __all__ = ["Job", "JobState", "submit"]
 
@@ -141,9 +144,14 @@ class Job(Generic[Result]):
         if self._cancel_asked:
             raise self._cancellation()
 
-    def begin(self, work: Callable[[Job[Result]], Result]) -> None:
-        """Start the threads; once, by the code that made the job."""
-        threading.Thread(target=self._run, args=(work,), name=self.id, daemon=True).start()
+    def begin(self, work: Callable[[Job[Result]], Result], evaluates: str | None = None) -> None:
+        """Start the threads; once, by the code that made the job.
+
+        Args:
+            work: The work.
+            evaluates: As for `submit`.
+        """
+        threading.Thread(target=self._run, args=(work, evaluates), name=self.id, daemon=True).start()
         threading.Thread(target=self._guard, name=f"{self.id}-guard", daemon=True).start()
 
     def run(self, work: Callable[[Job[Result]], Result]) -> Result:
@@ -169,7 +177,7 @@ class Job(Generic[Result]):
     def _stop_clock(self, _: Future[Result]) -> None:
         self._ended = time.monotonic()
 
-    def _run(self, work: Callable[[Job[Result]], Result]) -> None:
+    def _run(self, work: Callable[[Job[Result]], Result], evaluates: str | None = None) -> None:
         """The worker thread: mark its work for Spark, do it, settle."""
         # PySpark may be missing, which is a result like any other: a typed error.
         try:
@@ -184,7 +192,7 @@ class Job(Generic[Result]):
             threading.Thread(target=self._follow, args=(follower.tasks, follower.cancel), daemon=True).start()
             try:
                 self.check_cancelled()
-                value = work(self)
+                value = work(self) if evaluates is None else self._limited(session, work, evaluates)
             finally:
                 self._work_ended.set()
                 follower.end()
@@ -193,6 +201,12 @@ class Job(Generic[Result]):
         else:
             with suppress(InvalidStateError):  # cancelled meanwhile: the first outcome stays
                 self._future.set_result(value)
+
+    def _limited(self, session: SparkSession, work: Callable[[Job[Result]], Result], text: str) -> Result:
+        from explorer.spark.engine.deadline import work_deadline
+
+        with work_deadline(session, text):
+            return work(self)
 
     def _fail(self, error: Exception) -> None:
         if isinstance(error, ExplorerError):
@@ -233,15 +247,16 @@ class Job(Generic[Result]):
         self._end_with(self._cancellation())
 
 
-def submit(name: str, work: Callable[[Job[Result]], Result]) -> Job[Result]:
+def submit(name: str, work: Callable[[Job[Result]], Result], evaluates: str | None = None) -> Job[Result]:
     """Run ``work`` as a job on a thread of its own, with the engine started first.
 
     Args:
         name: What is being done, for people: ``Preview of orders``.
         work: Called with the job, so that it can report its phase and notice a cancel.
+        evaluates: The expression of a person or a table that it evaluates: then its time is limited.
     """
     job: Job[Result] = Job(name)
-    job.begin(work)
+    job.begin(work, evaluates)
     return job
 
 

@@ -1,7 +1,8 @@
 """The Spark engine of the process: one session, started at the first request, with a state that can be shown.
 
-Invariants: opening a table never starts it; a session that the user already has is used, and never stopped
-or configured; a JVM that died is noticed, reported, and started again at the next request; nothing goes to stdout.
+Invariants: opening a table never starts it; a session that the user already has is used, and never stopped or
+configured, but for variables in SQL text, which are switched off where an expression is evaluated; a JVM that died is
+noticed, reported, and started again at the next request; nothing goes to stdout.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from explorer.core.errors import EngineUnavailable
+from explorer.debug import log_failure
 from explorer.spark.engine.start_times import StartTimes
 
 if TYPE_CHECKING:
@@ -277,8 +279,8 @@ def _warm(session: SparkSession) -> None:
     """Run something small; a session that cannot do even that says so to the first who asks for rows."""
     try:
         session.range(1).count()
-    except Exception:  # noqa: BLE001 - whatever it is, the next request meets it too, and has someone to say it to
-        _log.info("Spark's first job failed", exc_info=True)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the next request meets it too, and has someone to say it to
+        log_failure(_log, "Spark's first job failed", error, logging.INFO)
 
 
 def _master_of(session: Any) -> str:

@@ -83,7 +83,7 @@ def row_page(
         A job; its errors are those of `explorer.spark.scan.scan.rows`, and Cancelled.
     """
     asked = _Asked(log, snapshot, begin or RowPosition(), limit, where, masked)
-    return submit(f"Rows of {log.name} at version {snapshot.version}", lambda job: _page(job, asked))
+    return submit(f"Rows of {log.name} at version {snapshot.version}", lambda job: _page(job, asked), where)
 
 
 @dataclass(frozen=True, slots=True)

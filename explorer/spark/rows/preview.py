@@ -55,7 +55,7 @@ def preview(log: DeltaLog, snapshot: Snapshot, limit: int = 100, where: str | No
         A job; its errors are those of `explorer.spark.scan.scan.rows`, and Cancelled.
     """
     name = f"Preview of {log.name} at version {snapshot.version}"
-    return submit(name, lambda job: _preview(job, log, snapshot, limit, where))
+    return submit(name, lambda job: _preview(job, log, snapshot, limit, where), where)
 
 
 def _preview(job: Job[Preview], log: DeltaLog, snapshot: Snapshot, limit: int, where: str | None) -> Preview:

@@ -14,7 +14,6 @@ import functools
 import os
 import shutil
 import tempfile
-import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -28,8 +27,7 @@ from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_type
 
 from explorer.core.errors import StorageError
-from explorer.core.protocol.file_paths import decode_path, is_absolute_location
-from explorer.spark.engine.file_addresses import FileAddress, RemoteFile, location_of
+from explorer.spark.engine.file_addresses import FileAddress, RemoteFile
 from explorer.spark.scan import object_rows
 from explorer.spark.scan.object_rows import ObjectRows, Shape
 from explorer.storage import ranged_file
@@ -38,7 +36,7 @@ from explorer.storage.schemes import SCHEMES, Scheme
 from explorer.storage.written_aside import written_aside
 
 if TYPE_CHECKING:
-    from explorer.core.versions.delta_log import DeltaLog
+    from explorer.core.protocol.log_store import LogStore
 
 __all__ = [
     "FileRows",
@@ -56,7 +54,6 @@ _MOST_TASKS: Final = 64
 _FOOTERS: Final = (
     "name string, rows long, digest string, columns array<struct<path: array<string>, id: int>>, failure string"
 )
-_stores: Final[weakref.WeakKeyDictionary[DeltaLog, dict[str, ObjectLogStore]]] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +71,18 @@ class FileRows:
     row: Column
 
 
-def remote_file(log: DeltaLog, path: str, size: int | None, scheme: Scheme) -> RemoteFile:
+def remote_file(store: LogStore, key: str, size: int | None, scheme: Scheme) -> RemoteFile:
     """How a task reads a file of a table in an object store.
 
-    Raises:
-        NotAllowed: The log points outside the places that may be read.
+    Args:
+        store: The store that holds the file.
+        key: The file's key in it.
+        size: Its size in bytes by the log, or None.
+        scheme: How the store's URL begins.
     """
-    root = decode_path(log.location).rstrip("/")
-    folder, _, name = path.rpartition("/") if is_absolute_location(path) else (root, "", path)
-    store = _opened(log, folder)
-    sent, key = store.sendable(name)
-    return RemoteFile(sent, key, size, scheme, store.configured, store.secrets)
+    assert isinstance(store, ObjectLogStore), f"{store.root} has a scheme whose rows are fetched"
+    sent, sent_key = store.sendable(key)
+    return RemoteFile(sent, sent_key, size, scheme, store.configured, store.secrets)
 
 
 def needs_tasks(session: SparkSession, addresses: Sequence[FileAddress]) -> bool:
@@ -153,33 +151,22 @@ def _free(name: str, schema: st.StructType) -> str:
     return name
 
 
-def spooled(log: DeltaLog, path: str) -> str:
+def spooled(store: LogStore, key: str) -> str:
     """A copy on disk of a file of a table in memory; it lives as long as this process.
 
     Raises:
         StorageError: The table has no such file.
     """
-    store, key = log.store.elsewhere(location_of(log.location, path))
     try:
         data = store.read(key)
     except FileNotFoundError as error:
-        raise StorageError(f"The data file {path} does not exist.", path=path) from error
+        raise StorageError(f"The data file {key} does not exist.", path=key) from error
     target = os.path.join(_spool(), sha256(data).hexdigest() + ".parquet")
     if not os.path.exists(target):
         # Two threads may write the same bytes at once; each to a name of its own.
         with written_aside(target, durable=False) as file:
             file.write(data)
     return target
-
-
-def _opened(log: DeltaLog, folder: str) -> ObjectLogStore:
-    """The store of a folder; one for each table and folder, as opening one takes a while."""
-    known = _stores.setdefault(log, {})
-    if folder not in known:
-        store = log.store.elsewhere(f"{folder}/_")[0]
-        assert isinstance(store, ObjectLogStore), f"{folder} has a scheme whose rows are fetched"
-        known[folder] = store
-    return known[folder]
 
 
 def sent_files(addresses: Sequence[FileAddress]) -> tuple[pa.Table, tuple[Any, ...]]:

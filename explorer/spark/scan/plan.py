@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, assert_never
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,7 @@ from pyspark.sql import types as st
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.deletion_vectors import read_rows
+from explorer.core.protocol.file_places import FilePlaces
 from explorer.core.protocol.logical_files import vector_descriptors
 from explorer.core.protocol.partition_values import parse_partition_value
 from explorer.core.protocol.schema.data_types import StructField
@@ -33,9 +35,8 @@ from explorer.spark.engine.file_addresses import (
     FileAddress,
     check_present,
     check_readable,
-    leaves_table,
     local_address,
-    location_of,
+    local_path,
     remote_address,
 )
 from explorer.spark.engine.session import engine
@@ -81,6 +82,7 @@ PATH: Final = f"{_PREFIX}path"
 ROW: Final = f"{_PREFIX}row"
 MASK: Final = f"{_PREFIX}mask"
 _FILE: Final = f"{_PREFIX}file"
+_places: Final[WeakKeyDictionary[DeltaLog, FilePlaces]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,28 +214,33 @@ def addresses_of(log: DeltaLog, files: pa.Table) -> list[FileAddress]:
     """Where the files are, one address for each row of ``files``.
 
     Raises:
-        NotAllowed: The log points outside the places that may be read.
-        StorageError: A file of a table in memory is missing.
+        NotAllowed: The log or a link points outside the places that may be read.
+        StorageError: A file of a table in memory is missing, or a path is the name of no file.
     """
     raw_paths, paths = files.column("raw_path").to_pylist(), files.column("path").to_pylist()
-    for path in paths:
-        if leaves_table(path):
-            # Raises NotAllowed where the log points outside the places that may be read.
-            log.store.elsewhere(location_of(log.location, path))
     sizes = files.column("size").to_pylist()
-    return [_address(log, *file) for file in zip(raw_paths, paths, sizes, strict=True)]
+    places, first = _places.setdefault(log, FilePlaces(log.store)), dict[str, str]()
+    found = list[FileAddress]()
+    for raw_path, path, size in zip(raw_paths, paths, sizes, strict=True):
+        address = _address(places, raw_path, path, size)
+        if address.local is not None and first.setdefault(address.local, path) != path:
+            # Two files of the log are one on this disk; Spark tells them apart by their names.
+            address = local_address(raw_path, address.local, alias=True)
+        found.append(address)
+    return found
 
 
-def _address(log: DeltaLog, raw_path: str, path: str, size: int | None) -> FileAddress:
-    location = location_of(log.location, path)
-    scheme = scheme_of(location)
+def _address(places: FilePlaces, raw_path: str, path: str, size: int | None) -> FileAddress:
+    holder, key = places.place_of(path)
+    scheme = scheme_of(holder.root)
     match scheme.rows:
         case "on disk":
-            return local_address(raw_path, location)
+            return local_address(raw_path, local_path(holder, key))
         case "copied":
-            return local_address(raw_path, spooled(log, path))
+            return local_address(raw_path, spooled(holder, key))
         case "fetched":
-            return remote_address(raw_path, location, remote_file(log, path, size, scheme))
+            location = places.location_of(path)
+            return remote_address(raw_path, location, remote_file(*places.place_at(location), size, scheme))
         case _:
             assert_never(scheme.rows)
 

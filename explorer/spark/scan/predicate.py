@@ -9,25 +9,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from explorer.core.errors import EngineUnavailable, ExpressionRefused
 from explorer.core.protocol.schema.data_types import StructType
-from explorer.core.protocol.sql.vetting import called_functions, check_clock, check_text, quoted_text
+from explorer.core.protocol.sql.remade import RemadeExpression
+from explorer.core.protocol.sql.vetting import check_clock, quoted_text, remade_expression
+from explorer.spark.engine.expressions import analysed
 from explorer.spark.engine.failures import condition_of, failure_of, first_sentence
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import case_collides, spark_type
 
-if TYPE_CHECKING:
-    from explorer.core.protocol.sql.tokens import Token
-
-__all__ = ["condition", "filtered", "vet", "vet_words", "vetted"]
+__all__ = ["condition", "filtered", "stable_type", "vet", "vetted"]
 
 # Spark's condition, and the reason that a program may act on.
 _REASONS: Final = {
@@ -40,7 +38,6 @@ _REASONS: Final = {
     "WINDOW_FUNCTION": "window",
     "UNSUPPORTED_EXPR_FOR_OPERATOR": "window",
     "UNSUPPORTED_GENERATOR": "generator",
-    "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN": "not boolean",
     "UNBOUND_SQL_PARAMETER": "parameter",
 }
 _VARIABLE: Final = re.compile(r"variablereference\(([^)=]+)")
@@ -73,9 +70,9 @@ def vetted(schema: StructType, texts: Iterable[str], *, repeatable: bool = True)
     nothing: DataFrame | None = None
     for text in texts:
         try:
-            tokens = check_text(text)
+            remade = remade_expression(text)
             nothing = _no_rows(schema) if nothing is None else nothing
-            _condition(nothing, text, tokens, repeatable=repeatable)
+            _condition(nothing, remade, repeatable=repeatable)
         except ExpressionRefused as refusal:
             yield refusal
         else:
@@ -108,23 +105,27 @@ def condition(session: SparkSession, columns: st.StructType, text: str, *, repea
         ExpressionRefused: It is no such expression.
         EngineUnavailable: Spark's Java process died.
     """
-    tokens = check_text(text)
+    remade = remade_expression(text)
     try:
         # Over columns alone, not over the frame that is read: a frame has hidden ones too.
         nothing = session.createDataFrame([], columns)
     except (PySparkException, Py4JError) as error:
-        raise _refusal(text, error) from error
-    return _condition(nothing, text, tokens, repeatable=repeatable)
+        raise _refusal(remade, error) from error
+    return _condition(nothing, remade, repeatable=repeatable)
 
 
-def vet_words(session: SparkSession, text: str) -> None:
-    """Check the words of an expression of any type: that it is one expression, and calls only what may be called.
+def stable_type(rows: DataFrame, text: str) -> st.DataType:
+    """The type of an expression over some rows, which gives the same value for a row each time.
 
     Raises:
-        ExpressionRefused: Naming the word and its position.
+        ExpressionRefused: It may not be evaluated, or depends on the time or the session.
+        PySparkException: Spark does not accept it.
     """
-    tokens = check_text(text)
-    _check_own(session, text, called_functions(text, tokens))
+    remade = remade_expression(text)
+    check_clock(text, remade.tokens, {name.lower() for name in rows.columns})
+    found = analysed(rows, [remade])
+    _check_plan(remade, found.plan, rows.columns, repeatable=True)
+    return found.frame.schema.fields[0].dataType
 
 
 def _no_rows(schema: StructType) -> DataFrame:
@@ -135,63 +136,40 @@ def _no_rows(schema: StructType) -> DataFrame:
     return session.createDataFrame([], columns)
 
 
-def _condition(nothing: DataFrame, text: str, tokens: Sequence[Token], *, repeatable: bool) -> Column:
+def _condition(nothing: DataFrame, remade: RemadeExpression, *, repeatable: bool) -> Column:
     """The predicate, whose text was checked, over the columns of a frame without rows."""
-    called = called_functions(text, tokens)
+    text = remade.original
     if repeatable:
-        check_clock(text, tokens, {name.lower() for name in nothing.columns})
+        check_clock(text, remade.tokens, {name.lower() for name in nothing.columns})
     try:
-        _check_own(nothing.sparkSession, text, called)
-        # The parentheses keep a trailing word from being taken for an alias, the newline ends a comment.
-        found = sf.expr(f"({text}\n)")
-        kept = nothing.where(found)
-        _check_plan(text, tokens, kept, repeatable=repeatable)
-        kind = nothing.select(found.alias("condition")).schema["condition"].dataType
+        found = analysed(nothing, [remade])
+        _check_plan(remade, found.plan, nothing.columns, repeatable=repeatable)
+        kind = found.frame.schema.fields[0].dataType
     except (PySparkException, Py4JError) as error:
-        raise _refusal(text, error) from error
+        raise _refusal(remade, error) from error
     if not isinstance(kind, st.BooleanType):
         raise ExpressionRefused(
-            f"The condition {quoted_text(text)} cannot be used: {_not_boolean(kind.simpleString())}",
+            f"The condition {quoted_text(text)} cannot be used: it gives {kind.simpleString()}, not a boolean. Compare "
+            "it with something, for example (...) = ... or IS NOT NULL.",
             expression=text,
             reason="not boolean",
             found=kind.simpleString(),
             expected="boolean",
         )
-    return found
+    return found.columns[0]
 
 
-def _not_boolean(kind: str) -> str:
-    return f"it gives {kind}, not a boolean. Compare it with something, for example (...) = ... or IS NOT NULL."
-
-
-def _check_own(session: SparkSession, text: str, called: dict[str, Token]) -> None:
-    """Refuse the user's functions, also those with the name of one of Spark's."""
-    if not called:
-        return
-    names = {str(row[0]).lower().rsplit(".", 1)[-1] for row in session.sql("SHOW USER FUNCTIONS").collect()}
-    for name, token in called.items():
-        if name in names:
-            raise ExpressionRefused(
-                f"The condition {quoted_text(text)} calls {name} at position {token.start + 1}, which is a function "
-                "of this session or its catalog. Only Spark's own functions may be called.",
-                expression=text,
-                position=token.start + 1,
-                reason="user function",
-                found=name,
-            )
-
-
-def _check_plan(text: str, tokens: Sequence[Token], kept: DataFrame, *, repeatable: bool) -> None:
-    plan = _analysed(kept)
+def _check_plan(remade: RemadeExpression, plan: str, columns: Sequence[str], *, repeatable: bool) -> None:
+    text = remade.original
     if (variable := _VARIABLE.search(plan)) is not None:
         name = variable[1].rsplit(".", 1)[-1]
         raise ExpressionRefused(
             f"The condition {quoted_text(text)} uses the session's variable {name}, which is not a column. "
-            f"Columns: {', '.join(kept.columns)}.",
+            f"Columns: {', '.join(columns)}.",
             expression=text,
-            position=next((t.start + 1 for t in tokens if t.value.lower() == name.lower()), None),
+            position=next((t.start + 1 for t in remade.tokens if t.value.lower() == name.lower()), None),
             reason="unknown column",
-            nearest=kept.columns,
+            nearest=columns,
         )
     if repeatable and (_MOMENT.search(plan) or _COMPUTED_MOMENT.search(plan)):
         raise ExpressionRefused(
@@ -202,17 +180,8 @@ def _check_plan(text: str, tokens: Sequence[Token], kept: DataFrame, *, repeatab
         )
 
 
-def _analysed(frame: DataFrame) -> str:
-    """The analysed plan as text; asking for it is the analysis."""
-    private: Any = frame
-    if not type(frame).__module__.startswith("pyspark.sql.connect"):
-        return str(private._jdf.queryExecution().analyzed().toString())
-    _ = frame.schema
-    told = str(private._explain_string(extended=True))
-    return told.partition("== Analyzed Logical Plan ==")[2].partition("== Optimized Logical Plan ==")[0]
-
-
-def _refusal(text: str, error: Exception) -> ExpressionRefused | EngineUnavailable:
+def _refusal(remade: RemadeExpression, error: Exception) -> ExpressionRefused | EngineUnavailable:
+    text = remade.original
     if not isinstance(error, PySparkException):
         failure = failure_of(error)
         if isinstance(failure, EngineUnavailable):
@@ -226,8 +195,8 @@ def _refusal(text: str, error: Exception) -> ExpressionRefused | EngineUnavailab
     spark_condition = condition_of(error)
     reason = next((word for start, word in _REASONS.items() if (spark_condition or "").startswith(start)), "types")
     message, position = (
-        f"The condition {quoted_text(text)} cannot be used: {_said(error, reason)}",
-        _position(text, error),
+        f"The condition {quoted_text(text)} cannot be used: {first_sentence(error)}",
+        _position(remade, error),
     )
     if reason == "syntax" and position is not None and position > len(text):
         message = f"The condition {quoted_text(text)} cannot be used: it ends where more is expected."
@@ -243,25 +212,18 @@ def _refusal(text: str, error: Exception) -> ExpressionRefused | EngineUnavailab
     )
 
 
-def _said(error: Exception, reason: str) -> str:
-    if reason == "not boolean":
-        return _not_boolean(str(_parameters(error).get("type", "")).strip('"').lower())
-    return first_sentence(error)
-
-
-def _position(text: str, error: Exception) -> int | None:
-    """Where the fault is: a character, from 1; past the end if the text ends too early."""
+def _position(remade: RemadeExpression, error: Exception) -> int | None:
+    """Where the fault is in the text as written: a character, from 1; past the end if the text ends too early."""
     match = re.search(r"\(line (\d+), pos (\d+)\)", str(error))
     if match is not None:
         line, column = int(match[1]), int(match[2])
-        # One character of ours, the parenthesis, is before the first line.
-        lines = text.split("\n")
-        if line > len(lines):
-            return len(text) + 1
-        return sum(len(before) + 1 for before in lines[: line - 1]) + column - (line == 1) + 1
+        lines = remade.text.split("\n")
+        # One character of ours, the parenthesis, is before the first line, and one after the last.
+        place = sum(len(before) + 1 for before in lines[: line - 1]) + column - (line == 1)
+        return remade.original_place(place) + 1
     contexts = error.getQueryContext() if isinstance(error, PySparkException) else []
     starts = [context.startIndex() for context in contexts if str(context.contextType()).endswith("SQL")]
-    return None if not starts or starts[0] <= 0 else starts[0]
+    return None if not starts or starts[0] <= 0 else remade.original_place(starts[0] - 1) + 1
 
 
 def _place(text: str, position: int) -> str:

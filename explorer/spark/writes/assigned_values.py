@@ -20,10 +20,11 @@ from explorer.core.protocol.schema.field_metadata import (
     IDENTITY_ALLOW_EXPLICIT_INSERT,
     IDENTITY_START,
 )
+from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.protocol.table_features import active_features
 from explorer.core.transaction.intents.records import MergeClause
+from explorer.spark.engine.expressions import expression
 from explorer.spark.scan.physical import quoted, spark_type
-from explorer.spark.scan.predicate import vet_words
 from explorer.spark.writes.column_values import column_value
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ class AssignedValues:
     def __init__(self, rows: DataFrame, snapshot: Snapshot, *, lenient: bool = False) -> None:
         self._lenient = lenient
         self._rows = rows
-        self._session = rows.sparkSession
         self._schema = snapshot.schema
         self._defaults = "allowColumnDefaults" in active_features(snapshot.protocol)
 
@@ -69,7 +69,9 @@ class AssignedValues:
                     value = self._value(text, field)
                 elif path[0] == field.name:
                     name = ".".join(map(quoted, path[1:]))
-                    value = sf.when(value.isNotNull(), value.withField(name, sf.expr(f"(\n{text}\n)"))).otherwise(value)
+                    value = sf.when(value.isNotNull(), value.withField(name, expression(self._rows, text))).otherwise(
+                        value
+                    )
             values.append(self._fitted(value, field, where))
         return values, {path[0] for path in found}
 
@@ -118,7 +120,7 @@ class AssignedValues:
             path = self._known(parts, name, where)
             if any(path[: len(other)] == other or other[: len(path)] == path for other in found):
                 raise InvalidIntent(f"The column {name} is assigned twice.", field=where, column=name)
-            vet_words(self._session, text)
+            check_text(text)
             found[path] = text
         return found
 
@@ -150,12 +152,11 @@ class AssignedValues:
 
     def _value(self, text: str, field: StructField) -> Column:
         if not _is_default(text):
-            return sf.expr(f"(\n{text}\n)")
+            return expression(self._rows, text)
         default = field.metadata.get(CURRENT_DEFAULT) if self._defaults else None
         if default is None:
             return sf.lit(None)
-        vet_words(self._session, str(default))
-        return sf.expr(f"(\n{default}\n)")
+        return expression(self._rows, str(default))
 
 
 def _is_default(text: str) -> bool:

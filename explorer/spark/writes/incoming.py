@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, InvalidIntent
+from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, InvalidIntent, NotAllowed
 from explorer.core.protocol.counted import counted
-from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.partition_values import format_partition_value
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, format_column
@@ -32,7 +31,6 @@ from explorer.core.protocol.schema.field_metadata import (
     IDENTITY_ALLOW_EXPLICIT_INSERT,
     IDENTITY_START,
 )
-from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.protocol.table_features import active_features
 from explorer.core.transaction.guards.rows import row_texts
 from explorer.core.transaction.new_files.identity_values import Numbering
@@ -40,13 +38,16 @@ from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
 from explorer.core.transaction.proposal import GuardResult, Written
 from explorer.core.transaction.row_engine import Incoming
+from explorer.spark.engine.expressions import expression, expressions
 from explorer.spark.engine.failures import condition_of, failure_of, first_sentence
+from explorer.spark.engine.file_addresses import escaped, is_hidden
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.writes.column_values import check_casts, column_value
-from explorer.spark.writes.new_rows import NewRows, breaks_rule, broken_rules, write_files
+from explorer.spark.writes.new_rows import NewRows, breaks_rules, broken_rules, write_files
 from explorer.spark.writes.row_widths import widest_row
 from explorer.spark.writes.source_state import FileStates, file_states, unchanged_guard
+from explorer.storage.roots import check_plain, folder_of, is_url
 
 if TYPE_CHECKING:
     from explorer.core.protocol.log_store import LogStore
@@ -191,10 +192,12 @@ def refusal(error: Exception, what: str, field: str) -> ExplorerError:
         field: The field of the intent that it is in.
     """
     found = failure_of(error)
-    if isinstance(found, (EngineUnavailable, Cancelled)):
+    if isinstance(found, (EngineUnavailable, Cancelled, NotAllowed)):
         return found
     if condition_of(error) == "PATH_NOT_FOUND":
         return InvalidIntent(f"The source cannot be read: {first_sentence(error)} Check its path.", field="source")
+    if condition_of(error) is None:
+        return InvalidIntent(f"{what}. {found.message}", field=field)
     return InvalidIntent(f"{what}: {first_sentence(error)}", field=field)
 
 
@@ -219,8 +222,8 @@ def source_frame(session: SparkSession, source: object) -> DataFrame:
         if not hasattr(source, "mapInArrow"):
             raise InvalidIntent(f"Rows cannot be read from {type(source).__name__}.", field="source")
         return cast("DataFrame", source)
-    folder = decode_path(source) if source.startswith("file:/") else source
-    if os.path.isdir(f"{folder}/_delta_log"):
+    place, local = _place_of(source)
+    if local is not None and os.path.isdir(f"{local}/_delta_log"):
         raise InvalidIntent(
             f"The source {source!r} is a Delta table: its files hold rows that were deleted too. Append the rows of a "
             "version instead: write them to a file (delta-explorer rows TABLE --output), or give them as rows.",
@@ -230,15 +233,54 @@ def source_frame(session: SparkSession, source: object) -> DataFrame:
     reader = session.read.options(recursiveFileLookup="false")
     match suffix:
         case ".csv":
-            return reader.csv(source, header=True, inferSchema=False, mode="FAILFAST", enforceSchema=False)
+            return reader.csv(place, header=True, inferSchema=False, mode="FAILFAST", enforceSchema=False)
         case ".parquet" | "":
-            return reader.parquet(source)
+            return _without_defaults(reader, place)
         case _:
             raise InvalidIntent(
                 f"The source {source!r} has a name that is neither Parquet nor CSV.",
                 field="source",
                 allowed=[".parquet", ".csv", "a folder of Parquet files"],
             )
+
+
+def _without_defaults(reader: DataFrameReader, source: str) -> DataFrame:
+    """The rows of Parquet files, without the expressions that a file can name as defaults of columns which it lacks:
+    Spark evaluates them."""
+    found = reader.parquet(source)
+    if not any(field.metadata for field in found.schema.fields):
+        return found
+    plain = _nullable(found.schema)
+    assert isinstance(plain, st.StructType)
+    return reader.schema(plain).parquet(source)
+
+
+def _place_of(source: str) -> tuple[str, str | None]:
+    """Where Spark is to read a source, and its real path where it is on this machine.
+
+    Raises:
+        RequestError: The source is an address with credentials.
+        InvalidIntent: It is a pattern, or a file whose name Spark skips.
+    """
+    check_plain(source)
+    if is_url(source):
+        return source, None
+    path = os.path.realpath(folder_of(source))
+    if os.path.exists(path):
+        if is_hidden(path):
+            raise InvalidIntent(
+                f"Spark skips a source of this name: {source!r}. It treats names that begin with _ or . as hidden. "
+                "Rename it, or give the rows themselves.",
+                field="source",
+            )
+        return f"file:{escaped(path)}", path
+    if escaped(source) != source:
+        raise InvalidIntent(
+            f"The source {source!r} does not exist, and patterns are not expanded. Give one file, or a folder.",
+            field="source",
+        )
+    # It may be on the machines of a cluster.
+    return source, None
 
 
 def _shaped(frame: DataFrame, snapshot: Snapshot) -> DataFrame:
@@ -259,16 +301,15 @@ def _shaped(frame: DataFrame, snapshot: Snapshot) -> DataFrame:
         )
     features = active_features(snapshot.protocol)
     plain = [field for field in snapshot.schema.fields if not _computed(field, given)]
-    first = frame.select(*(_value(field, given, types, features).alias(field.name) for field in plain))
-    columns: list[Column] = []
-    for field in snapshot.schema.fields:
-        if _computed(field, given):
-            text = str(field.metadata[GENERATION_EXPRESSION])
-            check_text(text)
-            columns.append(sf.expr(f"(\n{text}\n)").cast(spark_type(field.type)).alias(field.name))
-        else:
-            columns.append(sf.col(quoted(field.name)))
-    return first.select(*columns)
+    first = frame.select(*(_value(frame, field, given, types, features).alias(field.name) for field in plain))
+    computed = [field for field in snapshot.schema.fields if _computed(field, given)]
+    made = expressions(first, [str(field.metadata[GENERATION_EXPRESSION]) for field in computed])
+    values = {
+        field.name: column.cast(spark_type(field.type)).alias(field.name)
+        for field, column in zip(computed, made, strict=True)
+    }
+    columns = [field.name for field in snapshot.schema.fields]
+    return first.select(*(values.get(name, sf.col(quoted(name))) for name in columns))
 
 
 def _computed(field: StructField, given: dict[str, str]) -> bool:
@@ -276,7 +317,11 @@ def _computed(field: StructField, given: dict[str, str]) -> bool:
 
 
 def _value(
-    field: StructField, given: dict[str, str], types: dict[str, st.DataType], features: frozenset[str]
+    frame: DataFrame,
+    field: StructField,
+    given: dict[str, str],
+    types: dict[str, st.DataType],
+    features: frozenset[str],
 ) -> Column:
     kind = spark_type(field.type)
     name = given.get(field.name.lower())
@@ -288,8 +333,7 @@ def _value(
         return column_value(sf.col(quoted(name)), types[name], kind, field.name)
     default = field.metadata.get(CURRENT_DEFAULT)
     if default is not None and "allowColumnDefaults" in features:
-        check_text(str(default))
-        return sf.expr(f"(\n{default}\n)").cast(kind)
+        return expression(frame, str(default)).cast(kind)
     return sf.lit(None).cast(kind)
 
 
@@ -306,7 +350,8 @@ def _counted(
     What gets its numbers later may be null.
     """
     judged = [rule for rule in rules if not (rule.kind == "not-null" and rule.name in numbered)]
-    counts = [sf.count_if(breaks_rule(rule)).alias(f"rule{place}") for place, rule in enumerate(judged)]
+    broken = breaks_rules(frame, judged)
+    counts = [sf.count_if(breaks).alias(f"rule{place}") for place, breaks in enumerate(broken)]
     widest = sf.lit(None) if (known := widest_row(frame)) is None else known
     asked = (sf.count(sf.lit(1)).alias("rows"), widest.alias("widest"), *counts)
     found: dict[str, Any] = frame.agg(*asked).toArrow().to_pylist()[0]
@@ -327,7 +372,8 @@ def rule_guard(rule: RowRule, broken: int, rows: int, among: DataFrame | None = 
         detail = "Every new row keeps it." if rows else "There is no new row."
         return GuardResult(f"new-rows:{rule.kind}:{rule.name}", "pass", evidence | {"detail": detail})
     if among is not None:
-        samples = among.where(breaks_rule(rule)).limit(_SAMPLES)
+        (breaks,) = breaks_rules(among, [rule])
+        samples = among.where(breaks).limit(_SAMPLES)
         evidence["examples"] = [{"row": texts} for texts in row_texts(samples.toArrow())]
     return GuardResult(
         f"new-rows:{rule.kind}:{rule.name}",

@@ -15,15 +15,16 @@ from pyspark import cloudpickle
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
+from explorer import credentials
 from explorer.core import errors
 from explorer.core.protocol import file_paths, partition_values
-from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import ROWS_PER_FILE, FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule
 from explorer.data_files import file_plan, file_writer, physical_columns, written_files
 from explorer.data_files.file_plan import CHANGE_TYPE, FilePlan, held_fields
 from explorer.data_files.written_files import WrittenFiles
+from explorer.spark.engine.expressions import expressions
 from explorer.spark.scan.physical import quoted
 from explorer.spark.scan.results import Planned, Reading, to_arrow
 from explorer.spark.writes.row_widths import unweighed
@@ -31,7 +32,7 @@ from explorer.spark.writes.row_widths import unweighed
 if TYPE_CHECKING:
     from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["NewRows", "breaks_rule", "broken_rules", "write_files"]
+__all__ = ["NewRows", "breaks_rules", "broken_rules", "write_files"]
 
 _ROWS_PER_TASK: Final = 1 << 17
 _ROW_IN_TASK: Final = (1 << 33) - 1
@@ -81,7 +82,7 @@ def write_files(store: LogStore, layout: FileLayout, new: NewRows, rows_per_file
     Raises:
         ExplorerError: What Spark raised, typed.
     """
-    for module in (file_writer, physical_columns, file_plan, file_paths, partition_values, errors):
+    for module in (file_writer, physical_columns, file_plan, file_paths, partition_values, errors, credentials):
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # PySpark's own
     plan = file_plan.file_plan(
         layout,
@@ -122,7 +123,7 @@ def _arranged(layout: FileLayout, new: NewRows) -> DataFrame:
         frame = frame.sortWithinPartitions(*partitions)
     names = [field.name for field in held_fields(layout, changes=new.changes)] + list(new.extra.values())
     names += [CHANGE_TYPE] if new.changes else []
-    columns = [*(sf.col(quoted(name)) for name in names), *map(sf.col, partitions), *map(breaks_rule, new.rules)]
+    columns = [*(sf.col(quoted(name)) for name in names), *map(sf.col, partitions), *breaks_rules(frame, new.rules)]
     columns += [] if new.groups is None else [sf.col(new.groups)]
     return frame.select(*(column.alias(f"c{place}") for place, column in enumerate(columns)))
 
@@ -134,7 +135,7 @@ def _numbers(one: Numbering, tasks: int) -> Column:
     return sf.lit(one.first).cast("long") + place * sf.lit(one.step).cast("long")
 
 
-def breaks_rule(rule: RowRule) -> Column:
-    """Whether a row breaks a rule: it is not TRUE for it."""
-    check_text(rule.expression)
-    return ~sf.coalesce(sf.expr(f"(\n{rule.expression}\n)"), sf.lit(False))
+def breaks_rules(rows: DataFrame, rules: Sequence[RowRule]) -> list[Column]:
+    """For each rule, whether a row breaks it: it is not TRUE for it."""
+    found = expressions(rows, [rule.expression for rule in rules])
+    return [~sf.coalesce(column, sf.lit(False)) for column in found]

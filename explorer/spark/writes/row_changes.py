@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
 
 from explorer.core.errors import ExplorerError
 from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.schema.field_metadata import GENERATION_EXPRESSION, IDENTITY_START
+from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.transaction.intents.records import Merge, MergeClause, Update, merge_clauses
 from explorer.core.transaction.new_files.file_facts import FileFacts
 from explorer.core.transaction.new_files.identity_values import Numbering
@@ -31,17 +32,17 @@ from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
 from explorer.core.transaction.row_engine import FoundChanges
 from explorer.data_files.written_files import WrittenFiles
+from explorer.spark.engine.expressions import expression, expressions
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.engine.file_addresses import FileAddress
 from explorer.spark.scan.physical import quoted, spark_type
-from explorer.spark.scan.predicate import vet_words
 from explorer.spark.scan.results import SPARK_ERRORS, Reading
 from explorer.spark.scan.scan import scan
 from explorer.spark.writes.assigned_values import AssignedValues
 from explorer.spark.writes.column_values import check_casts
 from explorer.spark.writes.incoming import refusal, rule_guard, source_frame
 from explorer.spark.writes.matching_rows import rows_of_bitmaps
-from explorer.spark.writes.new_rows import NewRows, breaks_rule, broken_rules, write_files
+from explorer.spark.writes.new_rows import NewRows, breaks_rules, broken_rules, write_files
 from explorer.spark.writes.recorded_inserts import recorded_inserts
 from explorer.spark.writes.source_state import FileStates, file_states, unchanged_guard
 
@@ -245,7 +246,7 @@ def _updates(log: DeltaLog, snapshot: Snapshot, intent: Update) -> _Changes:
         frame = found.frame.alias("target").select(
             sf.lit("update").alias(_DO), sf.lit(0).alias(_CLAUSE), *_identity(""), *_sides(before, after)
         )
-        frame = _with_generated(frame, session, schema, [assigned])
+        frame = _with_generated(frame, schema, [assigned])
     except PySparkException as error:
         raise _unfit(error, "set") from error
     said = ", ".join(f"{name} = {text}" for name, text in intent.set.items())
@@ -258,12 +259,12 @@ def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) ->
     session, schema, clauses = found.frame.sparkSession, snapshot.schema, merge_clauses(intent)
     check_casts(session)
     for text in (intent.on, *(clause.when for clause in clauses if clause.when is not None)):
-        vet_words(session, text)
+        check_text(text)
     try:
         given = source_frame(session, source)
         target = found.frame.withColumn(_TARGET, sf.lit(True)).alias("target")
         other = given.withColumn(_SOURCE, sf.lit(True)).alias("source")
-        joined = target.join(other, sf.expr(f"(\n{intent.on}\n)"), _join_kind(clauses))
+        joined = target.join(other, expression(target.crossJoin(other), intent.on), _join_kind(clauses))
         values = AssignedValues(joined, snapshot, lenient=intent.merge_schema)
         sides = [values.of_clause(clause, given.columns) for clause in clauses]
         after = [
@@ -276,7 +277,7 @@ def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) ->
         frame = decided.where(sf.col(_CLAUSE).isNotNull()).select(
             does.alias(_DO), sf.col(_CLAUSE), *_identity("target."), *_sides(before, after)
         )
-        frame = _with_generated(frame, session, schema, [assigned for _, assigned in sides])
+        frame = _with_generated(frame, schema, [assigned for _, assigned in sides])
         rows = given.count()
     except PySparkException as error:
         raise _unfit(error, "on") from error
@@ -309,7 +310,7 @@ def _decided(joined: DataFrame, clauses: Sequence[MergeClause]) -> DataFrame:
     for place, clause in enumerate(clauses):
         wanted = applies[clause.group]
         if clause.when is not None:
-            wanted = wanted & sf.coalesce(sf.expr(f"(\n{clause.when}\n)"), sf.lit(False))
+            wanted = wanted & sf.coalesce(expression(joined, clause.when), sf.lit(False))
         decision = decision.when(wanted, sf.lit(place))
     return joined.withColumn(_CLAUSE, decision)
 
@@ -338,9 +339,7 @@ def _sides(before: Sequence[Column], after: Sequence[Column]) -> list[Column]:
     return [value.alias(f"{side}{place}") for side, values in named for place, value in enumerate(values)]
 
 
-def _with_generated(
-    frame: DataFrame, session: SparkSession, schema: StructType, assigned: Sequence[set[str]]
-) -> DataFrame:
+def _with_generated(frame: DataFrame, schema: StructType, assigned: Sequence[set[str]]) -> DataFrame:
     """The changes with generated columns worked out from the new values, where their clause does not assign them."""
     texts = {
         place: str(field.metadata[GENERATION_EXPRESSION])
@@ -349,9 +348,8 @@ def _with_generated(
     }
     if not texts:
         return frame
-    for text in texts.values():
-        vet_words(session, text)
     over = frame.select("*", *(sf.col(f"{_AFTER}{place}").alias(f.name) for place, f in enumerate(schema.fields)))
+    made_of = dict(zip(texts, expressions(over, list(texts.values())), strict=True))
     columns = []
     for name in frame.columns:
         place = int(name.removeprefix(_AFTER)) if name.startswith(_AFTER) else -1
@@ -359,7 +357,7 @@ def _with_generated(
         if place in texts:
             field = schema.fields[place]
             given = [clause for clause, names in enumerate(assigned) if field.name in names]
-            made = sf.expr(f"(\n{texts[place]}\n)").cast(spark_type(field.type))
+            made = made_of[place].cast(spark_type(field.type))
             value = sf.when(sf.col(_CLAUSE).isin(given), value).otherwise(made) if given else made
         columns.append(value.alias(name))
     return over.select(*columns)
@@ -372,7 +370,8 @@ def _counted(changes: _Changes) -> FoundChanges:
     numbered = frozenset(field.name for field in changes.schema.fields if IDENTITY_START in field.metadata)
     judged = [rule for rule in changes.rules if not (rule.kind == "not-null" and rule.name in numbered)]
     is_new = ~sf.col(_DO).isin(*_DELETED)
-    counts = [sf.count_if(is_new & breaks_rule(rule)).alias(f"rule{number}") for number, rule in enumerate(judged)]
+    broken = breaks_rules(new, judged)
+    counts = [sf.count_if(is_new & breaks).alias(f"rule{number}") for number, breaks in enumerate(broken)]
     # A value that cannot be cast fails here, before anything is written.
     sides = [f"{_AFTER}{number}" for number in range(len(changes.schema.fields))]
     forced = [sf.count_if(sf.col(name).isNull()).alias(name) for name in sides]
@@ -425,7 +424,11 @@ def _ambiguous(changes: _Changes, surplus: int) -> GuardResult:
     """Some row of the table matches several rows of the source, so what becomes of it is not said."""
     old = changes.frame.where(sf.col(_FILE).isNotNull())
     was = sf.first(sf.struct(*_named(changes.schema, _BEFORE)))
-    twice = old.groupBy(_FILE, _ROW).agg(sf.count(sf.lit(1)).alias("matches"), was.alias("was")).where("matches > 1")
+    twice = (
+        old.groupBy(_FILE, _ROW)
+        .agg(sf.count(sf.lit(1)).alias("matches"), was.alias("was"))
+        .where(sf.col("matches") > 1)
+    )
     samples = twice.select("matches", sf.to_json("was").alias("was")).limit(_SAMPLES).collect()
     rows = [f"{row['was']} ({row['matches']} matches)" for row in samples]
     detail = f"Several rows of the source match one row of the table, {surplus:,} too many: {'; '.join(rows)}."

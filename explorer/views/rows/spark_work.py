@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from explorer.core.errors import Cancelled, ExplorerError, RequestError
 from explorer.core.transaction.row_engine import RowJob
+from explorer.debug import log_failure
 from explorer.views.problems import Problem, problem_of
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class SparkWork(Generic[Result]):
             problem = _missing(error)
         except Exception as error:  # noqa: BLE001  # shown and logged, as nothing waits for this thread
             if not isinstance(error, ExplorerError):
-                _log.error("a job could not begin", exc_info=error)
+                log_failure(_log, "a job could not begin", error)
             problem = problem_of(error)
         with self._lock:
             wanted = beginning is self._beginning
@@ -155,7 +156,7 @@ class SparkWork(Generic[Result]):
                 self._problem = problem_of(job.error)
                 # What a person asked for wrongly is told to that person alone.
                 if not isinstance(job.error, Cancelled | RequestError):
-                    _log.warning("%s failed: %s", job.name, job.error, exc_info=job.error.__cause__)
+                    log_failure(_log, f"{job.name} failed", job.error, logging.WARNING)
         self._changed()
 
 

@@ -23,8 +23,8 @@ def form_of(facts: TableFacts, address: Address) -> IntentForm:
     return intent_form(address.act, facts.snapshot(facts.last), dict(address.answers))
 
 
-def ask_desk(desk: ActDesk, facts: TableFacts, address: Address) -> None:
-    """Let the desk plan what an address asks for, if it is complete; this may take long.
+def ask_desk(desk: ActDesk, facts: TableFacts, address: Address, *, by_person: bool) -> None:
+    """Let the desk plan what an address asks for, if it is complete and a person asked for it; this may take long.
 
     The outcome of a commit that was not shown yet stays, and is shown now if the address is its own.
     """
@@ -34,6 +34,8 @@ def ask_desk(desk: ActDesk, facts: TableFacts, address: Address) -> None:
         return
     if not address.act:
         desk.forget()
+    elif not by_person and desk.calls_for_plan(question_of(address, desk.person), facts.last):
+        return  # a link from elsewhere fills the form in, and no more
     elif address.step == "plan" or plans_at_once(form_of(facts, address), dict(address.answers)):
         desk.ask(address, newest=facts.last, show=address.step == "plan")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from explorer.core.errors import NotAllowed
 from explorer.views.act.desk.state import Ended
 from explorer.web.act.desk import ActDesk, question_of
 from explorer.web.act.form import ask_desk, redrawn_parts
@@ -67,7 +68,7 @@ class ActMessages:
         def check() -> dict[str, str]:
             if number != self._newest:
                 return {}
-            ask_desk(self._desk, view.facts, typed)
+            ask_desk(self._desk, view.facts, typed, by_person=True)
             return redrawn_parts(view.facts, typed, self._desk.sheet, message.amount("pairs"))
 
         def show(regions: dict[str, str]) -> None:
@@ -99,6 +100,7 @@ class ActMessages:
 
     def commit(self, message: Message) -> None:
         """Commit the plan that was shown."""
+        self._check_right()
         name, reason, digest = message.text("name"), message.text("reason", _LONGEST_REASON), message.text("digest")
         self._commit(message, approved=self._desk.approve(name, reason, digest))
 
@@ -117,16 +119,22 @@ class ActMessages:
     def plan_again(self, message: Message) -> None:
         """Make the plan again, on the newest version."""
         self._desk.forget()
+        self._window.by_person = True
         self._show(message)
 
     def try_again(self, message: Message) -> None:
         """Commit the same plan again, as its outcome is not known."""
+        self._check_right()
         self._commit(message, approved=self._desk.try_again())
 
     def outcome_read(self, message: Message) -> None:
         """Leave the outcome of a commit of another change, and go on with this one."""
         self._desk.show_outcome()
         self._show(message)
+
+    def _check_right(self) -> None:
+        if not self._window.identity.may_commit:
+            raise NotAllowed("This login may not commit changes. Ask whoever runs the server.")
 
     def _commit(self, message: Message, *, approved: bool) -> None:
         """Commit what this message approved; a second press approves nothing."""

@@ -6,13 +6,13 @@ no version; only tables that were read are in it, and how many were not is said.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from explorer import formatting as fmt
 from explorer.core.versions.commit_times import moment
+from explorer.spreadsheet import escaped_words
+from explorer.views.listing import csv_of
 from explorer.web.address import Address
 from explorer.web.served_tables import Deed, TableSummary
 
@@ -42,6 +42,7 @@ class Activity:
         unread: How many tables were not read, or cannot be.
         capped: Whether some table has more of them than are counted.
         csv: The page as CSV.
+        escaped: What was done to cells of it that a spreadsheet would run; empty if nothing was.
     """
 
     lines: tuple[ActivityLine, ...]
@@ -52,6 +53,7 @@ class Activity:
     unread: int
     capped: bool
     csv: str
+    escaped: str
 
 
 def activity(address: Address, summaries: Sequence[TableSummary]) -> Activity:
@@ -63,6 +65,7 @@ def activity(address: Address, summaries: Sequence[TableSummary]) -> Activity:
     pages = max(1, -(-len(found) // _PAGE))
     page = min(address.page_number, pages)
     lines = tuple(_line(row, deed) for row, deed in found[(page - 1) * _PAGE : page * _PAGE])
+    csv, escaped = _csv(lines)
     return Activity(
         lines=lines,
         matched=len(found),
@@ -71,7 +74,8 @@ def activity(address: Address, summaries: Sequence[TableSummary]) -> Activity:
         pages=pages,
         unread=sum(row.pending or row.problem is not None for row in summaries),
         capped=any(row.deeds.capped for row in summaries),
-        csv=_csv(lines),
+        csv=csv,
+        escaped=escaped_words(escaped),
     )
 
 
@@ -84,12 +88,10 @@ def _line(row: TableSummary, deed: Deed) -> ActivityLine:
     return ActivityLine(row.ref.name, deed, fmt.moment(moment(deed.time)), href)
 
 
-def _csv(lines: Sequence[ActivityLine]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(("table", "version", "time", "by", "operation", "reason"))
-    for line in lines:
-        deed = line.deed
-        time = moment(deed.time).isoformat()
-        writer.writerow((line.table, deed.version, time, deed.user, deed.operation, deed.reason))
-    return text.getvalue()
+def _csv(lines: Sequence[ActivityLine]) -> tuple[str, int]:
+    deeds = ((line.table, line.deed) for line in lines)
+    rows = (
+        (table, deed.version, moment(deed.time).isoformat(), deed.user, deed.operation, deed.reason)
+        for table, deed in deeds
+    )
+    return csv_of(("table", "version", "time", "by", "operation", "reason"), rows)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import secrets
-import socket
+import signal
+import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from pathlib import Path
+from typing import Any
 
-import panel as pn
+from bokeh.server.server import BaseServer
 
 from explorer.auditing.report.signature import SigningKey
 from explorer.core.errors import RequestError
 from explorer.views.rows.spark_work import start_early, stop_engine
 from explorer.web.app import create_app
+from explorer.web.serving.application import ExplorerApplication
+from explorer.web.serving.gate import LOOPBACK, Gate
+from explorer.web.serving.listener import bind, listen
+from explorer.web.serving.people.access import Access, LoginAccess, OpenAccess, Rights, TokenAccess
+from explorer.web.serving.people.access_token import AccessToken
+from explorer.web.serving.people.password_file import PasswordFile
 from explorer.web.serving.ports import check_port
-from explorer.web.serving.unknown_address import UnknownAddress
+from explorer.web.serving.public_urls import read_public_url
 
 __all__ = ["serve"]
-
-_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 def serve(
@@ -26,10 +31,11 @@ def serve(
     *,
     port: int = 0,
     address: str = "127.0.0.1",
-    show: bool = False,
     allow_commits: bool = False,
-    basic_auth: str | None = None,
+    basic_auth: Path | str | None = None,
+    public_urls: Sequence[str] = (),
     ready: Callable[[str], None] | None = None,
+    renewed: Callable[[str], None] | None = None,
     start: bool = True,
     spark_start: bool = False,
     key: SigningKey | None = None,
@@ -40,10 +46,14 @@ def serve(
         roots: As for `explorer.web.app.create_app`.
         port: TCP port; 0 takes a free one.
         address: Where to listen; the default is only this machine.
-        show: Open a browser.
         allow_commits: Let changes be committed from the pages. Off, every table refuses to be written to.
-        basic_auth: A password, or a file of users and passwords (JSON), that a visitor must give.
-        ready: Called with the URL before the first request is answered.
+        basic_auth: The file of names and hashed passwords that visitors sign in with, as ``delta-explorer passwd``
+            writes it.
+        public_urls: The addresses under which people reach the server through a proxy, such as
+            ``https://example.org/lake/``.
+        ready: Called with the URL before the first request is answered. Where changes can be committed or reports be
+            signed without a login, it contains a token that opens the server to one browser, once.
+        renewed: Called with the URL for another browser each time that such a token was used.
         start: Run the server's loop; False returns the server unstarted, for tests.
         spark_start: Start Spark with the server; otherwise when a person first opens a tab that needs it. It is stopped
             with the server.
@@ -54,63 +64,90 @@ def serve(
 
     Raises:
         TableNotFound: A root does not exist.
-        RequestError: The port is taken, or browsers refuse to open it; or commits would be allowed, or reports signed,
-            without a password for anyone who reaches this machine.
+        RequestError: The port is taken, or browsers refuse to open it; the password file cannot be used; a public URL
+            is none; or commits would be allowed, or reports signed, without a login for anyone who reaches this
+            machine.
     """
-    if allow_commits and not basic_auth and address not in _LOOPBACK:
-        raise RequestError(
-            f"With commits allowed, anyone who reaches {address} could change the tables. Require a name and password "
-            "(--basic-auth FILE), or listen only on this machine (127.0.0.1).",
-            field="allow_commits",
-        )
-    if key is not None and not basic_auth and address not in _LOOPBACK:
-        raise RequestError(
-            f"With a key to sign, anyone who reaches {address} could have reports signed. Require a name and password "
-            "(--basic-auth FILE), or listen only on this machine (127.0.0.1).",
-            field="sign",
-        )
+    _check_reach(address, commits=allow_commits, signs=key is not None, login=basic_auth is not None)
     if port:
         check_port(port)
+    public = [read_public_url(text) for text in public_urls]
+    users = None if basic_auth is None else PasswordFile(Path(basic_auth))
     app = create_app(roots, allow_commits=allow_commits, key=key)
-    chosen = port or _free_port(address)
-    url = f"http://{_shown_host(address)}:{chosen}/"
-    guarded = {"basic_auth": basic_auth, "cookie_secret": secrets.token_hex(32)} if basic_auth else {}
-    try:
-        server = pn.serve(
-            {"/": app}, port=chosen, address=address, show=show, start=False, verbose=False,
-            websocket_origin=_origins(address, chosen), title="Delta Table Explorer",
-            default_handler_class=UnknownAddress, **guarded,
-        )  # fmt: skip
-    except OSError as error:
-        raise RequestError(
-            f"Cannot listen on {address}:{chosen}: {error}. Choose another port.", field="port"
-        ) from error
-    if ready is not None:
-        ready(url)
+    sockets = bind(address, port)
+    chosen = int(sockets[0].getsockname()[1])
+    url = str(public[0]) if public else f"http://{_shown_host(address)}:{chosen}/"
+    rights = Rights(commit=allow_commits, sign=key is not None)
+    announced = _Announced(url, ready, renewed)
+    access: Access
+    if users is not None:
+        access = LoginAccess(rights, chosen, users)
+    elif rights.commit or rights.sign:
+        access = TokenAccess(rights, chosen, AccessToken(announced.with_token))
+    else:
+        access = OpenAccess(rights)
+    server = listen(ExplorerApplication(app, Gate(address, chosen, public), access), sockets)
+    if isinstance(access, TokenAccess):
+        access.token.renew()
+    else:
+        announced.plainly()
     if spark_start:
         start_early()
     if start:
-        server.start()
-        try:
-            server.io_loop.start()
-        except KeyboardInterrupt:
-            server.stop()
-        finally:
-            stop_engine()
+        _run(server)
     return server
 
 
-def _free_port(address: str) -> int:
-    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
-        probe.bind((address, 0))
-        return int(probe.getsockname()[1])
+def _check_reach(address: str, *, commits: bool, signs: bool, login: bool) -> None:
+    """Refuse to let anyone who reaches this machine commit or sign.
+
+    Raises:
+        RequestError: They could.
+    """
+    if login or address in LOOPBACK:
+        return
+    remedy = "Require a name and a password (--basic-auth FILE), or listen only on this machine (127.0.0.1)."
+    if commits:
+        raise RequestError(
+            f"With commits allowed, anyone who reaches {address} could change the tables. {remedy}",
+            field="allow_commits",
+        )
+    if signs:
+        raise RequestError(
+            f"With a key to sign, anyone who reaches {address} could have reports signed. {remedy}", field="sign"
+        )
 
 
-def _origins(address: str, port: int) -> list[str]:
-    hosts = {address} if address not in _LOOPBACK else {"127.0.0.1", "localhost"}
-    if address in {"0.0.0.0", "::"}:  # noqa: S104  # the person asked to listen everywhere
-        hosts = {"127.0.0.1", "localhost", socket.gethostname(), socket.getfqdn()}
-    return sorted(f"{host}:{port}" for host in hosts)
+class _Announced:
+    """Tells whoever started the server its URL: first that it is ready, then the address for another browser."""
+
+    def __init__(self, url: str, ready: Callable[[str], None] | None, renewed: Callable[[str], None] | None) -> None:
+        self._url = url
+        self._tell, self._then = ready, renewed
+
+    def plainly(self) -> None:
+        """Tell the URL."""
+        if self._tell is not None:
+            self._tell(self._url)
+
+    def with_token(self, token: str) -> None:
+        """Tell the URL with a token in it."""
+        if self._tell is not None:
+            self._tell(f"{self._url}?token={token}")
+        self._tell = self._then
+
+
+def _run(server: BaseServer) -> None:
+    """Serve until the person interrupts it."""
+    loop = server.io_loop
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, lambda *_: loop.add_callback_from_signal(loop.stop))
+    server.start()
+    try:
+        loop.start()
+    finally:
+        server.stop()
+        stop_engine()
 
 
 def _shown_host(address: str) -> str:

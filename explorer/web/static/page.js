@@ -40,7 +40,11 @@ class Page {
     document.addEventListener("keydown", (event) => this.key(event));
     document.addEventListener("focusin", (event) => this.wake(event));
     document.addEventListener("visibilitychange", () => this.tellVisible());
+    // No person's question: a link from elsewhere to a part of this page comes this way too.
     window.addEventListener("popstate", () => this.ask("go", { query: location.search }));
+    for (const kind of ["pointerdown", "keydown"]) {
+      document.addEventListener(kind, () => { this.acted = true; }, { capture: true, once: true });
+    }
     this.strip = window.explorerStrip;
     if (this.strip) Object.assign(this.strip, { page: this, queryOf });
     this.heights();
@@ -77,13 +81,15 @@ class Page {
   }
 
   silent(why) {
+    // What the server itself has said stays.
+    if (["refused", "ended"].includes(this.root.dataset.silence)) return;
     this.root.dataset.silence = why;
     this.root.classList.remove("busy");
   }
 
   retry() {
     delete this.root.dataset.silence;
-    this.ask("go", { query: location.search });
+    this.ask("go", { query: location.search, asked: true });
   }
 
   screen() {
@@ -109,7 +115,7 @@ class Page {
 
   // A form that needs Spark was touched: it starts while the person types. Nothing answers this.
   wake(event) {
-    if (this.woke || !event.target.closest?.("[data-wakes]")) return;
+    if (this.woke || !this.acted || !event.target.closest?.("[data-wakes]")) return;
     this.woke = true;
     this.model.send_msg({ kind: "wake-spark" });
   }
@@ -120,7 +126,7 @@ class Page {
     // Another tab is read from its beginning; another version keeps the person's place.
     if (["t", "tab"].some((key) => from.get(key) !== to.get(key))) this.upwards = true;
     if (query !== current) history[replace ? "replaceState" : "pushState"]({}, "", query);
-    this.ask("go", { query });
+    this.ask("go", { query, asked: true });
   }
 
   // --- from the server
@@ -202,6 +208,7 @@ class Page {
     const fields = [...element.querySelectorAll("[data-keep]")].filter((field) => field.value !== field.defaultValue);
     const typed = fields.map((field) => [field.id, field.value, field.form?.id]);
     element.innerHTML = html;
+    window.explorerStyled(element);
     this.restore(element, typed);
     if (pressed) element.querySelector(pressed)?.focus({ preventScroll: true });
     const again = kept && document.getElementById(kept.id);
@@ -251,11 +258,11 @@ class Page {
     this.committing = null;
   }
 
-  collect({ id, name, type, text, done, copy, what }) {
+  collect({ id, name, type, text, done, copy, what, note }) {
     (this.parts[id] = this.parts[id] || []).push(text);
     if (!done) return;
     if (copy) {
-      this.copy(this.parts[id].join(""), `${what} copied`);
+      this.copy(this.parts[id].join(""), `${what} copied${note ? `: ${note}` : ""}`);
       delete this.parts[id];
       return;
     }
@@ -265,7 +272,7 @@ class Page {
     link.click();
     URL.revokeObjectURL(link.href);
     delete this.parts[id];
-    this.say(`${name} downloaded`);
+    this.say(`${name} downloaded${note ? `: ${note}` : ""}`);
   }
 
   say(text) {
@@ -338,7 +345,8 @@ class Page {
   }
 
   keep(name, value) {
-    document.cookie = `explorer-${name}=${value};path=/;max-age=31536000;SameSite=Lax`;
+    const secure = location.protocol === "https:" ? ";Secure" : "";
+    document.cookie = `explorer-${name}=${value};path=${location.pathname};max-age=31536000;SameSite=Lax${secure}`;
   }
 
   // A value that is clipped in its cell, in full as far as the page has it.

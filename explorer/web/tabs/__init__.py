@@ -85,4 +85,5 @@ def handlers(window: Window) -> Mapping[str, Handler]:
 
 def begin_work(window: NewWindow) -> WindowWork:
     """Return the work of the tabs in a new window: nothing yet."""
-    return WindowWork((tab.work(window) for tab in TABS if tab.work is not None), window.catalog.key)
+    key = window.catalog.key if window.identity.may_sign else None
+    return WindowWork((tab.work(window) for tab in TABS if tab.work is not None), key)

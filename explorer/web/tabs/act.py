@@ -21,8 +21,8 @@ def _act(view: TableView, address: Address, work: WindowWork) -> Tab:
     return Tab(values, template=template, needs_spark=form is not None and form.reads_rows)
 
 
-def _ask(view: TableView, address: Address, work: WindowWork) -> None:
-    ask_desk(work.of(ActDesk), view.facts, proposed(view, address))
+def _ask(view: TableView, address: Address, work: WindowWork, *, by_person: bool) -> None:
+    ask_desk(work.of(ActDesk), view.facts, proposed(view, address), by_person=by_person)
 
 
 def _plan(view: TableView, _address: Address, work: WindowWork) -> Document:
@@ -39,7 +39,7 @@ def _receipt(view: TableView, address: Address, work: WindowWork) -> Document:
 
 
 def _desk(window: NewWindow) -> ActDesk:
-    return ActDesk(window.catalog, window.person, signed_in=window.signed_in, changed=window.changed)
+    return ActDesk(window.catalog, window.person, signed_in=bool(window.identity.name), changed=window.changed)
 
 
 TAB = TabSpec(

@@ -19,7 +19,8 @@ import pytest
 from explorer.core.errors import CorruptTable, LimitExceeded, MalformedAction
 from explorer.core.protocol import limits
 from explorer.core.protocol.actions import Add, DeletionVectorDescriptor
-from explorer.core.protocol.arrow.row_groups import RowGroups, in_parallel
+from explorer.core.protocol.arrow.open_parquet import in_parallel
+from explorer.core.protocol.arrow.row_groups import RowGroups
 from explorer.core.protocol.logical_files import (
     PUBLIC_COLUMNS,
     SCHEMA,

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from explorer.core.protocol.arrow import row_groups
+from explorer.core.protocol.arrow import open_parquet, row_groups
 from explorer.core.protocol.arrow.row_groups import RowGroups
 from tests.support.at_least_one import at_least_one
 
@@ -76,7 +76,7 @@ def number(rows: RowGroups) -> int:
 def test_of_many_files_those_read_last_stay_open_and_the_others_are_opened_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_groups, "_LATEST", row_groups._Latest(2))
+    monkeypatch.setattr(row_groups, "LATEST", open_parquet._Latest(2))
     opened = Opened(tmp_path)
     first, second = opened.file(1), opened.file(2)
     assert [number(first), number(second), number(first)] == [1, 2, 1]
@@ -94,7 +94,7 @@ def test_of_many_files_those_read_last_stay_open_and_the_others_are_opened_again
 
 
 def test_a_file_that_is_read_stays_open_until_that_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_groups, "_LATEST", row_groups._Latest(1))
+    monkeypatch.setattr(row_groups, "LATEST", open_parquet._Latest(1))
     opened = Opened(tmp_path)
     first = opened.file(1)
     batches = first.batches(0, 1, ["number"])
@@ -104,7 +104,7 @@ def test_a_file_that_is_read_stays_open_until_that_is_done(tmp_path: Path, monke
 
 
 def test_a_file_that_was_closed_and_is_another_now_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_groups, "_LATEST", row_groups._Latest(1))
+    monkeypatch.setattr(row_groups, "LATEST", open_parquet._Latest(1))
     opened = Opened(tmp_path)
     first, second = opened.file(1), opened.file(2)
     opened.file(1, holds=7)

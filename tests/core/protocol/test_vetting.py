@@ -84,7 +84,7 @@ def test_two_hundred_parentheses_are_read_and_one_more_is_too_deep() -> None:
         "`select`='t.*'",
         "t.select=(map(a))",
         "(b,from)=1",
-        "f(a)*2=('x')",
+        "abs(a)*2=('x')",
         "`$;*`=';'",
         "(exists(a,b))",
         "a.with",

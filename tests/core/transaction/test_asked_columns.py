@@ -317,4 +317,7 @@ def test_a_default_needs_its_feature() -> None:
 def test_an_expression_that_no_table_keeps_is_refused_by_its_field(key: str) -> None:
     with pytest.raises(InvalidIntent) as caught:
         check_special_columns(fields(column("c", "long", **{key: "(1"})), [], ["allowColumnDefaults"])
-    assert (str(caught.value), caught.value.field) == ("The expression '(1' leaves a parenthesis open.", "schema")
+    assert (str(caught.value), caught.value.field) == (
+        "The expression '(1' leaves a parenthesis open at position 3.",
+        "schema",
+    )

@@ -96,7 +96,8 @@ def test_any_text_passes_or_is_a_request_error(text: str) -> None:
         ("sum(id) > 1", "aggregate|invalid expressions", None),
         ("row_number() OVER (ORDER BY id) > 1", "window", None),
         ("explode(array(true))", "generator", None),
-        ("nope(id)", "Cannot resolve routine", None),
+        ("nope(id)", "not one of the functions of Spark", None),
+        ("lenght(s) > 1", "Did you mean length", "length"),
         ("s.x = 1", "extract", None),
     ],
 )
@@ -178,7 +179,7 @@ def test_what_the_session_brings_along_is_no_part_of_a_predicate(spark_engine: E
     session.sql("DECLARE OR REPLACE VARIABLE secretly INT DEFAULT 1")
     try:
         for text, reason in (
-            ("id > 1 AND doubled(id) > 2", "user function"),
+            ("id > 1 AND doubled(id) > 2", "unknown function"),
             ("id > 1 AND abs(id) > 2", "user function"),
             ("id > 1 AND secretly > 2", "unknown column"),
         ):

@@ -62,7 +62,7 @@ def page(catalog: Catalog, table: str, change: str = "") -> Rendered:
 def checked(catalog: Catalog, desk: ActDesk, address: Address, pairs: int) -> dict[str, str]:
     """What is drawn again while answers are typed."""
     facts, typed = catalog.facts(address.table), replace(address, step="fill")
-    ask_desk(desk, facts, typed)
+    ask_desk(desk, facts, typed, by_person=True)
     return redrawn_parts(facts, typed, desk.sheet, pairs)
 
 

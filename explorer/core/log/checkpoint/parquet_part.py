@@ -29,7 +29,8 @@ from explorer.core.log.checkpoint.file_columns import (
 )
 from explorer.core.log.checkpoint.kept_columns import KeptPart
 from explorer.core.protocol.arrow.arrays import Int64s, Mask, int64s, mask, one_array, strings, validity
-from explorer.core.protocol.arrow.row_groups import RowGroups, in_parallel, value_count
+from explorer.core.protocol.arrow.open_parquet import in_parallel
+from explorer.core.protocol.arrow.row_groups import RowGroups, value_count
 from explorer.core.protocol.logical_files import rows_among
 from explorer.core.protocol.record_counts import counts_of_column
 from explorer.core.protocol.statistics.json_statistics import (

@@ -23,7 +23,9 @@ from explorer.core.log.log_segment import Checkpoint
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction, Sidecar
 from explorer.core.protocol.arrow.row_groups import RowGroups
+from explorer.core.protocol.decoded_bytes import DecodedBytes
 from explorer.core.protocol.file_paths import decode_path, is_absolute
+from explorer.core.protocol.file_places import place_of
 from explorer.core.protocol.json_values import JsonObject, JsonValue, decode_json
 from explorer.core.protocol.limits import check_checkpoint
 from explorer.core.protocol.log_store import LogStore
@@ -62,6 +64,7 @@ class CheckpointReader:
         self._store = store
         self._checkpoint = checkpoint
         self._rows: dict[str, RowGroups] = {}
+        self._budget = DecodedBytes(f"The checkpoint of version {checkpoint.version}", checkpoint.version)
 
     def state(self) -> TableState:
         """Read protocol, metadata, transactions and domains.
@@ -183,9 +186,9 @@ class CheckpointReader:
     def _opened(self, path: str, part: LogPath) -> RowGroups:
         found = self._rows.get(path)
         if found is None:
-            holder, key = self._store.elsewhere(path) if is_absolute(path) else (self._store, path)
+            holder, key = place_of(self._store, path)
             try:
-                found = self._rows[path] = RowGroups(partial(holder.open_input, key))
+                found = self._rows[path] = RowGroups(partial(holder.open_input, key), self._budget, path)
             except (pa.ArrowException, OSError, ValueError) as error:
                 raise _unreadable_file(part, path, error) from error
         return found

@@ -22,6 +22,7 @@ from typing import Final
 import msgspec
 
 from explorer.core.log.log_path import LogPath
+from explorer.core.protocol.limits import check_json_values
 from explorer.core.protocol.log_store import LogStore
 
 __all__ = ["START", "CommitSeal", "link", "links", "seal"]
@@ -93,6 +94,7 @@ def links(store: LogStore, commits: Mapping[int, LogPath]) -> Iterator[tuple[int
 
 
 def _canonical(line: bytes) -> bytes:
+    check_json_values(line, "A line of a commit")
     try:
         return _ENCODER.encode(_DECODER.decode(line))
     except (msgspec.DecodeError, msgspec.EncodeError, UnicodeError, RecursionError, ArithmeticError, TypeError):

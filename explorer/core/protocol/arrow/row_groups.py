@@ -4,40 +4,49 @@ Protocol section: Checkpoints. Invariants: files are read from every row group, 
 wrong count there would lose some; for rows that hold only a few actions, only the columns they need are decoded. Those
 few are looked for in a large row group until as many are found as its footer counts, as the Delta kernel and Spark do
 too; where the counts of a struct's members do not go together, its whole column is read; however many files a program
-holds, few of them are open, and one that was closed is opened again only if it is the same.
+holds, few of them are open, and one that was closed is opened again only if it is the same; nothing is decoded before
+the budget has room for all that it becomes.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Final, TypeVar
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import validity
+from explorer.core.protocol.arrow.arrays import Int64s, int64s, validity
+from explorer.core.protocol.arrow.decoded_sizes import (
+    Chunk,
+    ChunkSize,
+    chunk_of,
+    chunk_size,
+    counted_size,
+    element_count,
+)
+from explorer.core.protocol.arrow.open_parquet import LATEST, OpenFile, bytes_at, in_parallel
+from explorer.core.protocol.decoded_bytes import DecodedBytes
 from explorer.core.protocol.json_values import JsonValue
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-__all__ = ["RowGroups", "in_parallel", "value_count"]
-
-_T = TypeVar("_T")
-_S = TypeVar("_S")
+__all__ = ["RowGroups", "value_count"]
 
 # How many rows from a group's start are decoded whole before anything is looked for: writers put the few there.
 _FIRST: Final = 1 << 6
 # How many rows from a group's start are decoded in one piece instead of the whole group.
 _NEAR: Final = 1 << 12
+# About how many bytes an object of Python takes, and how many are not worth a look.
+_OBJECT: Final = 100
+_FEW: Final = 1 << 10
 # How many rows a group must have for several threads, or a look at the counts of its footer, to be worth their time.
 _MANY: Final = 1 << 15
-# How many files stay open that nobody reads at the moment: a process may have a few hundred.
-_MOST_OPEN: Final = 64
 
 
 class RowGroups:
@@ -47,6 +56,8 @@ class RowGroups:
 
     Args:
         open_file: Opens the file; called again when it was closed because others were read since.
+        budget: What it may take in memory, together with the files that share it; None for one of its own.
+        name: What it is called, for the error.
 
     Attributes:
         metadata: The footer.
@@ -55,14 +66,21 @@ class RowGroups:
     Raises:
         pa.ArrowException, OSError, ValueError: It is not a Parquet file; later: a page is broken, or the file is gone
             or another one.
+        LimitExceeded: It would take too much memory.
     """
 
-    def __init__(self, open_file: Callable[[], pa.NativeFile]) -> None:
+    def __init__(
+        self, open_file: Callable[[], pa.NativeFile], budget: DecodedBytes | None = None, name: str = "it"
+    ) -> None:
         self._open_file = open_file
-        opened = _OpenFile(open_file())
+        self._budget = DecodedBytes() if budget is None else budget
+        self._name = name
+        self._admitted: set[tuple[int, int]] = set()
+        opened = OpenFile(open_file(), name)
+        self._budget.stored(opened.size)
         self.metadata = opened.metadata
         self.schema: pa.Schema = opened.schema
-        _LATEST.put(self, opened)
+        LATEST.put(self, opened)
 
     @property
     def count(self) -> int:
@@ -85,7 +103,7 @@ class RowGroups:
             ValueError: A column ends early.
         """
         rows = self.metadata.row_group(group).num_rows
-        with self._lent() as reader:
+        with self._lent(group, columns) as reader:
             table = reader.read_row_group(group, list(columns), use_threads=alone and rows > _MANY)
         if table.num_columns and table.num_rows != rows:
             # A damaged page can end a column early; Arrow takes that for the column's end.
@@ -99,10 +117,11 @@ class RowGroups:
         wanted = [self._wanted(group, leaves) for group in range(self.count)]
         holding = [group for group, counts in enumerate(wanted) if counts]
         for table in in_parallel(lambda group: self._holding(group, wanted[group], list(found)), holding):
-            for name in found:
+            for name, objects in found.items():
                 for chunk in table.column(name).chunks:
-                    rows = np.flatnonzero(validity(chunk)).tolist()
-                    found[name] += [chunk[row].as_py(maps_as_pydicts="strict") for row in rows]
+                    rows = np.flatnonzero(validity(chunk))
+                    self._admit_objects(chunk, rows, (name, len(objects)))
+                    objects += [chunk[row].as_py(maps_as_pydicts="strict") for row in rows.tolist()]
         return found
 
     def batches(
@@ -120,7 +139,7 @@ class RowGroups:
             ValueError: A column ends early.
         """
         wanted, found = self.metadata.row_group(group).num_rows, 0
-        with self._lent() as reader:
+        with self._lent(group, columns) as reader:
             for batch in reader.iter_batches(length, row_groups=[group], columns=list(columns), use_threads=alone):
                 found += batch.num_rows
                 yield batch
@@ -173,93 +192,78 @@ class RowGroups:
         """At least the first rows of a row group."""
         if not end:
             return pa.Table.from_batches([], pa.schema([self.schema.field(name) for name in columns]))
-        with self._lent() as reader:
+        with self._lent(group, columns) as reader:
             if end > _NEAR:
                 return reader.read_row_group(group, columns)
             first = reader.iter_batches(end, row_groups=[group], columns=columns, use_threads=False)
             return pa.Table.from_batches(list(islice(first, 1)))
 
     @contextmanager
-    def _lent(self) -> Iterator[pq.ParquetFile]:
-        """A reader for one thread alone."""
-        opened = _LATEST.find(self)
+    def _lent(self, group: int, columns: Sequence[str]) -> Iterator[pq.ParquetFile]:
+        """A reader for one thread alone, of columns of a row group for which the budget has room."""
+        opened = self._opened()
+        leaves = [leaf for name in columns for leaf in self._leaves.get(name, ())]
+        chunks = {leaf: self._chunk(opened, group, leaf) for leaf in leaves}
+        source = opened.source(list(chunks.values()))
+        self._admit(source, group, chunks)
+        with opened.lent(source) as reader:
+            yield reader
+
+    def _opened(self) -> OpenFile:
+        opened = LATEST.find(self)
         if opened is None:
-            opened = _OpenFile(self._open_file())
+            opened = OpenFile(self._open_file(), self._name)
             if not opened.metadata.equals(self.metadata):
                 raise ValueError("it was written again since it was opened")
-            _LATEST.put(self, opened)
-        with opened.lent() as reader:
-            yield reader
+            LATEST.put(self, opened)
+        return opened
+
+    @cached_property
+    def _leaves(self) -> Mapping[str, Sequence[int]]:
+        """Dotted name -> the leaf columns that it is or has."""
+        found: dict[str, list[int]] = {}
+        described = self.metadata.schema
+        for leaf in range(len(described)):
+            parts = described.column(leaf).path.split(".")
+            for end in range(1, len(parts) + 1):
+                found.setdefault(".".join(parts[:end]), []).append(leaf)
+        return found
+
+    def _chunk(self, opened: OpenFile, group: int, leaf: int) -> Chunk:
+        return chunk_of(self.metadata.row_group(group).column(leaf), self.metadata.schema.column(leaf), opened.size)
+
+    def _admit(self, source: pa.NativeFile, group: int, chunks: Mapping[int, Chunk]) -> None:
+        """Make room in the budget for chunks of a row group that have none yet."""
+        sizes: dict[Hashable, int] = {}
+        counts: dict[Hashable, Callable[[int], int]] = {}
+        for leaf, chunk in chunks.items():
+            if (group, leaf) in self._admitted:
+                continue
+            size = chunk_size(chunk, partial(bytes_at, source), self._budget.allowed)
+            sizes[id(self), group, leaf] = size.most
+            if not size.exact:
+                counts[id(self), group, leaf] = partial(_counted, weakref.ref(self), group, leaf, size)
+        if sizes:
+            self._budget.take(self._name, sizes, counts)
+            self._admitted.update((group, leaf) for leaf in chunks)
+
+    def _admit_objects(self, column: pa.Array, rows: Int64s, key: Hashable) -> None:
+        """Make room in the budget for rows of a column as objects of Python."""
+        if len(rows) > _FEW or column.nbytes > _FEW * _OBJECT:
+            values = column.take(int64s(rows))
+            size = values.nbytes + _OBJECT * element_count(values)
+            self._budget.take(self._name, {(id(self), key): size}, {})
+
+    def counted(self, group: int, leaf: int, size: ChunkSize, allowed: int) -> int:
+        """How many bytes the values of a leaf column take in a row group; see `counted_size`."""
+        opened = self._opened()
+        chunk = self._chunk(opened, group, leaf)
+        return counted_size(chunk, size, group, partial(opened.reader, opened.source([chunk])), allowed)
 
 
-class _OpenFile:
-    """A file that is open, and a reader of it that nobody uses at the moment."""
-
-    def __init__(self, file: pa.NativeFile) -> None:
-        self._file = file
-        first = self._reader(None)
-        self.metadata = first.metadata
-        self.schema: pa.Schema = first.schema_arrow
-        self._idle = [first]
-
-    @contextmanager
-    def lent(self) -> Iterator[pq.ParquetFile]:
-        """A reader for one thread alone, because Arrow's are not thread-safe; one costs less than a millisecond."""
-        try:
-            reader = self._idle.pop()
-        except IndexError:
-            reader = self._reader(self.metadata)
-        try:
-            yield reader
-        finally:
-            if not self._idle:
-                self._idle.append(reader)
-
-    def _reader(self, metadata: pq.FileMetaData | None) -> pq.ParquetFile:
-        import pyarrow.parquet as pq
-
-        # Arrow reads ahead on a thread of its own, which pays where each read is a request and not on a disk.
-        ahead = not isinstance(self._file, pa.OSFile)
-        return pq.ParquetFile(self._file, metadata=metadata, coerce_int96_timestamp_unit="us", pre_buffer=ahead)
-
-
-class _Latest:
-    """The open files that were read last, up to so many; a file that is being read stays open until that is done."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._lock = threading.Lock()
-        self._files: WeakKeyDictionary[RowGroups, _OpenFile] = WeakKeyDictionary()
-
-    def find(self, rows: RowGroups) -> _OpenFile | None:
-        """The open file of some row groups; None if it was closed."""
-        with self._lock:
-            found = self._files.pop(rows, None)
-            if found is not None:
-                self._files[rows] = found
-            return found
-
-    def put(self, rows: RowGroups, opened: _OpenFile) -> None:
-        """Keep a file open, and let the one that was not read for longest go."""
-        with self._lock:
-            self._files[rows] = opened
-            if len(self._files) > self._most:
-                del self._files[next(iter(self._files))]
-
-
-_LATEST: Final = _Latest(_MOST_OPEN)
-
-
-def in_parallel(action: Callable[[_S], _T], items: Sequence[_S]) -> list[_T]:
-    """Results of an action that spends most of its time outside Python, on as many threads as there are processors."""
-    workers = min(len(items), pa.cpu_count())
-    if workers < 2:
-        return [action(item) for item in items]
-    # Imported late: it imports logging, which opening a table does not need.
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(action, items))
+def _counted(rows: weakref.ref[RowGroups], group: int, leaf: int, size: ChunkSize, allowed: int) -> int:
+    found = rows()
+    return size.most if found is None else found.counted(group, leaf, size, allowed)
 
 
 def value_count(column: pq.ColumnChunkMetaData) -> int | None:

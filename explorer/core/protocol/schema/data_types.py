@@ -13,13 +13,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from functools import cached_property
 from typing import Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
 from explorer.core.errors import CorruptTable, UnsupportedFeature
 from explorer.core.protocol.json_values import JsonObject, JsonValue, encode_json, exact_number, plain_number
-from explorer.core.protocol.limits import check_nesting, too_deep
+from explorer.core.protocol.limits import check_json_values, check_nesting, too_deep
 from explorer.core.protocol.schema.field_metadata import FIELD_ID, PHYSICAL_NAME
 from explorer.core.protocol.table_features import feature_of_type
 
@@ -108,15 +109,21 @@ class StructField(msgspec.Struct, frozen=True):
         )
 
 
-class StructType(msgspec.Struct, frozen=True):
+class StructType(msgspec.Struct, frozen=True, dict=True):
     """An ordered set of fields; a table's schema is one."""
 
     fields: tuple[StructField, ...] = ()
 
     def field(self, name: str) -> StructField | None:
         """The field of that name, exactly first and else ignoring case (SCHEMA-010)."""
-        exact = next((field for field in self.fields if field.name == name), None)
-        return exact or next((field for field in self.fields if field.name.lower() == name.lower()), None)
+        exact, folded = self._by_name
+        return exact.get(name) or folded.get(name.lower())
+
+    @cached_property
+    def _by_name(self) -> tuple[dict[str, StructField], dict[str, StructField]]:
+        """The fields by name, exactly and ignoring case; of several of one name the first."""
+        backwards = self.fields[::-1]
+        return {field.name: field for field in backwards}, {field.name.lower(): field for field in backwards}
 
     def to_json(self) -> str:
         """Serialise as a ``schemaString``."""
@@ -206,8 +213,9 @@ def parse_schema(text: str) -> StructType:
     Raises:
         CorruptTable: The text is not a JSON struct type.
         UnsupportedFeature: It uses a type this program does not read.
-        LimitExceeded: It is nested too deeply.
+        LimitExceeded: It is nested too deeply, or has too many values.
     """
+    check_json_values(text, "The table's schemaString")
     try:
         value = json.loads(text, parse_float=exact_number, parse_constant=Decimal)
     except ValueError as error:
@@ -257,9 +265,12 @@ def type_outline(kind: DataType) -> str:
     return visit(kind, _Outline())
 
 
+_PLAIN: Final = re.compile(r"\w+")
+
+
 def format_column(path: tuple[str, ...]) -> str:
     """Write a path as a dotted column, with backticks round parts that need them."""
-    return ".".join(part if re.fullmatch(r"\w+", part) else f"`{part.replace('`', '``')}`" for part in path)
+    return ".".join(part if _PLAIN.fullmatch(part) else f"`{part.replace('`', '``')}`" for part in path)
 
 
 def parse_column(text: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ import msgspec
 
 from explorer.core.errors import RequestError
 from explorer.core.protocol.sql.tokens import Token, literal_of, tokens_of
+from explorer.core.protocol.sql.vetting import check_text
 
 __all__ = [
     "And",
@@ -129,12 +130,14 @@ def parse_predicate(text: str) -> Expression:
     """Parse a boolean SQL expression.
 
     Raises:
-        RequestError: The text is not an expression; the message says at which character.
+        RequestError: The text is not an expression, or one that may not be evaluated on rows either; the message says
+            at which character.
     """
     parser = _Parser(text)
     found = parser.disjunction(0)
     if parser.token.kind != "end":
         raise parser.error(f"{parser.token.text!r} does not belong here")
+    check_text(text)
     return found
 
 

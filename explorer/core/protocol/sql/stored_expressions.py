@@ -10,10 +10,11 @@ import re
 from itertools import pairwise
 from typing import Final
 
-from explorer.core.errors import InvalidIntent, RequestError
+from explorer.core.errors import ExpressionRefused, InvalidIntent, RequestError
 from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, StructType
-from explorer.core.protocol.sql.functions import CLOCK_FUNCTIONS, CLOCK_WITHOUT_ARGUMENTS, why_refused
+from explorer.core.protocol.sql.functions import CLOCK_FUNCTIONS, CLOCK_WITHOUT_ARGUMENTS
 from explorer.core.protocol.sql.tokens import Token, tokens_of
+from explorer.core.protocol.sql.vetting import check_text
 
 __all__ = ["check_stored_expression", "expression_columns", "expression_text", "mentions", "unknown_columns"]
 
@@ -38,16 +39,8 @@ _WORDS: Final = _split(
     """
 )
 """Words of SQL that are not columns; if a column of such a name exists, the word counts as the column."""
-_AGGREGATES: Final = _split(
-    """
-    sum avg mean count min max first last any_value collect_list collect_set stddev stddev_pop stddev_samp variance
-    var_pop var_samp median mode percentile percentile_approx approx_count_distinct corr covar_pop covar_samp count_if
-    bool_and bool_or every kurtosis skewness max_by min_by bit_and bit_or bit_xor grouping grouping_id
-    """
-)
 _NESTED: Final = frozenset(["array", "map", "struct"])
 """Types that are written with other types, and with names of fields, in angle brackets."""
-_SUBQUERY: Final = frozenset(["select", "with", "table", "values"])
 
 
 def expression_columns(text: str) -> tuple[tuple[str, ...], ...]:
@@ -124,19 +117,13 @@ def check_stored_expression(text: str, field: str) -> tuple[str, ...]:
         raise
     if not tokens:
         raise InvalidIntent("The expression is empty: give a condition such as amount > 0.", field=field)
-    _check_marks(text, tokens, field)
+    try:
+        check_text(text)
+    except ExpressionRefused as error:
+        message = error.message.replace("The condition", "The expression", 1)
+        raise InvalidIntent(message, field=field, found=error.found) from error
     called = [token.value.lower() for token, after in pairwise(tokens) if after.text == "("]
     words = {token.text.lower() for token in tokens if token.kind == "word"}
-    for name in called:
-        refused = why_refused(name)
-        if refused is None and name in _AGGREGATES:
-            refused = "aggregate", "it reads many rows, and an expression of the table sees one row at a time"
-        if refused is not None:
-            raise InvalidIntent(f"The expression {text!r} calls {name}: {refused[1]}.", field=field, found=name)
-    if "select" in words or _opens_subquery(tokens):
-        raise InvalidIntent(
-            f"The expression {text!r} holds a subquery: writers see the row they write and nothing else.", field=field
-        )
     calls = zip(tokens, tokens[1:], tokens[2:], strict=False)
     bare = {name.value.lower() for name, opens, closes in calls if (opens.text, closes.text) == ("(", ")")}
     return tuple(sorted(({*called, *words} & CLOCK_FUNCTIONS) | (bare & CLOCK_WITHOUT_ARGUMENTS)))
@@ -242,23 +229,6 @@ def _end(tokens: list[Token], place: int) -> int:
         if depth < 0 or (not depth and tokens[later].text == ","):
             return later
     return len(tokens)
-
-
-def _check_marks(text: str, tokens: list[Token], field: str) -> None:
-    depth = 0
-    for token in tokens:
-        depth += (token.text == "(") - (token.text == ")")
-        odd = token.kind == "mark" and not token.text.isprintable()
-        if depth < 0 or odd or token.text == ";":
-            what = "closes a parenthesis that was never opened" if depth < 0 else f"holds {token.text!r}"
-            raise InvalidIntent(f"The expression {text!r} {what} at character {token.start + 1}.", field=field)
-    if depth:
-        raise InvalidIntent(f"The expression {text!r} leaves a parenthesis open.", field=field)
-
-
-def _opens_subquery(tokens: list[Token]) -> bool:
-    pairs = pairwise(tokens)
-    return any(a.text == "(" and b.kind == "word" and b.text.lower() in _SUBQUERY for a, b in pairs)
 
 
 def _folded(path: tuple[str, ...], schema: StructType | None) -> tuple[str, ...]:

@@ -1,27 +1,53 @@
 """Check the text of a predicate, word by word, before Spark sees it.
 
 A predicate is SQL text from a person or a table. Spark's own expressions can run any Java method (``reflect``), read
-other data (subqueries) and hide both behind quoted or computed names. Invariants: nothing is evaluated; what passes is
-one expression that calls no refused function and holds no query; anything else is an ExpressionRefused with its place.
+other data (subqueries) and hide both behind quoted or computed names; Spark also replaces ``${...}`` by variables of
+the environment before it reads anything else. Invariants: nothing is evaluated; what passes is one expression that
+calls only functions which may be called, holds no query and no variable, and makes no value beyond a bound; anything
+else is an ExpressionRefused with its place.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
 from explorer.core.errors import ExpressionRefused, RequestError
-from explorer.core.protocol.sql.functions import CLOCK_FUNCTIONS, CLOCK_WITHOUT_ARGUMENTS, why_refused
+from explorer.core.protocol.sql.functions import (
+    CLOCK_FUNCTIONS,
+    CLOCK_WITHOUT_ARGUMENTS,
+    similar_functions,
+    why_refused,
+)
+from explorer.core.protocol.sql.growth import TooLarge, check_growth
+from explorer.core.protocol.sql.remade import RemadeExpression, remake
 from explorer.core.protocol.sql.tokens import Token, tokens_of
 
-__all__ = ["called_functions", "check_clock", "check_text", "quoted_text"]
+__all__ = ["called_functions", "check_clock", "check_text", "quoted_text", "remade_expression"]
 
 _REFUSED_WORDS: Final = frozenset({"select", "with"})
 _REFUSED_AFTER_PARENTHESIS: Final = frozenset({"from", "table", "values", "map", "reduce", "execute"})
 _BUILTIN: Final = frozenset({"builtin", "system.builtin"})
 _MOST_DEPTH: Final = 200
+_BEFORE_OPERANDS: Final = frozenset(
+    {
+        *("and", "or", "not", "in", "is", "between", "like", "ilike", "rlike", "regexp", "escape", "div", "distinct"),
+        *("case", "when", "then", "else", "as", "from", "for"),
+    }
+)
 _SHOWN: Final = 300
+# A variable, also one that appears only once escapes are read or characters without a width are left out.
+_VARIABLE: Final = re.compile(
+    r"(?:\$|\\(?:u0024|U00000024|044))(?:[\s\\\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\x00-\x1f\x7f-\x9f])*"
+    r"(?:\{|(?<=\\)(?:u007[bB]|U0000007[bB]|173))"
+)
+_COMMENT: Final = re.compile(r"--(?:\\\n|[^\r\n])*|/\*.*?\*/", re.DOTALL)
+# Some functions are given a type as text, which they take as JSON too: then it may hold expressions of its own.
+_TYPED: Final = {"from_json": 1, "from_csv": 1, "variant_get": 2, "try_variant_get": 2}
+_PLAIN_TYPE: Final = re.compile(r"[\w\s<>(),:`.]*")
+_SCHEMA_FUNCTIONS: Final = frozenset({"schema_of_json", "schema_of_csv"})
 
 
 def check_text(text: str) -> list[Token]:
@@ -39,23 +65,35 @@ def check_text(text: str) -> list[Token]:
             expression=text,
             reason="empty",
         )
+    _check_variables(text)
     tokens = _tokens(text)
+    if len(tokens) == 1:
+        raise _refused(text, tokens[0], "empty", "has nothing but comments", "write an expression")
     _check_parentheses(text, tokens)
+    _check_gaps(text, tokens)
     before = Token("end", "", 0)
     for token, following in pairwise(tokens):
         if token.kind in ("word", "name"):
             _check_word(text, token, before, following)
-        elif token.kind == "mark" and not token.text.isprintable():
-            raise _refused(text, token, "syntax", f"holds the character {token.text!r}", "write it without")
-        elif token.text in (";", "$"):
-            raise _refused(text, token, "syntax", f"holds '{token.text}'", "give one plain expression only")
-        elif token.text == "*" and before.text in ("", "(", ",", "."):
-            raise _refused(text, token, "star", "means all columns by '*'", "name the columns")
-        elif token.kind in ("string", "raw") and following.text == "(":
-            # With the setting that double quotes enclose names, this would be a call.
-            raise _refused(text, token, "syntax", f"calls {token.text}", "write a function's name without quotes")
+        else:
+            _check_mark(text, token, before, following)
         before = token
+    for name, place in _calls(text, tokens):
+        _check_call(text, tokens, place, name)
+    try:
+        check_growth(tokens)
+    except TooLarge as error:
+        raise _refused(text, error.token, "too large", error.what, error.advice) from error
     return tokens
+
+
+def remade_expression(text: str) -> RemadeExpression:
+    """Check a text as `check_text` does, and make it anew for Spark's parser.
+
+    Raises:
+        ExpressionRefused: Naming the word and its position (a character, from 1).
+    """
+    return remake(text, check_text(text))
 
 
 def called_functions(text: str, tokens: Sequence[Token]) -> dict[str, Token]:
@@ -65,6 +103,13 @@ def called_functions(text: str, tokens: Sequence[Token]) -> dict[str, Token]:
         ExpressionRefused: A call has a qualifier other than that of Spark's own functions.
     """
     found: dict[str, Token] = {}
+    for name, place in _calls(text, tokens):
+        found.setdefault(name, tokens[place])
+    return found
+
+
+def _calls(text: str, tokens: Sequence[Token]) -> Iterator[tuple[str, int]]:
+    """Each call: the function's name in lower case, and the place of its token."""
     for place, token in enumerate(tokens[:-1]):
         if token.kind not in ("word", "name") or tokens[place + 1].text != "(":
             continue
@@ -77,8 +122,7 @@ def called_functions(text: str, tokens: Sequence[Token]) -> dict[str, Token]:
                 f"calls {qualifier}.{token.value}",
                 "only Spark's own functions may be called: other readers of the table lack any others",
             )
-        found.setdefault(token.value.lower(), token)
-    return found
+        yield token.value.lower(), place
 
 
 def check_clock(text: str, tokens: Sequence[Token], columns: Collection[str]) -> None:
@@ -140,17 +184,126 @@ def _check_parentheses(text: str, tokens: Sequence[Token]) -> None:
         raise _refused(text, tokens[-1], "syntax", "leaves a parenthesis open")
 
 
+def _check_variables(text: str) -> None:
+    found = _VARIABLE.search(text)
+    if found is not None:
+        token = Token("mark", found.group(), found.start())
+        advice = "Spark would put a variable of the environment there. For these two characters write concat('$', '{')"
+        raise _refused(text, token, "variable", "holds '$' followed by '{'", advice)
+    surrogate = re.search("[\ud800-\udfff]", text)
+    if surrogate is not None:
+        token = Token("mark", surrogate.group(), surrogate.start())
+        raise _refused(text, token, "syntax", f"holds half of a character, {token.text!r},", "write it without")
+
+
+def _check_gaps(text: str, tokens: Sequence[Token]) -> None:
+    """Refuse a hint, which looks like a comment, and blanks that are blank here and not in Spark, or the reverse."""
+    end = 0
+    for token in tokens:
+        gap = text[end : token.start]
+        if "/*+" in gap:
+            raise _refused(
+                text, Token("mark", "/*+", end + gap.index("/*+")), "syntax", "holds a hint, /*+", "write it without"
+            )
+        blanks = _COMMENT.sub(lambda comment: " " * len(comment.group()), gap)
+        odd = re.search(r"(?![ \t\r\n])\s", blanks)
+        if odd is not None:
+            space = Token("mark", odd.group(), end + odd.start())
+            raise _refused(text, space, "syntax", f"holds the character {odd.group()!r}", "write a plain space")
+        end = token.end
+
+
+def _check_mark(text: str, token: Token, before: Token, following: Token) -> None:
+    if token.kind == "mark" and not (token.text.isprintable() and token.text.isascii()):
+        raise _refused(text, token, "syntax", f"holds the character {token.text!r}", "write it without")
+    if token.text in (";", "$"):
+        raise _refused(text, token, "syntax", f"holds '{token.text}'", "give one plain expression only")
+    if token.text == "*" and text[token.end : token.end + 1] == "/":
+        # Spark takes these two for the end of a hint, also before a comment.
+        raise _refused(text, token, "syntax", "holds '*/'", "write a space after '*'")
+    if token.text == "*" and not _ends_operand(before):
+        raise _refused(text, token, "star", "means all columns by '*'", "name the columns")
+    if token.kind in ("string", "raw") and following.text == "(":
+        # With the setting that double quotes enclose names, this would be a call.
+        raise _refused(text, token, "syntax", f"calls {token.text}", "write a function's name without quotes")
+    named = token.text == ":" and not _ends_operand(before) and (before.text, before.end) != (":", token.start)
+    if token.text == "?" or named:
+        raise _refused(text, token, "parameter", f"holds '{token.text}'", "write the value itself")
+    if token.text == ":" and (following.text, following.start) == ("/", token.end):
+        raise _refused(text, token, "syntax", "holds ':/'", "write an address in quotes")
+    if token.text == "|" and (following.text, following.start) == (">", token.end):
+        raise _refused(text, token, "syntax", "holds '|>'", "give one plain expression only")
+
+
+def _ends_operand(token: Token) -> bool:
+    """Whether a value can end with a token, so that an operator follows."""
+    if token.kind == "word":
+        return token.text.lower() not in _BEFORE_OPERANDS
+    return token.kind in ("number", "string", "raw", "name") or token.text in (")", "]")
+
+
 def _check_word(text: str, token: Token, before: Token, following: Token) -> None:
     name = token.value.lower()
-    if following.text == "(" and (refused := why_refused(name)) is not None:
-        reason, why = refused
-        raise _refused(text, token, reason, f"calls {name}", f"it is refused because {why}. Use plain functions")
+    if token.kind == "word" and name != token.value.upper().lower():
+        # Spark reads words in capitals, where this one turns into another.
+        raise _refused(text, token, "syntax", f"holds {token.text}", f"if it is a column, write `{token.text}`")
     if token.kind == "name" or before.text == ".":
         return
     opens = before.text == "(" and name in _REFUSED_AFTER_PARENTHESIS and following.text != "("
     if name in _REFUSED_WORDS or opens:
         advice = f"subqueries are refused, a condition sees one row only. If {token.text} is a column, write"
         raise _refused(text, token, "subquery", f"holds {token.text}", f"{advice} `{token.text}`")
+
+
+def _check_call(text: str, tokens: Sequence[Token], place: int, name: str) -> None:
+    token, before = tokens[place], tokens[place - 1].text.lower() if place else ""
+    quantified = name in ("any", "some") and before in ("like", "ilike")
+    refused = None if quantified else why_refused(name)
+    if refused is not None:
+        reason, why = refused
+        nearest = similar_functions(name) if reason == "unknown function" else []
+        advice = f"Did you mean {' or '.join(nearest)}?" if nearest else "Use plain functions"
+        error = _refused(text, token, reason, f"calls {name}", f"it is refused because {why}. {advice}")
+        error.found, error.nearest = name, nearest or None
+        raise error
+    if name in _TYPED:
+        _check_type(text, tokens, place, name)
+
+
+def _check_type(text: str, tokens: Sequence[Token], place: int, name: str) -> None:
+    """A type that is given as text must be plain: as JSON it can carry defaults, which Spark evaluates."""
+    depth, commas = 0, 0
+    for number in range(place + 1, len(tokens)):
+        token, before = tokens[number], tokens[number - 1]
+        depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
+        if not depth:
+            return
+        commas += depth == 1 and token.text == ","
+        if commas != _TYPED[name] or token.text == ",":
+            continue
+        if before.text == "," and _is_whole_schema_call(tokens, number):
+            return
+        plain = token.kind in ("string", "raw") and _PLAIN_TYPE.fullmatch(token.text.lstrip("rR")[1:-1])
+        if depth != 1 or before.text != "," or not plain or tokens[number + 1].text not in (",", ")"):
+            raise _refused(
+                text,
+                token,
+                "schema",
+                f"gives {name} a type that is not written plainly",
+                "write it in one pair of quotes, such as 'a INT, b ARRAY<STRING>', or use schema_of_json",
+            )
+
+
+def _is_whole_schema_call(tokens: Sequence[Token], place: int) -> bool:
+    """Whether an argument that begins at a token is a call of a function that gives a schema, and nothing else."""
+    if tokens[place].text.lower() not in _SCHEMA_FUNCTIONS or tokens[place + 1].text != "(":
+        return False
+    depth = 0
+    for later in range(place + 1, len(tokens) - 1):
+        depth += (tokens[later].text == "(") - (tokens[later].text == ")")
+        if not depth:
+            return tokens[later + 1].text in (",", ")")
+    return False
 
 
 def _qualifiers(tokens: Sequence[Token], place: int) -> Iterator[str]:
@@ -161,9 +314,14 @@ def _qualifiers(tokens: Sequence[Token], place: int) -> Iterator[str]:
 
 def _refused(text: str, token: Token, reason: str, what: str, advice: str | None = None) -> ExpressionRefused:
     return ExpressionRefused(
-        f"The condition {quoted_text(text)} {what} at position {token.start + 1}{f': {advice}' if advice else ''}.",
+        _sentence(f"The condition {quoted_text(text)} {what} at position {token.start + 1}", advice),
         expression=text,
         position=token.start + 1,
         reason=reason,
         found=token.value or None,
     )
+
+
+def _sentence(what: str, advice: str | None) -> str:
+    said = f"{what}: {advice}" if advice else what
+    return said if said.endswith("?") else f"{said}."

@@ -13,7 +13,9 @@ from datetime import UTC, date, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Final
 
+from explorer.core.errors import LimitExceeded
 from explorer.core.protocol.json_values import plain_number
+from explorer.core.protocol.limits import check_json_values
 from explorer.core.protocol.schema.data_types import PrimitiveType, PrimitiveValue
 
 __all__ = ["SKIPPING_TYPES", "bound_value", "count_value", "decode_statistics"]
@@ -36,8 +38,9 @@ def decode_statistics(text: str) -> dict[str, object] | str:
     A key that occurs twice makes them unusable: nothing says which of the two counts.
     """
     try:
+        check_json_values(text, "The statistics of a file")
         value = json.loads(text, object_pairs_hook=_unique, parse_float=_number, parse_constant=_nothing)
-    except ValueError as error:
+    except (ValueError, LimitExceeded) as error:
         return str(error)
     except RecursionError:
         return "nested too deeply"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, tzinfo
+from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -99,7 +100,7 @@ class FileStatistics:
         """How many files there are."""
         return self._files.num_rows
 
-    @property
+    @cached_property
     def paths(self) -> pa.StringArray:
         """Decoded path of every file."""
         return self._files.column("path")

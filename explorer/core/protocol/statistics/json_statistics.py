@@ -22,6 +22,7 @@ from explorer.core.protocol.arrow.typed_arrays import typed_column, without_nan
 from explorer.core.protocol.schema.data_types import PrimitiveType, PrimitiveValue
 from explorer.core.protocol.schema.nested_types import PathTree, path_tree
 from explorer.core.protocol.statistics.bounds import bound_value, count_value, decode_statistics
+from explorer.core.protocol.statistics.stated_leaves import stated_leaves
 
 __all__ = [
     "Bounds",
@@ -78,15 +79,26 @@ class ParsedTexts(msgspec.Struct, frozen=True):
 def parse_texts(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
     """Parse a column of statistics; a null text has none."""
     dense, rows = (texts, None) if not texts.null_count else (texts.drop_null(), _ranks(texts))
-    wire = _wire_schema(leaves)
     parts: list[ParsedTexts] = []
     for start in range(0, len(dense), _ROWS):
-        for offset, block, table in _blocks(dense.slice(start, _ROWS), wire, start):
-            parsed = _by_row(block, leaves) if table is None else _by_column(table, leaves)
+        some = dense.slice(start, _ROWS)
+        stated = stated_leaves(some, leaves)
+        for offset, block, table in _blocks(some, _wire_schema(stated), start):
+            parsed = _by_row(block, stated) if table is None else _by_column(table, stated)
+            if len(stated) < len(leaves):
+                parsed = _with_unknown(parsed, leaves, len(block))
             moved = tuple((row + offset, reason) for row, reason in parsed.problems)
             parts.append(msgspec.structs.replace(parsed, problems=moved))
     found = concatenated(parts, leaves)
     return found if rows is None else _spread(found, rows, texts)
+
+
+def _with_unknown(parsed: ParsedTexts, leaves: Sequence[StatisticsLeaf], length: int) -> ParsedTexts:
+    """The same with the columns of which nothing is known."""
+    nulls = {kind: pa.nulls(length, kind) for kind in {to_arrow(leaf.type) for leaf in leaves} | {pa.int64()}}
+    unknown = {kind: Bounds(values, values, nulls[pa.int64()]) for kind, values in nulls.items()}
+    bounds = {leaf: parsed.bounds.get(leaf) or unknown[to_arrow(leaf.type)] for leaf in leaves}
+    return msgspec.structs.replace(parsed, bounds=bounds)
 
 
 def _parse_struct(column: pa.StructArray, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from explorer.core.errors import InvalidIntent
-from explorer.core.protocol.file_paths import is_absolute
+from explorer.core.protocol.arrow.open_parquet import read_footer
+from explorer.core.protocol.file_places import place_of
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import (
     VOID,
@@ -80,11 +81,9 @@ def count_rows(store: LogStore, location: str) -> int:
     Raises:
         FileNotFoundError: There is no such file.
     """
-    import pyarrow.parquet as pq
-
-    holder, key = store.elsewhere(location) if is_absolute(location) else (store, location)
+    holder, key = place_of(store, location)
     with holder.open_input(key) as source:
-        rows: int = pq.ParquetFile(source).metadata.num_rows
+        rows: int = read_footer(source, location).num_rows
     return rows
 
 

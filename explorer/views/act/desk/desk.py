@@ -22,6 +22,7 @@ from explorer.core.transaction.commit_plan import CommitPlan, Plan, PlanResult
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.snapshot import Snapshot
+from explorer.debug import log_failure
 from explorer.views.act.desk import events as happened
 from explorer.views.act.desk import state as at
 from explorer.views.act.desk.attempts import Attempts
@@ -152,7 +153,7 @@ class Desk:
             wait: Wait for a plan that Spark reads rows for, too; otherwise it is made on a thread of its own.
         """
         with self._planning:
-            if self._calls_for_plan(question, newest):
+            if self.calls_for_plan(question, newest):
                 if wait or not entry_of(question.kind).reads_rows:
                     self._plan(question)
                 else:
@@ -235,7 +236,7 @@ class Desk:
             event = happened.LookEnded(state.number, self._look_now("cancelled"))
         except Exception as error:  # noqa: BLE001  # shown and logged, as nothing waits for this thread
             if not isinstance(error, ExplorerError):
-                _log.error("a check of the rows failed", exc_info=error)
+                log_failure(_log, "a check of the rows failed", error)
             event = happened.LookEnded(state.number, RowLook("failed", problem=problem_of(error)))
         self._take(event)
         self._changed()
@@ -292,7 +293,7 @@ class Desk:
         except Exception as error:  # noqa: BLE001  # shown and logged: the outcome of a commit must be said
             in_doubt = not isinstance(error, ExplorerError)
             if in_doubt:
-                _log.error("a commit failed", exc_info=error)
+                log_failure(_log, "a commit failed", error)
             event = happened.CommitBrokeOff(number, problem_of(error), in_doubt)
             came_of_it, version = "unknown" if in_doubt else "rejected", draft.plan.commit_version
         self._take(event)
@@ -394,7 +395,7 @@ class Desk:
         if job is not None:
             job.cancel()
 
-    def _calls_for_plan(self, question: Question, newest: int) -> bool:
+    def calls_for_plan(self, question: Question, newest: int) -> bool:
         match self._state:
             case at.Committing():
                 return False

@@ -1,0 +1,91 @@
+"""How many bytes the Parquet files of a checkpoint may become in memory, counted over all of them.
+
+Protocol: it sets no limits. Invariants: what is counted is what would be decoded, before it is; all files that share a
+budget share its bounds, so that many small files are not a way around them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Mapping
+
+import msgspec
+
+from explorer.core.protocol import limits
+
+__all__ = ["DecodedBytes"]
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    size: int
+    count: Callable[[int], int] | None
+
+
+class DecodedBytes:
+    """What some files may take, and what was taken. It may be used on several threads at once.
+
+    Args:
+        what: What the files are, for the error, such as "The checkpoint of version 3".
+        version: Its version, for the error.
+    """
+
+    def __init__(self, what: str = "The file", version: int | None = None) -> None:
+        self._what, self._version = what, version
+        self._lock = threading.Lock()
+        self._stored = 0
+        self._taken: dict[Hashable, _Entry] = {}
+        self._sum = 0
+
+    @property
+    def allowed(self) -> int:
+        """How many bytes may be decoded in all."""
+        return limits.decoded_bytes(self._stored)
+
+    @property
+    def taken(self) -> int:
+        """How many bytes were taken, or no less."""
+        return self._sum
+
+    def stored(self, size: int) -> None:
+        """Another file shares the budget; it has so many bytes as stored."""
+        with self._lock:
+            self._stored += size
+
+    def take(self, path: str, sizes: Mapping[Hashable, int], count: Mapping[Hashable, Callable[[int], int]]) -> None:
+        """Take what is about to be decoded, once for each key.
+
+        Args:
+            path: The file, for the error.
+            sizes: Key -> how many bytes at most.
+            count: Key -> counts the bytes, where this may be far fewer; it is given how many are allowed.
+
+        Raises:
+            LimitExceeded: It is more than is allowed.
+        """
+        with self._lock:
+            for key, size in sizes.items():
+                self._set(key, _Entry(size, count.get(key)))
+            if self._sum > self.allowed:
+                self._count_all()
+            if self._sum > self.allowed:
+                found = self._sum
+                for key in sizes:
+                    self._sum -= self._taken.pop(key).size
+                raise limits.too_many_decoded(self._what, path, self._version, found, self.allowed)
+
+    def _set(self, key: Hashable, entry: _Entry) -> None:
+        earlier = self._taken.get(key)
+        self._sum += entry.size - (0 if earlier is None else earlier.size)
+        self._taken[key] = entry
+
+    def _count_all(self) -> None:
+        """Count what was only bounded, the largest first, until all fits or it is sure that it does not."""
+        sure = sum(entry.size for entry in self._taken.values() if entry.count is None)
+        for key, entry in sorted(self._taken.items(), key=lambda each: -each[1].size):
+            if entry.count is None:
+                continue
+            counted = _Entry(min(entry.size, entry.count(self.allowed - sure)), None)
+            self._set(key, counted)
+            sure += counted.size
+            if sure > self.allowed or self._sum <= self.allowed:
+                return

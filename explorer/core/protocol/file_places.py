@@ -1,0 +1,86 @@
+"""Which store holds a file that the log names, and under which key.
+
+Protocol sections: Add File, Remove File, Deletion Vectors, Sidecar Files (``path``). Every reader of a table's files,
+Spark included, takes the place from here and the file from its store, so a file that the store refuses is never read.
+Invariant: a path that is absolute, or has ``..`` in it, goes through `LogStore.elsewhere`, which compares it with the
+allowed places.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from explorer.core.protocol.file_paths import is_absolute_location
+from explorer.core.protocol.log_store import LogStore
+
+__all__ = ["FilePlaces", "leaves_table", "location_of", "place_of"]
+
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/")
+
+
+class FilePlaces:
+    """The places of many files of one table: the store of each folder is opened once.
+
+    Args:
+        store: The table's store.
+    """
+
+    def __init__(self, store: LogStore) -> None:
+        self._store = store
+        self._opened: dict[str, LogStore] = {}
+
+    def place_of(self, path: str) -> tuple[LogStore, str]:
+        """Return what `place_of` does."""
+        return self.place_at(self.location_of(path)) if leaves_table(path) else (self._store, path)
+
+    def location_of(self, path: str) -> str:
+        """Return where a file of the table is, as `location_of` does."""
+        return location_of(self._store.root, path)
+
+    def place_at(self, location: str) -> tuple[LogStore, str]:
+        """Return the same for an absolute location."""
+        folder, _, name = location.rpartition("/")
+        known = self._opened.get(folder)
+        if known is None:
+            known, name = self._store.elsewhere(location)
+            self._opened[folder] = known
+        return known, name
+
+
+def place_of(store: LogStore, path: str) -> tuple[LogStore, str]:
+    """Return the store that holds a file, and the file's key in it.
+
+    Args:
+        store: The table's store.
+        path: The file's decoded path: relative to the table, or absolute.
+
+    Raises:
+        NotAllowed: The path leads out of the places that may be read.
+        RequestError: Its scheme is not known.
+    """
+    return store.elsewhere(location_of(store.root, path)) if leaves_table(path) else (store, path)
+
+
+def leaves_table(path: str) -> bool:
+    """True for a decoded path that is not plainly below the table's root: absolute, or with ``..`` in it."""
+    return is_absolute_location(path) or (".." in path and ".." in path.split("/"))
+
+
+def location_of(root: str, path: str) -> str:
+    """Return where a file is: an absolute path on this machine, or a URL.
+
+    Args:
+        root: Canonical URL of the table, ``file:///abs/orders`` or ``s3://bucket/orders``.
+        path: The file's decoded path: relative to the table, or absolute (``/a/b``, ``s3://bucket/key``).
+    """
+    if path.startswith("/") or "://" in path:
+        return path
+    if _SCHEME.match(path):
+        scheme, _, rest = path.partition(":")
+        return f"{scheme}:///{rest.lstrip('/')}"
+    split = urlsplit(root)
+    if split.scheme in ("file", ""):
+        return unquote(split.path).rstrip("/") + "/" + path
+    return f"{split.scheme}://{split.netloc}{unquote(split.path).rstrip('/')}/{path}"

@@ -1,0 +1,65 @@
+"""An expression made anew from its tokens, which is what Spark's parser gets in place of the text.
+
+Invariants: between two tokens there is one blank where the text had blanks or a comment, and nothing where they touch,
+so that no token joins or leaves another; nothing of a comment is left; each place of it has one in the text.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+import msgspec
+
+from explorer.core.protocol.sql.tokens import Token
+
+__all__ = ["RemadeExpression", "remake"]
+
+
+class RemadeExpression(msgspec.Struct, frozen=True):
+    """The expression.
+
+    Attributes:
+        original: The text as it was written.
+        text: The same in one blank between tokens, without comments.
+        tokens: The tokens of the original; the last one is the end.
+        starts: Where each token begins in ``text``.
+    """
+
+    original: str
+    text: str
+    tokens: tuple[Token, ...]
+    starts: tuple[int, ...]
+
+    def original_place(self, place: int) -> int:
+        """Where a character of ``text`` is in the original, both from 0; past the end gives the original's length."""
+        if place >= len(self.text):
+            return len(self.original)
+        number = max(bisect_right(self.starts, place) - 1, 0)
+        token = self.tokens[number]
+        return min(token.start + place - self.starts[number], max(token.end - 1, token.start))
+
+    def holds(self, kind: str, mark: str) -> bool:
+        """Whether a token of a kind, other than its first and last character, has such a mark in it."""
+        return any(token.kind == kind and mark in token.text[1:-1] for token in self.tokens)
+
+
+def remake(text: str, tokens: Sequence[Token]) -> RemadeExpression:
+    """Make an expression anew.
+
+    Args:
+        text: The text.
+        tokens: Its tokens, the last of which is the end.
+    """
+    pieces: list[str] = []
+    starts: list[int] = []
+    length, end = 0, 0
+    for token in tokens:
+        if pieces and token.start > end and token.kind != "end":
+            pieces.append(" ")
+            length += 1
+        starts.append(length)
+        pieces.append(token.text)
+        length += len(token.text)
+        end = token.end
+    return RemadeExpression(text, "".join(pieces), tuple(tokens), tuple(starts))

@@ -1,0 +1,165 @@
+"""A limit of time for work on Spark that evaluates an expression which a person or a table wrote.
+
+Invariants: work that is past its limit ends in an ExpressionRefused that says the limit and how to raise it; first its
+jobs are cancelled, and where that does not help (Spark still plans, or computes one value for ever), a JVM that this
+program started is ended, which the engine notices and starts again; a JVM of the user is never ended.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from explorer.core.errors import ExpressionRefused, RequestError
+from explorer.core.protocol.sql.vetting import quoted_text
+from explorer.spark.engine import gateway
+from explorer.spark.engine.watch import watch
+
+__all__ = ["ANALYSIS_VARIABLE", "WORK_VARIABLE", "analysis_deadline", "work_deadline"]
+
+ANALYSIS_VARIABLE: Final = "DELTA_EXPLORER_ANALYSIS_SECONDS"
+"""Seconds that Spark may take to analyse expressions; else a minute."""
+WORK_VARIABLE: Final = "DELTA_EXPLORER_EXPRESSION_SECONDS"
+"""Seconds that work which evaluates expressions may take; else an hour."""
+_ANALYSIS_SECONDS: Final = 60.0
+_WORK_SECONDS: Final = 3600.0
+_GRACE_SECONDS: Final = 10.0
+_REPEAT_SECONDS: Final = 0.5
+_numbers: Final = itertools.count(1)
+
+
+@contextmanager
+def analysis_deadline(session: SparkSession, text: str) -> Iterator[None]:
+    """Limit the time in which Spark analyses expressions.
+
+    Raises:
+        ExpressionRefused: It took longer.
+    """
+    with _deadline(_Guard(session, _limit(ANALYSIS_VARIABLE, _ANALYSIS_SECONDS)), text, ANALYSIS_VARIABLE):
+        yield
+
+
+@contextmanager
+def work_deadline(session: SparkSession, text: str) -> Iterator[None]:
+    """Limit the time of work that evaluates expressions.
+
+    Raises:
+        ExpressionRefused: It took longer.
+    """
+    with _deadline(_JobGuard(session, _limit(WORK_VARIABLE, _WORK_SECONDS)), text, WORK_VARIABLE):
+        yield
+
+
+@contextmanager
+def _deadline(guard: _Guard, text: str, variable: str) -> Iterator[None]:
+    guard.begin()
+    try:
+        yield
+    except Exception as error:
+        if guard.end():
+            raise _too_slow(text, variable, guard.limit) from error
+        raise
+    finally:
+        late = guard.end()
+    if late:
+        raise _too_slow(text, variable, guard.limit)
+
+
+class _Guard:
+    """A thread that waits for the end of the work of the thread that begins it, which starts no jobs.
+
+    Args:
+        session: The session that works.
+        limit: Seconds that the work may take.
+    """
+
+    def __init__(self, session: SparkSession, limit: float) -> None:
+        self.limit = limit
+        self._session = session
+        self._ended = threading.Event()
+        self._late = False
+
+    def begin(self) -> None:
+        """The work begins."""
+        threading.Thread(target=self._run, name="explorer-deadline", daemon=True).start()
+
+    def end(self) -> bool:
+        """The work ended; whether it was late."""
+        self._ended.set()
+        return self._late
+
+    def cancel(self) -> None:
+        """Ask Spark to stop the work."""
+
+    def _run(self) -> None:
+        if self._ended.wait(self.limit):
+            return
+        self._late = True
+        for _ in range(round(_GRACE_SECONDS / _REPEAT_SECONDS)):
+            self.cancel()
+            if self._ended.wait(_REPEAT_SECONDS):
+                return
+        gateway.end_own_jvm(self._session)
+
+
+class _JobGuard(_Guard):
+    """The same for work that runs jobs: they are cancelled first."""
+
+    def __init__(self, session: SparkSession, limit: float) -> None:
+        super().__init__(session, limit)
+        group = _group_of(session)
+        self._marks = group is None
+        self._watch = watch(session, group or f"explorer-deadline-{next(_numbers)}", "expressions")
+
+    def begin(self) -> None:
+        if self._marks:
+            self._watch.begin()
+        super().begin()
+
+    def end(self) -> bool:
+        if self._marks and not self._ended.is_set():
+            self._watch.end()
+        return super().end()
+
+    def cancel(self) -> None:
+        self._watch.cancel()
+
+
+def _group_of(session: SparkSession) -> str | None:
+    """The job group that the calling thread has already, of a job of this program."""
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        return None
+    return session.sparkContext.getLocalProperty("spark.jobGroup.id")
+
+
+def _limit(variable: str, seconds: float) -> float:
+    given = os.environ.get(variable)
+    if given is None:
+        return seconds
+    try:
+        limit = float(given)
+    except ValueError:
+        limit = 0.0
+    if not 0 < limit < threading.TIMEOUT_MAX:
+        raise RequestError(
+            f"The variable {variable} is {given!r}, and it must be a number of seconds greater than zero. Correct it "
+            "or remove it.",
+            found=given,
+        )
+    return limit
+
+
+def _too_slow(text: str, variable: str, limit: float) -> ExpressionRefused:
+    what = f"The work with the expression {quoted_text(text)}" if text else "The work on rows"
+    return ExpressionRefused(
+        f"{what} was stopped after {limit:g} seconds, the limit for expressions. Write a simpler "
+        f"expression, read fewer rows, or set the variable {variable} to a higher number of seconds.",
+        expression=text or None,
+        reason="deadline",
+    )

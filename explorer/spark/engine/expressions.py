@@ -1,0 +1,215 @@
+"""The one place of this program that gives Spark's parser a text.
+
+An expression of a person or a table is checked word by word, made anew from its tokens, parsed, and its analysed plan
+is checked again by the classes that it is made of. Invariants: nobody else calls ``expr``, ``selectExpr`` or ``sql``,
+nor gives ``where`` a text (`tests/architecture` says so); nothing of a table or a person gets to the parser unchecked;
+no row is read here; Spark puts no variables into what it parses, and the session's settings do not change its meaning.
+
+What the second check does not see: on Spark Connect the plan is text, so there it looks for the names of functions that
+are refused, and not for classes; a parser that a user's own session was extended with reads the text as it likes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as sf
+
+from explorer.core.errors import ExpressionRefused
+from explorer.core.protocol.sql.functions import REFUSED
+from explorer.core.protocol.sql.remade import RemadeExpression
+from explorer.core.protocol.sql.vetting import called_functions, quoted_text, remade_expression
+from explorer.spark.engine.deadline import analysis_deadline
+from explorer.spark.engine.expression_classes import foreign_class
+
+__all__ = ["Analysed", "analysed", "catalog_description", "expression", "expressions"]
+
+_SUBSTITUTION: Final = "spark.sql.variable.substitute"
+# Settings that give a text another meaning, and what of a text they change: the kind of a token, and a mark in it.
+_MEANINGS: Final = (
+    ("spark.sql.ansi.doubleQuotedIdentifiers", '"', None, "strings in double quotes", "Use single quotes"),
+    ("spark.sql.parser.escapedStringLiterals", "", "\\", "strings with a backslash", "Write r'...' or no backslash"),
+    (
+        "spark.sql.legacy.consecutiveStringLiterals.enabled",
+        "",
+        "quote",
+        "strings with a doubled quote",
+        "Write concat('it', r\"'\", 's')",
+    ),
+)
+_CALLED: Final = re.compile(r"\b(\w+)\(")
+
+
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """Expressions as Spark analysed them over the columns of some rows.
+
+    Attributes:
+        columns: The expressions, in their order.
+        frame: A column ``e0``, ``e1`` and so on for each, planned and not run.
+        plan: The analysed plan as text.
+    """
+
+    columns: tuple[Column, ...]
+    frame: DataFrame
+    plan: str
+
+
+def expression(rows: DataFrame, text: str) -> Column:
+    """An expression as a Column; see `expressions`."""
+    return expressions(rows, [text])[0]
+
+
+def expressions(rows: DataFrame, texts: Sequence[str]) -> tuple[Column, ...]:
+    """Expressions of a person or a table as Columns, once they are checked.
+
+    Args:
+        rows: The rows whose columns they may use; nothing of them is read.
+        texts: SQL, an expression of any type each.
+
+    Raises:
+        ExpressionRefused: One is not a single expression that may be evaluated.
+        PySparkException: Spark does not accept one, such as for a column that is not there.
+    """
+    return analysed(rows, [remade_expression(text) for text in texts]).columns if texts else ()
+
+
+def analysed(rows: DataFrame, remade: Sequence[RemadeExpression]) -> Analysed:
+    """The same for expressions that were made anew, with what Spark found out.
+
+    Args:
+        rows: As for `expressions`.
+        remade: At least one expression.
+    """
+    session = rows.sparkSession
+    with analysis_deadline(session, "; ".join(one.original for one in remade)):
+        for one in remade:
+            _check_settings(session, one)
+        _check_own_functions(session, remade)
+        # The parentheses keep a trailing word from being taken for an alias.
+        columns = tuple(sf.expr(f"({one.text})") for one in remade)
+        frame = rows.select(*(column.alias(f"e{place}") for place, column in enumerate(columns)))
+        plan = _checked_plan(frame, remade)
+    return Analysed(columns, frame, plan)
+
+
+def catalog_description(session: SparkSession, parts: Sequence[str]) -> list[Row]:
+    """What a session's catalog says of a table: rows of ``col_name`` and ``data_type``.
+
+    Args:
+        session: The session.
+        parts: The parts of the table's name.
+
+    Raises:
+        ExpressionRefused: The name holds what Spark takes for a variable.
+        PySparkException: There is no such table.
+    """
+    name = ".".join(f"`{part.replace('`', '``')}`" for part in parts)
+    _check_settings(session, remade_expression(name))
+    return session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
+
+
+def _check_settings(session: SparkSession, one: RemadeExpression) -> None:
+    """Refuse what the session would read in another way, and switch variables off in it."""
+    _switch_variables_off(session, one.original)
+    for setting, quote, mark, what, advice in _MEANINGS:
+        if any(_is_touched(token.text, quote, mark) for token in one.tokens if token.kind == "string") and (
+            str(session.conf.get(setting, "false")).lower() == "true"
+        ):
+            raise ExpressionRefused(
+                f"The condition {quoted_text(one.original)} has {what}, which this session reads in another way than "
+                f"others: its setting {setting} is true. {advice}, or set it to false.",
+                expression=one.original,
+                reason="session",
+                found=setting,
+            )
+
+
+def _is_touched(text: str, quote: str, mark: str | None) -> bool:
+    if mark == "quote":
+        return text[0] in text[1:-1]
+    return text.startswith(quote) if mark is None else mark in text
+
+
+def _switch_variables_off(session: SparkSession, text: str) -> None:
+    if str(session.conf.get(_SUBSTITUTION, "true")).lower() == "false":
+        return
+    cause: PySparkException | None = None
+    try:
+        session.conf.set(_SUBSTITUTION, "false")
+        if str(session.conf.get(_SUBSTITUTION, "true")).lower() == "false":
+            return
+    except PySparkException as error:
+        cause = error
+    raise ExpressionRefused(
+        f"The condition {quoted_text(text)} cannot be evaluated in this session of Spark: it replaces variables in "
+        f"SQL text, and its setting {_SUBSTITUTION} cannot be set to false. Use a session where it is false.",
+        expression=text,
+        reason="session",
+        found=_SUBSTITUTION,
+    ) from cause
+
+
+def _check_own_functions(session: SparkSession, remade: Sequence[RemadeExpression]) -> None:
+    """Refuse the user's functions, also those with the name of one of Spark's."""
+    called = [(one, called_functions(one.original, one.tokens)) for one in remade]
+    if not any(found for _, found in called):
+        return
+    names = {str(row[0]).lower().rsplit(".", 1)[-1] for row in session.sql("SHOW USER FUNCTIONS").collect()}
+    for one, found in called:
+        for name, token in found.items():
+            if name in names:
+                raise ExpressionRefused(
+                    f"The condition {quoted_text(one.original)} calls {name} at position {token.start + 1}, which is a "
+                    "function of this session or its catalog. Only Spark's own functions may be called.",
+                    expression=one.original,
+                    position=token.start + 1,
+                    reason="user function",
+                    found=name,
+                )
+
+
+def _checked_plan(frame: DataFrame, remade: Sequence[RemadeExpression]) -> str:
+    """The analysed plan as text; asking for it is the analysis."""
+    private: Any = frame
+    if type(frame).__module__.startswith("pyspark.sql.connect"):
+        _ = frame.schema
+        told = str(private._explain_string(extended=True))
+        plan = told.partition("== Analyzed Logical Plan ==")[2].partition("== Optimized Logical Plan ==")[0]
+        _check_names(plan, frame, remade)
+        return plan
+    found = private._jdf.queryExecution().analyzed()
+    parts = found.expressions()
+    for place in range(parts.size()):
+        name = foreign_class(parts.apply(place))
+        if name is not None and name != "VariableReference":
+            raise _foreign(remade[min(place, len(remade) - 1)], name)
+    return str(found.toString())
+
+
+def _check_names(plan: str, frame: DataFrame, remade: Sequence[RemadeExpression]) -> None:
+    """What the text of a plan shows of the functions in it; strings and names of columns are shown as they are."""
+    for one in remade:
+        for token in one.tokens:
+            if token.kind in ("string", "raw", "name"):
+                plan = plan.replace(token.text.lstrip("rR")[1:-1], "")
+    for name in frame.columns:
+        plan = plan.replace(name, "")
+    for found in _CALLED.finditer(plan):
+        if found[1].lower() in REFUSED:
+            raise _foreign(remade[0], found[1])
+
+
+def _foreign(one: RemadeExpression, name: str) -> ExpressionRefused:
+    return ExpressionRefused(
+        f"The condition {quoted_text(one.original)} becomes a plan with {name}, which is not part of a plain "
+        "expression over one row. Use plain functions and the table's columns.",
+        expression=one.original,
+        reason="plan",
+        found=name,
+    )

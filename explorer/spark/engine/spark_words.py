@@ -1,0 +1,89 @@
+"""What an exception of Spark says: its condition, the classes and messages of its causes, and one sentence for people.
+
+Invariants: a sentence holds no package of Java, no stack frame, no SQL state, no plan, and no advice on settings that a
+user cannot change here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+__all__ = ["condition_of", "first_sentence", "messages_of", "short_name", "texts_of", "without_java"]
+
+# Advice on settings of the session, which the user cannot change here.
+_SETTING_ADVICE: Final = re.compile(
+    r"\s*If necessary set \S+ to \S+ to bypass this error\.?|\nRewrite the query.*", re.DOTALL
+)
+# A traceback of a Python worker, up to the error that ended it.
+_TRACEBACK: Final = re.compile(r"^.*Traceback \(most recent call last\):\n.*\n[\w.]+: ", re.DOTALL)
+_CONDITION: Final = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
+_ABORTED: Final = re.compile(
+    r"^Job aborted due to stage failure: .*?\((?:executor |localhost)[^)]*\)(?:[^:\n]*): ", re.DOTALL
+)
+_FRAMES: Final = re.compile(r"\n+(?:Driver stacktrace:.*|\s*at [\w.$/<>]+\(.*|\s*Caused by: .*)", re.DOTALL)
+_STATE: Final = re.compile(r"\s*SQLSTATE:\s*\w{5}")
+# The packages that Java, Scala, Spark and what they bring call their own.
+_PACKAGE: Final = re.compile(
+    r"(?:class )?\b(?:shaded\.[a-z]+\.)?(?:org|java|javax|scala|com|io|sun|jdk|net|py4j|software)\."
+    r"(?:[a-z_][\w]*\.)*(?=[A-Z])"
+)
+# How Java names an object that has no text of its own.
+_OBJECT: Final = re.compile(r"@[0-9a-f]{5,8}\b")
+_MOST_CAUSES: Final = 20
+
+
+def condition_of(error: Exception) -> str | None:
+    """Return Spark's error condition, for example ``UNRESOLVED_COLUMN.WITH_SUGGESTION``, or None."""
+    get = getattr(error, "getCondition", None)
+    if callable(get) and (found := get()) is not None:
+        return str(found)
+    match = next((m for m in map(_CONDITION.search, messages_of(error)) if m is not None), None)
+    return None if match is None else match[1]
+
+
+def first_sentence(error: Exception) -> str:
+    """Return what Spark or an error in a worker said, in one line for people."""
+    messages = [message for message in messages_of(error) if "awaitResult" not in message]
+    text = messages[0].strip() if messages else short_name(error)
+    text = _CONDITION.sub("", _TRACEBACK.sub("", text), count=1).strip()
+    text = re.split(r"\s*SQLSTATE:|\n==|;\n", text)[0]
+    text = without_java(_SETTING_ADVICE.sub("", text))
+    return text if text.endswith((".", "?", "!")) else text + "."
+
+
+def without_java(text: str) -> str:
+    """Return a text as one line without frames of a stack, packages of Java and SQL states."""
+    text = _FRAMES.sub("", _ABORTED.sub("", text))
+    return " ".join(_OBJECT.sub("", _PACKAGE.sub("", _STATE.sub("", text))).split())
+
+
+def short_name(error: Exception) -> str:
+    """Return the class of the innermost error without its package, as the name of a kind of failure."""
+    classes = [name for name, _ in _causes(error)]
+    return classes[-1].rpartition(".")[2].replace("$", ".") if classes else type(error).__name__
+
+
+def messages_of(error: Exception) -> Iterator[str]:
+    """Yield the error's message and those of its Java causes, outermost first."""
+    found = _causes(error)
+    if not found:
+        yield str(error)
+    yield from (message for _, message in found if message)
+
+
+def texts_of(error: Exception) -> str:
+    """Return the classes and messages of an error and its causes, a line each."""
+    own = f"{type(error).__name__}: {error}" if not (found := _causes(error)) else type(error).__name__
+    return "\n".join([own, *(f"{name}: {message}" if message else name for name, message in found)])
+
+
+def _causes(error: Exception) -> list[tuple[str, str]]:
+    """Class and message of the Java errors behind an error, outermost first; none where it is of Python."""
+    java: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    found: list[tuple[str, str]] = []
+    while java is not None and len(found) < _MOST_CAUSES:
+        found.append((str(java.getClass().getName()), str(java.getMessage() or "")))
+        java = java.getCause()
+    return found

@@ -1,0 +1,96 @@
+"""The Tornado application: what it answers is listed here, and the gate stands before all of it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from bokeh.core.types import ID
+from bokeh.server.tornado import BokehTornado
+from panel.io.application import build_applications
+from tornado.httputil import HTTPServerRequest
+from tornado.routing import URLSpec
+
+from explorer.web.serving.document_tokens import DocumentTokens
+from explorer.web.serving.documents import DocumentHandler
+from explorer.web.serving.gate import Gate
+from explorer.web.serving.handlers import Refused
+from explorer.web.serving.headers import SecurityHeaders
+from explorer.web.serving.login import Login, Logout
+from explorer.web.serving.people.access import Access, LoginAccess
+from explorer.web.serving.people.failed_logins import FailedLogins
+from explorer.web.serving.sockets import SIGNED_OUT, Socket
+from explorer.web.serving.static_files import static_routes
+from explorer.web.serving.unknown_address import UnknownAddress
+
+__all__ = ["ExplorerApplication"]
+
+_LARGEST_MESSAGE: Final = 20 * 1024 * 1024
+"""Bytes: a case file of eight million characters comes in one message."""
+
+
+class ExplorerApplication(BokehTornado):
+    """Bokeh's application with our own addresses alone.
+
+    Args:
+        app: Makes the page of a request.
+        gate: Refuses requests before any handler sees them.
+        access: Who may come.
+
+    Attributes:
+        gate: As given.
+    """
+
+    def __init__(self, app: Any, gate: Gate, access: Access) -> None:
+        applications = build_applications({"/": app}, title="Delta Table Explorer", location=False)
+        super().__init__(
+            applications,
+            use_index=False,
+            ico_path="none",
+            websocket_max_message_size_bytes=_LARGEST_MESSAGE,
+            default_handler_class=UnknownAddress,
+        )
+        self.transforms.append(SecurityHeaders)
+        self.gate = gate
+        self._sockets: dict[ID, Socket] = {}
+        tokens, context = DocumentTokens(), self.applications["/"]
+        # What Bokeh and Panel list themselves (the page as a script, its metadata, every file of a package) is dropped.
+        self.wildcard_router.rules.clear()
+        self.wildcard_router.add_rules(
+            [
+                URLSpec("/", DocumentHandler, {"access": access, "context": context, "tokens": tokens}),
+                URLSpec("/ws", Socket, {"access": access, "application_context": context, "tokens": tokens}),
+                *(URLSpec(pattern, handler, values) for pattern, handler, values in static_routes()),
+            ]
+        )
+        if isinstance(access, LoginAccess):
+            login = {"access": access, "failures": FailedLogins()}
+            self.wildcard_router.add_rules(
+                [URLSpec("/login", Login, login), URLSpec("/logout", Logout, {"access": access})]
+            )
+
+    def find_handler(self, request: HTTPServerRequest, **kwargs: Any) -> Any:
+        """Return what answers a request: the page of a refusal, or the handler of its address."""
+        if (refusal := self.gate.refusal(request)) is not None:
+            return self.get_handler_delegate(request, Refused, {"refusal": refusal})
+        request.path = self.gate.inner_path(request.path) or "/"
+        return super().find_handler(request, **kwargs)
+
+    def take_document(self, document: ID, socket: Socket) -> bool:
+        """Give a document to a socket; False if it has one."""
+        return self._sockets.setdefault(document, socket) is socket
+
+    def release_document(self, socket: Socket) -> None:
+        """Take the document of a socket back."""
+        for document in [document for document, holder in self._sockets.items() if holder is socket]:
+            del self._sockets[document]
+
+    def close_sockets_of(self, session: str) -> None:
+        """Close the open pages of a login session."""
+        for socket in [socket for socket in self._sockets.values() if socket.login == session]:
+            socket.close(SIGNED_OUT, "signed out")
+
+    def _keep_alive(self) -> None:
+        # Also those who send nothing: they would see what others do.
+        for socket in list(self._sockets.values()):
+            socket.is_still_allowed()
+        super()._keep_alive()

@@ -1,0 +1,61 @@
+"""A socket of Bokeh that takes the messages of our page alone."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Final
+
+from bokeh.protocol.message import Message
+from bokeh.server.views.ws import WSHandler
+
+from explorer.web.serving.client_messages import MessageRate, RefusedMessage, taken
+
+__all__ = ["CheckedSocket"]
+
+_log = logging.getLogger(__name__)
+_REFUSED: Final = 4400
+"""The code with which it is closed; the page's script has words for it."""
+
+
+class CheckedSocket(WSHandler):
+    """Closes at the first message of another program, and never tells of the inside."""
+
+    receiver: Any  # both are there once the socket is connected to its document
+    connection: Any
+
+    def __init__(self, application: Any, request: Any, **values: Any) -> None:
+        super().__init__(application, request, **values)
+        self._rate = MessageRate()
+
+    async def on_message(self, fragment: str | bytes) -> None:
+        """Hear a part of a message."""
+        if not self._rate.takes(fragment):
+            self.refuse("too many messages")
+        elif self.receiver is not None:
+            await super().on_message(fragment)
+
+    def refuse(self, why: str) -> None:
+        """Close the socket with a word in the log."""
+        _log.warning("A socket was closed: %s (address %s)", why, self.request.remote_ip)
+        self.close(_REFUSED, "message refused")
+
+    async def _receive(self, fragment: str | bytes) -> Message[Any] | None:
+        try:
+            message = await self.receiver.consume(fragment)
+            if message is not None:
+                message = taken(message, self.connection.session.document)
+        except RefusedMessage as error:
+            self.refuse(str(error))
+        except Exception as error:  # noqa: BLE001  # whatever Bokeh's parser raises, the message is none of our script's
+            self.refuse(f"not a message of the page ({type(error).__name__})")
+        else:
+            return message  # type: ignore[no-any-return]  # Bokeh's receiver is untyped
+        return None
+
+    async def _handle(self, message: Message[Any]) -> Any:
+        work = await super()._handle(message)
+        if isinstance(work, Message) and work.msgtype == "ERROR":
+            # Bokeh's answer has the traceback in it, which is in the log already.
+            self.refuse("a message that the document cannot take")
+            return None
+        return work

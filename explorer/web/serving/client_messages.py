@@ -1,0 +1,160 @@
+"""What a page may send: of Bokeh's protocol only the messages that our script and the chart really send.
+
+Bokeh would let a browser replace the document, set any property of any model and make new ones. Here a page asks for
+its document once, hands on plain data of our script, and says that the chart has drawn what it was sent. What the chart
+says besides (which part is seen, what is under the pointer) is dropped, as nothing here asks for it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from bokeh.core.types import ID
+from bokeh.document import Document
+from bokeh.protocol.message import Message
+from panel.models.esm import ReactiveESM
+from panel.models.plotly import PlotlyPlot
+
+__all__ = ["MessageRate", "RefusedMessage", "taken"]
+
+_LARGEST_HEADER: Final = 1_000
+_MOST_EVENTS: Final = 200
+_DEEPEST: Final = 6
+_MOST_VALUES: Final = 20_000
+_LARGEST_NUMBER: Final = 2**53
+_IGNORED_PROPERTIES: Final = frozenset({"viewport", "relayout_data", "restyle", "restyle_data", "_render_count"})
+
+
+class RefusedMessage(Exception):
+    """A message is none of ours; its text says which, for the log."""
+
+
+class MessageRate:
+    """How much a page may send: about what a person does with every key held down, many times over.
+
+    Args:
+        clock: Seconds.
+    """
+
+    _FRAGMENTS, _BYTES = 900.0, 48.0 * 1024 * 1024
+    _EACH_SECOND = 300.0, 4.0 * 1024 * 1024
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._left = self._FRAGMENTS, self._BYTES
+        self._seen = clock()
+
+    def takes(self, fragment: str | bytes) -> bool:
+        """Whether another part of a message is taken."""
+        now = self._clock()
+        passed, self._seen = now - self._seen, now
+        fragments = min(self._left[0] + passed * self._EACH_SECOND[0], self._FRAGMENTS) - 1
+        size = min(self._left[1] + passed * self._EACH_SECOND[1], self._BYTES) - len(fragment)
+        self._left = fragments, size
+        return fragments >= 0 and size >= 0
+
+
+def taken(message: Message[Any], document: Document) -> Message[Any] | None:
+    """Return a message with those of its events that are for the document; None if there are none.
+
+    Raises:
+        RefusedMessage: Our script does not send such a message.
+    """
+    if len(message.header_json) > _LARGEST_HEADER or message.header.get("num_buffers") or message.metadata:
+        raise RefusedMessage("a header of another program")
+    if message.msgtype == "PULL-DOC-REQ":
+        if message.content:
+            raise RefusedMessage("PULL-DOC-REQ with a content")
+        return message
+    if message.msgtype != "PATCH-DOC":
+        raise RefusedMessage(f"{message.msgtype} is not taken from a page")
+    content = message.content
+    if not isinstance(content, dict) or set(content) != {"events"} or not isinstance(content["events"], list):
+        raise RefusedMessage("PATCH-DOC without a list of events")
+    if len(content["events"]) > _MOST_EVENTS:
+        raise RefusedMessage("PATCH-DOC with too many events")
+    events = [event for event in content["events"] if _is_taken(event, document)]
+    message.content = {"events": events}
+    return message if events else None
+
+
+def _is_taken(event: object, document: Document) -> bool:
+    """Whether an event is for the document; those of the chart that nothing asks for are not."""
+    if not isinstance(event, dict):
+        raise RefusedMessage("an event that is no object")
+    if event.get("kind") == "MessageSent":
+        return _is_taken_message(event, document)
+    if event.get("kind") == "ModelChanged" and set(event) == {"kind", "model", "attr", "new"}:
+        if not isinstance(_model(event["model"], document), PlotlyPlot):
+            raise RefusedMessage("a property of a model that is not the chart")
+        if event["attr"] == "relayout" and event["new"] is None:
+            return True
+        if event["attr"] in _IGNORED_PROPERTIES:
+            return False
+        raise RefusedMessage(f"the property {str(event['attr'])[:40]!r} of the chart")
+    raise RefusedMessage(f"an event {str(event.get('kind'))[:40]!r}")
+
+
+def _is_taken_message(event: Mapping[str, Any], document: Document) -> bool:
+    data = event.get("msg_data")
+    if set(event) != {"kind", "msg_type", "msg_data"} or event["msg_type"] != "bokeh_event":
+        raise RefusedMessage("a message that is no event")
+    if not isinstance(data, dict) or set(data) != {"type", "name", "values"} or data["type"] != "event":
+        raise RefusedMessage("an event of another form")
+    values = _entries(data["values"])
+    if data["name"] == "document_ready" and not values:
+        return True
+    model = _model(values.get("model"), document)
+    if data["name"] == "plotly_event" and isinstance(model, PlotlyPlot):
+        return False
+    if data["name"] == "data_event" and isinstance(model, ReactiveESM) and set(values) == {"model", "data"}:
+        _Plain().check(values["data"], 0)
+        return True
+    raise RefusedMessage(f"an event {str(data['name'])[:40]!r}")
+
+
+def _model(reference: object, document: Document) -> object:
+    if not isinstance(reference, dict) or set(reference) != {"id"} or not isinstance(reference["id"], str):
+        return None
+    return document.get_model_by_id(ID(reference["id"]))
+
+
+def _entries(values: object) -> dict[str, Any]:
+    """The entries of a map as Bokeh writes it, which has no key twice and only texts as keys."""
+    if not isinstance(values, dict) or values.get("type") != "map" or not set(values) <= {"type", "entries"}:
+        raise RefusedMessage("values that are no map")
+    pairs = values.get("entries", [])
+    if not isinstance(pairs, list):
+        raise RefusedMessage("a map without entries")
+    entries: dict[str, Any] = {}
+    for pair in pairs:
+        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str) or pair[0] in entries:
+            raise RefusedMessage("a map with an odd entry")
+        entries[pair[0]] = pair[1]
+    return entries
+
+
+class _Plain:
+    """Texts, numbers, lists and maps of those: nothing that Bokeh would make an object of."""
+
+    def __init__(self) -> None:
+        self._values = 0
+
+    def check(self, value: object, depth: int) -> None:
+        self._values += 1
+        if depth > _DEEPEST or self._values > _MOST_VALUES:
+            raise RefusedMessage("data that are too deep or too many")
+        if isinstance(value, int | float) and not abs(value) <= _LARGEST_NUMBER:
+            raise RefusedMessage("a number that no script counts to")
+        if value is None or isinstance(value, str | int | float):
+            return
+        if isinstance(value, list):
+            parts: list[Any] = value
+        elif isinstance(value, dict):
+            parts = list(_entries(value).values())
+        else:
+            raise RefusedMessage("data of another kind")
+        for part in parts:
+            self.check(part, depth + 1)

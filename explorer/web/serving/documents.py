@@ -1,0 +1,95 @@
+"""The pages themselves: a document for each request, which belongs to whoever asked for it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from bokeh.server.contexts import ApplicationContext
+from bokeh.util.token import get_session_id
+from panel.io.resources import Resources
+from panel.io.server import server_html_page_for_session
+from panel.io.state import set_curdoc
+
+from explorer.web.identity import Identity
+from explorer.web.serving.document_tokens import DocumentTokens
+from explorer.web.serving.gate import Refusal
+from explorer.web.serving.handlers import PageHandler
+from explorer.web.serving.people.access import Access, LoginAccess, TokenAccess
+
+__all__ = ["DocumentHandler"]
+
+
+class DocumentHandler(PageHandler):
+    """Answers with the page of an address: of the list of tables, or of a table."""
+
+    SUPPORTED_METHODS = ("GET",)
+
+    def initialize(self, access: Access, context: ApplicationContext, tokens: DocumentTokens) -> None:
+        """Take who may come, and what makes documents."""
+        self._access = access
+        self._context = context
+        self._tokens = tokens
+
+    async def get(self) -> None:
+        """Answer with the page, or with the way in."""
+        identity = self._access.identity(self.request)
+        if isinstance(self._access, TokenAccess) and "token" in self.request.arguments:
+            self._enter(self._access, identity)
+        elif identity is not None:
+            await self._answer(identity)
+        elif isinstance(self._access, LoginAccess):
+            asked = f"?{self.request.query}" if self.request.query else ""
+            self.redirect(
+                f"{self.home}login?{urlencode({'next': asked})}" if asked else f"{self.home}login", status=303
+            )
+        else:
+            self.answer_refusal(_NO_TOKEN)
+
+    async def _answer(self, identity: Identity) -> None:
+        # The application asks the request of a document for its person.
+        self.request.identity = identity  # type: ignore[attr-defined]
+        token = self._tokens.make(identity, self.request)
+        session = await self._context.create_session_if_needed(get_session_id(token), self.request, token)
+        document: Any = session.document
+        with set_curdoc(document):
+            page = server_html_page_for_session(
+                session,
+                resources=Resources.from_bokeh(self._bokeh.resources()),
+                title=document.title,
+                token=token,
+                template=document.template,
+                template_variables=document.template_variables,
+            )
+        self.set_header("Content-Type", "text/html; charset=UTF-8")
+        self.finish(page)
+
+    @property
+    def _bokeh(self) -> Any:
+        return self.application
+
+    def _enter(self, access: TokenAccess, identity: Identity | None) -> None:
+        """Exchange the token for a cookie; the address that the browser keeps does not contain it."""
+        if access.token.spend(self.get_query_argument("token", "")):
+            access.sessions.end(self.get_cookie(access.cookie) or "")
+            self.keep_session(access.cookie, access.sessions.begin())
+        elif identity is None:
+            self.answer_refusal(_SPENT_TOKEN)
+            return
+        rest = urlencode({key: value for key, value in self.request.arguments.items() if key != "token"}, doseq=True)
+        self.redirect(f"{self.home}?{rest}" if rest else self.home, status=303)
+
+
+_NO_TOKEN: Final = Refusal(
+    "Not your browser yet",
+    "This server lets changes be made or reports be signed, so it answers only the browser that opened the address "
+    "with a token.",
+    "Open the address that the server printed last in its terminal; it works once. If this browser has opened it "
+    "already, a link from another site did not carry that along: open this page again.",
+    again=True,
+)
+_SPENT_TOKEN: Final = Refusal(
+    "The token is used up",
+    "The token in this address is not valid. Each token opens the server to one browser, once.",
+    "Open the address that the server printed last in its terminal.",
+)

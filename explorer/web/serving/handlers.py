@@ -1,0 +1,87 @@
+"""What all handlers of the server share: errors as pages in words, without a stack trace."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, Protocol
+
+from tornado.web import RequestHandler
+
+from explorer.web.html.plain_page import plain_page
+from explorer.web.serving.gate import Gate, Refusal
+
+__all__ = ["PageHandler", "Refused"]
+
+
+class GatedApplication(Protocol):
+    """The application of these handlers, as they see it."""
+
+    gate: Gate
+
+    def close_sockets_of(self, session: str) -> None:
+        """Close the open pages of a login session."""
+
+
+class PageHandler(RequestHandler):
+    """Answers with a page of its own template; each of its errors is a page too."""
+
+    application: GatedApplication  # type: ignore[assignment]  # narrower than Tornado's
+
+    SUPPORTED_METHODS: tuple[str, ...] = ("GET", "HEAD", "POST")
+
+    def write_error(self, status_code: int, **_kwargs: Any) -> None:
+        """Answer with the page of an error; what happened inside is in the log alone."""
+        phrase = HTTPStatus(status_code).phrase
+        self.answer_refusal(
+            Refusal(
+                phrase,
+                f"The server answered with {status_code}.",
+                "Open the list of tables, or try again.",
+                status=status_code,
+            )
+        )
+
+    def answer_refusal(self, refusal: Refusal) -> None:
+        """Answer with the page of a refusal."""
+        self.set_status(refusal.status)
+        self.answer_page("refused", refusal=refusal, again=self.asked if refusal.again else "")
+
+    def keep_session(self, cookie: str, session_id: str) -> None:
+        """Let the browser present a login session with each request that begins on a page of this server."""
+        self.set_cookie(cookie, session_id, **self._attributes())
+
+    def drop_session(self, cookie: str) -> None:
+        """Let the browser forget its login session."""
+        self.clear_cookie(cookie, **self._attributes())
+
+    def _attributes(self) -> dict[str, Any]:
+        url = self.application.gate.public_url(self.request)
+        secure = {} if url is None or not url.is_secure else {"secure": True}
+        return {"path": self.home, "httponly": True, "samesite": "Strict", **secure}
+
+    @property
+    def home(self) -> str:
+        """The path of the list of tables, as the browser knows it."""
+        url = self.application.gate.public_url(self.request)
+        return "/" if url is None else f"{url.prefix}/"
+
+    @property
+    def asked(self) -> str:
+        """The page that was asked for, below the list of tables."""
+        return f"{self.home}?{self.request.query}" if self.request.query else self.home
+
+    def answer_page(self, template: str, **values: object) -> None:
+        """Answer with a page of a template."""
+        self.finish(plain_page(template, self.request, home=self.home, **values))
+
+
+class Refused(PageHandler):
+    """Answers every request with the same refusal."""
+
+    def initialize(self, refusal: Refusal) -> None:
+        """Take the refusal."""
+        self._refusal = refusal
+
+    def prepare(self) -> None:
+        """Answer, whatever the method is."""
+        self.answer_refusal(self._refusal)

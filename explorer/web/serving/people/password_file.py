@@ -1,0 +1,165 @@
+"""The file of names and hashed passwords that ``delta-explorer passwd`` writes: ``{"ana": "$argon2id$…"}``.
+
+It is read again when it has changed. A file that cannot be read, or that others may read, changes nothing: the last
+good state holds, and the log says why.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from argon2 import PasswordHasher, extract_parameters
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from explorer.core.errors import RequestError
+from explorer.storage.written_aside import flush_folder, written_aside
+
+__all__ = ["PasswordFile", "remove_user", "write_user"]
+
+_log = logging.getLogger(__name__)
+_HASHER: Final = PasswordHasher()
+_LONGEST_NAME: Final = 200
+_LONGEST_PASSWORD: Final = 1_000
+_LARGEST_FILE: Final = 4 * 1024 * 1024
+# Spends as much time on a name that does not exist as on one that does.
+_NOBODY: Final = _HASHER.hash(os.urandom(24))
+
+
+class PasswordFile:
+    """The people who may sign in.
+
+    Args:
+        path: The file.
+
+    Raises:
+        RequestError: It cannot be read, others may read it, or a password in it is not hashed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stamp = _stamp(path)
+        self._users = _read(path)
+
+    def hash_of(self, name: str) -> str | None:
+        """Return the hash of a person's password as the file has it now; None if the person may not sign in."""
+        return self._current().get(name)
+
+    def verified(self, name: str, password: str) -> str | None:
+        """Return the hash of a person's password if it is the right one; takes tens of milliseconds in any case."""
+        known = self._current().get(name)
+        try:
+            _HASHER.verify(known or _NOBODY, password[: _LONGEST_PASSWORD + 1])
+        except (VerificationError, InvalidHashError):
+            return None
+        return known
+
+    def _current(self) -> Mapping[str, str]:
+        stamp = _stamp(self._path)
+        if stamp != self._stamp:
+            self._stamp = stamp
+            try:
+                self._users = _read(self._path)
+            except RequestError as error:
+                _log.error("The users stay as they were. %s", error)  # the message says all of it
+        return self._users
+
+
+def write_user(path: Path, name: str, password: str) -> None:
+    """Add a person to a file, or change the person's password; the file is made if there is none.
+
+    Raises:
+        RequestError: The name or the password cannot be used, or the file cannot be read or written.
+    """
+    if not name or len(name) > _LONGEST_NAME or not name.isprintable() or name != name.strip():
+        raise RequestError(
+            f"A name has 1 to {_LONGEST_NAME} printable characters, without spaces around it. Choose another name.",
+            field="name",
+        )
+    if not password or len(password) > _LONGEST_PASSWORD:
+        raise RequestError(
+            f"A password has 1 to {_LONGEST_PASSWORD:,} characters. Choose another one.", field="password"
+        )
+    users = _content(path) if path.exists() else {}
+    _write(path, {**users, name: _HASHER.hash(password)})
+
+
+def remove_user(path: Path, name: str) -> None:
+    """Remove a person from a file.
+
+    Raises:
+        RequestError: The file does not name the person, or cannot be read or written.
+    """
+    users = _content(path)
+    if name not in users:
+        raise RequestError(f"{path} does not contain the name {name!r}. It contains {len(users)} names.", field="name")
+    _write(path, {known: text for known, text in users.items() if known != name})
+
+
+def _write(path: Path, users: Mapping[str, str]) -> None:
+    target = str(path.absolute())
+    try:
+        with written_aside(target, mode=0o600) as file:
+            file.write(json.dumps(users, ensure_ascii=False, indent=2).encode() + b"\n")
+        flush_folder(os.path.dirname(target))
+    except OSError as error:
+        raise RequestError(f"The password file {path} cannot be written: {error}.", path=str(path)) from error
+
+
+def _stamp(path: Path) -> tuple[int, ...] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode
+
+
+def _read(path: Path) -> Mapping[str, str]:
+    """The hashes by name, of a file that its owner alone may read."""
+    users = _content(path)
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        raise RequestError(
+            f"Other users of this machine can open the password file {path} (its mode is {mode:03o}). Run: "
+            f"chmod 600 {path}",
+            path=str(path),
+        )
+    for name, text in users.items():
+        if not _is_hash(text):
+            raise RequestError(
+                f"The password of {name!r} in {path} is not hashed. Run: delta-explorer passwd {path} {name}",
+                path=str(path),
+            )
+    return MappingProxyType(users)
+
+
+def _content(path: Path) -> dict[str, str]:
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise RequestError(f"The password file {path} is larger than {_LARGEST_FILE:,} bytes.", path=str(path))
+        users = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise RequestError(
+            f"The password file {path} cannot be read: {error}. To make one, run: delta-explorer passwd {path} NAME",
+            path=str(path),
+        ) from error
+    if not isinstance(users, dict) or not all(isinstance(text, str) for text in users.values()):
+        raise RequestError(
+            f"The password file {path} must contain a JSON object of names and hashed passwords. To make one, run: "
+            f"delta-explorer passwd {path} NAME",
+            path=str(path),
+        )
+    return users
+
+
+def _is_hash(text: str) -> bool:
+    try:
+        return text.startswith("$argon2id$") and extract_parameters(text).hash_len > 0
+    except InvalidHashError:
+        return False
