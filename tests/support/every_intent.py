@@ -128,7 +128,7 @@ def undo_intents(text: str, before: RawState) -> list[Document]:
 _FORMS: Final = (
     (r"Drop the constraint '(.+?)'\.", lambda m: {"kind": "drop-constraint", "name": m[1]}),
     (
-        r"Add the constraint '(.+?)' again with ['\"](.+)['\"], as long",
+        r"Add the constraint '(.+?)' again with the expression (.+), as long",
         lambda m: {"kind": "add-constraint", "name": m[1], "expression": m[2]},
     ),
     (r"Allow nulls in (.+?) again", lambda m: {"kind": "drop-not-null", "column": m[1]}),

@@ -91,7 +91,8 @@ def test_a_feature_of_readers_that_goes_is_said_whole(vectors: tuple[Any, ...]) 
             barrier("deletionVectors"),
         ),
         time_travel="No version is lost; those before 1 can be read only by clients that know deletionVectors.",
-        undo="Add the feature again: set delta.feature.deletionVectors to 'supported'.",
+        undo="Add the feature again: set delta.feature.deletionVectors to 'supported'. "
+        "delta.requireCheckpointProtectionBeforeVersion keeps its new value.",
     )
 
 

@@ -130,7 +130,7 @@ def test_a_dropped_constraint_is_said_whole() -> None:
         operation="DROP CONSTRAINT",
         parameters={"name": "lOW", "expr": "id > 1", "existed": "true"},
         metadata=msgspec.structs.replace(before.metadata, configuration=left),
-        undo="Add the constraint 'Low' again with 'id > 1', as long as all rows satisfy it.",
+        undo="Add the constraint 'Low' again with the expression id > 1, as long as all rows satisfy it.",
     )
 
 

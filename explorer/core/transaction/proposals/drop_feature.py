@@ -86,15 +86,17 @@ def drop_feature(intent: DropFeature, snapshot: Snapshot, log: LogMarks) -> Prop
         reads_files=_DROPS[name].reads_files,
         guards=tuple(_guards(name, snapshot, log, protected=protected)),
         time_travel=_time_travel(name, version, protected=protected),
-        undo=_undo(name, snapshot.metadata.configuration.keys() & gone),
+        undo=_undo(name, snapshot.metadata.configuration.keys() & gone, protected=protected),
     )
     return _without_row_ids(proposal, snapshot, log) if name == "rowTracking" else proposal
 
 
-def _undo(name: str, lost: Collection[str]) -> str:
+def _undo(name: str, lost: Collection[str], *, protected: bool) -> str:
     """How the feature comes back, without what switches it on: it had to be off to be dropped."""
     text = f"Add the feature again: set {FEATURE_PREFIX}{name} to 'supported'."
-    return f"{text} {', '.join(sorted(lost))} {'does' if len(lost) == 1 else 'do'} not come back." if lost else text
+    if lost:
+        text = f"{text} {', '.join(sorted(lost))} {'does' if len(lost) == 1 else 'do'} not come back."
+    return f"{text} {CHECKPOINT_PROTECTION} keeps its new value." if protected else text
 
 
 def _present(asked: str, snapshot: Snapshot) -> str:
