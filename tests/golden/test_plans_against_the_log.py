@@ -156,7 +156,8 @@ def each_carried_out(source: Path, folder: Path, intents: Iterable[dict[str, Any
             place = "" if where is None else f"{where.tb_frame.f_code.co_name}:{where.tb_lineno}"
             wrong.append(f"{intent}: {place}: {error}"[:600])
     assert not wrong, "\n".join(wrong)
-    assert counts["committed"] > 0
+    # A table with a feature that this program does not write takes no commit: each of its plans is blocked.
+    assert counts["committed"] > 0 or counts["blocked"] > counts["carried out"]
     return counts
 
 
