@@ -7,6 +7,7 @@ been said.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -200,9 +202,8 @@ def check_actions(done: Done) -> None:
     """What is in the log was planned, but for times; the receipt has it as it is there."""
     assert list(done.result.plan.actions) == done.lines
     if done.plan.proposal.writing is not None:
-        planned = [each for each in done.plan.actions if not each.keys() & {"commitInfo", "metaData"}]
-        written = [each for each in done.lines if not each.keys() & {"commitInfo", "metaData"}]
-        assert [each for each in planned if each not in written and "remove" not in each] == []
+        planned = [each["add"]["path"] for each in done.plan.actions if "add" in each]
+        assert set(planned) <= {add["path"] for add in done.actions("add")}
         return
     assert [steady(each) for each in done.plan.actions] == [steady(each) for each in done.lines]
     assert done.plan.digest == done.result.plan.digest
@@ -332,20 +333,28 @@ def changed_rows(done: Done) -> dict[str, int]:
         return {"inserted": types["insert"], "deleted": types["delete"]}
     adds = [add for add in done.actions("add") if add["dataChange"]]
     removes = [remove for remove in done.actions("remove") if remove["dataChange"]]
-    both = {add["path"] for add in adds} & {remove["path"] for remove in removes}
+    came, went = ([unquote(each["path"]) for each in actions] for actions in (adds, removes))
+    both = {*came} & {*went}
     live = {path: action for (path, _), action in done.before.files.items()}
     now = {path: action for (path, _), action in done.after.files.items()}
     return {
-        "inserted": sum(rows_of(add) for add in adds if add["path"] not in both)
+        "inserted": sum(rows_of(now[path]) for path in came if path not in both)
         + sum(max(0, rows_of(now[path]) - rows_of(live[path])) for path in both),
-        "deleted": sum(rows_of(live[remove["path"]]) for remove in removes if remove["path"] not in both)
+        "deleted": sum(rows_of(live[path]) for path in went if path not in both)
         + sum(max(0, rows_of(live[path]) - rows_of(now[path])) for path in both),
     }
 
 
-def rows_of(action: Action) -> int:
-    import json
+def rows_deleted(done: Done) -> int:
+    """How many rows go: those before, and those that the operation counts as new, less those after."""
+    (info,) = done.actions("commitInfo")
+    metrics = {key: int(value) for key, value in info["operationMetrics"].items()}
+    new = metrics.get("numTargetRowsInserted", metrics.get("numOutputRows", 0) - metrics.get("numCopiedRows", 0))
+    before, after = (sum(map(rows_of, raw.files.values())) for raw in (done.before, done.after))
+    return before + (0 if info["operation"] == "DELETE" else new) - after
 
+
+def rows_of(action: Action) -> int:
     vector = action.get("deletionVector")
     return int(json.loads(action["stats"])["numRecords"]) - (0 if vector is None else vector["cardinality"])
 
@@ -356,7 +365,7 @@ def check_headline(done: Done) -> None:
     view = plan_view(done.plan, snapshot)
     gone = re.match(r"([\d,]+) rows? (?:is|are) deleted", view.worst)
     if done.intent["kind"] in ("overwrite", "delete", "merge") and view.worst_tone != "danger":
-        rows = changed_rows(done)["deleted"]
+        rows = rows_deleted(done)
         assert (int(gone[1].replace(",", "")) if gone else 0) == rows
     for line in view.written:
         if line.detail.startswith("stay") and line.subject.endswith(("file", "files")):
