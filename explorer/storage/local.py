@@ -191,6 +191,9 @@ class LocalLogStore:
         targets = [self._files.path(path) for path in paths]
         return [_read_start(target, length) for target, length in zip(targets, lengths, strict=True)]
 
+    def check_put_if_absent(self) -> None:
+        """Do nothing: the operating system refuses a link to a name that is taken, and a file system without links."""
+
     def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
         """Create a file atomically: write aside, flush to disk, link under its name, flush the folder."""
         self._put(path, data, os.link, durable=durable)

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
+from hashlib import blake2b
 from typing import Any, Final
 
 from explorer.core.errors import RequestError
 from explorer.credentials import concealed, secrets_of
+from explorer.storage.exclusive_creation import CreationProof
 from explorer.storage.objects import ObjectLogStore
 from explorer.storage.roots import AllowedRoots, Opener
 
@@ -55,8 +58,26 @@ def open_bucket(
     client: Any = {names[key]: value for key, value in options.items() if names[key] in _CLIENT_KEYS}
     config: Any = {key: value for key, value in options.items() if names[key] not in _CLIENT_KEYS}
     try:
-        store = from_url(url, config=config, client_options=client or None)
+        open_it = partial(from_url, url, config=config, client_options=client or None)
+        store = open_it()
     except (BaseError, ValueError, TypeError) as error:
         reason = concealed(str(error).split("\n", 1)[0], secrets)
         raise RequestError(f"{url!r} cannot be opened with these storage options: {reason}", location=url) from error
-    return ObjectLogStore(store, url, opener, configured=bool(options), secrets=secrets)
+    bucket = f"{scheme}://{rest.partition('/')[0]}"
+    # The throw-away object is deleted by a request that every S3 gateway has.
+    plain = {"aws_disable_bulk_delete": "true"} if environment == "AWS_" else {}
+    single_try = partial(open_it, config={**config, **plain}, retry_config={"max_retries": 0})
+    return ObjectLogStore(
+        store,
+        url,
+        opener,
+        configured=bool(options),
+        secrets=secrets,
+        creation=CreationProof(_identity(bucket, known, options), single_try),
+    )
+
+
+def _identity(bucket: str, *settings: Mapping[str, Any]) -> str:
+    """The same text for the same store; settings may hold secrets, so they are not in it."""
+    told = [bucket, *(f"{name}={value}" for each in settings for name, value in sorted(each.items()))]
+    return blake2b("\0".join(told).encode("utf-8", "surrogateescape")).hexdigest()

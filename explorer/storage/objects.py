@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import pyarrow as pa
 
 from explorer.core.errors import LimitExceeded, StorageError
+from explorer.core.log.log_path import LOG_FOLDER
 from explorer.core.protocol.limits import check_file
 from explorer.core.protocol.log_store import JoinedObjects, ListedObjects, LogStore, ObjectMeta, joined_objects, seen_of
 from explorer.core.protocol.times import milliseconds
 from explorer.credentials import concealed
+from explorer.storage.exclusive_creation import (
+    ConditionMissingError,
+    CreationProof,
+    is_passing_conflict,
+    is_plain_refusal,
+)
 from explorer.storage.local_tree import file_table
 from explorer.storage.ranged_file import ranged_file
 from explorer.storage.roots import Opener
@@ -26,6 +33,9 @@ __all__ = ["ObjectLogStore"]
 
 
 _IN_FLIGHT: Final = 256
+_TRIES: Final = 3
+_READ_BACK: Final = 1 << 20
+"""Up to how many bytes an object that was created is read back whole; of a larger one its tag is compared first."""
 _AskedT = TypeVar("_AskedT")
 
 
@@ -39,6 +49,7 @@ class ObjectLogStore:
         prefix: The root's key inside the store, without slashes at its ends.
         configured: True if the store was opened with options, which others do not know.
         secrets: Texts that no error may hold.
+        creation: Proves that a name is created only once; None for a store that this process implements itself.
 
     Attributes:
         configured, secrets: As given.
@@ -53,11 +64,13 @@ class ObjectLogStore:
         *,
         configured: bool = False,
         secrets: tuple[str, ...] = (),
+        creation: CreationProof | None = None,
     ) -> None:
         self.configured = configured
         self.secrets = secrets
         self._store = store
         self._opener = opener
+        self._creation = creation
         self._root = root.rstrip("/")
         self._prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
 
@@ -219,28 +232,91 @@ class ObjectLogStore:
         except Exception as error:
             raise self._failed("read", path, error) from error
 
+    def check_put_if_absent(self) -> None:
+        """Prove that a second create of a name fails; once for a store and process."""
+        if self._creation is None:
+            return
+        try:
+            self._creation.check(self._store, self._prefix)
+        except ConditionMissingError as error:
+            raise self._unsafe(str(error)) from error
+        except Exception as error:
+            raise self._failed("write", LOG_FOLDER, error, unwritten=True) from error
+
     def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
-        """Create an object by a conditional put; it is durable in any case."""
+        """Create an object by a conditional put; it is durable in any case.
+
+        The promise is proved before the first one, the name is looked for just before each, and the object is read
+        back after it: a store that checks first and writes later may still let two writers through.
+        """
+        del durable
+        self.check_put_if_absent()
+        if self._creation is None:
+            self._create(path, data)
+            return
+        if self._is_taken(path):
+            raise FileExistsError(path)
+        tag = self._create(path, data)
+        if not self._holds(path, data, tag):
+            self._creation.withdraw()
+            raise StorageError(
+                f"{self._root}/{path} does not hold what was just written there: another writer overwrote it, as the "
+                "store does not keep writers of one name apart. Find out what the object holds before you go on, and "
+                "write to this table from one place at a time.",
+                path=path,
+            )
+
+    def _create(self, path: str, data: bytes) -> str | None:
+        """Create an object by a conditional put, and return its tag."""
         import obstore
         from obstore import exceptions
 
-        del durable
+        for attempt in range(_TRIES):
+            try:
+                return obstore.put(self._store, self._prefix + path, data, mode="create")["e_tag"]
+            except exceptions.AlreadyExistsError as error:
+                if is_passing_conflict(error) and not self._is_taken(path):
+                    if attempt < _TRIES - 1:
+                        continue
+                    raise self._failed("write", path, error, unwritten=True) from error
+                raise FileExistsError(path) from error
+            except Exception as error:
+                # A plain no. Any other failure may have come after the store had taken the object.
+                raise self._failed("write", path, error, unwritten=is_plain_refusal(error)) from error
+        raise AssertionError("the last try returns or raises")
+
+    def _is_taken(self, path: str) -> bool:
         try:
-            obstore.put(self._store, self._prefix + path, data, mode="create")
-        except exceptions.AlreadyExistsError as error:
-            raise FileExistsError(path) from error
-        except (
-            FileNotFoundError,
-            exceptions.InvalidPathError,
-            exceptions.NotFoundError,
-            exceptions.NotSupportedError,
-            exceptions.PermissionDeniedError,
-            exceptions.UnauthenticatedError,
-        ) as error:
-            # The store refused. Any other failure may have come after it had taken the object.
-            raise self._failed("write", path, error, unwritten=True) from error
+            self.head(path)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _holds(self, path: str, data: bytes, tag: str | None) -> bool:
+        """Whether an object has the content that was just written to it."""
+        import obstore
+
+        try:
+            if len(data) > _READ_BACK and tag is not None:
+                found = obstore.head(self._store, self._prefix + path)
+                if (found["size"], found["e_tag"]) == (len(data), tag):
+                    return True
+            return self.read(path) == data
+        except FileNotFoundError:
+            return False
+        except StorageError:
+            raise
         except Exception as error:
-            raise self._failed("write", path, error) from error
+            raise self._failed("read", path, error) from error
+
+    def _unsafe(self, lack: str) -> StorageError:
+        return StorageError(
+            f"Nothing was written to {self._root}: its store does not keep two writers apart, because {lack}. A commit "
+            "there could overwrite the commit of another writer. Write to it through an endpoint that supports "
+            "conditional puts, or copy the table to a store that does.",
+            path=LOG_FOLDER,
+            unwritten=True,
+        )
 
     def put(self, path: str, data: bytes) -> None:
         """Write an object, in place of one of that name; stores show the old one or the new one, nothing between."""

@@ -61,6 +61,20 @@ PROOFS: Final = (
         "3 processes of ours with 450 commits, delta-spark with 50; delta-spark reads the same rows in the end",
     ),
     Proof(
+        "store-conditions",
+        _COMMITS,
+        "tests/storage/test_put_conditions.py",
+        "S3 servers that ignore the condition of a put, refuse it, answer it wrongly or heed it too late: no commit, "
+        "checkpoint, sidecar, compaction or checksum is written there, and no commit of another writer is lost",
+    ),
+    Proof(
+        "plans-against-the-log",
+        _COMMITS,
+        "tests/golden/test_plans_against_the_log.py",
+        "every intent is planned and committed on copies of every reference table; actions, metrics, history, client "
+        "losses, time travel, change feed and headline are compared with the raw log, and each undo is carried out",
+    ),
+    Proof(
         "kills",
         _COMMITS,
         "tests/prove/test_kills.py",

@@ -73,6 +73,9 @@ class FaultyStore:
     def read_starts(self, paths: Sequence[str], lengths: Sequence[int]) -> list[bytes]:
         return self._do(f"read starts of {len(paths)}", lambda: self.inner.read_starts(paths, lengths))
 
+    def check_put_if_absent(self) -> None:
+        self.inner.check_put_if_absent()
+
     def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
         self._do(f"create {path}", lambda: self.inner.put_if_absent(path, data, durable=durable))
 

@@ -143,7 +143,10 @@ def _raised(subject: Subject) -> tuple[Finding, ...]:
     version, before, after = raised[-1]
     metadata = subject.history.metadata_at(version) or subject.metadata
     lost = losses(requirements(before, metadata), requirements(after, metadata), client_facts())
-    clients = {loss.client for loss in lost if loss.certain and loss.operation == "read"}
+    readers, writers = (
+        {loss.client for loss in lost if loss.certain and loss.operation == operation}
+        for operation in ("read", "write")
+    )
     earlier = [(other, other) for other, _, _ in raised[:-1]]
     return (
         Finding(
@@ -156,13 +159,21 @@ def _raised(subject: Subject) -> tuple[Finding, ...]:
                 Evidence(f"before: reader {before.min_reader_version}, writer {before.min_writer_version}"),
                 *([Evidence(f"also {spans(earlier)}")] if earlier else ()),
             ),
-            effect=f"In some release, {fmt.plural(len(clients), 'client')} that could read it before "
-            f"{'refuses it or answers' if len(clients) == 1 else 'refuse it or answer'} wrongly."
-            if clients
-            else "No client is known to have lost it.",
+            effect=_lost_clients(len(readers), len(writers)),
             versions=(*earlier, (version, version)),
         ),
     )
+
+
+def _lost_clients(readers: int, writers: int) -> str:
+    lost = []
+    if readers:
+        wrong = "refuses it or answers" if readers == 1 else "refuse it or answer"
+        lost.append(f"{fmt.plural(readers, 'client')} that could read it before {wrong} wrongly")
+    if writers:
+        unable = "can no longer do so" if lost else "can no longer write it"
+        lost.append(f"{fmt.plural(writers, 'client')} that could write it before {unable}")
+    return f"In some release, {', and '.join(lost)}." if lost else "No client is known to have lost access."
 
 
 def _raises(subject: Subject) -> Iterator[tuple[int, Protocol, Protocol]]:

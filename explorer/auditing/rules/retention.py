@@ -19,6 +19,7 @@ from explorer.core.protocol.file_paths import is_absolute_location
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION
 from explorer.core.protocol.times import span_milliseconds
 from explorer.core.transaction.intents.records import SetProperties
+from explorer.core.versions.retention.expiry import UNTIMED
 from explorer.core.versions.retention.missing_files import MissingFiles
 
 __all__ = ["RETENTION_RULES"]
@@ -27,6 +28,8 @@ _LOST: Final = "They can then not be read, compared or restored."
 _THERE: Final = "All their files are there now."
 _UNKNOWN: Final = "By the log: a vacuum may have run unrecorded."
 _SOON: Final = 2 * 86_400_000
+_SHORTEST: Final = 3_600_000
+"""Below this file retention, in ms, a vacuum reaches the files of a writer that is still running."""
 
 
 def _missing(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
@@ -117,8 +120,8 @@ def _at_risk(subject: Subject) -> tuple[Finding, ...]:
     deadline = int(states.since[soon - states.first].min()) if len(soon) else None
     evidence = [
         Evidence(spans(runs(now) if len(now) else found), Place("commit", found[0][0])),
-        Evidence(f"{fmt.plural(files, 'data file')}{'' if size is None else f', {fmt.size(size)}'} removed more than "
-                 f"{kept} ago" if len(now) else f"{FILE_RETENTION} is {kept}"),
+        Evidence(f"{fmt.plural(files, 'data file')}{'' if size is None else f', {fmt.size(size)}'} "
+                 f"{_removed(subject, now)}" if len(now) else f"{FILE_RETENTION} is {kept}"),
     ]  # fmt: skip
     title = (
         f"A vacuum now takes the data of {fmt.plural(len(now), 'version')}"
@@ -135,17 +138,31 @@ def _at_risk(subject: Subject) -> tuple[Finding, ...]:
             title=title,
             evidence=tuple(evidence),
             effect=_LOST if not len(now) else f"{_LOST} {_THERE if states.checked else _UNKNOWN}",
-            remedy=Remedy(
-                "Keep files longer\u2026", intent=SetProperties(properties={FILE_RETENTION.key: "interval 30 days"})
-            )
-            if subject.risks.terms.files < 30 * 86_400_000
-            else None,
+            remedy=_longer(subject, versions),
             versions=found,
             files=files if len(now) else None,
             size=size if len(now) else None,
             deadline=deadline,
         ),
     )
+
+
+def _longer(subject: Subject, versions: Int64s) -> Remedy | None:
+    """A longer retention, which does not help files of which it is not known when they were removed."""
+    if (subject.states.since[versions - subject.states.first] == UNTIMED).all():
+        return Remedy("Copy what you need of these versions before a vacuum runs")
+    if subject.risks.terms.files >= 30 * 86_400_000:
+        return None
+    return Remedy("Keep files longer\u2026", intent=SetProperties(properties={FILE_RETENTION.key: "interval 30 days"}))
+
+
+def _removed(subject: Subject, versions: Int64s) -> str:
+    """Since when files that versions need are expired."""
+    kept, untimed = subject.risks.terms.files, subject.states.since[versions - subject.states.first] == UNTIMED
+    ago = f"removed more than {duration(kept)} ago" if kept > 0 else "removed"
+    if untimed.all():
+        return "removed at a time that the log does not record"
+    return f"{ago}, or at a time that the log does not record" if untimed.any() else ago
 
 
 def _expiring(subject: Subject, versions: Int64s) -> tuple[int, int | None]:
@@ -177,13 +194,14 @@ def _short(subject: Subject) -> tuple[Finding, ...]:
     return (
         Finding(
             rule="short-retention",
-            severity="warning",
-            label=f"files kept {duration(kept)}",
-            title=f"Removed files are kept for {duration(kept)} only"
-            if kept < usual
-            else f"File retention fell from {duration(before)} to {duration(kept)}",
+            severity="error" if kept < _SHORTEST else "warning",
+            label="negative file retention" if kept < 0 else f"files kept {duration(kept)}",
+            title=_how_short(kept, usual, before),
             evidence=tuple(evidence),
-            effect=f"A restore, a comparison or a slow reader of the change feed reaches back {duration(kept)}, and no "
+            effect="A vacuum can delete files that a running writer is about to commit, and files that a running query "
+            "still reads."
+            if kept < _SHORTEST
+            else f"A restore, a comparison or a slow reader of the change feed reaches back {duration(kept)}, and no "
             "further once a vacuum has run.",
             remedy=Remedy(
                 f"Keep them for {duration(better)}\u2026",
@@ -194,11 +212,21 @@ def _short(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
+def _how_short(kept: int, usual: int, before: int) -> str:
+    if kept < 0:
+        return f"File retention is negative: {duration(kept)}"
+    if kept < usual:
+        return f"Removed files are kept for {duration(kept)} only"
+    return f"File retention fell from {duration(before)} to {duration(kept)}"
+
+
 def _log_short(subject: Subject) -> tuple[Finding, ...]:
     """A log that is kept for less long than the files: versions are lost although their data is there."""
     terms = subject.risks.terms
-    if terms.log is None or terms.log >= terms.files:
+    if terms.log is None or (terms.log >= terms.files and terms.log >= 0):
         return ()
+    if terms.log < 0:
+        return (_negative_log(terms.log),)
     return (
         Finding(
             rule="short-log-retention",
@@ -211,6 +239,22 @@ def _log_short(subject: Subject) -> tuple[Finding, ...]:
                 f"Keep the log for {duration(terms.files)}\u2026",
                 intent=SetProperties(properties={LOG_RETENTION.key: _interval(terms.files)}),
             ),
+        ),
+    )
+
+
+def _negative_log(kept: int) -> Finding:
+    usual = LOG_RETENTION.text({}) or ""
+    return Finding(
+        rule="short-log-retention",
+        severity="error",
+        label="negative log retention",
+        title=f"Log retention is negative: {duration(kept)}",
+        evidence=(Evidence(f"{LOG_RETENTION} is {duration(kept)}", Place("state")),),
+        effect="A cleanup can delete the log of every version before the last checkpoint at once.",
+        remedy=Remedy(
+            f"Keep the log for {usual.removeprefix('interval ')}\u2026",
+            intent=SetProperties(properties={LOG_RETENTION.key: usual}),
         ),
     )
 

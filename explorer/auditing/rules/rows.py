@@ -13,6 +13,7 @@ from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, spans, time_text
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s
 from explorer.core.transaction.intents.records import Restore
+from explorer.core.versions.retention.version_states import VersionState
 
 __all__ = ["ROW_RULES"]
 
@@ -74,7 +75,9 @@ def _lost(subject: Subject, rows: Float64s, places: Int64s) -> Finding:
             Evidence(f"{fmt.percent(loss, rows[worst - 1])} of the rows", Place("difference", version, before)),
             *more,
         ),
-        effect=_until(before, deadline, subject.now) if readable else f"v{before} can no longer be read: {state}.",
+        effect=_until(before, state, deadline, subject.now)
+        if readable
+        else f"v{before} can no longer be read: {state}.",
         remedy=Remedy(f"Restore v{before}\u2026", intent=Restore(version=before)) if readable else None,
         versions=tuple((int(versions[at]),) * 2 for at in places.tolist()),
         rows=loss,
@@ -82,7 +85,9 @@ def _lost(subject: Subject, rows: Float64s, places: Int64s) -> Finding:
     )
 
 
-def _until(version: int, deadline: int | None, now: int) -> str:
+def _until(version: int, state: VersionState, deadline: int | None, now: int) -> str:
+    if deadline is None and state == "at risk":
+        return f"v{version} still has them, by the log; a cleanup may take it at any time."
     if deadline is None:
         return f"v{version} still has them, and nothing leads to its loss yet."
     if deadline < now:

@@ -115,6 +115,10 @@ class CatalogStore:
             for place, path in enumerate(paths)
         ]
 
+    def check_put_if_absent(self) -> None:
+        """Prove that the store creates a name only once."""
+        self._store.check_put_if_absent()
+
     def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
         """Create a stored object."""
         self._store.put_if_absent(path, data, durable=durable)

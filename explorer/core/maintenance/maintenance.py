@@ -115,7 +115,7 @@ def do_maintenance(log: DeltaLog, plan: MaintenancePlan, context: Context) -> Ma
             files = delete_unused(log, plan, current)
         case _:
             assert_never(plan.intent)
-    log.outdate()
+    log.outdate(rewritten=True)
     return MaintenanceResult(outcome="committed", plan=msgspec.structs.replace(current, files=files))
 
 
@@ -241,6 +241,10 @@ def _cleaning(cleanup: CleanupPlan, state: TableState) -> Findings:
 def _retention(cleanup: CleanupPlan, state: TableState) -> GuardResult:
     stated = LOG_RETENTION.text(state.metadata.configuration)
     evidence: dict[str, object] = {LOG_RETENTION.key: stated, "cutoff": moment_text(cleanup.cutoff)}
+    if LOG_RETENTION.of(state.metadata.configuration) < timedelta():
+        detail = f"The retention of the log is negative ({stated})."
+        remedy = f"Set {LOG_RETENTION} to an interval such as '{LOG_RETENTION.default}' first."
+        return GuardResult("retention", "fail", evidence | {"detail": detail}, remedy)
     if cleanup.within_retention:
         return GuardResult(
             "retention", "pass", evidence | {"detail": "Only files past the table's own retention are deleted."}

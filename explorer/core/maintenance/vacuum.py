@@ -38,6 +38,8 @@ __all__ = ["delete_unused", "plan_vacuum"]
 
 _BATCH: Final = 1_000
 _MOST_NAMED: Final = 10
+_SHORTEST: Final = 3_600_000
+"""How long, in ms, a writer may take from its first file to its commit; a retention below that reaches its files."""
 _NOTHING: Final = VacuumEffects((), (), ())
 
 
@@ -67,7 +69,7 @@ def plan_vacuum(log: DeltaLog, now: datetime, age: datetime | timedelta | None) 
     iceberg = ENABLED_FORMATS.is_set(snapshot.metadata.configuration)
     found = unused_files(listing, needed, cutoff, terms.partition_columns, iceberg=iceberg)
     effects = _effects(log, history, listing, found) if found.files.num_rows else _NOTHING
-    guards += [_retention(snapshot, cutoff, own), _live_files(log, needed, listing), *_others(found)]
+    guards += [_retention(snapshot, cutoff, own, present), _live_files(log, needed, listing), *_others(found)]
     guards += [_time_travel(effects)] if found.files.num_rows else [_nothing_to_do(cutoff)]
     return Findings(tuple(guards), _files(found, effects), _consequences(effects))
 
@@ -150,7 +152,7 @@ def _consequences(effects: VacuumEffects) -> Consequences:
     )
 
 
-def _retention(snapshot: Snapshot, cutoff: int, own: int) -> GuardResult:
+def _retention(snapshot: Snapshot, cutoff: int, own: int, now: int) -> GuardResult:
     stated = FILE_RETENTION.text(snapshot.metadata.configuration)
     evidence: dict[str, object] = {FILE_RETENTION.key: stated, "cutoff": moment_text(cutoff)}
     if cutoff > own:
@@ -160,6 +162,14 @@ def _retention(snapshot: Snapshot, cutoff: int, own: int) -> GuardResult:
             "so that writers and readers know how much time they have."
         )
         return GuardResult("retention", "fail", evidence, remedy)
+    usual = f"Set {FILE_RETENTION} to an interval such as '{FILE_RETENTION.default}'"
+    if cutoff > now:
+        detail = f"The retention is negative ({stated}), so files would be deleted while they are being written."
+        return GuardResult("retention", "fail", evidence | {"detail": detail}, f"{usual} first.")
+    if cutoff > now - _SHORTEST:
+        detail = "Files written within the last hour can be deleted, and a running writer may be about to commit them."
+        remedy = f"{usual}, or stop all writers and accept this guard by name."
+        return GuardResult("retention", "unknown", evidence | {"detail": detail}, remedy)
     detail = "Files that anything needed since the cut-off stay, and so do newer files."
     return GuardResult("retention", "pass", evidence | {"detail": detail})
 

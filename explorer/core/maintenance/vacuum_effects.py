@@ -6,7 +6,7 @@ files are there now; a file inside the table is the same under its key and under
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -14,11 +14,14 @@ import numpy as np
 
 from explorer.core.errors import CorruptTable
 from explorer.core.log.commit import Commit
+from explorer.core.protocol.arrow.arrays import Int64s, Mask
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.file_paths import decode_path, is_absolute
-from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
+from explorer.core.versions.provenance import CommitRecord
+from explorer.core.versions.retention.expiry import FOREVER
+from explorer.core.versions.retention.lasting import feed_lasting
 from explorer.core.versions.retention.missing_files import MissingFiles, data_locations
 
 __all__ = ["VacuumEffects", "vacuum_effects", "versions_in_words"]
@@ -68,9 +71,14 @@ def vacuum_effects(
     }
     removed = _removals(life, inside)
     reasons = tuple(_reason(key, removed, changes, deleted) for key in gone)
-    untold = {changes[key] for key in deleted & changes.keys()}
-    untold |= _inferred(history, inside, deleted, frozenset(changes.values()))
-    return VacuumEffects(reasons, tuple(lost.tolist()), tuple(sorted(untold)))
+    recorded: dict[int, list[str]] = {}
+    for key, version in changes.items():
+        recorded.setdefault(version, []).append(key)
+    gone_before, gone_after = (
+        _feed_gone(history, files, recorded) for files in (_Files(inside, there), _Files(inside, there, deleted))
+    )
+    untold = np.setdiff1d(gone_after, gone_before)
+    return VacuumEffects(reasons, tuple(lost.tolist()), tuple(untold.tolist()))
 
 
 def versions_in_words(versions: Sequence[int]) -> str:
@@ -112,20 +120,51 @@ def _reason(key: str, removed: dict[str, int], changes: dict[str, int], deleted:
     return f"changes that version {changes[key]} recorded" if key in changes else _NOBODY
 
 
-def _inferred(history: History, inside: str, deleted: frozenset[str], recorded: frozenset[int]) -> set[int]:
-    """Versions with the feed on and without change files, of which an added or removed file is deleted."""
+def _feed_gone(history: History, files: _Files, recorded: Mapping[int, Sequence[str]]) -> Int64s:
+    """The versions whose changes cannot be read where only some files are there, ascending.
+
+    Args:
+        history: The recorded commits and lifetimes.
+        files: Which files are there.
+        recorded: The keys of the change files of each version that has some.
+    """
     life = history.lifetimes
-    rows = np.flatnonzero(life.removed != NEVER)
-    paths = life.take(rows, ["path"]).column(0).to_pylist()
-    gone = rows[[path.removeprefix(inside) in deleted for path in paths]]
-    came, went = gone[life.data_change[gone]], gone[life.removed_data_change[gone]]
-    versions = {*life.added[came].tolist(), *life.removed[went].tolist()} - recorded
-    return {version for version in versions if version >= life.first and _feed_was_on(history, version)}
+    never = np.full(len(life.added), FOREVER)
 
+    def of_record(record: CommitRecord) -> tuple[int, bool]:
+        return FOREVER, any(files.lacks(key) for key in recorded.get(record.version, ()))
 
-def _feed_was_on(history: History, version: int) -> bool:
-    metadata = history.metadata_at(version)
     try:
-        return metadata is not None and CHANGE_DATA_FEED.of(metadata.configuration)
-    except CorruptTable:
-        return False
+        feed = feed_lasting(history, never, files.instances(life), of_record)
+    except CorruptTable:  # no reader knows whether the feed is on, so nobody can read it
+        return np.zeros(0, np.int64)
+    return feed.versions[feed.gone]
+
+
+class _Files(msgspec.Struct, frozen=True):
+    """The files that can be read: all that is stored, except some.
+
+    Attributes:
+        inside: The table's root with a slash at its end.
+        there: Keys of what is stored.
+        deleted: Keys among them that do not count.
+    """
+
+    inside: str
+    there: frozenset[str]
+    deleted: frozenset[str] = frozenset()
+
+    def lacks(self, place: str) -> bool:
+        """Whether a file is not there; one outside the table counts as there."""
+        key = place.removeprefix(self.inside)
+        return key in self.deleted or (key not in self.there and not is_absolute(key))
+
+    def instances(self, life: Lifetimes) -> Mask:
+        """The instances that lack their data file or their file of deletion vectors."""
+        paths = life.take(np.arange(len(life.added)), ["path"]).column(0).to_pylist()
+        files, ids = life.vector_files
+        places = [location(vector) for vector in ids]
+        # One place more than there are vectors, for the instances that have none.
+        vectors = np.array([*(place is not None and self.lacks(place) for place in places), False])
+        found: Mask = np.fromiter(map(self.lacks, paths), bool, len(paths)) | vectors[files]
+        return found

@@ -217,6 +217,14 @@ class LogStore(Protocol):
         """
         ...
 
+    def check_put_if_absent(self) -> None:
+        """Prove that `put_if_absent` keeps its promise here, before a commit relies on it.
+
+        Raises:
+            StorageError: It does not; nothing was written, which the fact ``unwritten`` says.
+        """
+        ...
+
     def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
         """Create an object atomically; raises FileExistsError if the name is taken.
 

@@ -124,7 +124,7 @@ def format_partition_value(value: PrimitiveValue | None, kind: str) -> str | Non
         case bool():
             return "true" if value else "false"
         case float():
-            return repr(value) if isfinite(value) else _NOT_FINITE[str(value)]
+            return _as_java(value, single=kind == "float") if isfinite(value) else _NOT_FINITE[str(value)]
         case Decimal():
             return format(value, "f")
         case bytes():
@@ -132,13 +132,28 @@ def format_partition_value(value: PrimitiveValue | None, kind: str) -> str | Non
         case datetime() if kind == "timestamp":
             return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
         case datetime():
-            return value.isoformat(sep=" ")
+            text = value.isoformat(sep=" ")
+            return text.rstrip("0") if value.microsecond else text
         case date():
             return value.isoformat()
         case int() | str():
             return str(value)
         case _:
             assert_never(value)
+
+
+def _as_java(value: float, *, single: bool) -> str:
+    """The shortest text of a number in the form in which the reference writes it: ``0.1``, ``1.0E-300``."""
+    shortest = Decimal(str(np.float32(value)) if single else repr(value)).normalize()
+    if len(shortest.as_tuple().digits) == 1:
+        shortest = Decimal(f"{value:.1e}").normalize()  # of two digits the nearest, which differ below 1E-322
+    sign, digits, exponent = shortest.as_tuple()
+    assert isinstance(exponent, int), "the number is finite"
+    text, place = "".join(map(str, digits)), len(digits) + exponent
+    prefix = "-" if sign else ""
+    if value == 0 or 10**-3 <= abs(value) < 10**7:
+        return f"{prefix}{Decimal((0, digits, exponent)):f}" + ("" if exponent < 0 else ".0")
+    return f"{prefix}{text[0]}.{text[1:] or '0'}E{place - 1}"
 
 
 def _ascii(value: bytes) -> str:

@@ -15,6 +15,7 @@ import msgspec
 
 from explorer.core.errors import RequestError
 from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.table_properties.registry import ICT_ENABLEMENT_TIMESTAMP
 from explorer.core.transaction.intents.documents import intent_document
 from explorer.core.transaction.intents.records import Intent, MaintenanceIntent
 from explorer.core.transaction.proposal import GuardResult, Proposal
@@ -294,7 +295,11 @@ def check_table(plan: JudgedPlan, location: str) -> None:
 
 
 def _lasting(action: JsonObject) -> JsonObject:
-    info = action.get("commitInfo")
+    info, metadata = action.get("commitInfo"), action.get("metaData")
+    if isinstance(metadata, dict) and isinstance(configuration := metadata.get("configuration"), dict):
+        # The commit fills in its own time there.
+        left = {key: value for key, value in configuration.items() if key != ICT_ENABLEMENT_TIMESTAMP.key}
+        return {"metaData": {**metadata, "configuration": left}}
     if not isinstance(info, dict):
         return action
     return {"commitInfo": {name: item for name, item in info.items() if name not in _VOLATILE}}

@@ -12,7 +12,14 @@ from typing import Final
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.counted import counted
-from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, FILE_RETENTION, LOG_RETENTION
+from explorer.core.protocol.table_properties.registry import (
+    CHANGE_DATA_FEED,
+    FILE_RETENTION,
+    ICT_ENABLEMENT_TIMESTAMP,
+    ICT_ENABLEMENT_VERSION,
+    IN_COMMIT_TIMESTAMPS,
+    LOG_RETENTION,
+)
 from explorer.core.transaction.proposal import Proposal
 from explorer.core.versions.change_feed.schema_breaks import why_rows_do_not_fit
 from explorer.core.versions.snapshot import Snapshot
@@ -33,7 +40,7 @@ def time_travel_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
     if proposal.time_travel is not None:
         return proposal.time_travel
     before, after = snapshot.metadata.configuration, (proposal.metadata or snapshot.metadata).configuration
-    said = [*shorter_retentions(before, after), *_removed(snapshot, proposal)]
+    said = [*shorter_retentions(before, after), *_removed(snapshot, proposal), *_own_times(before, after)]
     return " ".join(["No version is lost.", *said])
 
 
@@ -41,13 +48,16 @@ def change_feed_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
     """Say what a commit does to the change data feed."""
     if snapshot is None:
         return _SAME_FEED
-    if proposal.change_feed is not None:
-        return proposal.change_feed
+    own = proposal.change_feed
+    if own is not None and proposal.metadata is None:
+        return own
     metadata, version = proposal.metadata or snapshot.metadata, snapshot.version + 1
     try:
         before, after = (CHANGE_DATA_FEED.of(each.configuration) for each in (snapshot.metadata, metadata))
     except CorruptTable as error:
         return f"It is not known whether the change data feed is on: {error}"
+    if own is not None and not (before and after):
+        return own
     match before, after:
         case False, False:
             return "The table records no change data feed."
@@ -57,9 +67,17 @@ def change_feed_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
             return f"The feed ends with version {version - 1}; ranges that reach further are refused."
     protocol = proposal.protocol or snapshot.protocol
     reason = why_rows_do_not_fit((snapshot.protocol, snapshot.metadata), (protocol, metadata))
-    if reason is not None:
-        return f"Ranges of the change data feed that cross version {version} are refused: {reason}."
-    return _SAME_FEED
+    if reason is not None and (own is None or reason not in own):
+        refused = f"Ranges of the change data feed that cross version {version} are refused: {reason}."
+        return refused if own is None else f"{own} {refused}"
+    return own if own is not None else _changes(proposal) or _SAME_FEED
+
+
+def _changes(proposal: Proposal) -> str | None:
+    """What appears of files that a proposal does not describe in its own words."""
+    adds, removes = (any(each.data_change for each in actions) for actions in (proposal.adds, proposal.removes))
+    changed = adds or removes
+    return "Rows that the commit adds or removes appear." if changed else None
 
 
 def shorter_retentions(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
@@ -71,6 +89,17 @@ def shorter_retentions(before: Mapping[str, str], after: Mapping[str, str]) -> I
             continue  # judged where properties are set
         if new < old:
             yield f"{who[0].upper()}{who[1:]} may delete {what} after {in_days(new)} instead of {in_days(old)}."
+
+
+def _own_times(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+    """Say what the commit fills in by itself where it switches in-commit timestamps on."""
+    keys = (ICT_ENABLEMENT_VERSION.key, ICT_ENABLEMENT_TIMESTAMP.key)
+    try:
+        switched = IN_COMMIT_TIMESTAMPS.of(after) and not IN_COMMIT_TIMESTAMPS.of(before)
+    except CorruptTable:
+        return
+    if switched:
+        yield f"The commit fills in {' and '.join(keys)}: its version and its own time."
 
 
 def _removed(snapshot: Snapshot, proposal: Proposal) -> Iterator[str]:

@@ -13,8 +13,15 @@ from explorer.core.compatibility.access import AccessLoss, Requirements, losses,
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.matrix import my_losses
 from explorer.core.compatibility.my_clients import MyClient
+from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.table_features import supported_features
-from explorer.core.transaction.commit_info import commit_info, commit_lines, isolation_level
+from explorer.core.transaction.commit_info import (
+    commit_info,
+    commit_lines,
+    has_timestamp,
+    isolation_level,
+    with_timestamp,
+)
 from explorer.core.transaction.commit_plan import CommitPlan, Consequences, Proposer
 from explorer.core.transaction.commit_target import CommitTarget
 from explorer.core.transaction.consequences import change_feed_effect, time_travel_effect
@@ -26,6 +33,7 @@ from explorer.core.transaction.guards.rows import row_guards
 from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.row_engine import CheckReport, RowJob
+from explorer.core.transaction.undo import undo_effect
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
@@ -88,18 +96,29 @@ def remake_plan(
 def access_change(snapshot: Snapshot, proposal: Proposal, *, look: bool = False) -> tuple[Requirements, Requirements]:
     """What the table demands of its clients before a change and after it.
 
+    Whether live files have deletion vectors may need a replay of the files. It is found out where the change can
+    alter what clients can do: where it changes the protocol or the metadata, or adds vectors.
+
     Args:
         snapshot: The version that the proposal builds on.
         proposal: The change.
-        look: Find out whether live files have deletion vectors, which may need a replay of the files. Without it, a
-            listed feature counts as used, before and after; a change that adds vectors always finds out.
+        look: Find it out in any case.
     """
-    listed = "deletionVectors" in supported_features(snapshot.protocol)
-    brings = any(add.deletion_vector is not None for add in proposal.adds)
-    has_vectors = snapshot.num_deleted_records > 0 if listed and (look or brings) else None
-    before = requirements(snapshot.protocol, snapshot.metadata, has_vectors=has_vectors)
     protocol, metadata = proposal.protocol or snapshot.protocol, proposal.metadata or snapshot.metadata
-    return before, requirements(protocol, metadata, has_vectors=True if brings else has_vectors)
+    brings = any(add.deletion_vector is not None for add in proposal.adds)
+    alters = brings or protocol is not snapshot.protocol or metadata is not snapshot.metadata
+    listed = any("deletionVectors" in supported_features(each) for each in (snapshot.protocol, protocol))
+    has_vectors = snapshot.num_deleted_records > 0 if listed and (look or alters) else None
+    before = requirements(snapshot.protocol, snapshot.metadata, has_vectors=has_vectors)
+    left = has_vectors and (brings or _some_masked(snapshot, proposal))
+    return before, requirements(protocol, metadata, has_vectors=True if brings else left)
+
+
+def _some_masked(snapshot: Snapshot, proposal: Proposal) -> bool:
+    """Whether some of the live files with vectors keep them."""
+    paths = [*(remove.path for remove in proposal.removes), *(add.path for add in proposal.adds)]
+    changed = set(map(decode_path, paths))
+    return not changed or not changed.issuperset(snapshot.deletion_vectors().column("path").to_pylist())
 
 
 def _plan(
@@ -114,7 +133,9 @@ def _plan(
     snapshot = target.snapshot() if isinstance(target, DeltaLog) else None
     if snapshot is not None:
         snapshot.require_schema()
-    proposal = request.propose(snapshot)
+    proposal, now = request.propose(snapshot), context.clock()
+    if has_timestamp(proposal, snapshot):
+        proposal = with_timestamp(proposal, snapshot, now)  # for showing: the commit fills in its own time
     lost = () if snapshot is None else losses(*access_change(snapshot, proposal), client_facts())
     by_operation = sorted(lost, key=lambda each: each.operation)
     situation = Situation(snapshot, proposal, user, tuple(each.document() for each in by_operation))
@@ -134,7 +155,7 @@ def _plan(
     info = commit_info(
         proposal,
         read_version=read_version,
-        now=context.clock(),
+        now=now,
         txn_id=txn_id,
         engine=context.engine_info,
         user=user,
@@ -167,5 +188,5 @@ def _consequences(
         writers=tuple(document for loss, document in said if loss.operation == "write"),
         time_travel=time_travel_effect(snapshot, proposal),
         change_feed=change_feed_effect(snapshot, proposal),
-        undo=proposal.undo,
+        undo=undo_effect(snapshot, proposal),
     )

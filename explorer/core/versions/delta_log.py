@@ -111,6 +111,7 @@ class DeltaLog:
         self._listed: LogListing = self._list(use_hint=True)
         self._whole: LogListing | None = None
         self._outdated = False
+        self._rewritten = False
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.location!r})"
@@ -456,20 +457,30 @@ class DeltaLog:
         self._newest_state = self._history = self._provenance = self._told = self._reader = None
         self._relist()
 
-    def outdate(self) -> None:
-        """List new versions at the next question: there is one, and nothing has needed it yet."""
+    def outdate(self, *, rewritten: bool = False) -> None:
+        """List new versions at the next question: there is one, and nothing has needed it yet.
+
+        Args:
+            rewritten: Files of earlier versions came or went, so that all of the log is listed.
+        """
         self._outdated = True
+        self._rewritten |= rewritten
 
     @located
     def refresh(self) -> None:
-        """Look for new versions."""
-        newer = None if self._catalog is not None else list_newer(self.store, self._listed)
+        """Look for new versions, and for a checkpoint or a clean-up that made none."""
+        if self._catalog is None and (self._rewritten or self._is_cleaned_up()):
+            self._relist()
+            return
+        known = self._listed
+        newer = None if self._catalog is not None else list_newer(self.store, known)
         if newer is None:
             self._accept(self._list(use_hint=True))
-        else:
-            if newer.latest != self._listed.latest:
-                self._whole = self._history = self._provenance = self._told = None
-            self._listed, self._outdated = newer.without_checkpoints(self._unusable), False
+            return
+        newer = newer.without_checkpoints(self._unusable)
+        if newer.latest != known.latest or _other_bases(newer, known):
+            self._whole = self._history = self._provenance = self._told = None
+        self._listed, self._outdated = newer, False
 
     def segment(self, version: int) -> LogSegment:
         """The files that rebuild a version."""
@@ -548,14 +559,33 @@ class DeltaLog:
 
     def _accept(self, found: LogListing) -> None:
         """Take a new listing; forget what was read if it is the log of another table, or was cleaned up."""
-        known = self._listed
-        if found.latest != known.latest:
+        known, whole = self._listed, self._known_whole
+        found = found.without_checkpoints(self._unusable)
+        lost = found.is_whole and whole is not None and list(found.commits)[:1] != list(whole.commits)[:1]
+        if found.latest != known.latest or (found.is_whole and whole is not None and _other_bases(found, whole)):
             self._whole = self._history = self._provenance = self._told = None
-        if found.latest < known.latest or not _same_commits(found, known):
+        if found.latest < known.latest or lost or not _same_commits(found, known):
             self._snapshots.clear()
             self._newest_state = self._history = self._provenance = self._told = self._whole = None
             self._timed = False
-        self._listed, self._outdated = found.without_checkpoints(self._unusable), False
+        self._listed, self._outdated, self._rewritten = found, False, False
+
+    @property
+    def _known_whole(self) -> LogListing | None:
+        """The whole listing, if it was made."""
+        return self._listed if self._whole is None and self._listed.is_whole else self._whole
+
+    def _is_cleaned_up(self) -> bool:
+        """Whether the first commit that was listed is gone: a clean-up takes the oldest ones, and makes no version."""
+        whole = self._known_whole
+        first = None if whole is None else next(iter(whole.commits.values()), None)
+        if first is None or first.version == self._listed.latest:
+            return False
+        try:
+            self.store.head(first.path)
+        except FileNotFoundError:
+            return True
+        return False
 
     def _newest(self) -> Snapshot:
         recent = self._recent
@@ -652,6 +682,11 @@ class DeltaLog:
                 break
             clock = commit_time(path.modified, None, clock)
         return clock
+
+
+def _other_bases(one: LogListing, other: LogListing) -> bool:
+    """True if one listing has checkpoints or compactions that the other lacks."""
+    return (one.checkpoints, one.compactions) != (other.checkpoints, other.compactions)
 
 
 def _same_commits(one: LogListing, other: LogListing) -> bool:

@@ -70,7 +70,11 @@ def _ordered(frame: DataFrame, arrangement: Arrangement) -> DataFrame:
     if arrangement.curve and len(columns) > 1:
         frame = z_ordered(frame, columns, _CURVE)
         columns = [sf.col(_CURVE)]
-    brought = frame.repartitionByRange(arrangement.files, _GROUP, *columns)
+    brought = (
+        frame.repartitionById(arrangement.files, _GROUP)
+        if arrangement.is_exact
+        else frame.repartitionByRange(arrangement.files, _GROUP, *columns)
+    )
     return brought.sortWithinPartitions(_GROUP, *columns)
 
 

@@ -13,6 +13,7 @@ from typing import Final
 from explorer import formatting as fmt
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.transaction.commit_plan import CommitPlan, MaintenanceFile, Plan
+from explorer.core.transaction.intents.records import Overwrite
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.client_losses import ClientLoss, client_losses, loss_summary, lost_versions, my_summary
 from explorer.views.act.guard_views import GuardView, guard_counts, guard_views, verdict
@@ -26,6 +27,7 @@ __all__ = ["ActionView", "PlanView", "plan_view"]
 _SHOWN_ACTIONS: Final = 40
 # Guards whose warnings are about the plan, not about what it does to the table.
 _SMALL: Final = frozenset({"access", "committer", "something-to-do"})
+_DELETED: Final = ("numDeletedRows", "numTargetRowsDeleted")
 _LONGEST_ACTION: Final = 20_000
 
 
@@ -148,13 +150,25 @@ def _worst(plan: Plan, losses: Sequence[ClientLoss], guards: Sequence[GuardView]
     if any(loss.severity == "danger" for loss in losses):
         mine = my_summary([loss for loss in losses if loss.severity == "danger"])
         return f"{mine[0].upper()}{mine[1:]}; {loss_summary(losses)}." if mine else f"{loss_summary(losses)}.", "danger"
-    deleted = plan.proposal.metrics.get("numDeletedRows", "0") if isinstance(plan, CommitPlan) else "0"
-    if deleted != "0":
-        return f"{fmt.plural(int(deleted), 'row is', 'rows are')} deleted.", "warning"
+    deleted = _rows_gone(plan)
+    if deleted is None:
+        return "Rows are deleted; their files do not record how many.", "warning"
+    if deleted:
+        return f"{fmt.plural(deleted, 'row is', 'rows are')} deleted.", "warning"
     warning = next((guard for guard in guards if guard.status == "warn" and guard.name not in _SMALL), None)
     if warning is not None:
         return warning.sentence, "warning"
     return (f"{loss_summary(losses)}.", "warning") if losses else ("", "")
+
+
+def _rows_gone(plan: Plan) -> int | None:
+    """How many rows a commit deletes: by a deletion, a merge, or an overwrite; None where that is not known."""
+    if not isinstance(plan, CommitPlan):
+        return 0
+    if isinstance(plan.intent, Overwrite):
+        found = next((guard.evidence.get("rowsGone", 0) for guard in plan.guards if guard.name == "rows-found"), 0)
+        return found if isinstance(found, int) else None
+    return sum(int(plan.proposal.metrics.get(name, "0")) for name in _DELETED)
 
 
 def _action(action: Mapping[str, object]) -> ActionView:

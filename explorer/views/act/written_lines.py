@@ -114,7 +114,9 @@ def _expected(estimate: Estimate) -> tuple[str, str]:
 
 
 def _files(proposal: Proposal) -> Iterator[WrittenLine]:
-    if proposal.estimate is not None:
+    if proposal.estimate is not None and proposal.estimate.rows == 0 and not proposal.estimate.files:
+        yield WrittenLine(SAME, "no new data file", "as no row is written")
+    elif proposal.estimate is not None:
         yield WrittenLine(ADDED, *_expected(proposal.estimate))
     elif not (proposal.adds or proposal.removes or proposal.change_files):
         yield WrittenLine(SAME, "no data file", "is added or removed")

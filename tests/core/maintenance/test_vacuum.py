@@ -318,7 +318,8 @@ def test_removals_are_read_from_a_checkpoint(made: Made) -> None:
 def test_change_files_go_by_their_age_and_that_of_their_commit(made: Made) -> None:
     metadata = msgspec.structs.replace(METADATA, configuration={"delta.enableChangeDataFeed": "true"})
     changes = [AddCDCFile(path=f"_change_data/{name}", partition_values={}, size=4) for name in ("old", "new")]
-    commits = [(PROTOCOL, metadata, add("a")), (gone("a", 9), add("b"), changes[0]), (changes[1], add("c"))]
+    rules = Protocol(min_reader_version=1, min_writer_version=4)
+    commits = [(rules, metadata, add("a")), (gone("a", 9), add("b"), changes[0]), (changes[1], add("c"))]
     table = made(commits, ["a", "b", "c", "_change_data/old", "_change_data/new"])
     aged = time.time() - 9 * 86_400
     os.utime(root_of(table) / commit_name(1), (aged, aged))

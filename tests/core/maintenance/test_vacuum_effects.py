@@ -10,9 +10,11 @@ import explorer
 from explorer.core.log.replay import read_commits
 from explorer.core.maintenance.vacuum_effects import VacuumEffects, vacuum_effects
 from explorer.core.protocol.actions import AddCDCFile, DeletionVectorDescriptor, Metadata, Protocol
-from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, new_store, remove, table
+from explorer.core.protocol.deletion_vectors import location
+from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, new_store, remove, table, vector
 
 NOBODY, SHADOW = "no action of the log names it", "Hadoop's checksum of a deleted file"
+EVERYTHING = ("a", "b", "ab", "c", "d", "e", "plain", "vectors.bin")
 FEED = Protocol(min_reader_version=1, min_writer_version=4)
 
 
@@ -23,7 +25,7 @@ def feed(value: str) -> Metadata:
 def effects(found: explorer.Table, gone: list[str], stored: list[str] | None = None) -> VacuumEffects:
     history = found.history_record()
     commits = [found.listing.commits[each.version] for each in history.commits if each.change_files]
-    listed = gone if stored is None else stored
+    listed = sorted({*gone, *EVERYTHING}) if stored is None else stored
     return vacuum_effects(found.location, history, read_commits(found.store, commits), listed, gone)
 
 
@@ -121,3 +123,29 @@ def test_rows_that_are_only_moved_are_no_changes() -> None:
     found = table(commits)
     assert effects(found, ["a"]).untold == (0,)
     assert effects(found, ["ab"]).untold == (2,)
+
+
+def test_changes_told_by_a_file_of_vectors_go_with_it_and_those_that_were_gone_are_not_named() -> None:
+    first, second = vector("one"), vector("two")
+    places = [location(each.id) or "" for each in (first, second)]
+    rules = Protocol(
+        min_reader_version=3,
+        min_writer_version=7,
+        reader_features=("deletionVectors",),
+        writer_features=("deletionVectors", "changeDataFeed"),
+    )
+    commits: dict[int, list[Any]] = {
+        0: [rules, feed("true"), add("a", 9), add("b", 9)],
+        1: [remove("a"), add("a", 9, vector=first)],
+        2: [remove("a", vector=first), add("a", 9, vector=second)],
+        3: [remove("b")],
+        4: [remove("a", vector=second)],
+    }
+    found, stored = table(commits), ["a", "b", *places]
+    assert effects(found, [places[0]], stored).untold == (1, 2)
+    assert effects(found, [places[1]], stored).untold == (2, 4)
+    assert effects(found, ["b"], stored).untold == (0, 3)
+    assert effects(found, ["b", places[1]], ["b", places[1]]).untold == (3,), (
+        "a is gone, and with it versions 0 to 2, 4"
+    )
+    assert effects(found, [places[0]], ["b", *places]).untold == ()

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -219,3 +220,29 @@ def test_an_instant_is_written_in_utc_whatever_the_zone_of_the_machine(monkeypat
 
 def test_no_files_have_no_value_whose_zone_is_in_doubt() -> None:
     assert zone_doubt(pa.array([], pa.map_(pa.string(), pa.string())), "p", "p", UTC) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        (1e-300, "double", "1.0E-300"),
+        (-2.5e20, "double", "-2.5E20"),
+        (1e7, "double", "1.0E7"),
+        (9_999_999.0, "double", "9999999.0"),
+        (0.001, "double", "0.001"),
+        (9.99e-4, "double", "9.99E-4"),
+        (123_456.789, "double", "123456.789"),
+        (5e-324, "double", "4.9E-324"),
+        (100.0, "double", "100.0"),
+        (-0.0, "float", "-0.0"),
+        (float(np.float32(0.1)), "float", "0.1"),
+        (float(np.float32(3.4028235e38)), "float", "3.4028235E38"),
+        (1e10, "float", "1.0E10"),
+        (datetime(2020, 1, 1, 8, 9, 10, 1000), "timestamp_ntz", "2020-01-01 08:09:10.001"),  # noqa: DTZ001
+    ],
+)
+def test_values_are_written_as_the_reference_writes_them(value: Any, kind: str, text: str) -> None:
+    assert format_partition_value(value, kind) == text
+    assert parse_partition_value(text, PrimitiveType(kind), "p") == (
+        pytest.approx(value, rel=1e-7) if kind == "float" else value
+    )

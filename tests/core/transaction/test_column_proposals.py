@@ -99,7 +99,8 @@ def test_added_columns_are_said_whole() -> None:
         parameters={"columns": compact([{"column": column, "position": place} for column, place in places])},
         metadata=with_fields(before, *schema, field("s", inner)),
         guards=(names_are_free("a", "s.z", "b", "s.y"),),
-        undo="Drop a, s.z, b, s.y again, which needs column mapping.",
+        undo="Drop a, s.z, b, s.y again (drop-columns); that needs column mapping, which has to be switched on first "
+        "(set-column-mapping) and shuts out clients that do not know it.",
     )
 
 

@@ -67,7 +67,8 @@ def test_a_feature_of_writers_that_goes_is_said_whole() -> None:
         protocol=protocol(1, 2),
         guards=(off("inCommitTimestamp", key, "false"), unused("inCommitTimestamp"), alone("inCommitTimestamp")),
         time_travel="No version is lost; commit times come from the log's files again, and copying changes those.",
-        undo="Enable the feature inCommitTimestamp again.",
+        undo="Add the feature again: set delta.feature.inCommitTimestamp to 'supported'. "
+        "delta.inCommitTimestampEnablementTimestamp, delta.inCommitTimestampEnablementVersion do not come back.",
     )
 
 
@@ -90,7 +91,8 @@ def test_a_feature_of_readers_that_goes_is_said_whole(vectors: tuple[Any, ...]) 
             barrier("deletionVectors"),
         ),
         time_travel="No version is lost; those before 1 can be read only by clients that know deletionVectors.",
-        undo="Enable the feature deletionVectors again.",
+        undo="Add the feature again: set delta.feature.deletionVectors to 'supported'. "
+        "delta.requireCheckpointProtectionBeforeVersion keeps its new value.",
     )
 
 

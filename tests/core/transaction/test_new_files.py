@@ -40,7 +40,7 @@ _NAIVE = datetime(2021, 1, 2, 3, 4, 5, tzinfo=UTC).replace(tzinfo=None)
     ("kind", "value", "text"),
     [
         ("timestamp_ntz", _NAIVE, "2021-01-02 03:04:05"),
-        ("timestamp_ntz", _NAIVE.replace(microsecond=60), "2021-01-02 03:04:05.000060"),
+        ("timestamp_ntz", _NAIVE.replace(microsecond=60), "2021-01-02 03:04:05.00006"),
         ("timestamp", datetime(1970, 1, 1, 0, 0, 0, 123456, UTC), "1970-01-01T00:00:00.123456Z"),
         ("date", date(1, 1, 1), "0001-01-01"),
         ("boolean", True, "true"),

@@ -41,7 +41,6 @@ def test_raised_versions_are_said_whole() -> None:
         metadata=before.metadata,
         protocol=protocol(2, 5),
         guards=(GuardResult("protocol-upgrade", "pass", evidence),),
-        undo="The protocol stays raised for good.",
     )
     same = proposal(before, "upgrade-protocol", minReaderVersion=1, minWriterVersion=2)
     assert same.protocol is None
@@ -193,7 +192,8 @@ def test_row_tracking_that_is_enabled_is_said_whole() -> None:
         is_blind_append=False,
         isolation="SnapshotIsolation",
         reads_files=True,
-        undo=f"Unset {TRACKING}. The protocol stays raised until domainMetadata, rowTracking are dropped.",
+        undo=f"Unset {TRACKING}. delta.rowTracking.materializedRowIdColumnName, "
+        "delta.rowTracking.materializedRowCommitVersionColumnName stay set.",
     )
 
 

@@ -197,7 +197,7 @@ def test_what_is_described_again_is_said_whole(where: str | None) -> None:
         reads=exactly(files.values()),
         guards=(GuardResult("statistics-differ", "pass", {"files": 3, "changed": 2, "detail": detail}),),
         change_feed="Nothing appears in it: no row changes.",
-        undo="Restore version 0; only statistics change back.",
+        undo="There is nothing to undo: rows and files stay as they are. A restore does not bring statistics back.",
     )
     nothing = recompute_statistics(intent, before, {"c": files["c"]}, leaves, facts)
     detail = "The statistics of the one file say what the rows say, so there is nothing to commit."

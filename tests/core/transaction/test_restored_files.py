@@ -109,7 +109,7 @@ def test_a_restore_is_said_whole(asked: dict[str, Any]) -> None:
             f"ab/deletion_vector_{uuid.UUID(bytes=b'a' * 16)}.bin",
         ),
         change_feed="The change data feed stays off.",
-        undo="Restore version 2.",
+        undo="Restore version 2, as long as its files are not vacuumed.",
     )
 
 

@@ -67,7 +67,7 @@ def test_a_new_constraint_is_said_whole() -> None:
                 },
             ),
         ),
-        undo="Drop the constraint 'of s'. A raised protocol stays until the feature is dropped.",
+        undo="Drop the constraint 'of s'.",
     )
 
 
@@ -130,7 +130,7 @@ def test_a_dropped_constraint_is_said_whole() -> None:
         operation="DROP CONSTRAINT",
         parameters={"name": "lOW", "expr": "id > 1", "existed": "true"},
         metadata=msgspec.structs.replace(before.metadata, configuration=left),
-        undo="Add the constraint 'Low' again with 'id > 1', as long as all rows satisfy it.",
+        undo="Add the constraint 'Low' again with the expression id > 1, as long as all rows satisfy it.",
     )
 
 
@@ -311,12 +311,12 @@ SET_MAPPING = proposal(snapshot(rules=protocol(3, 7, r="", w="")), "set-column-m
         (
             "set-properties",
             {"properties": {"delta.columnMapping.mode": "name", "own": "1"}},
-            f"Unset own. {SET_MAPPING.undo} The protocol stays raised until columnMapping is dropped.",
+            f"Unset own. {SET_MAPPING.undo}",
         ),
         (
             "enable-feature",
             {"feature": "vacuumProtocolCheck"},
-            "The protocol stays raised until vacuumProtocolCheck is dropped.",
+            "",
         ),
         ("set-properties", {"properties": {"comment": "abc"}}, "Remove the description."),
         ("unset-properties", {"keys": ["none"]}, "Nothing changes."),

@@ -131,7 +131,7 @@ def test_what_is_no_property_of_a_persons_is_not_taken_away(key: str, said: str)
 def test_a_constraint_says_what_it_reads() -> None:
     made = proposal(snapshot(schema=COLUMNS), "add-constraint", name="Ok", expression="a > 0 AND b <> 'x'")
     assert (made.operation, made.parameters) == ("ADD CONSTRAINT", {"name": "Ok", "expr": "a > 0 AND b <> 'x'"})
-    assert made.undo == "Drop the constraint 'ok'. A raised protocol stays until the feature is dropped."
+    assert made.undo == "Drop the constraint 'ok'."
     [guard] = made.guards
     assert (guard.name, guard.status, guard.remedy) == ("expression", "pass", None)
     assert guard.evidence == {

@@ -206,7 +206,7 @@ def vectors(rules: Protocol = LISTED) -> Proposal:
 
 def test_clients_that_a_commit_shuts_out_are_told_by_what_they_do() -> None:
     before = requirements(small_logs.PROTOCOL, small_logs.METADATA)
-    lost = losses(before, requirements(LISTED, small_logs.METADATA), client_facts())
+    lost = losses(before, requirements(LISTED, small_logs.METADATA, has_vectors=False), client_facts())
     readers = [each.document() for each in lost if each.operation == "read"]
     writers = [each.document() for each in lost if each.operation == "write"]
     assert readers
@@ -233,18 +233,22 @@ def test_clients_that_a_commit_shuts_out_are_told_by_what_they_do() -> None:
 
 MASKED = small_logs.add("a", 3, vector=small_logs.vector("v"))
 PLAIN = small_logs.add("a", 3)
+SAME = Proposal(operation="X", parameters={})
 OTHER = Proposal(operation="X", parameters={}, metadata=COMMENTED)
+UNMASKS = Proposal(operation="X", parameters={}, metadata=COMMENTED, removes=(small_logs.remove("a"),))
 BRINGS = Proposal(operation="X", parameters={}, adds=(PLAIN, MASKED))
 
 
 @pytest.mark.parametrize(
     ("live", "rules", "made", "look", "unused"),
     [
-        (PLAIN, LISTED, OTHER, False, (False, False)),
-        (PLAIN, LISTED, OTHER, True, (True, True)),
+        (PLAIN, LISTED, SAME, False, (False, False)),
+        (PLAIN, LISTED, SAME, True, (True, True)),
+        (PLAIN, LISTED, OTHER, False, (True, True)),
         (MASKED, LISTED, OTHER, True, (False, False)),
         (PLAIN, LISTED, BRINGS, False, (True, False)),
         (MASKED, LISTED, BRINGS, False, (False, False)),
+        (MASKED, LISTED, UNMASKS, False, (False, True)),
         (PLAIN, small_logs.PROTOCOL, OTHER, True, (False, False)),
         (PLAIN, small_logs.PROTOCOL, BRINGS, True, (False, False)),
     ],

@@ -1,10 +1,10 @@
 """Commits: a plan that a person approved -> one atomic file in the log, or the reason why not.
 
 Protocol section: Delta Log Entries (Writer Requirements). Invariants: nothing is written for a plan that guards block;
-the file is written only if its name is free (LOG-005); commits that came first are judged one by one before another try
-(LOG-023); a plan that is already in the log, since whenever, is found and not written again; a lost answer of the
-store is resolved by reading the log for the commit's own identifier; if that fails too, the outcome is unknown,
-never guessed.
+the file is written only if its name is free (LOG-005), on a store that was seen to keep that promise; commits that came
+first are judged one by one before another try (LOG-023); a plan that is already in the log, since whenever, is found
+and not written again; a lost answer of the store is resolved by reading the log for the commit's own identifier; if
+that fails too, the outcome is unknown, never guessed.
 """
 
 from __future__ import annotations
@@ -138,6 +138,7 @@ class _Attempt:
                 return self._found(plan, plan.proposal.recorded)
             if not plan.committable:
                 return CommitResult(outcome="rejected", plan=plan)
+            self._store.check_put_if_absent()
             plan = self._written(plan)
             if not plan.committable:
                 return CommitResult(outcome="rejected", plan=plan)

@@ -23,3 +23,8 @@ class Arrangement(msgspec.Struct, frozen=True):
     order: tuple[str, ...] = ()
     curve: bool = False
     files: int = 1
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether each group becomes one file; the rows of larger ones are cut into ranges by a sample."""
+        return self.files == len(set(self.groups.values()))

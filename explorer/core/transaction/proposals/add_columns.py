@@ -110,7 +110,16 @@ def add_columns(intent: AddColumns, snapshot: Snapshot, circumstances: Circumsta
         protocol=None if protocol is snapshot.protocol else protocol,
         reads_files=bool(strict),
         guards=tuple(guard for guard in guards if guard is not None),
-        undo=f"Drop {', '.join(map(format_column, added))} again, which needs column mapping.",
+        undo=_undo(", ".join(map(format_column, added)), mapped=mapped),
+    )
+
+
+def _undo(columns: str, *, mapped: bool) -> str:
+    if mapped:
+        return f"Drop {columns} again (drop-columns). {MAX_COLUMN_ID} keeps its new value."
+    return (
+        f"Drop {columns} again (drop-columns); that needs column mapping, which has to be switched on first "
+        "(set-column-mapping) and shuts out clients that do not know it."
     )
 
 

@@ -68,7 +68,7 @@ def add_constraint(intent: AddConstraint, snapshot: Snapshot) -> Proposal:
             ),
         ),
         guards=(_expression_guard(text, columns, clock),),
-        undo=f"Drop the constraint {name!r}. A raised protocol stays until the feature is dropped.",
+        undo=f"Drop the constraint {name!r}.",
     )
 
 
@@ -98,7 +98,7 @@ def drop_constraint(intent: DropConstraint, snapshot: Snapshot) -> Proposal:
         operation="DROP CONSTRAINT",
         parameters={"name": intent.name, "expr": expression, "existed": "true"},
         metadata=msgspec.structs.replace(snapshot.metadata, configuration=left),
-        undo=f"Add the constraint {found[0]!r} again with {expression!r}, as long as all rows satisfy it.",
+        undo=f"Add the constraint {found[0]!r} again with the expression {expression}, as long as all rows satisfy it.",
     )
 
 

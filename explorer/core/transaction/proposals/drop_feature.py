@@ -8,7 +8,7 @@ checkpoint that no longer needs it, and are protected from a clean-up by clients
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -24,7 +24,7 @@ from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.protocol.schema.field_metadata import TYPE_CHANGES
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_features import FEATURES, supported_features
-from explorer.core.protocol.table_properties.registry import CHECKPOINT_PROTECTION
+from explorer.core.protocol.table_properties.registry import CHECKPOINT_PROTECTION, FEATURE_PREFIX
 from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.transaction.intents.property_settings import feature_name
 from explorer.core.transaction.intents.records import DropFeature
@@ -86,9 +86,17 @@ def drop_feature(intent: DropFeature, snapshot: Snapshot, log: LogMarks) -> Prop
         reads_files=_DROPS[name].reads_files,
         guards=tuple(_guards(name, snapshot, log, protected=protected)),
         time_travel=_time_travel(name, version, protected=protected),
-        undo=f"Enable the feature {name} again.",
+        undo=_undo(name, snapshot.metadata.configuration.keys() & gone, protected=protected),
     )
     return _without_row_ids(proposal, snapshot, log) if name == "rowTracking" else proposal
+
+
+def _undo(name: str, lost: Collection[str], *, protected: bool) -> str:
+    """How the feature comes back, without what switches it on: it had to be off to be dropped."""
+    text = f"Add the feature again: set {FEATURE_PREFIX}{name} to 'supported'."
+    if lost:
+        text = f"{text} {', '.join(sorted(lost))} {'does' if len(lost) == 1 else 'do'} not come back."
+    return f"{text} {CHECKPOINT_PROTECTION} keeps its new value." if protected else text
 
 
 def _present(asked: str, snapshot: Snapshot) -> str:

@@ -14,6 +14,7 @@ import msgspec
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.data_types import VOID, StructField, StructType, format_column
 from explorer.core.protocol.schema.edit import children, edit_fields, replace_field, struct_field
@@ -165,7 +166,8 @@ def _left_guard(schema: StructType, snapshot: Snapshot, gone: Sequence[Path]) ->
         what = "columns of type void, which hold no value," if left else "the partition columns"
         detail = f"Only {what} would be left."
         return GuardResult("columns-left", "fail", evidence | {"detail": detail}, "Keep at least one more column.")
-    return GuardResult("columns-left", "pass", evidence | {"detail": f"{len(schema.fields)} columns are left."})
+    detail = counted(len(schema.fields), "column is left.", "columns are left.")
+    return GuardResult("columns-left", "pass", evidence | {"detail": detail})
 
 
 def _identity_guard(names: Sequence[str]) -> GuardResult | None:

@@ -108,7 +108,32 @@ def restore(
         required_paths=(*back.column("path").to_pylist(), *vector_files),
         guards=(*faults, restore_guard(snapshot, target, (metadata, mode), (back, gone), undone)),
         change_feed=_change_feed(snapshot, protocol, metadata),
-        undo=f"Restore version {snapshot.version}.",
+        undo=_undo(snapshot, snapshot.changed(protocol, metadata), moves=bool(back.num_rows or gone.num_rows)),
+    )
+
+
+def _undo(before: Snapshot, after: Snapshot, *, moves: bool) -> str:
+    """How the restore can be undone: by one of the version before it, unless that would change nothing.
+
+    Args:
+        before: The newest version.
+        after: The same with the metadata and the protocol after the restore.
+        moves: Whether files come back or go.
+    """
+    again = _metadata(after, before, after.protocol)
+    domains = _clustering(after, before)
+    if not moves and again == after.metadata and not domains:
+        return f"It cannot be undone: a restore of version {before.version} would change nothing."
+    text = f"Restore version {before.version}{', as long as its files are not vacuumed' if moves else ''}."
+    kept = sorted(
+        key
+        for key in again.configuration.keys() | before.metadata.configuration.keys()
+        if again.configuration.get(key) != before.metadata.configuration.get(key)
+    )
+    return (
+        f"{text} {', '.join(kept)} {'keeps its new value' if len(kept) == 1 else 'keep their new values'}."
+        if kept
+        else text
     )
 
 

@@ -7,7 +7,7 @@ row ids (ROWTRACK-005); the names of its columns are chosen once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -26,6 +26,10 @@ from explorer.core.protocol.table_properties.registry import (
     DELETION_VECTORS,
     ENABLED_FORMATS,
     FEATURE_PREFIX,
+    ICT_ENABLEMENT_TIMESTAMP,
+    ICT_ENABLEMENT_VERSION,
+    IN_COMMIT_TIMESTAMPS,
+    MAX_COLUMN_ID,
     MIN_READER_VERSION,
     MIN_WRITER_VERSION,
     PROPERTIES,
@@ -92,16 +96,16 @@ def set_properties(
         metadata = msgspec.structs.replace(metadata, description=wishes.description)
     protocol, guards = _raised(base.protocol or snapshot.protocol, wishes)
     metadata = with_usage_mark(metadata, protocol, snapshot)
-    proposal = msgspec.structs.replace(
+    changed = msgspec.structs.replace(
         base,
         operation="SET TBLPROPERTIES",
         parameters=parameters,
         metadata=metadata,
         protocol=None if protocol == snapshot.protocol else protocol,
         guards=(*base.guards, *guards, *_feed_names(snapshot, metadata)),
-        undo=_undo(snapshot, metadata, protocol, base.undo),
     )
-    return _tracked(snapshot, proposal, protocol, metadata, circumstances)
+    proposal = _tracked(snapshot, changed, protocol, metadata, circumstances)
+    return msgspec.structs.replace(proposal, undo=_undo(snapshot, proposal.metadata or metadata, base.undo))
 
 
 def unset_properties(intent: UnsetProperties, snapshot: Snapshot) -> Proposal:
@@ -121,7 +125,7 @@ def unset_properties(intent: UnsetProperties, snapshot: Snapshot) -> Proposal:
         operation="UNSET TBLPROPERTIES",
         parameters={"properties": msgspec.json.encode(keys).decode(), "ifExists": True},
         metadata=metadata,
-        undo=_undo(snapshot, metadata, snapshot.protocol),
+        undo=_undo(snapshot, metadata) or "Nothing changes.",
     )
 
 
@@ -303,12 +307,12 @@ def _tagged(snapshot: Snapshot, proposal: Proposal, metadata: Metadata) -> Propo
     return msgspec.structs.replace(proposal, tags={"rowTrackingEnablementOnly": "true"})
 
 
-def _undo(snapshot: Snapshot, metadata: Metadata, protocol: Protocol, of_mapping: str = "") -> str:
-    """How to give the properties and the description their earlier values back, and what of the protocol stays.
+def _undo(snapshot: Snapshot, metadata: Metadata, of_mapping: str = "") -> str:
+    """How to give the properties and the description their earlier values back, and which ones stay.
 
     Args:
         snapshot: The version before.
-        metadata, protocol: Those after it.
+        metadata: That after it.
         of_mapping: The same of the column mapping, where its mode changes.
     """
     changes = changed_properties(snapshot.metadata.configuration, metadata.configuration)
@@ -323,11 +327,20 @@ def _undo(snapshot: Snapshot, metadata: Metadata, protocol: Protocol, of_mapping
     text = "; ".join(steps)
     told = [f"{text[:1].upper()}{text[1:]}."] if text else []
     told += [of_mapping] if of_mapping else []
-    if protocol != snapshot.protocol:
-        added = missing_features(protocol.writer_features or (), snapshot.protocol)
-        until = f"until {', '.join(added)} {'is' if len(added) == 1 else 'are'} dropped" if added else "for good"
-        told.append(f"The protocol stays raised {until}.")
-    return " ".join(told) or "Nothing changes."
+    return " ".join([*told, *_left_behind(changes, of_mapping)])
+
+
+def _left_behind(changes: Mapping[str, tuple[str | None, str | None]], of_mapping: str) -> Iterator[str]:
+    """What no undo takes away: properties that only this program and its like set."""
+    fixed = [key for key in changes if _is_fixed(key) and not (of_mapping and key == MAX_COLUMN_ID.key)]
+    if IN_COMMIT_TIMESTAMPS.key in changes and IN_COMMIT_TIMESTAMPS.of(_after(changes)):
+        fixed += [key for key in (ICT_ENABLEMENT_VERSION.key, ICT_ENABLEMENT_TIMESTAMP.key) if key not in fixed]
+    if fixed:
+        yield f"{', '.join(fixed)} {'stays' if len(fixed) == 1 else 'stay'} set."
+
+
+def _after(changes: Mapping[str, tuple[str | None, str | None]]) -> dict[str, str]:
+    return {key: value for key, (_, value) in changes.items() if value is not None}
 
 
 def _is_fixed(key: str) -> bool:

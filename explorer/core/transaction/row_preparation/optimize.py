@@ -22,6 +22,9 @@ from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["optimizing"]
 
+_LEAST_KNOWN = 1 << 20
+"""Bytes of a file below which its footer weighs too much to tell the size of its rows in another file."""
+
 
 def optimizing(log: DeltaLog, intent: intents.Optimize, context: Context, circumstances: Circumstances) -> OnVersion:
     """What proposes a commit that rewrites files into others with the same rows."""
@@ -44,7 +47,9 @@ def optimizing(log: DeltaLog, intent: intents.Optimize, context: Context, circum
         planned = complete(Written(()))
         if not found.gone:
             return planned
-        estimate = Estimate(rows=found.rows, files=found.arrangement.files, bytes=sum(add.size for add in found.gone))
+        size = sum(add.size for add in found.gone)
+        known = size >= _LEAST_KNOWN * len(found.gone)
+        estimate = Estimate(rows=found.rows, files=found.arrangement.files, bytes=size if known else None)
         return msgspec.structs.replace(planned, writing=Writing(write, complete), estimate=estimate)
 
     return optimize

@@ -355,13 +355,13 @@ def _leaving(remove: RemoveLine) -> AddLine:
 
 
 def _deletion_times(times: Sequence[int | None]) -> Int64s:
-    """Times of tombstones; a missing one counts as long expired (FILE-003), and so does one out of range."""
+    """Times of tombstones; a missing or negative one counts as long expired (FILE-003), one past all dates as never."""
     try:
         found: Int64s = integers(times)[0]
     except OverflowError:
-        found = np.array([time if time is not None and 0 <= time < _LATEST_TIME else 0 for time in times], np.int64)
+        found = np.array([max(0, min(time or 0, _LATEST_TIME)) for time in times], np.int64)
     return _in_range(found)
 
 
 def _in_range(times: Int64s) -> Int64s:
-    return np.where((times >= 0) & (times < _LATEST_TIME), times, 0)
+    return np.clip(times, 0, _LATEST_TIME)

@@ -32,6 +32,7 @@ from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 
 __all__ = [
     "FOREVER",
+    "UNTIMED",
     "LastNeeded",
     "Risk",
     "Terms",
@@ -48,6 +49,9 @@ __all__ = [
 
 FOREVER: Final = int(np.iinfo(np.int64).max)
 """Time of what never expires."""
+
+UNTIMED: Final = 0
+"""Time of a tombstone that states none, which counts as long expired (FILE-003): what it leads to has no date."""
 
 _DAY: Final = 86_400_000
 _HIDDEN: Final = re.compile(r"(?:\A|/)[_.]")

@@ -137,12 +137,12 @@ class Horizon(msgspec.Struct, frozen=True, dict=True):
         """Say what a VACUUM now with a retention takes.
 
         Args:
-            retention_ms: The retention in ms; None for the table's own.
+            retention_ms: The retention in ms; None for the table's own, or 0 where that is negative.
 
         Raises:
             RequestError: It is negative.
         """
-        retention = self.retention if retention_ms is None else retention_ms
+        retention = max(self.retention, 0) if retention_ms is None else retention_ms
         if retention < 0:
             raise RequestError(f"A retention cannot be negative, as {retention} ms is.", field="retention")
         goes = self._old(retention)

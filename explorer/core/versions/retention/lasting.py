@@ -16,7 +16,7 @@ from explorer.core.protocol.arrow.arrays import Int64s, Integers, Mask, known_in
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 from explorer.core.versions.provenance import CommitRecord
-from explorer.core.versions.retention.expiry import FOREVER
+from explorer.core.versions.retention.expiry import FOREVER, UNTIMED
 from explorer.core.versions.retention.folder_look import FolderLook
 from explorer.core.versions.retention.version_states import RecordedVacuum, VersionRisks
 
@@ -48,8 +48,8 @@ class Lasting(msgspec.Struct, frozen=True):
         return found
 
     def lost_from(self, retention: int) -> pa.Int64Array:
-        """From when each may be lost under a retention, ms since the epoch; null if it is gone, or never."""
-        known = ~self.gone & (self.until <= _MAX_DATE - retention)
+        """From when each may be lost under a retention, ms since the epoch; null if it is gone, never, or unknown."""
+        known = ~self.gone & (self.until <= _MAX_DATE - retention) & (self.until != UNTIMED)
         return known_int64s(np.where(known, self.until, 0) + retention, known)
 
 

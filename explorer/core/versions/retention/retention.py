@@ -25,7 +25,7 @@ from explorer.core.protocol.table_properties.registry import (
 )
 from explorer.core.protocol.times import in_calendar, milliseconds
 from explorer.core.versions.history import History
-from explorer.core.versions.retention.expiry import FOREVER
+from explorer.core.versions.retention.expiry import FOREVER, UNTIMED
 from explorer.core.versions.retention.missing_files import MissingFiles
 from explorer.core.versions.retention.version_states import STATES, VersionRisks, VersionStates
 
@@ -49,7 +49,8 @@ def version_retention(
     Returns:
         One row a version, ascending: version; status (``readable``, ``at risk``: a clean-up now may delete it,
         ``log gone``, ``data gone``); at_risk_from (ms, UTC: from then on it may be deleted; null if nothing in
-        the log leads to that, or it is gone); by (the property that sets the time, null without one); reason;
+        the log leads to that, it is gone, or the log does not record the time); by (the property that sets the
+        time, null without one); reason;
         missing_files (some of the files that are gone, at most `MOST_NAMED`), num_missing_files (how many of the
         version's files cannot be read).
 
@@ -98,6 +99,8 @@ class _Words:
             return _Row(None, None, self._safe(place))
         reason = self._by_data(place) if by_data else self._by_log(place)
         key = FILE_RETENTION.key if by_data else LOG_RETENTION.key
+        if since == UNTIMED:
+            return _Row(None, key, reason)
         return _Row(since, key, reason) if in_calendar(since) else _Row(None, key, f"{reason}, past the year 9999")
 
     def _safe(self, place: int) -> str:
@@ -112,7 +115,12 @@ class _Words:
         row = int(self._risks.data.first[place])
         removed, kept = int(self._life.removed[row]), _duration(self._risks.terms.files)
         what = "its deletion vector or file" if int(self._life.vector_files[0][row]) >= 0 else "file"
-        return f"{what} {self._paths[row]} was removed in version {removed}; VACUUM keeps it for {kept}"
+        file = f"{what} {self._paths[row]} was removed in version {removed}"
+        if int(self._risks.needed.first[row]) == UNTIMED:
+            return f"{file}, at a time that the log does not record; VACUUM may delete it now"
+        if self._risks.terms.files < 0:
+            return f"{file}; a retention of {kept} does not keep it at all"
+        return f"{file}; VACUUM keeps it for {kept}"
 
     def _by_log(self, place: int) -> str:
         kept = _duration(self._risks.terms.log or 0)

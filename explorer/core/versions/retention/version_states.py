@@ -22,6 +22,7 @@ from explorer.core.protocol.arrow.arrays import Int64s, Mask
 from explorer.core.versions.history import History
 from explorer.core.versions.retention.expiry import (
     FOREVER,
+    UNTIMED,
     LastNeeded,
     Risk,
     Terms,
@@ -60,8 +61,8 @@ class StateSpan(msgspec.Struct, frozen=True):
     """Successive versions of one state, both ends included.
 
     Attributes:
-        since: When the first of them is, or was, at risk, ms since the epoch; None if nothing leads to that, or it is
-            gone.
+        since: When the first of them is, or was, at risk, ms since the epoch; None if nothing leads to that, it is
+            gone, or the time is unknown.
         vacuum: The version that records the VACUUM that took their data; None if none does.
     """
 
@@ -79,7 +80,8 @@ class VersionStates(msgspec.Struct, frozen=True):
         first: The version of the first row.
         readable_from: The first version that the log rebuilds, with all later ones.
         codes: Places in `STATES`.
-        since: When each may first be lost, ms since the epoch; `FOREVER` if nothing leads to that, or it is gone.
+        since: When each may first be lost, ms since the epoch; `FOREVER` if nothing leads to that, or it is gone;
+            `UNTIMED` where it may be lost at any time, because a tombstone states no time.
         by_data: Whether its data decides that, not its log.
         vacuums: The version that records the VACUUM that took its data, or -1.
         lacking: Of a version whose log is gone the missing commit that it needs, or -1.
@@ -105,9 +107,9 @@ class VersionStates(msgspec.Struct, frozen=True):
         return found
 
     def lost_at(self, version: int) -> int | None:
-        """When a version may first be lost; None if nothing leads to that, or if it is gone."""
+        """When a version may first be lost; None if nothing leads to that, or if it is gone, or the time is unknown."""
         since = int(self.since[version - self.first]) if version >= self.first else FOREVER
-        return None if since == FOREVER else since
+        return None if since in {FOREVER, UNTIMED} else since
 
     def spans(self) -> tuple[StateSpan, ...]:
         """The versions in runs of one state, ascending."""
@@ -123,7 +125,7 @@ class VersionStates(msgspec.Struct, frozen=True):
             self.first + start,
             self.first + stop - 1,
             STATES[self.codes[start]],
-            None if since == FOREVER else since,
+            None if since in {FOREVER, UNTIMED} else since,
             None if vacuum < 0 else vacuum,
         )
 
@@ -167,9 +169,10 @@ class VersionRisks:
         start = max(0, self.life.readable_from - _MOST_GONE)
         lacking, covered = _before(self.listing, start, self.life.readable_from)
         count = len(self.data.since)
-        since = np.minimum(self.data.since, self.log.since)
+        data = np.where(self.data.since == self.terms.files, UNTIMED, self.data.since)
+        since = np.minimum(data, self.log.since)
         # A tombstone expires after its last millisecond, a checkpoint may be the cut-off at its midnight.
-        by_data = self.data.since < self.log.since
+        by_data = data < self.log.since
         risky = (since != FOREVER) & (now > since - ~by_data)
         vacuums = np.full(count, -1) if lost is not None else self._taken()
         gone = vacuums >= 0 if lost is None else lost.count > 0

@@ -206,7 +206,7 @@ def _found(found: Compaction) -> GuardResult:
     evidence: dict[str, object] = {"files": len(found.gone), "newFiles": found.arrangement.files}
     if found.gone:
         files = counted(len(found.gone), "file becomes", "files become")
-        detail = f"{files} about {found.arrangement.files:,}."
+        detail = f"{files} {'' if found.arrangement.is_exact else 'about '}{found.arrangement.files:,}."
         return GuardResult("files-found", "pass", evidence | {"detail": detail})
     detail = "No partition has two files that are small enough, so there is nothing to commit."
     return GuardResult("files-found", "fail", evidence | {"detail": detail})

@@ -111,7 +111,7 @@ def recompute_statistics(
         reads=exactly(files.values()),
         guards=(_found(len(files), len(changed)),),
         change_feed="Nothing appears in it: no row changes.",
-        undo=f"Restore version {snapshot.version}; only statistics change back.",
+        undo="There is nothing to undo: rows and files stay as they are. A restore does not bring statistics back.",
     )
 
 

@@ -22,6 +22,7 @@ from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.row_ids import number_rows
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.identity_columns import identity_rule
+from explorer.core.transaction.proposals.rows.delete_rows import records_changes
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["Addition", "append_rows", "moved", "numberings"]
@@ -89,6 +90,7 @@ def append_rows(snapshot: Snapshot, added: Addition) -> Proposal:
         tags={IDENTITY_TAG: "true"} if numbered else {},
         is_blind_append=True,
         guards=(*added.guards, *faults, _some(added.rows)),
+        change_feed=f"{counted(added.rows, 'row')} will appear as inserted." if records_changes(snapshot) else None,
         undo=f"Restore version {snapshot.version}.",
     )
 

@@ -155,7 +155,8 @@ def _found(counts: RowCounts, touched: Sequence[Touched]) -> GuardResult:
             "inserted": counts.inserted,
         }
         said = ", ".join(f"{number:,} {what}" for what, number in parts.items() if number)
-        detail = f"Rows: {said}, in {counted(len(touched), 'file')}."
+        place = f", in {counted(len(touched), 'file')}" if touched else ""
+        detail = f"Rows: {said}{place}."
         return GuardResult("rows-found", "pass", evidence | {"detail": detail})
     detail = "No row matches, so there is nothing to commit."
     return GuardResult("rows-found", "fail", evidence | {"detail": detail}, "Check the conditions.")

@@ -17,12 +17,12 @@ from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.transaction.commit_info import IDENTITY_TAG
 from explorer.core.transaction.intents.records import Overwrite
-from explorer.core.transaction.new_files.file_actions import adds, remove_of
+from explorer.core.transaction.new_files.file_actions import adds, num_records, remove_of
 from explorer.core.transaction.new_files.row_ids import number_rows
 from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Written
 from explorer.core.transaction.proposals.rows.append_rows import moved
-from explorer.core.transaction.proposals.rows.delete_rows import hide_rows, kept_tags
+from explorer.core.transaction.proposals.rows.delete_rows import hide_rows, kept_tags, records_changes
 from explorer.core.versions.reads import Reads, partitions_of
 from explorer.core.versions.snapshot import Snapshot
 
@@ -43,6 +43,14 @@ class Replaced(msgspec.Struct, frozen=True):
     partial: tuple[Touched, ...] = ()
     matched: int | None = None
     touched: tuple[Touched, ...] = ()
+
+    @property
+    def rows(self) -> int | None:
+        """Rows that go; None where a file does not record how many it has."""
+        if self.matched is not None:
+            return self.matched
+        counts = [_live_rows(add) for add in self.whole]
+        return None if None in counts else sum(filter(None, counts))
 
     def looked_into(self, recorded: bool) -> tuple[Touched, ...]:
         """The files whose rows have to be read: those that keep rows, and all where what goes is recorded."""
@@ -108,7 +116,8 @@ def overwrite_rows(
         reads_files=True,
         reads=reads,
         staged=staged,
-        guards=(*guards, *faults, _found(new_rows, len(gone))),
+        guards=(*guards, *faults, _found(new_rows, len(gone), replaced.rows)),
+        change_feed=_feed(new_rows, replaced.rows) if records_changes(snapshot) else None,
         undo=f"Restore version {snapshot.version}, as long as its files are not vacuumed.",
     )
 
@@ -141,8 +150,19 @@ def _metrics(replaced: Replaced, written: Written, *, masked: bool, new_rows: in
     return {name: str(number) for name, number in numbers.items()}
 
 
-def _found(rows: int, files: int) -> GuardResult:
-    evidence: dict[str, object] = {"rows": rows, "files": files}
+def _live_rows(add: Add) -> int | None:
+    """Rows of a file that no vector masks."""
+    rows = num_records(add)
+    return None if rows is None else rows - (0 if add.deletion_vector is None else add.deletion_vector.cardinality)
+
+
+def _feed(new: int, gone: int | None) -> str:
+    deleted = "rows of the files that go" if gone is None else counted(gone, "row")
+    return f"{counted(new, 'row')} will appear as inserted, {deleted} as deleted."
+
+
+def _found(rows: int, files: int, gone: int | None) -> GuardResult:
+    evidence: dict[str, object] = {"rows": rows, "files": files, "rowsGone": gone}
     if rows or files:
         detail = f"{counted(rows, 'row replaces', 'rows replace')} those of {counted(files, 'file')}."
         return GuardResult("rows-found", "pass", evidence | {"detail": detail})
