@@ -159,7 +159,8 @@ def test_the_same_files_go_as_by_the_reference(
     listed = reference_writer.sql(f"VACUUM delta.`{theirs}` DRY RUN").column("path").to_pylist()
     reference_writer.sql(f"VACUUM delta.`{theirs}`")
     table = explorer.open_table(ours)
-    plan = table.plan({"kind": "vacuum"})
+    # A retention of no time reaches the files of running writers, of which there are none here.
+    plan = table.plan({"kind": "vacuum"}, accept=["retention"])
     # The reference goes by the age of a change file alone, which is made old here; we go by its commit's as well.
     kept = set() if retention == "interval 0 hours" else _change_files(table)
     planned = {file.path for file in plan.files}
