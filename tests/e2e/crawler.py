@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.served_pages import watch
+from tests.support.served_pages import enter, watch
 from tests.support.waiting import wait_until
 
 __all__ = ["Crawl", "Crawler"]
@@ -118,6 +118,7 @@ class Crawler:
     def __init__(
         self, page: Any, address: str, *, every: bool = False, once: bool = False, without: Iterable[str] = ()
     ) -> None:
+        enter(page.context, address)
         self.crawl = Crawl()
         self._page, self._address, self._events = page, address, watch(page)
         self._every, self._once, self._without = every, once, tuple(without)

@@ -13,7 +13,7 @@ from explorer.web.tabs import TABS
 from tests.e2e.crawler import Crawler
 from tests.e2e.odd_warehouse import ODD_TABLES, write_odd_tables
 from tests.support.dose import WHOLE_DOSE
-from tests.support.served_pages import SERVE_COMMITS, enter, served
+from tests.support.served_pages import SERVE_COMMITS, served
 
 pytestmark = [
     pytest.mark.e2e,
@@ -53,7 +53,6 @@ def crawler(request: pytest.FixtureRequest, browser: Any, lake_served: tuple[str
     address, log = lake_served
     before = len(log.read_text())
     window = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme=request.param)
-    enter(window, address)
     page = window.new_page()
     page.set_default_timeout(60_000)
     crawler = Crawler(page, address, every=True)

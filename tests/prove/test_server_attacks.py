@@ -7,7 +7,6 @@ and answers a person's page afterwards.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import random
@@ -29,6 +28,7 @@ from explorer.views.rows.spark_work import SparkStart
 from explorer.web.serving.people.password_file import write_user
 from tests.support import hostile_tables, small_logs
 from tests.support.dose import WHOLE_DOSE, some_of
+from tests.support.own_loop import run_apart
 from tests.support.raw_pages import Pages, Talk, bokeh_map, served_here
 
 PATHS = (
@@ -391,7 +391,7 @@ def test_messages_that_no_page_sends(
         for seed in seeds:
             if seed % 10 == 9:
                 page = attacked.ask("/?t=w/orders", Cookie=cookie)
-            asyncio.run(attack(seed, page.token))
+            run_apart(attack(seed, page.token))
     assert outcomes["closed"] > 0
     assert not any(record.exc_info for record in caplog.records)
     assert "commit" not in begun
@@ -416,14 +416,14 @@ def test_neither_of_two_people_opens_or_uses_a_page_of_the_other(attacked: Pages
 
     tried = 0
     for owner, visitor in ((ana, ben), (ben, ana), (ana, None), (ben, None)):
-        assert asyncio.run(socket_of(owner, visitor)) == 403
+        assert run_apart(socket_of(owner, visitor)) == 403
         both = f"{ana}; {ben}" if visitor is not None else "explorer-session=x"
         # A browser sends one cookie of a name; of two the last counts, and it is one person's.
-        assert asyncio.run(socket_of(owner, both)) == (101 if owner == ben and visitor is not None else 403)
+        assert run_apart(socket_of(owner, both)) == (101 if owner == ben and visitor is not None else 403)
         tried += 2
     for owner in (ana, ben):
-        assert asyncio.run(socket_of(owner, owner, Origin="http://evil.example")) == 403
-        assert asyncio.run(socket_of(owner, owner)) == 101
+        assert run_apart(socket_of(owner, owner, Origin="http://evil.example")) == 403
+        assert run_apart(socket_of(owner, owner)) == 101
         tried += 2
     for header in ("x-frame-options", "access-control-allow-origin"):
         assert pages[ana].headers.get(header, "DENY") == "DENY"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -13,6 +12,7 @@ from explorer.views.act.desk.desk import Desk
 from explorer.views.rows.spark_work import SparkStart
 from explorer.web.figure_pane import load_figures
 from explorer.web.served_tables import Catalog
+from tests.support.own_loop import run_apart
 from tests.support.raw_pages import Pages, Talk
 from tests.web.test_session import Window
 
@@ -84,5 +84,5 @@ def test_a_request_for_a_page_begins_nothing_on_the_server(committing: Pages, qu
         assert await opened.hears('"patch"')
         await opened.close()
 
-    asyncio.run(talk())
+    run_apart(talk())
     assert begun == []

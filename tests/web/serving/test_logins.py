@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ import pytest
 from explorer.core.errors import RequestError
 from explorer.web.serving.people.failed_logins import FailedLogins
 from explorer.web.serving.people.password_file import PasswordFile, remove_user, write_user
+from tests.support.own_loop import run_apart
 from tests.support.raw_pages import Answer, Pages, Talk, served_here
 
 ORDERS = "/?t=w/orders"
@@ -123,7 +123,7 @@ def test_signing_out_ends_the_session_on_the_server_and_its_open_pages(guarded: 
         await opened.close()
         return code
 
-    assert asyncio.run(talk()) == 4401
+    assert run_apart(talk()) == 4401
     assert guarded.ask(ORDERS, Cookie=cookie).status == 303
 
 
@@ -138,7 +138,7 @@ def test_someone_who_is_removed_or_has_another_password_is_out_at_the_next_messa
         return code
 
     cookie = guarded.ask("/login", "POST", "name=dan&password=secret-of-dan", Origin=guarded.origin).cookie
-    assert asyncio.run(talk(cookie)) == 4401
+    assert run_apart(talk(cookie)) == 4401
     again = guarded.ask("/login", "POST", "name=dan&password=another", Origin=guarded.origin).cookie
     assert guarded.ask(ORDERS, Cookie=again).status == 200
     remove_user(users, "dan")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from explorer.core.errors import RequestError
 from explorer.web.serving.people.password_file import write_user
 from explorer.web.serving.public_urls import read_public_url
 from tests.support.at_least_one import at_least_one
+from tests.support.own_loop import run_apart
 from tests.support.raw_pages import Pages, Talk, served_here
 from tests.support.small_proxy import small_proxy
 
@@ -76,7 +76,7 @@ def test_with_the_public_url_login_page_socket_and_logout_work(tables: Path, use
                 await opened.close()
                 return heard
 
-            assert asyncio.run(talk())
+            assert run_apart(talk())
             logout = proxied.ask("/lake/logout", "POST", "", Cookie=login.cookie, Origin=ORIGIN)
             assert (logout.status, logout.headers["location"]) == (303, "/lake/login")
 
@@ -86,7 +86,7 @@ def test_behind_a_proxy_that_changes_the_host_it_says_what_to_set(reading: Pages
         proxied = through(reading, port)
         token = proxied.ask().token
         with pytest.raises(HTTPClientError) as refused:
-            asyncio.run(Talk.begin(proxied, token, Origin=f"http://localhost:{port}"))
+            run_apart(Talk.begin(proxied, token, Origin=f"http://localhost:{port}"))
         assert refused.value.code == 403
         posted = proxied.ask("/", "POST", "", Origin=f"http://localhost:{port}")
         assert (posted.status, "--public-url" in posted.text) == (403, True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from base64 import urlsafe_b64decode
 from collections.abc import Awaitable, Callable
@@ -15,6 +14,7 @@ from tornado.httpclient import HTTPClientError
 from tornado.iostream import StreamClosedError
 from tornado.websocket import WebSocketClosedError
 
+from tests.support.own_loop import run_apart
 from tests.support.raw_pages import Pages, Talk, bokeh_map, served_here
 
 ORDERS = "/?t=w/orders"
@@ -30,13 +30,13 @@ def of_page(pages: Pages, then: Callable[[Talk], Awaitable[Any]], path: str = OR
         finally:
             await opened.close()
 
-    return asyncio.run(talk())
+    return run_apart(talk())
 
 
 def refused(pages: Pages, token: str, **headers: str) -> int:
     """The status with which the socket of a token is refused."""
     with pytest.raises(HTTPClientError) as error:
-        asyncio.run(Talk.begin(pages, token, **headers))
+        run_apart(Talk.begin(pages, token, **headers))
     return int(error.value.code)
 
 
@@ -85,7 +85,7 @@ def test_a_page_has_one_socket_at_a_time(reading: Pages) -> None:
             await first.close()
         return 0
 
-    assert asyncio.run(twice()) == 403
+    assert run_apart(twice()) == 403
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_page_has_one_socket_at_a_time(reading: Pages) -> None:
 )  # fmt: skip
 def test_a_made_up_token_opens_nothing(reading: Pages, token: str) -> None:
     with pytest.raises((HTTPClientError, ValueError, UnicodeError)) as error:
-        asyncio.run(Talk.begin(reading, token))
+        run_apart(Talk.begin(reading, token))
     assert getattr(error.value, "code", 403) == 403
 
 
@@ -174,7 +174,7 @@ def closes(pages: Pages, token: str, send: Callable[[Talk], Awaitable[None]]) ->
         await opened.close()
         return code, any(word in text for text in opened.heard for word in ("ERROR", "raceback"))
 
-    return asyncio.run(talk())
+    return run_apart(talk())
 
 
 @pytest.fixture(scope="module")
@@ -244,4 +244,4 @@ def test_a_handshake_that_fails_leaves_the_page_to_the_next_one(reading: Pages) 
     async def talk() -> None:
         await (await Talk.begin(reading, token)).close()
 
-    asyncio.run(talk())
+    run_apart(talk())
