@@ -49,6 +49,7 @@ def _record() -> dict[str, Any]:
 
 def _write(changed: dict[str, Any]) -> None:
     record = _record() | changed
+    record["unmeasured"] = mutants.unmeasured(record.get("mutants", {}))
     RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
     PAGE.write_text(page(record), "utf-8")
 

@@ -30,7 +30,7 @@ from tests.strength.functions import digests
 from tests.strength.judged import JUDGED
 from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["PARTS", "WITH_SPARK", "Part", "due", "judgement", "measure", "still_open"]
+__all__ = ["PARTS", "WITH_SPARK", "Part", "due", "judgement", "measure", "still_open", "unmeasured"]
 
 CORE: Final = REPOSITORY / "explorer" / "core"
 FOLDER: Final = REPOSITORY / "build" / "mutants"
@@ -303,6 +303,12 @@ def due(name: str, recorded: dict[str, Any]) -> list[str]:
     found = {function: each["digest"] for function, each in recorded.get("functions", {}).items()}
     known = PARTS[name].functions()
     return sorted(function for function in known | found if known.get(function) != found.get(function))
+
+
+def unmeasured(recorded: dict[str, Any]) -> dict[str, list[str]]:
+    """The functions of each recorded part of which there are no figures, or only those of other code."""
+    found = {name: due(name, part) for name, part in sorted(recorded.items())}
+    return {name: functions for name, functions in found.items() if functions}
 
 
 def still_open(recorded: dict[str, Any]) -> list[str]:

@@ -29,7 +29,7 @@ def _page(record: dict[str, Any]) -> Iterator[str]:
     yield "them. It is about `explorer/core`."
     yield ""
     yield from _branches(record["branches"])
-    yield from _mutants(record.get("mutants", {}))
+    yield from _mutants(record.get("mutants", {}), record.get("unmeasured", {}))
 
 
 def _branches(found: dict[str, Any]) -> Iterator[str]:
@@ -59,14 +59,16 @@ def _listed(folders: tuple[str, ...]) -> str:
     return ", ".join(f"`{folder}`" for folder in folders)
 
 
-def _mutants(parts: dict[str, Any]) -> Iterator[str]:
+def _mutants(parts: dict[str, Any], unmeasured: dict[str, list[str]]) -> Iterator[str]:
     yield ""
     yield "## What is noticed"
     yield ""
     yield "mutmut changes one thing of a module at a time and runs the tests that reach it"
-    yield "(`python -m tests.strength mutants PART`). A digest of each function is recorded with its figures; a test"
-    yield "refuses figures of other code. Seconds are those of the last run of the whole part."
+    yield "(`python -m tests.strength mutants PART`). A digest of each function is recorded with its figures."
+    yield "Functions that changed since, or are new, are listed as not measured until `make prove` measures them; a test"
+    yield "compares the list with the code. Seconds are those of the last run of the whole part."
     yield ""
+    yield from _not_measured(unmeasured)
     if not parts:
         yield "No part ran to its end yet."
         return
@@ -90,6 +92,17 @@ def _mutants(parts: dict[str, Any]) -> Iterator[str]:
         for survivor in part["survivors"]:
             cells = [survivor["function"], _code(survivor["before"]), _code(survivor["after"])]
             yield f"| {' | '.join([*cells, judgement(survivor) or 'open'])} |"
+
+
+def _not_measured(unmeasured: dict[str, list[str]]) -> Iterator[str]:
+    if not unmeasured:
+        return
+    count = sum(map(len, unmeasured.values()))
+    yield f"**Not measured as they are now: {count} functions.** The figures below are of the code before:"
+    yield ""
+    for name, functions in unmeasured.items():
+        yield f"- {name}: {', '.join(f'`{function}`' for function in functions)}"
+    yield ""
 
 
 def _packages(parts: dict[str, Any]) -> Iterator[str]:
