@@ -65,8 +65,8 @@ def _mutants(parts: dict[str, Any], unmeasured: dict[str, list[str]]) -> Iterato
     yield ""
     yield "mutmut changes one thing of a module at a time and runs the tests that reach it"
     yield "(`python -m tests.strength mutants PART`). A digest of each function is recorded with its figures."
-    yield "Functions that changed since, or are new, are listed as not measured until `make prove` measures them; a test"
-    yield "compares the list with the code. Seconds are those of the last run of the whole part."
+    yield "Functions that changed since, or are new, are listed as not measured until `make prove` measures them;"
+    yield "a test compares the list with the code. Seconds are those of the last run of the whole part."
     yield ""
     yield from _not_measured(unmeasured)
     if not parts:
