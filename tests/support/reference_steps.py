@@ -78,8 +78,9 @@ def copy_before(root: Path, step: Step, folder: Path, *, with_data: bool = False
         in_log = inside.parts[0] == "_delta_log"
         if not path.is_file() or path.name == "_last_checkpoint" or not (in_log or with_data):
             continue
-        named = _VERSION.match(path.name) if in_log else None
-        if named is None or int(named[1]) <= step.before:
+        # A compaction names its last version too.
+        named = _VERSION.findall(path.name) if in_log else []
+        if all(int(version) <= step.before for version in named):
             place = target / inside
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, place)
