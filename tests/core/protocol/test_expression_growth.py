@@ -85,7 +85,7 @@ def test_a_value_that_takes_all_memory_is_refused_by_the_call_that_makes_it(text
         "replace(replace(s, 'a', 'bb'), 'c', 'dd') = regexp_replace(s, '[^0-9]', '') AND replace(s, 'a') = s",
         "concat_ws(', ', s, s) = array_join(b, ', ') AND concat_ws(s, b) <> s",
         "reduce(a, '', (acc, y) -> CASE WHEN y > 1 AND (acc <> '') THEN (upper(trim(acc))) ELSE acc END) = s",
-        "reduce(a, cast(0 as double), (acc, y) -> coalesce(cast(acc as double), 0) + sqrt(y), acc -> round(acc, 2)) = x",
+        "reduce(a, cast(0 as double), (acc, y) -> coalesce(double(acc), 0) + sqrt(y), acc -> round(acc)) = x",
         "reduce(a, b, (acc, y) -> array_append(filter(acc, z -> z <> ''), substr(s, y, 3))) = b",
         "size(split(s, ',')) = 2 AND cast(transform(split(s, ','), y -> trim(y)) as string) = s",
         "transform(a, y -> y * y) = a AND exists(a, y -> y > 1 AND y < 3)",
