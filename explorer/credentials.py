@@ -74,7 +74,8 @@ def holds_credentials(address: str) -> bool:
         return False
     if "?" in rest or "#" in rest:
         return True
-    authority = rest.partition("/")[0]
+    # With a slash too many, what is behind it is still what its writer takes for the authority.
+    authority = rest.lstrip("/").partition("/")[0]
     if "@" not in authority:
         # A password may hold a slash; what is behind the colon of a host is a number.
         user, colon, behind = authority.partition(":")

@@ -22,6 +22,8 @@ __all__ = ["cells", "escaped_words", "plain_cell", "text_column"]
 _SIGNS: Final = "=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b\u207c\u207a\u207b\u208c\u208a\u208b\u2212\ufb29"
 _BEFORE: Final = (
     "\\x00-\\x20\"'`\u00a0\u00ad\u2000-\u200f\u2018-\u201f\u2028-\u202f\u205f-\u206f\u3000\ufeff\uff02\uff07"
+    # Others without a width: joiners, fillers, selectors of variants, tags.
+    "\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180e\u3164\ufe00-\ufe0f\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
 )
 # Behind the start, or behind what another spreadsheet takes for the end of a cell.
 _FORMULA: Final = f"(^[{_BEFORE}]*|[;\\t\\r\\n][{_BEFORE}]*)([{_SIGNS}])"

@@ -98,6 +98,8 @@ class AllowedRoots:
 _PATTERN: Final = re.compile(r"[][{}*?\\\x00]|(^|/)\.\.(/|$)")
 _SCHEME: Final = re.compile(r"[^/]*:")
 _FILE: Final = re.compile(r"file:(?://(?P<host>[^/]*))?(?P<path>/.*)?", re.IGNORECASE | re.DOTALL)
+# An address with a slash too few, which would be taken for a folder and repeated with its password.
+_MISTYPED: Final = re.compile(r"(?!file:)[a-z][a-z0-9+.\-]+:/?[^/@:]+:[^@]+@", re.IGNORECASE)
 _KNOWN: Final = re.compile(r"file:///(?!/)|[a-z][a-z0-9]*://(?<!file://)")
 
 
@@ -116,13 +118,17 @@ def check_plain(location: str) -> None:
     local = not is_url(location)
     if "://" in location and ("@" in location.split("/")[2] if local else holds_credentials(location)):
         safe = f"file://{HIDDEN}@{location.rpartition('@')[2]}" if local else safe_address(location)
-        raise RequestError(
-            f"The address {safe!r} holds user info, a query or a fragment, where credentials "
-            "do not stay secret. Give the address alone, and credentials as storage options, in the environment, or "
-            "in the settings of Spark; write ? and # of a name as %3F and %23.",
-            location=safe,
-            field="location",
-        )
+    elif "://" not in location and _MISTYPED.match(location):
+        safe = f"{location.partition(':')[0]}:{HIDDEN}@{location.rpartition('@')[2]}"
+    else:
+        return
+    raise RequestError(
+        f"The address {safe!r} holds user info, a query or a fragment, where credentials "
+        "do not stay secret. Give the address alone, and credentials as storage options, in the environment, or "
+        "in the settings of Spark; write ? and # of a name as %3F and %23.",
+        location=safe,
+        field="location",
+    )
 
 
 def is_url(location: str) -> bool:

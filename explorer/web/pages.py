@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from explorer.auditing import Audit
 from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.protocol.actions import Protocol
+from explorer.credentials import without_credentials
 from explorer.debug import log_failure
 from explorer.views import TableFacts, TableView
 from explorer.views.case_desk import CaseDesk
@@ -122,7 +123,7 @@ def problem_page(address: Address, error: Exception, facts: TableFacts | None = 
     regions = dict.fromkeys(TABLE_REGIONS, "")
     regions |= render_blocks("problem", p=problem, address=address)
     regions["bar"] = bar(address, facts.location if facts else "", may_commit=may_commit)
-    title = f"{problem.title} \u00b7 {address.table or 'Delta Table Explorer'}"
+    title = f"{problem.title} \u00b7 {without_credentials(address.table) or 'Delta Table Explorer'}"
     return Rendered(regions, {"timeline-slot": True, "chart-card": True, "time": True, "tabs": True}, title)
 
 
@@ -130,8 +131,9 @@ def waiting_page(address: Address, *, may_commit: bool) -> Rendered:
     """Return the page of a table whose log is still being read."""
     regions = dict.fromkeys(TABLE_REGIONS, "")
     regions["bar"] = bar(address, "", may_commit=may_commit)
-    regions["lead"] = render("skeleton", name=address.table)
-    return Rendered(regions, {"chart-card": True}, address.table)
+    name = without_credentials(address.table)
+    regions["lead"] = render("skeleton", name=name)
+    return Rendered(regions, {"chart-card": True}, name)
 
 
 def notice(problem: Problem, *, retry: bool = False) -> str:
@@ -154,7 +156,7 @@ def bar(
     return render(
         "bar",
         address=address,
-        name=address.table,
+        name=without_credentials(address.table),
         location=location,
         commit=commit,
         protocol=protocol,

@@ -32,7 +32,9 @@ ADDRESSES = [
     f"https://a:{CANARY}@host/t",
     f"file://u:{CANARY}@host/t",
     f"hdfs://u:{CANARY}@host/t",
+    f"s3:///u:{CANARY}@bucket/t",
 ]
+MISTYPED = [f"s3:/u:{CANARY}@bucket/t", f"S3:u:{CANARY}@bucket/t", f"abfss:/c:{CANARY}@account/t"]
 COMMANDS = [
     ("snapshot", "{}"),
     ("columns", "{}"),
@@ -86,7 +88,7 @@ def test_no_command_repeats_credentials_of_an_address(  # noqa: PLR0917  # what 
     assert not any(CANARY.encode() in data for data in stored)
 
 
-@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("address", [*ADDRESSES, *MISTYPED])
 def test_an_address_with_credentials_is_refused_wherever_it_is_given(address: str) -> None:
     for give in (explorer.open_table, AllowedRoots, ServedRoots, AllowedRoots([]).check_source):
         with pytest.raises(RequestError) as refused:
@@ -97,7 +99,7 @@ def test_an_address_with_credentials_is_refused_wherever_it_is_given(address: st
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        *((address, safe_address(address)) for address in ADDRESSES if " " not in address),
+        *((address, safe_address(address)) for address in ADDRESSES if " " not in address and ":///" not in address),
         ("abfss://c@account.dfs.core.windows.net/x", "abfss://c@account.dfs.core.windows.net/x"),
         ("http://host:8080/a@b", "http://host:8080/a@b"),
         (f"sc://host:15002/;token={CANARY};user_id=a", "sc://host:15002/;token=***;user_id=a"),

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from bokeh.settings import settings
 from panel.io.resources import COMPONENT_PATH, DIST_DIR
-from tornado.web import StaticFileHandler
+from tornado.web import HTTPError, StaticFileHandler
 
 from explorer.web import page
 
@@ -21,6 +21,12 @@ class StaticFile(StaticFileHandler):
     """A file that may be read, and nothing but read."""
 
     SUPPORTED_METHODS = ("GET", "HEAD")
+
+    def validate_absolute_path(self, root: str, absolute_path: str) -> str | None:
+        """Answer 404 for a name that no file has, which the file system would refuse to look up."""
+        if "\0" in absolute_path:
+            raise HTTPError(404)
+        return super().validate_absolute_path(root, absolute_path)
 
 
 def static_routes() -> list[tuple[str, type[StaticFileHandler], dict[str, Any]]]:

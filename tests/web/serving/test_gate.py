@@ -81,3 +81,7 @@ def test_pages_and_files_are_only_read(reading: Pages, method: str) -> None:
         reading.ask(path, method, Origin=reading.origin).status for path in ("/", "/ws", "/static/js/bokeh.min.js")
     }
     assert statuses <= {405, 403}
+
+
+def test_a_name_that_no_file_can_have_is_not_found(reading: Pages) -> None:
+    assert reading.ask("/static/extensions/panel/%00.js").status == 404
