@@ -18,6 +18,7 @@ from typing import Any
 import panel as pn
 
 from explorer.core.errors import NotAllowed, RequestError
+from explorer.debug import quiet_handlers
 from explorer.web.app import create_app
 from explorer.web.serving.panel_gate import guard_panel, page_refusal
 
@@ -54,6 +55,7 @@ def check_read_only(arguments: list[str], variable: str) -> None:
 
 @cache
 def _app(roots: tuple[str, ...]) -> Any:
+    quiet_handlers()
     guard_panel()
     return create_app(roots)
 

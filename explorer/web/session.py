@@ -23,6 +23,7 @@ import panel as pn
 from bokeh.document import Document
 
 from explorer.core.errors import Cancelled, ExplorerError, RequestError
+from explorer.debug import log_failure
 from explorer.storage.served_roots import TableRef
 from explorer.views import TableFacts, TableView
 from explorer.views.problems import Problem, lost_problem, problem_of, replaced_problem
@@ -219,7 +220,7 @@ class Session:
         """Show an error above the page's content; an unexpected one is logged with the request."""
         unforeseen = not isinstance(error, ExplorerError)
         if unforeseen:
-            _log.error("request %d for %s failed", number, self.query or "?", exc_info=error)
+            log_failure(_log, f"request {number} for {self.query or '?'} failed", error)
         self._patch({"notice": notice(problem_of(error), retry=unforeseen)}, number)
 
     # --- what the window asks for
@@ -491,7 +492,7 @@ class Session:
             return
         self._lost = why
         if not isinstance(error, ExplorerError):
-            _log.error("a look at the table of %s failed", self.query or "?", exc_info=error)
+            log_failure(_log, f"a look at the table of {self.query or '?'} failed", error)
         problem = lost_problem(error) if isinstance(error, ExplorerError) else problem_of(error)
         self._patch({"notice": notice(problem, retry=True)}, self._newest)
 
@@ -635,7 +636,7 @@ def show_failure(error: Exception) -> None:
     document = pn.state.curdoc
     session = _sessions.get(document) if document is not None else None
     if session is None:
-        _log.error("a callback failed", exc_info=error)
+        log_failure(_log, "a callback failed", error)
     else:
         session.tell(error)
 

@@ -118,6 +118,7 @@ def test_texts_lose_their_credentials_and_nothing_else(text: str, shown: str) ->
     assert not holds_credentials(shown) or "***" in shown
 
 
+@pytest.mark.spark
 def test_a_path_of_the_log_with_credentials_is_not_repeated_by_its_error(tmp_path: Path) -> None:
     for number, address in enumerate(at_least_one(address for address in ADDRESSES if " " not in address)):
         table = write_log(tmp_path / str(number), [[PROTOCOL, METADATA, add(address)]])

@@ -248,8 +248,9 @@ def test_what_a_look_raises_by_a_fault_of_ours_is_said_and_logged(
     catalog.broken = True
     with caplog.at_level(logging.ERROR, "explorer.web"):
         assert "KeyError" in noticed(window, "This failed unexpectedly")
-    assert [record.exc_info is not None for record in caplog.records] == [True]
-    assert ROWS in caplog.records[0].getMessage()
+    (record,) = caplog.records
+    assert record.getMessage() == f"a look at the table of {ROWS} failed: KeyError: 'shapes'."
+    assert record.exc_info is None
 
 
 def test_what_work_on_a_thread_raises_is_said_and_logged(folder: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,7 +1,8 @@
 """The kinds of failure that have nothing to do with one file or expression, told apart by what Java and Python say.
 
-Each row was met in a run of Spark; `tests/spark/engine/test_failures.py` holds the texts. Invariant: what is made of
-them names no class of Java, no stack frame and no setting of Spark that a user of this program cannot reach.
+`tests/spark/engine/test_failures.py` provokes some of them in Spark, and recognizes others by texts of the shape that
+they have; the rest follow the names of classes and error conditions. Invariant: what is made of them names no class of
+Java, no stack frame and no setting of Spark that a user of this program cannot reach.
 """
 
 from __future__ import annotations
