@@ -177,9 +177,9 @@ def closes(pages: Pages, token: str, send: Callable[[Talk], Awaitable[None]]) ->
     return run_apart(talk())
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def token(reading: Pages) -> str:
-    """The token of a page, which opens one socket after another."""
+    """The token of a page of its own: one that is opened again may still have the socket before."""
     return reading.ask(ORDERS).token
 
 
