@@ -161,6 +161,11 @@ def test_the_reason_and_the_name_outlive_a_reload_and_the_reason_ends_with_its_c
     page.locator("#confirm-reason").fill("People asked")
     page.reload()
     settle(page)
+    # The form is as it was left; a plan is made by a click alone, never by loading an address.
+    assert page.locator("#f-description").input_value() == "What a row is"
+    assert page.locator("#confirm-reason").count() == 0
+    page.locator("#act-plan").click()
+    settle(page)
     page.locator("#confirm-reason").wait_for()
     assert page.locator("#confirm-reason").input_value() == "People asked"
     assert page.get_by_label("Your name").input_value() == "Ana"

@@ -266,7 +266,7 @@ def test_a_member_that_is_not_the_protocol_s_names_the_file(
         source.columns([column])
     said = str(broken.value)
     assert said.startswith(f"The {name} of the file a%20b is not what the protocol says: {reason}")
-    assert said.endswith(". The action is broken.")
+    assert said.endswith(". Run verify to find the commit that holds the action, and restore it from a backup.")
     assert broken.value.path == "a%20b"
 
 

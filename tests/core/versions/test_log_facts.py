@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -295,32 +294,52 @@ def test_a_checkpoint_that_lost_its_file_is_not_used_again() -> None:
     assert fresh.segment(5).checkpoint is not None
 
 
-def test_what_is_broken_and_did_not_vanish_is_read_once() -> None:
-    found, store = log(6, 4)
-    calls: list[int] = []
-
-    def failing(error: Exception) -> Callable[[Any], None]:
-        def step(segment: Any) -> None:
-            calls.append(segment.version)
-            raise error
-
-        return step
-
-    for error, times in (
+@pytest.mark.parametrize(
+    ("error", "times"),
+    [
         (VersionGap("x"), 1),
         (VersionGap("x", vanished=True, version=4), 2),
-        (IncompleteCheckpoint("x", version=4), 1),
+        (IncompleteCheckpoint("x"), 1),
+        (IncompleteCheckpoint("x", version=4), 2),  # the commits give the same state
         (IncompleteCheckpoint("x", vanished=True), 2),
-        (RequestError("x"), 1),
         (IncompleteCheckpoint("x", vanished=True, version=4), 2),
-    ):
-        assert found.segment(5).checkpoint is not None
-        calls.clear()
-        store.requests.clear()
-        with pytest.raises(type(error)):
-            found.on_segment(5, failing(error))
-        assert (calls, store.requests.count("list _delta_log")) == ([5] * times, times - 1)
-    assert found.segment(5).checkpoint is None
+        (RequestError("x"), 1),
+    ],
+)
+def test_what_vanished_or_can_be_done_without_is_read_once_more_and_all_else_once(error: Exception, times: int) -> None:
+    found, store = log(6, 4)
+    assert found.segment(5).checkpoint is not None
+    store.requests.clear()
+    calls, raised = _failing(found, error)
+    assert (calls, raised) == ([5] * times, error)
+    assert store.requests.count("list _delta_log") == times - 1
+    assert (found.segment(5).checkpoint is None) == (isinstance(error, IncompleteCheckpoint) and error.version == 4)
+
+
+def test_a_broken_checkpoint_without_the_commits_before_it_is_read_once() -> None:
+    _, store = log(6, 4)
+    for version in range(4):
+        store.delete(commit_name(version))
+    found = DeltaLog(store)
+    assert found.segment(5).checkpoint is not None
+    store.requests.clear()
+    error = IncompleteCheckpoint("x", version=4)
+    assert _failing(found, error) == ([5], error)
+    assert store.requests.count("list _delta_log") == 0
+    assert found.segment(5).checkpoint is not None
+
+
+def _failing(found: DeltaLog, error: Exception) -> tuple[list[int], Exception]:
+    """Run a step that always fails on the newest version: the version of each run, and what was raised."""
+    calls: list[int] = []
+
+    def step(segment: Any) -> None:
+        calls.append(segment.version)
+        raise error
+
+    with pytest.raises(type(error)) as raised:
+        found.on_segment(5, step)
+    return calls, raised.value
 
 
 def test_a_log_of_a_catalog_ends_with_what_the_catalog_ratified() -> None:

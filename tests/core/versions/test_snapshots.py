@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -245,18 +246,13 @@ def test_a_version_of_a_catalog_is_read_where_the_catalog_said_what_it_is() -> N
     assert found.holding(LogicalFiles([])).num_files == 0
 
 
-UNSAID, HIGHEST = "The metaData in force at version 6 has no schemaString", "delta.columnMapping.maxColumnId"
+HIGHEST = "delta.columnMapping.maxColumnId"
 TWICE = mapped(struct(field("a"), field("b")))
 
 
 @pytest.mark.parametrize(
     ("metadata", "said", "facts"),
     [
-        (
-            msgspec.structs.replace(METADATA, schema_string=None),
-            f"{UNSAID}; the protocol demands one. A broken client wrote the log.",
-            {"version": 6},
-        ),
         (
             meta(partition_columns=("p", "q", "r")),
             "The partition column 'q' of version 6 is not in the schema.",
@@ -279,6 +275,24 @@ def test_metadata_that_makes_no_table_is_refused(metadata: Metadata, said: str, 
         opened(protocol=MAPPED, metadata=metadata)
     assert str(refused.value) == said
     assert refused.value.facts() == {"error": "CorruptTable", "message": said, **facts}
+
+
+def test_a_version_without_a_schema_has_files_and_refuses_what_needs_the_schema() -> None:
+    found, _ = opened(protocol=MAPPED, metadata=msgspec.structs.replace(METADATA, schema_string=None))
+    assert (found.has_schema, found.num_files) == (False, 1)
+    assert repr(found) == "Snapshot(version=6, columns=unknown)"
+    asked: list[Callable[[], object]] = [
+        lambda: found.schema,
+        lambda: found.column_mapping_mode,
+        lambda: found.statistics_columns,
+        found.require_schema,
+    ]
+    for ask in asked:
+        with pytest.raises(CorruptTable) as refused:
+            ask()
+        said = "The metaData in force at version 6 has no schemaString"
+        assert str(refused.value).startswith(f"{said}; the protocol demands one. ")
+        assert refused.value.version == 6
 
 
 def test_a_type_that_was_changed_in_no_way_that_readers_carry_out_is_refused() -> None:
