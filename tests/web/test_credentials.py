@@ -35,9 +35,10 @@ NAMED_WHOLE = pytest.mark.xfail(
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A folder of one table, whose log names files by addresses with credentials."""
-    made = [commit_info("CREATE TABLE"), PROTOCOL, METADATA]
-    written = [commit_info("WRITE"), *(add(path) for path in PATHS)]
-    write_log(tmp_path / "w" / "t", [made, written, [commit_info("DELETE"), remove(PATHS[0])]])
+    files = [add(path) for path in PATHS]
+    log = tmp_path / "w" / "t"
+    created = [commit_info("CREATE TABLE"), PROTOCOL, METADATA]
+    write_log(log, [[*created], [commit_info("WRITE"), *files], [commit_info("DELETE"), remove(PATHS[0])]])
     return tmp_path / "w"
 
 
