@@ -6,6 +6,7 @@ import logging
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,9 +36,12 @@ NAMED_WHOLE = pytest.mark.xfail(
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A folder of one table, whose log names files by addresses with credentials."""
-    made = [commit_info("CREATE TABLE"), PROTOCOL, METADATA]
-    written = [commit_info("WRITE"), *(add(path) for path in PATHS)]
-    write_log(tmp_path / "w" / "t", [made, written, [commit_info("DELETE"), remove(PATHS[0])]])
+    lines: list[list[Any]] = [
+        [commit_info("CREATE TABLE"), PROTOCOL, METADATA],
+        [commit_info("WRITE"), *(add(path) for path in PATHS)],
+        [commit_info("DELETE"), remove(PATHS[0])],
+    ]
+    write_log(tmp_path / "w" / "t", lines)
     return tmp_path / "w"
 
 
