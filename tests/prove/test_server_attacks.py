@@ -387,10 +387,9 @@ def test_messages_that_no_page_sends(
             assert "secret-of" not in text
 
     with caplog.at_level(logging.ERROR):
-        page = attacked.ask("/?t=w/orders", Cookie=cookie)
         for seed in seeds:
-            if seed % 10 == 9:
-                page = attacked.ask("/?t=w/orders", Cookie=cookie)
+            # A page of its own for each: one that is opened again may still have the socket before.
+            page = attacked.ask("/?t=w/orders", Cookie=cookie)
             run_apart(attack(seed, page.token))
     assert outcomes["closed"] > 0
     assert not any(record.exc_info for record in caplog.records)

@@ -18,6 +18,7 @@ from explorer.web.address import Address
 from explorer.web.pages import Rendered, table_page
 from explorer.web.served_tables import Catalog
 from explorer.web.tabs import TABS
+from tests.support.at_least_one import at_least_one
 from tests.support.idle_windows import idle_work
 from tests.support.small_logs import METADATA, PROTOCOL, add, commit_info, remove, write_log
 from tests.web.test_session import Window
@@ -67,7 +68,7 @@ def test_no_text_of_a_tab_and_nothing_kept_of_it_has_credentials_of_the_paths_in
 
 @NAMED_WHOLE
 def test_no_link_of_a_tab_has_credentials_of_the_paths_in_a_log(root: Path) -> None:
-    for page in shown_in(Catalog([str(root)]), "table"):
+    for page in at_least_one(shown_in(Catalog([str(root)]), "table")):
         assert CANARY not in "".join(page.regions.values())
 
 

@@ -75,6 +75,7 @@ class Snapshot:
     ) -> None:
         check_readable(state.protocol, version, by_catalog=by_catalog)
         self._store = store
+        self._by_catalog = by_catalog
         self._state = state
         self._load_files = load_files
         self._load_timestamp = load_timestamp
@@ -132,7 +133,13 @@ class Snapshot:
         """
         state = msgspec.structs.replace(self._state, protocol=protocol, metadata=metadata)
         return Snapshot(
-            self._store, self.version, state, self._load_files, self._load_timestamp, time_zone=self.time_zone
+            self._store,
+            self.version,
+            state,
+            self._load_files,
+            self._load_timestamp,
+            by_catalog=self._by_catalog,
+            time_zone=self.time_zone,
         )
 
     def holding(self, files: LogicalFiles) -> Snapshot:
