@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
+from math import prod
 from typing import Final
 
 from explorer.core.protocol.sql.functions import SYNTAX_WORDS
@@ -40,6 +41,8 @@ _ESCAPING: Final = {
 }
 # The argument that is put in again and again.
 _INSERTED: Final = {"replace": 2, "regexp_replace": 2, "array_join": 1, "concat_ws": 0}
+# Takes as many steps as one text is long times the other.
+_COMPARING: Final = frozenset({"levenshtein"})
 _SEARCHING: Final = frozenset({"regexp_replace", "regexp_extract_all"})
 _UNKNOWN_INSERTED: Final = 1_000
 _PRINTED: Final = frozenset({"format_string", "printf"})
@@ -131,6 +134,10 @@ def _of_call(call: Token, arguments: list[Tokens]) -> int:
             raise TooLarge(call, f"asks {name} for more than {_MOST_DIGITS:,} digits", "Ask for fewer digits")
     elif name in _PRINTED:
         found = _printed(call, arguments, together)
+    elif name in _COMPARING:
+        if sizes and prod(sizes) > MOST_GROWTH:
+            raise TooLarge(call, f"can take {name} more than {MOST_GROWTH:,} steps for a row", "Compare shorter texts")
+        found = together
     elif name in _SEARCHING:
         # A group that looks ahead gives the rest of a text at each place.
         found = together * together * _inserted(arguments, _INSERTED.get(name, len(arguments)))
