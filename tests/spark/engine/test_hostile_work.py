@@ -36,7 +36,7 @@ def classic(spark_engine: Engine) -> Engine:
     [f"concat(repeat('a', 60), '!') {NEVER_ENDS}", f"s {NEVER_ENDS}"],
     ids=["while it is planned", "in a task"],
 )
-def test_work_that_no_cancel_ends_is_refused_in_time_and_the_next_request_is_answered(
+def test_work_that_no_cancel_ends_is_refused_in_time(
     classic: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     rows = pa.table({"s": ["a" * 60 + "!"]})

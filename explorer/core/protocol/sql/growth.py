@@ -123,6 +123,7 @@ def _of_call(call: Token, arguments: list[Tokens]) -> int:
     name = call.value.lower()
     sizes = [_growth(each) for each in arguments]
     together = max(sum(size for size in sizes if size > 1), 1)
+    _check_steps(call, sizes)
     if name in _SIZED:
         size = _number(call, arguments, _SIZED[name], f"how long the result of {name} is")
         found = max(size, together) if name in ("lpad", "rpad", "space") else max(size, 1) * together
@@ -134,10 +135,6 @@ def _of_call(call: Token, arguments: list[Tokens]) -> int:
             raise TooLarge(call, f"asks {name} for more than {_MOST_DIGITS:,} digits", "Ask for fewer digits")
     elif name in _PRINTED:
         found = _printed(call, arguments, together)
-    elif name in _COMPARING:
-        if sizes and prod(sizes) > MOST_GROWTH:
-            raise TooLarge(call, f"can take {name} more than {MOST_GROWTH:,} steps for a row", "Compare shorter texts")
-        found = together
     elif name in _SEARCHING:
         # A group that looks ahead gives the rest of a text at each place.
         found = together * together * _inserted(arguments, _INSERTED.get(name, len(arguments)))
@@ -157,6 +154,13 @@ def _of_call(call: Token, arguments: list[Tokens]) -> int:
             "Ask for less",
         )
     return found
+
+
+def _check_steps(call: Token, sizes: Sequence[int]) -> None:
+    """Refuse a comparison that is slow although its result is small."""
+    name = call.value.lower()
+    if name in _COMPARING and prod(sizes) > MOST_GROWTH:
+        raise TooLarge(call, f"can take {name} more than {MOST_GROWTH:,} steps for a row", "Compare shorter texts")
 
 
 def _of_lambda(call: Token, arguments: list[Tokens], sizes: list[int]) -> int:
