@@ -11,7 +11,7 @@ from explorer.auditing.rule import Rule
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.compatibility.demands import PROPERTY_INTERVAL, PROPERTY_VALUE, is_unreadable, respelled_partitions
-from explorer.core.protocol.table_properties.registry import PROPERTIES
+from explorer.core.protocol.table_properties.registry import PROPERTIES, property_of
 from explorer.core.protocol.table_properties.table_property import Interval, TableProperty
 from explorer.core.transaction.intents.records import SetProperties, UnsetProperties
 
@@ -26,7 +26,7 @@ def _values(subject: Subject) -> tuple[Finding, ...]:
     bad = {
         key: (row, value)
         for key, value in sorted(subject.metadata.configuration.items())
-        if (row := PROPERTIES.get(key.lower())) is not None and is_unreadable(row, value)
+        if (row := property_of(key)) is not None and is_unreadable(row, value)
     }
     if not bad:
         return ()
