@@ -80,6 +80,37 @@ def _value(row: TableProperty, value: str) -> str | None:
     return row.default
 
 
+def _cases(subject: Subject) -> tuple[Finding, ...]:
+    """Keys of Delta's properties in another case: they do nothing."""
+    configuration = subject.metadata.configuration
+    odd = {
+        key: row
+        for key in sorted(configuration)
+        if property_of(key) is None and (row := PROPERTIES.get(key.lower())) is not None
+    }
+    if not odd:
+        return ()
+    key, row = next(iter(odd.items()))
+    return (
+        Finding(
+            rule="property-case",
+            severity="warning",
+            label=f"{fmt.plural(len(odd), 'property', 'properties')} of another case",
+            title=f"{named(list(odd))} {'does' if len(odd) == 1 else 'do'} nothing, as the case differs",
+            evidence=tuple(
+                Evidence(
+                    f"{key} is {fmt.shorten(fmt.plain(configuration[key], 200), 60)}; "
+                    f"{row} is {fmt.shorten(fmt.plain(row.text(configuration) or 'not set', 200), 60)}",
+                    Place("state"),
+                )
+                for key, row in list(odd.items())[:_MOST]
+            ),
+            effect=f"Clients compare these names exactly, so only {row} counts. If {key} is meant, set {row} to its value.",
+            remedy=Remedy("Remove what does nothing…", intent=UnsetProperties(keys=tuple(odd))),
+        ),
+    )
+
+
 def _unread(subject: Subject) -> tuple[Finding, ...]:
     """Columns of a type that this program does not read."""
     unread = subject.snapshot.unread_columns
@@ -149,6 +180,13 @@ DEMAND_RULES: Final = (
         "property values that cannot be read",
         "A client that meets one refuses the table, and rules that need the property cannot run.",
         _values,
+    ),
+    Rule(
+        "property-case",
+        "warning",
+        "properties of Delta in another case",
+        "They look set, and no client heeds them.",
+        _cases,
     ),
     Rule(
         "partition-column-case",
