@@ -105,7 +105,8 @@ def _cases(subject: Subject) -> tuple[Finding, ...]:
                 )
                 for key, row in list(odd.items())[:_MOST]
             ),
-            effect=f"Clients compare these names exactly, so only {row} counts. If {key} is meant, set {row} to its value.",
+            effect=f"Clients compare these names exactly, so only {row} counts. If {key} is meant, set {row} to its "
+            "value.",
             remedy=Remedy("Remove what does nothing…", intent=UnsetProperties(keys=tuple(odd))),
         ),
     )

@@ -40,8 +40,8 @@ def _in_doubt(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
                 Evidence(f"{_plain(kept.name)}: {_plain(kept.text)}. {_plain(kept.doubt)}", _place(kept))
                 for kept in found[:_MOST]
             ),
-            effect="Engines do not agree on the rows that keep it, or refuse every write. A plan that writes rows cannot "
-            f"say that they keep it. {first.advice}",
+            effect="Engines do not agree on the rows that keep it, or refuse every write. A plan that writes rows "
+            f"cannot say that they keep it. {first.advice}",
             remedy=_next_step(subject, first),
             subject=first.name,
         ),

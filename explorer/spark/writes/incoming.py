@@ -339,9 +339,14 @@ def _shaped(frame: DataFrame, snapshot: Snapshot) -> _Shaped:
         if name in lacking and not _computed(lacking[name], given)
     }
     plain = own | {name: one.value for name, one in defaults.items()}
-    names = [field.name for field in snapshot.schema.fields if not _computed(field, given)]
-    empty = {name: sf.lit(None).cast(spark_type(field.type)) for name, field in lacking.items()}
-    first = frame.select(*(plain.get(name, empty.get(name)).alias(name) for name in names))
+    nothing = sf.lit(None)
+    first = frame.select(
+        *(
+            plain.get(field.name, nothing.cast(spark_type(field.type))).alias(field.name)
+            for field in snapshot.schema.fields
+            if not _computed(field, given)
+        )
+    )
     generated = {
         name: _cast(evaluated(kept_generated(field, snapshot.schema), first), field)
         for name, field in lacking.items()

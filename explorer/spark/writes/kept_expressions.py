@@ -1,7 +1,7 @@
 """Expressions that a table keeps, over rows: where one cannot be evaluated, the error names it and not the rows.
 
-Protocol sections: CHECK Constraints, Column Invariants, Generated Columns, Default Columns. Invariants: an expression is
-blamed only where it fails alone over rows that are sound without it; what Spark said stays the cause of the error.
+Protocol sections: CHECK Constraints, Column Invariants, Generated Columns, Default Columns. Invariants: an expression
+is blamed only where it fails alone over rows that are sound without it; what Spark said stays the cause of the error.
 """
 
 from __future__ import annotations

@@ -157,7 +157,9 @@ def find_changes(log: DeltaLog, snapshot: Snapshot, intent: Update | Merge, sour
 def _fault(changes: _Changes) -> CorruptTable | None:
     """The expression of the table for which a pass over changes failed; None where something else did."""
     generated = {one.kept.column for one in changes.made}
-    plain = [place for place, field in enumerate(changes.schema.fields) if format_column((field.name,)) not in generated]
+    plain = [
+        place for place, field in enumerate(changes.schema.fields) if format_column((field.name,)) not in generated
+    ]
     rows = changes.frame.where(~sf.col(_DO).isin(*_DELETED))
     sound = [sf.col(f"{_AFTER}{place}") for place in plain]
     return fault_of(rows, sound, changes.made, rows.select(*_named(changes.schema, _AFTER)), changes.rules)

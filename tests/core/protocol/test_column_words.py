@@ -17,7 +17,10 @@ from explorer.core.protocol.sql.predicates import (
 )
 from explorer.core.protocol.sql.stored_expressions import mentions
 
-WORDS = "date timestamp timestamp_ntz interval case end cast exists like between is in and or div distinct user".split()
+WORDS = (
+    *("date", "timestamp", "timestamp_ntz", "interval", "case", "end", "cast", "exists", "like", "between", "is", "in"),
+    *("and", "or", "div", "distinct", "user"),
+)
 
 
 def _equal(column: str, text: str) -> Comparison:
@@ -36,7 +39,13 @@ def test_a_word_that_spark_does_not_reserve_is_a_column(word: str) -> None:
     "text",
     [
         *("null = 1", "TRUE = 1", "current_path = 1", "from IS NULL", "values IN (1)", "date(x) = 1"),
-        *("interval '1' day > x", "interval 1 day > x", "timestamp_ltz '2020-01-01' = x", "x = date", "cast(x AS int) = 1"),
+        *(
+            "interval '1' day > x",
+            "interval 1 day > x",
+            "timestamp_ltz '2020-01-01' = x",
+            "x = date",
+            "cast(x AS int) = 1",
+        ),
     ],
 )
 def test_what_spark_does_not_take_for_a_column_leaves_out_no_file(text: str) -> None:
@@ -64,7 +73,7 @@ def test_a_whole_number_may_have_its_type_behind_it(text: str, value: str) -> No
 )
 def test_a_column_called_end_does_not_end_a_case(text: str) -> None:
     found: list[Expression] = list(parts_of(parse_predicate(text)))
-    assert not any(isinstance(part, Comparison) and part.column == ("z",) for part in found)
+    assert Comparison(("z",), "=", LiteralValue("integer", "2")) not in found
 
 
 @pytest.mark.parametrize("text", ["and = 1", 'x > 0 AND "and" = 1', "not < 3", '"AND" IS NULL', "f(`and`)"])

@@ -18,10 +18,10 @@ SCHEMA = parse_schema(
 @pytest.mark.parametrize(
     ("text", "said", "better"),
     [
-        ('"Status" != \'deleted\'', "deltalake", "`Status` != 'deleted'"),
+        ("\"Status\" != 'deleted'", "deltalake", "`Status` != 'deleted'"),
         ('"my col" > 0 AND id > 0', "deltalake", "`my col` > 0 AND id > 0"),
         ('"a`b" IS NOT NULL', "deltalake", "`a``b` IS NOT NULL"),
-        ('"STATUS" = \'x\'', "deltalake", "`STATUS` = 'x'"),
+        ("\"STATUS\" = 'x'", "deltalake", "`STATUS` = 'x'"),
         ('Status = "open"', "other writers", None),
         ('r"x" = Status', "other writers", None),
         ('id > 0 AND "x" = "x"', "other writers", None),
@@ -45,7 +45,7 @@ def test_a_rule_in_doubt_says_why(text: str, said: str, better: str | None) -> N
         ("id > 0", "rows"),
         ("`my col` > 0 AND Status IN ('a', 'b\"c')", "rows"),
         ("and > 'x'", "rows"),
-        ("STATUS IS NOT NULL -- \"x\"", "rows"),
+        ('STATUS IS NOT NULL -- "x"', "rows"),
         ("1", "values"),
         ("CAST(id AS STRING)", "values"),
         ("current_date()", "default"),

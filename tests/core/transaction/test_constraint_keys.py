@@ -33,7 +33,10 @@ def test_a_constraint_binds_whatever_the_case_of_its_prefix(key: str) -> None:
     assert (rule.kind, rule.expression) == ("check", "id > 0")
     assert rule.name == (key if key != "delta.constraints.C1" else "C1")
     assert "checkConstraints" not in requirements(before.protocol, before.metadata).unused
-    assert guard(drop_feature(DropFeature(feature="checkConstraints"), before, LogMarks(0)), "feature-unused").status == "fail"
+    assert (
+        guard(drop_feature(DropFeature(feature="checkConstraints"), before, LogMarks(0)), "feature-unused").status
+        == "fail"
+    )
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -78,7 +81,7 @@ def test_the_history_of_a_constraint_in_another_case_is_one_of_a_constraint(key:
 
 
 def test_other_keys_count_in_their_own_case_alone() -> None:
-    odd = {key.upper(): "true" for key in PROPERTIES} | {key: "true" for key in PROPERTIES}
+    odd = {key.upper(): "true" for key in PROPERTIES} | dict.fromkeys(PROPERTIES, "true")
     exact = {row.key for row in PROPERTIES.values()}
     assert {key for key in odd if property_of(key) is not None} == exact & odd.keys()
     assert not APPEND_ONLY.of({"DELTA.APPENDONLY": "true", "delta.appendonly": "true"})

@@ -17,7 +17,7 @@ import pytest
 import explorer
 from explorer.core.errors import CorruptTable, InvalidIntent
 from tests.support.at_least_one import at_least_one
-from tests.support.dose import WHOLE_DOSE
+from tests.support.dose import WHOLE_DOSE, some_of
 from tests.support.shared_tables import field_table
 from tests.support.spark_tables import DataFile, column, write_table
 
@@ -28,12 +28,12 @@ FEATURES = ("checkConstraints", "invariants", "generatedColumns", "allowColumnDe
 
 RULES = {
     # delta-spark takes the row under the first three; deltalake means the column.
-    '"g" != \'deleted\'': "unknown",
+    "\"g\" != 'deleted'": "unknown",
     "1 = 1": "unknown",
     'id > 0 AND "x" = "x"': "unknown",
     "`g` = 'deleted' OR id = 7": "pass",
     # delta-spark refuses it under these.
-    '"g" = \'deleted\'': "fail",
+    "\"g\" = 'deleted'": "fail",
     "false": "fail",
 }
 
@@ -76,17 +76,24 @@ def test_a_rule_that_may_mean_something_else_is_unknown_wherever_rows_are_writte
     assert list(_guards(table, intent).values()) == list(RULES.values())
 
 
-@pytest.mark.parametrize(
-    ("rule", "why"),
-    [
-        # delta-spark fails with TASK_WRITE_FAILED, or takes an unknown column for null and refuses every row.
-        ('"id" > 0', "cannot be cast"),
-        ("nope > 0", "nope"),
-        ("id >", "cannot be evaluated"),
-        ("id + 1", "cannot be evaluated"),
-        ("reflect('java.lang.Math', 'abs', -1) = '1'", "reflect"),
-    ],
+# delta-spark fails with TASK_WRITE_FAILED, or takes an unknown column for null and refuses every row.
+FAILING = (
+    ('"id" > 0', "cannot be cast"),
+    ("id >", "cannot be evaluated"),
+    ("id + 1", "cannot be evaluated"),
+    ("reflect('java.lang.Math', 'abs', -1) = '1'", "reflect"),
+    ("nope > 0", "nope"),
 )
+OTHERS = (
+    ("delta.invariants", json.dumps({"expression": {"expression": '"g" > 0'}}), "The invariant of g"),
+    ("delta.generationExpression", "nope", "The generated column g"),
+    ("CURRENT_DEFAULT", "nope(", "The default of g"),
+    ("CURRENT_DEFAULT", 'CAST("x" AS INT)', "The default of g"),
+    ("delta.generationExpression", 'CAST("id" AS INT)', "The generated column g"),
+)
+
+
+@pytest.mark.parametrize(("rule", "why"), some_of(FAILING, 2))
 def test_a_rule_that_cannot_be_evaluated_is_named_wherever_rows_are_written(
     rule: str, why: str, tmp_path: Path
 ) -> None:
@@ -100,16 +107,7 @@ def test_a_rule_that_cannot_be_evaluated_is_named_wherever_rows_are_written(
         assert "do not fit" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("key", "text", "named"),
-    [
-        ("delta.invariants", json.dumps({"expression": {"expression": '"g" > 0'}}), "The invariant of g"),
-        ("delta.generationExpression", "nope", "The generated column g"),
-        ("delta.generationExpression", "CAST(\"id\" AS INT)", "The generated column g"),
-        ("CURRENT_DEFAULT", "nope(", "The default of g"),
-        ("CURRENT_DEFAULT", 'CAST("x" AS INT)', "The default of g"),
-    ],
-)
+@pytest.mark.parametrize(("key", "text", "named"), some_of(OTHERS, 3))
 def test_other_expressions_that_cannot_be_evaluated_are_named(key: str, text: str, named: str, tmp_path: Path) -> None:
     table = _table(tmp_path / "t", **{key: text})
     with pytest.raises(CorruptTable, match=f"{named}, .* cannot be evaluated"):
@@ -119,7 +117,7 @@ def test_other_expressions_that_cannot_be_evaluated_are_named(key: str, text: st
 @pytest.mark.parametrize(
     ("key", "text", "guard"),
     [
-        ("delta.invariants", '"g" != \'x\'', "new-rows:invariant:g"),
+        ("delta.invariants", "\"g\" != 'x'", "new-rows:invariant:g"),
         # delta-spark writes the text 'id' where deltalake would mean the column.
         ("delta.generationExpression", '"id"', "new-rows:generated:g"),
         ("CURRENT_DEFAULT", 'upper("id")', "new-rows:default:g"),
@@ -129,8 +127,8 @@ def test_other_expressions_in_double_quotes_are_unknown(key: str, text: str, gua
     table = _table(tmp_path / "t", **{key: text})
     intent = {"kind": "append", "source": _source(tmp_path, id=[9])}
     assert _guards(table, intent)[guard] == "unknown"
-    accepted = table.plan(intent, accept=[guard])
-    assert table.commit(accepted).outcome == "committed"
+    if WHOLE_DOSE:
+        assert table.commit(table.plan(intent, accept=[guard])).outcome == "committed"
 
 
 def test_rows_that_do_not_fit_are_named_and_no_rule_is_blamed(tmp_path: Path) -> None:

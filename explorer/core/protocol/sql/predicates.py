@@ -283,7 +283,7 @@ class _Parser:
         return LiteralValue(kind, text)
 
     def _column(self) -> tuple[str, ...]:
-        parts = []
+        parts: list[str] = []
         while True:
             field = bool(parts) and self.token.kind in ("word", "name")
             if not field and not self.token.is_column(self._tokens[min(self._place + 1, len(self._tokens) - 1)]):
@@ -328,7 +328,6 @@ class _Parser:
             raise self.error("a parenthesis is not closed")
         last = self._tokens[self._place - 1]
         return Unsplittable(self._text[first.start : last.end], first.start + 1, reason)
-
 
     def _last_end(self) -> int:
         """The place of the last END inside the parentheses here: an earlier one may be a column of that name."""

@@ -16,7 +16,14 @@ from explorer.core.protocol.sql.functions import CLOCK_FUNCTIONS, CLOCK_WITHOUT_
 from explorer.core.protocol.sql.tokens import Token, tokens_of
 from explorer.core.protocol.sql.vetting import check_text
 
-__all__ = ["check_stored_expression", "double_quoted", "expression_columns", "expression_text", "mentions", "unknown_columns"]
+__all__ = [
+    "check_stored_expression",
+    "double_quoted",
+    "expression_columns",
+    "expression_text",
+    "mentions",
+    "unknown_columns",
+]
 
 
 def _split(words: str) -> frozenset[str]:
@@ -76,9 +83,7 @@ def double_quoted(text: str) -> tuple[Token, ...]:
         InvalidIntent: A quote or a comment is not closed.
     """
     return tuple(
-        token
-        for token in _tokens(text)
-        if token.kind in ("string", "raw") and token.text.lstrip("rR").startswith('"')
+        token for token in _tokens(text) if token.kind in ("string", "raw") and token.text.lstrip("rR").startswith('"')
     )
 
 

@@ -25,7 +25,13 @@ from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, GENERATIO
 from explorer.core.protocol.schema.nested_types import walk_structs
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.values import constraints
-from explorer.core.transaction.new_files.kept_texts import KeptText, kept_check, kept_defaults, kept_generated, kept_of_column
+from explorer.core.transaction.new_files.kept_texts import (
+    KeptText,
+    kept_check,
+    kept_defaults,
+    kept_generated,
+    kept_of_column,
+)
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["RowRule", "kept_texts", "quoted_column", "row_rules"]
@@ -60,7 +66,9 @@ def row_rules(snapshot: Snapshot) -> tuple[RowRule, ...]:
     rules += _lengths(snapshot.schema)
     if "checkConstraints" in features:
         checks = constraints(snapshot.metadata.configuration)
-        rules += [RowRule("check", name, text, kept_check(name, text, snapshot.schema)) for name, text in checks.items()]
+        rules += [
+            RowRule("check", name, text, kept_check(name, text, snapshot.schema)) for name, text in checks.items()
+        ]
     if "invariants" in features:
         rules += _invariants(snapshot.schema)
     if "generatedColumns" in features:

@@ -102,7 +102,9 @@ def _key_of(wanted: str, configuration: Mapping[str, str]) -> str:
         return found[0]
     known = list(names.values())
     near = [names[key] for key in found] or get_close_matches(wanted.lower(), known, 1)
-    several = f"Several constraints differ from {wanted!r} in case alone" if found else f"There is no constraint {wanted!r}"
+    several = (
+        f"Several constraints differ from {wanted!r} in case alone" if found else f"There is no constraint {wanted!r}"
+    )
     raise InvalidIntent(
         f"{several}. Constraints: {', '.join(known) or 'none'}.",
         field="name",
