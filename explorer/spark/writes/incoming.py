@@ -310,7 +310,7 @@ class _Shaped:
     given: tuple[DataFrame, list[Column]]
     made: list[Evaluated]
 
-    def fault(self, rules: Sequence[RowRule]) -> CorruptTable | None:
+    def fault(self, rules: Sequence[RowRule]) -> CorruptTable | ExpressionRefused | None:
         """The expression of the table for which a pass over the rows failed; None where the rows do not fit."""
         return fault_of(*self.given, self.made, self.rows, rules)
 

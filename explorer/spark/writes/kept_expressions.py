@@ -42,7 +42,8 @@ def evaluated(kept: KeptText, rows: DataFrame) -> Evaluated:
     """Analyze an expression of the table over some rows; nothing of them is read.
 
     Raises:
-        CorruptTable: It may not be evaluated, or Spark does not accept it.
+        CorruptTable: Spark does not accept it.
+        ExpressionRefused: It may not be evaluated.
     """
     try:
         return Evaluated(kept, rows, expression(rows, kept.text))
@@ -52,7 +53,7 @@ def evaluated(kept: KeptText, rows: DataFrame) -> Evaluated:
 
 def fault_of(
     rows: DataFrame, sound: Sequence[Column], made: Sequence[Evaluated], judged: DataFrame, rules: Sequence[RowRule]
-) -> CorruptTable | None:
+) -> CorruptTable | ExpressionRefused | None:
     """Find the expression for which a pass over rows failed; None where the rows themselves fail.
 
     Args:
@@ -93,7 +94,19 @@ def _failure(rows: DataFrame, values: Sequence[Column]) -> Exception | None:
     return None
 
 
-def _broken(kept: KeptText, error: Exception) -> CorruptTable:
-    why = first_sentence(error) if isinstance(error, PySparkException) else str(error)
+def _broken(kept: KeptText, error: Exception) -> CorruptTable | ExpressionRefused:
+    why = error.message if isinstance(error, ExpressionRefused) else first_sentence(error)
     sentences = (f"{kept.name}, {kept.text}, cannot be evaluated: {why.rstrip('.')}.", kept.doubt, kept.advice)
-    return CorruptTable(" ".join(filter(None, sentences)), column=kept.column, found=kept.text)
+    message = " ".join(filter(None, sentences))
+    if not isinstance(error, ExpressionRefused):
+        return CorruptTable(message, column=kept.column, found=kept.text)
+    return ExpressionRefused(
+        message,
+        expression=error.expression,
+        position=error.position,
+        reason=error.reason,
+        condition=error.condition,
+        found=error.found,
+        expected=error.expected,
+        nearest=error.nearest,
+    )

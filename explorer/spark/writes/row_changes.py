@@ -154,7 +154,7 @@ def find_changes(log: DeltaLog, snapshot: Snapshot, intent: Update | Merge, sour
     return found
 
 
-def _fault(changes: _Changes) -> CorruptTable | None:
+def _fault(changes: _Changes) -> CorruptTable | ExpressionRefused | None:
     """The expression of the table for which a pass over changes failed; None where something else did."""
     generated = {one.kept.column for one in changes.made}
     plain = [

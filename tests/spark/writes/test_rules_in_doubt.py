@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import explorer
-from explorer.core.errors import CorruptTable, InvalidIntent
+from explorer.core.errors import CorruptTable, ExpressionRefused, InvalidIntent
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import WHOLE_DOSE, some_of
 from tests.support.shared_tables import field_table
@@ -23,6 +23,7 @@ from tests.support.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
+FAULTS = (CorruptTable, ExpressionRefused)
 FEATURES = ("checkConstraints", "invariants", "generatedColumns", "allowColumnDefaults")
 
 
@@ -100,7 +101,7 @@ def test_a_rule_that_cannot_be_evaluated_is_named_wherever_rows_are_written(
     table = _table(tmp_path / "t", rule)
     writes = _writes(_source(tmp_path, id=[9], g=["x"]))
     for intent in at_least_one(writes if WHOLE_DOSE or rule == '"id" > 0' else writes[:1]):
-        with pytest.raises(CorruptTable, match=r"The constraint c0, .* cannot be evaluated") as caught:
+        with pytest.raises(FAULTS, match=r"The constraint c0, .* cannot be evaluated") as caught:
             table.plan(intent)
         assert why in str(caught.value)
         assert "drop-constraint" in str(caught.value)
@@ -110,7 +111,7 @@ def test_a_rule_that_cannot_be_evaluated_is_named_wherever_rows_are_written(
 @pytest.mark.parametrize(("key", "text", "named"), some_of(OTHERS, 3))
 def test_other_expressions_that_cannot_be_evaluated_are_named(key: str, text: str, named: str, tmp_path: Path) -> None:
     table = _table(tmp_path / "t", **{key: text})
-    with pytest.raises(CorruptTable, match=f"{named}, .* cannot be evaluated"):
+    with pytest.raises(FAULTS, match=f"{named}, .* cannot be evaluated"):
         table.plan({"kind": "append", "source": _source(tmp_path, id=[9])})
 
 
