@@ -11,7 +11,7 @@ from explorer.auditing.rule import Rule
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.compatibility.demands import PROPERTY_INTERVAL, PROPERTY_VALUE, is_unreadable, respelled_partitions
-from explorer.core.protocol.table_properties.registry import PROPERTIES
+from explorer.core.protocol.table_properties.registry import PROPERTIES, property_of
 from explorer.core.protocol.table_properties.table_property import Interval, TableProperty
 from explorer.core.transaction.intents.records import SetProperties, UnsetProperties
 
@@ -26,7 +26,7 @@ def _values(subject: Subject) -> tuple[Finding, ...]:
     bad = {
         key: (row, value)
         for key, value in sorted(subject.metadata.configuration.items())
-        if (row := PROPERTIES.get(key.lower())) is not None and is_unreadable(row, value)
+        if (row := property_of(key)) is not None and is_unreadable(row, value)
     }
     if not bad:
         return ()
@@ -78,6 +78,38 @@ def _value(row: TableProperty, value: str) -> str | None:
     if isinstance(row, Interval) and "month" in value.lower():
         return _UNLIKE_MONTHS
     return row.default
+
+
+def _cases(subject: Subject) -> tuple[Finding, ...]:
+    """Keys of Delta's properties in another case: they do nothing."""
+    configuration = subject.metadata.configuration
+    odd = {
+        key: row
+        for key in sorted(configuration)
+        if property_of(key) is None and (row := PROPERTIES.get(key.lower())) is not None
+    }
+    if not odd:
+        return ()
+    key, row = next(iter(odd.items()))
+    return (
+        Finding(
+            rule="property-case",
+            severity="warning",
+            label=f"{fmt.plural(len(odd), 'property', 'properties')} of another case",
+            title=f"{named(list(odd))} {'does' if len(odd) == 1 else 'do'} nothing, as the case differs",
+            evidence=tuple(
+                Evidence(
+                    f"{key} is {fmt.shorten(fmt.plain(configuration[key], 200), 60)}; "
+                    f"{row} is {fmt.shorten(fmt.plain(row.text(configuration) or 'not set', 200), 60)}",
+                    Place("state"),
+                )
+                for key, row in list(odd.items())[:_MOST]
+            ),
+            effect=f"Clients compare these names exactly, so only {row} counts. If {key} is meant, set {row} to its "
+            "value.",
+            remedy=Remedy("Remove what does nothing…", intent=UnsetProperties(keys=tuple(odd))),
+        ),
+    )
 
 
 def _unread(subject: Subject) -> tuple[Finding, ...]:
@@ -149,6 +181,13 @@ DEMAND_RULES: Final = (
         "property values that cannot be read",
         "A client that meets one refuses the table, and rules that need the property cannot run.",
         _values,
+    ),
+    Rule(
+        "property-case",
+        "warning",
+        "properties of Delta in another case",
+        "They look set, and no client heeds them.",
+        _cases,
     ),
     Rule(
         "partition-column-case",

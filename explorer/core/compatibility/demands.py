@@ -88,8 +88,7 @@ def is_unreadable(row: TableProperty, value: str) -> bool:
 
 
 def _bad(configuration: Mapping[str, str], rows: Iterable[TableProperty]) -> bool:
-    values = {key.lower(): value for key, value in configuration.items()}
-    return any(is_unreadable(row, values[row.key.lower()]) for row in rows if row.key.lower() in values)
+    return any(is_unreadable(row, configuration[row.key]) for row in rows if row.is_set(configuration))
 
 
 def _schema(metadata: Metadata) -> JsonValue:

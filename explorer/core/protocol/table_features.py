@@ -91,7 +91,7 @@ class TableFeature(msgspec.Struct, frozen=True, kw_only=True):
 
     def switched_on_by(self, key: str, value: str) -> bool:
         """True if a property with this value needs the feature."""
-        return self.switch is not None and self.switch.key.lower() == key.lower() and value.strip().lower() in self.on
+        return self.switch is not None and self.switch.key == key and value.strip().lower() in self.on
 
 
 _CATALOG: Final = "it comes with the catalog that creates the table"
@@ -284,7 +284,7 @@ def missing_features(names: Iterable[str], protocol: Protocol) -> tuple[str, ...
 
 def feature_of_property(key: str) -> str | None:
     """The feature that a property switches on; None where it switches none on."""
-    return next((row.name for row in _ROWS if row.switch is not None and row.switch.key.lower() == key.lower()), None)
+    return next((row.name for row in _ROWS if row.switch is not None and row.switch.key == key), None)
 
 
 def features_switched_on(configuration: Mapping[str, str]) -> tuple[str, ...]:

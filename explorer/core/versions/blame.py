@@ -17,7 +17,7 @@ from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.arrays import bools, strings
 from explorer.core.protocol.schema.data_types import parse_column
 from explorer.core.protocol.sql.stored_expressions import mentions
-from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX
+from explorer.core.protocol.table_properties.values import constraint_name
 from explorer.core.versions.provenance import Provenance
 from explorer.core.versions.settings_history import SettingChange, setting_changes, settings_table
 
@@ -88,7 +88,7 @@ def _current(changes: Sequence[SettingChange]) -> set[int]:
 
 def _subjects(changes: Sequence[SettingChange], name: str) -> tuple[set[_Subject], str | None]:
     """What a name means, and the column among it as its newest path."""
-    wanted = name.strip().removeprefix(CONSTRAINT_PREFIX)
+    wanted = constraint_name(name.strip()) or name.strip()
     newest = _newest_names(changes)
     for same in (str, str.casefold):
         live = {subject for subject, (called, there) in newest.items() if there and same(called) == same(wanted)}
