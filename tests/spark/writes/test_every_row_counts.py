@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
 VECTORS: Final = {"delta.enableDeletionVectors": "true"}
 FEED: Final = {"delta.enableChangeDataFeed": "true"}
-EDGES: Final = (0, 32_766, 32_767, 32_768, 32_769, 65_535, 65_536, 65_537, 65_999)
+EDGES: Final = (0, 32_766, 32_767, 32_768, 32_769, 33_998, 33_999)
 """Places beside the ends of bitmaps of 32,768 rows, from which rows that match come."""
 FIELDS: Final = [column("id", "long"), column("v", "string")]
 
@@ -81,7 +81,7 @@ BESIDE_EDGES: Final = {
 @pytest.mark.conformance("DV-022", "DV-024")
 @pytest.mark.parametrize("properties", [VECTORS, {}], ids=["masks", "rewrites"])
 def test_rows_at_any_place_of_a_long_file_are_those_that_change(tmp_path: Path, properties: dict[str, str]) -> None:
-    rows: Rows = dict.fromkeys(range(66_000), "as it was")
+    rows: Rows = dict.fromkeys(range(34_000), "as it was")
     table = new_table(tmp_path / "t", rows, properties)
     source = pa.table({"edge": pa.array(EDGES, pa.int64())})
     committed(table, {"kind": "delete", "where": f"id IN {EDGES}"})
@@ -239,8 +239,46 @@ def test_a_purge_under_a_condition_takes_dropped_columns_from_the_files_of_match
     before = contents(table)
     for where, wanted in (("id = 1", files[:2] + files[3:4]), (None, [files[2], files[4]])):
         intent = {"kind": "purge"} | ({} if where is None else {"where": where})
+        (told,) = [guard for guard in table.plan(intent).guards if guard.name == "masked-rows-found"]
+        assert told.evidence["filesWithDroppedColumns"] == sum(each.rows.num_columns == 3 for each in wanted)
         lines = committed(table, intent)
         removed = sorted(line["remove"]["path"] for line in lines if "remove" in line)
         assert removed == sorted(each.path for each in wanted), where
         assert contents(table) == before
     assert not table.plan({"kind": "purge"}).committable
+
+
+@pytest.mark.conformance("FILE-007")
+@pytest.mark.parametrize(
+    "intent",
+    [{"kind": "optimize"}, {"kind": "optimize", "zOrderBy": ["id"]}, {"kind": "purge"}],
+    ids=["optimize", "z-order", "purge"],
+)
+def test_rows_of_files_that_go_without_a_change_of_data_are_in_files_of_the_same_commit(
+    tmp_path: Path, intent: dict[str, Any]
+) -> None:
+    """Read from the files themselves, by PyArrow, less what the vectors of their removals hide."""
+    folder = tmp_path / "t"
+    files = [
+        DataFile(
+            f"{first}", pa.table({"id": pa.array([first, first, first + 1]), "v": ["a", None, "b"]}), masked=masked
+        )
+        for first, masked in ((10, [0]), (20, [2]), (30, ()), (40, [0, 1, 2]))
+    ]
+    table = explorer.open_table(write_table(folder, FIELDS, files, (), VECTORS))
+    masked = {each.path: each.masked for each in files}
+    lines = committed(table, intent)
+    gone, came = ([line[kind] for line in lines if kind in line] for kind in ("remove", "add"))
+    assert {action["dataChange"] for action in at_least_one([*gone, *came])} == {False}
+    rows = {kind: Counter[tuple[Any, ...]]() for kind in ("gone", "came")}
+    for action in at_least_one(gone):
+        data = pq.read_table(folder / action["path"])
+        hidden = masked[action["path"]]
+        rows["gone"] += counted(data.filter([place not in hidden for place in range(data.num_rows)]))
+        vector = action.get("deletionVector")
+        assert (0 if vector is None else vector["cardinality"]) == len(hidden), "the removal is of the file as it was"
+    for action in at_least_one(came):
+        assert "deletionVector" not in action
+        rows["came"] += counted(pq.read_table(folder / action["path"]))
+    assert rows["came"] == rows["gone"]
+    assert len(rows["gone"]) >= 2
