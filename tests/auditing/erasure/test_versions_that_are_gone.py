@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.times import aware_moment, milliseconds
 from explorer.core.versions.file_search import FilesFound
 from explorer.storage import open_store
+from tests.support.at_least_one import at_least_one
 from tests.support.checkpoint_shapes import write_checkpoint
 from tests.support.small_logs import MASKED, add, metadata, remove, write_log
 
@@ -72,3 +74,19 @@ def test_a_value_that_such_a_commit_holds_is_a_trace_all_the_same(tmp_path: Path
     assert {(trace.path, trace.version) for trace in found.traces} == {(commit_name(1), 1)}
     assert json.loads(found.traces[0].value) in (1, 5)
     assert list(open_files(found)) == [commit_name(1)]
+
+
+def test_what_a_checkpoint_holds_stays_until_a_later_one_lets_it_go(tmp_path: Path) -> None:
+    """A cleanup deletes what is before a checkpoint, and not the checkpoint."""
+    day = 86_400_000
+    folder = tmp_path / "t"
+    log_from_a_checkpoint(folder, lost=False)
+    old = NOW - 60 * day
+    for file in at_least_one(list((folder / "_delta_log").iterdir())):
+        os.utime(file, (old / 1_000,) * 2)
+    table = explorer.open_table(folder)
+    before = {trace.version: trace.gone_from for trace in proof(table, "id < 10").traces}
+    assert before == dict.fromkeys((0, 1), -(-old // day) * day + 30 * day)
+    later = {trace.version: trace.gone_from for trace in proof(table, "id BETWEEN 50 AND 55").traces}
+    today = -(-NOW // day) * day + 30 * day
+    assert later == {1: before[1], 2: today}
