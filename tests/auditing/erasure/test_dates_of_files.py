@@ -24,11 +24,11 @@ DAY = 86_400_000
 WEEK = 7 * DAY
 
 
-def table(root: Path) -> explorer.Table:
+def table(root: Path, properties: Mapping[str, str] | None = None) -> explorer.Table:
     """Live files, one of which masks rows; one removed 30 days ago; one removed twice, added in between; one that lies
-    in a folder whose name vacuum skips; two that no version names, one with a tombstone."""
+    in a folder whose name vacuum skips; three that no version names, one with a tombstone and one in such a folder."""
     vector = masking([0])
-    described = metadata({"id": "long", "region": "string"}, ["region"])
+    described = metadata({"id": "long", "region": "string"}, ["region"], properties)
 
     def gone(path: str, days: int, **more: Any) -> Any:
         return remove(path, deletion_timestamp=NOW - days * DAY, extended_file_metadata=True, **more)
@@ -43,7 +43,7 @@ def table(root: Path) -> explorer.Table:
     ]
     third = [add("twice", 5, partition_values={"region": "x"}, vector=vector)]
     write_log(root, [first, second, third, [gone("twice", 3, vector=vector)]])
-    for name in (*names, "buried", "stray"):
+    for name in (*names, "buried", "stray", "_hidden/stray"):
         file = root / name
         file.parent.mkdir(exist_ok=True)
         file.write_bytes(b"PAR1 and more")
@@ -72,6 +72,7 @@ def test_each_file_is_deleted_once_its_last_removal_and_its_own_time_are_old_eno
         "region=x/old": ("history", NOW - 30 * DAY + WEEK),
         "buried": ("orphan", NOW - 20 * DAY + WEEK),
         "stray": ("orphan", NOW - 60 * DAY + WEEK),
+        "_hidden/stray": ("orphan", None),
     }
 
 
@@ -137,3 +138,20 @@ def test_a_file_that_the_search_could_not_answer_keeps_the_claim_from_being_made
     found = proof(log, {}, {"old": "it is damaged"})
     assert [(each.path, each.reason) for each in found.not_answered] == [("old", "it is damaged")]
     assert found.obstacles == ("1 place not answered",)
+
+
+@pytest.mark.parametrize("masks", [True, False])
+def test_rows_that_a_delete_would_only_mask_are_purged_after_it(tmp_path: Path, masks: bool) -> None:
+    log = table(tmp_path / "t", {"delta.enableDeletionVectors": str(masks).lower()})
+    kinds = [step.intent["kind"] for step in proof(log, {"live": (2, 0)}).steps if step.intent]
+    assert kinds == ["delete", *(["purge"] if masks else []), "vacuum"]
+
+
+def test_a_live_file_that_is_not_stored_is_open_and_one_that_was_vacuumed_is_gone(tmp_path: Path) -> None:
+    log = table(tmp_path / "t")
+    for name in ("live", "old"):
+        (tmp_path / "t" / name).unlink()
+    found = stored_files(log, NOW)
+    assert [key for key, _ in found.unanswered] == ["live"]
+    assert found.gone == 2
+    assert proof(log, {}).obstacles == ("1 place not answered",)
