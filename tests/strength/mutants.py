@@ -313,7 +313,7 @@ def measure(name: str, recorded: dict[str, Any], functions: Iterable[str]) -> di
     return {
         **({"first": {**first, **recorded.get("first", {})}} if PARTS[name].passed else {}),
         "of": len(digests(PARTS[name].modules)),
-        "seconds": took if known.keys() == running else recorded["seconds"],
+        "seconds": took if known.keys() == running else recorded.get("seconds", took),
         "functions": figures,
         "survivors": sorted([*kept, *survivors], key=lambda each: each["function"]),
     }
