@@ -214,7 +214,7 @@ def _key(value: Any) -> Any:
     return value.encode() if isinstance(value, str) else value
 
 
-@pytest.mark.conformance("PATH-002", "PATH-006", "PATH-007", "PART-002", "PART-004", "WRITER-003", "FILE-001")
+@pytest.mark.conformance("PATH-002", "PATH-006", "PART-002", "PART-004", "WRITER-003", "FILE-001")
 def test_files_of_partitions_have_names_of_their_own_and_true_sizes() -> None:
     schema = _schema([("id", "long"), ("p", "string")])
     rows = pa.table({"id": [1, 2, 3, 4], "p": ["a/b=c %20", "", None, "ä"]})
