@@ -58,7 +58,7 @@ ELSEWHERE: Final = frozenset(
         *("lost-version", "invalid-file-values"),
         *("checkpoint-differs", "unreadable-checkpoint", "damaged-checkpoint", "checkpoint-short"),
         "compaction-differs",
-        *("checksum-differs", "unreadable-checksum"),
+        *("checksum-differs", "unreadable-checksum", "commit-short", "metrics-differ"),
     }
 )
 
@@ -162,6 +162,35 @@ def _checksums(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
         {"checksum-differs", "unreadable-checksum"},
         ("checksum", "warning", "does not agree with the commits"),
         "A client that trusts it opens the table with other numbers, or refuses it.",
+    )
+
+
+def _metrics(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+    """Commits whose operation metrics their actions contradict; the worst where actions seem to be missing."""
+    report = subject.looked.integrity
+    if report is None:
+        return NotAnswered(_UNVERIFIED)
+    short = [each for each in report.problems if each.kind == "commit-short"]
+    problems = short or [each for each in report.problems if each.kind == "metrics-differ"]
+    if not problems:
+        return ()
+    versions = _versions(problems)
+    of_first = Remedy("See what the commit did", place=Place("commit", versions[0][0]))
+    return (
+        Finding(
+            rule="metrics-differ",
+            severity="error" if short else "warning",
+            label="metrics differ",
+            title=f"{fmt.plural(len({each.version for each in problems}), 'commit')} "
+            + ("did less than the writer recorded" if short else "did not do what the operation metrics state"),
+            evidence=_details(problems),
+            effect="Rows or deletions that the writer counted are not in the log: they may be lost. Compare the rows "
+            "with their source, and write again what is missing."
+            if short
+            else "Readers do not use these numbers. History pages of other clients show them.",
+            remedy=of_first,
+            versions=versions,
+        ),
     )
 
 
@@ -308,6 +337,13 @@ INTEGRITY_RULES: Final = (
         "the log against a saved chain head",
         "Only a head kept elsewhere shows that history was not rewritten.",
         _tampered,
+    ),
+    Rule(
+        "metrics-differ",
+        "error",
+        "operation metrics against the actions of their commit",
+        "A commit that lacks actions looks like any other.",
+        _metrics,
     ),
     Rule("checksum-differs", "warning", "checksums against replay", "Clients check tables with them.", _checksums),
     Rule("log-faults", "warning", "other faults of the log\u2019s form", "Other clients may stumble over them.", _form),

@@ -51,6 +51,8 @@ _STEPS: Final[Mapping[str, str]] = {
     "compaction-differs": "Delete the compaction: the commits hold all that it stands for.",
     "stray-compaction": _HARMLESS,
     "orphan-file": _HARMLESS,
+    "commit-short": "Compare the rows with their source, then write again what the commit lacks.",
+    "metrics-differ": f"Do not rely on the metrics of this commit. {_WRITER}",
     "former-property": "Set the property under the name in the detail.",
 }
 
@@ -71,7 +73,8 @@ class Problem(msgspec.Struct, frozen=True):
             ``clock-went-back``, ``no-in-commit-timestamp``, ``incomplete-checkpoint`` (it lacks a part or a sidecar,
             and readers do without it), ``checkpoint-differs``, ``checksum-differs``, ``unreadable-checksum``,
             ``compaction-differs``, ``unusable-hint``, ``stale-hint``, ``stray-compaction``, ``orphan-file``,
-            ``former-property`` (a property with an older name, which has no effect).
+            ``commit-short`` (its metrics state rows or files that its actions lack), ``metrics-differ`` (other numbers
+            that its actions contradict), ``former-property`` (a property with an older name, which has no effect).
         version: The version it is about, None for the log as a whole.
         file: Key of the file below the table's root.
         detail: What was found and what was expected.

@@ -34,6 +34,7 @@ from explorer.core.log.verify.listed_files import (
     orphaned_files,
     without_doubles,
 )
+from explorer.core.log.verify.operation_metrics import commit_totals, compare_metrics
 from explorer.core.log.verify.problem import BREAKING, Problem
 from explorer.core.log.verify.readable_versions import ReadableVersions
 from explorer.core.log.verify.running_state import RunningState
@@ -198,6 +199,7 @@ class _Walk:
             commit = decode_commit(data, path.version, path.path)
             state = RunningState() if self._state is None else self._state
             protocol, metadata = state.protocol, state.metadata
+            totals = commit_totals(commit, self._state)
             found = list(state.apply(commit))
             self._info = commit.commit_info()
         except FileNotFoundError:
@@ -214,6 +216,9 @@ class _Walk:
         # Without the state before, only what the commit itself says counts.
         for kind, detail in found:
             if self._state is not None or kind != "unremoved-vector":
+                yield Problem(kind, path.version, path.path, detail)
+        if self._info is not None:
+            for kind, detail in compare_metrics(self._info, totals, self._state):
                 yield Problem(kind, path.version, path.path, detail)
         for detail in self._values.of_commit(commit, state.protocol, state.metadata):
             yield Problem("invalid-file-values", path.version, path.path, detail)
