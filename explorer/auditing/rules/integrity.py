@@ -50,6 +50,7 @@ FAULTS: Final = {
     "orphan-file": "a temporary file that was left behind",
     "hint-differs": "a hint with other numbers than its checkpoint",
     "empty-commit": "a commit of zero bytes",
+    "spread-action": "an action over several lines, which delta-spark cannot read",
 }
 # What other rules find.
 ELSEWHERE: Final = frozenset(

@@ -20,6 +20,7 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import IncompleteCheckpoint, RequestError, VersionGap, VersionNotFound
+from explorer.core.log.action_lines import action_lines
 from explorer.core.log.catalog_commits import CatalogCommits, CatalogStore, ratified
 from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.log.checkpoint.reader import CheckpointReader
@@ -360,7 +361,7 @@ class DeltaLog:
 
     @located
     def commit_actions(self, version: int) -> list[bytes]:
-        """Return the lines of one commit as the log holds them.
+        """Return the lines of one commit as the log holds them, each action on one.
 
         Raises:
             VersionNotFound: The commit's file is gone.
@@ -368,7 +369,7 @@ class DeltaLog:
         path = self.listing.commits.get(version)
         if path is None:
             raise VersionNotFound(f"The commit of version {version} is not in the log.", version=version)
-        return [line for line in self.store.read(path.path).splitlines() if line.strip()]
+        return [line for line in action_lines(self.store.read(path.path)) if line.strip()]
 
     @located
     def commit_seal(self, version: int) -> CommitSeal:

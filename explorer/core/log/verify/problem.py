@@ -39,6 +39,7 @@ _STEPS: Final[Mapping[str, str]] = {
     "hint-differs": "Write a checkpoint, which renews the hint.",
     "stale-hint": "Nothing: the next checkpoint renews it.",
     "unusable-hint": "Nothing: the next checkpoint renews it.",
+    "spread-action": "Write a checkpoint, so that clients that read line by line begin after this commit.",
     "empty-commit": "Check its writer: it was interrupted, or the commit changes nothing.",
     "duplicate-action": _WRITER,
     "contradictory-action": _WRITER,
@@ -68,7 +69,7 @@ class Problem(msgspec.Struct, frozen=True):
             action says of its file; all of these: versions cannot be read, or not in full);
             ``damaged-checkpoint`` (it cannot be read, and readers that can begin earlier do without it),
             ``hint-differs`` (the hint states other numbers than its checkpoint has), ``empty-commit`` (a commit of
-            zero bytes),
+            zero bytes), ``spread-action`` (an action is written over several lines),
             ``duplicate-action``, ``contradictory-action``, ``unremoved-vector``, ``misplaced-action``,
             ``clock-went-back``, ``no-in-commit-timestamp``, ``incomplete-checkpoint`` (it lacks a part or a sidecar,
             and readers do without it), ``checkpoint-differs``, ``checksum-differs``, ``unreadable-checksum``,
