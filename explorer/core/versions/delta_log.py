@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from explorer.core.errors import IncompleteCheckpoint, RequestError, VersionGap, VersionNotFound
 from explorer.core.log.action_lines import action_lines
-from explorer.core.log.catalog_commits import CatalogCommits, CatalogStore, ratified
+from explorer.core.log.catalog_commits import CatalogCommits, CatalogStore, check_published, ratified
 from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.commit import Commit
@@ -591,13 +591,16 @@ class DeltaLog:
     def _newest(self) -> Snapshot:
         recent = self._recent
         try:
-            return self._snapshot(recent.latest)
+            newest = self._snapshot(recent.latest)
         except VersionGap:
             if recent.named is not None and recent.recorded >= 0:
-                # Where a catalog ratifies the commits, versions without one are no loss: such a table is refused as
-                # what it is.
-                self._snapshot(recent.recorded)
+                # Where a catalog or a service orders the commits, versions without one are no loss: such a table is
+                # refused as what it is.
+                check_published(self.store, self._snapshot(recent.recorded).protocol, recent.recorded)
             raise
+        if self._catalog is None:
+            check_published(self.store, newest.protocol, newest.version)
+        return newest
 
     def _snapshot(self, version: int) -> Snapshot:
         # Taken out and put back at the end in steps that threads cannot interrupt: two may ask at once.

@@ -109,9 +109,10 @@ def test_each_metric_that_the_actions_contradict_is_named(
         # Rows that an overwrite copied, as delta-spark and delta-rs count them.
         ("WRITE", {"numOutputRows": "3"}, (remove("a"), add("a", 10, vector=vector("v", 8)), add("c", 1))),
         ("WRITE", {"num_added_rows": 3, "num_added_files": 2}, (remove("a"), add("c", 8), CHANGE)),
-        # The bytes of files that lost their last row by a vector, and of change files.
+        # The bytes of removed files, which delta-spark counts with change files, without, or not at all.
         ("DELETE", {"numRemovedBytes": "0", "numRemovedFiles": "1"}, (remove("b", vector=vector("v")),)),
         ("UPDATE", {"numRemovedBytes": "140", "numAddedBytes": "100"}, (remove("b"), add("c", 5), CHANGE)),
+        ("UPDATE", {"numRemovedBytes": "40", "numAddedBytes": "100"}, (remove("b"), add("c", 5), CHANGE)),
         # What is no number, and what no action tells.
         ("WRITE", {"numFiles": "many", "numOutputRows": True, "numOutputBytes": None, "numSourceRows": "5"}, ()),
         ("DELETE", {"numDeletedRows": "7"}, (remove("a"), add("c", None))),

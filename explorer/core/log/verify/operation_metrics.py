@@ -28,7 +28,8 @@ Totals: TypeAlias = Mapping[str, int | None]
 _ADDED: Final = ("new_files", "added_files")
 _REMOVED: Final = ("gone_files", "removed_files")
 _NEW_BYTES: Final = ("new_bytes", "added_bytes")
-_GONE_BYTES: Final = ("gone_bytes", "removed_bytes", "gone_and_change_bytes", "uncounted_bytes")
+# Of files that a DELETE or an UPDATE rewrites, delta-spark counts the change files in, and not always the files.
+_GONE_BYTES: Final = ("gone_bytes", "removed_bytes", "gone_and_change_bytes", "change_bytes", "no_bytes")
 _ROWS: Final = ("new_rows", "added_rows", "visible_rows")
 _COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("numAddedFiles", "numTargetFilesAdded", "numRestoredFiles", "numConvertedFiles"), _ADDED),
@@ -110,8 +111,8 @@ def commit_totals(commit: Commit, state: RunningState | None) -> Totals:
         "gone_bytes": _sum(gone),
         "removed_bytes": _sum(sizes.values()),
         "gone_and_change_bytes": _sum((*gone, *changes)),
-        # Where rows are masked, files that lose their last row count for nothing.
-        "uncounted_bytes": 0 if num_vectors or num_dropped else _sum(gone),
+        "change_bytes": _sum(changes),
+        "no_bytes": 0,
         "new_rows": _sum(count_of_line(add.stats) for add in new),
         "added_rows": _sum(count_of_line(add.stats) for add in adds.values()),
         "visible_rows": _sum(map(_visible, adds.values())),
