@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -15,7 +14,7 @@ from explorer.auditing.steps import see, table_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, named, runs, spans, time_text
 from explorer.core.protocol.arrow.arrays import Int64s, exact_sum
-from explorer.core.protocol.file_paths import is_absolute_location
+from explorer.core.protocol.file_places import way_back
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION
 from explorer.core.protocol.times import span_milliseconds
 from explorer.core.transaction.intents.records import SetProperties
@@ -48,23 +47,12 @@ def _missing(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             label=f"{fmt.plural(count, 'file')} missing",
             title=f"{fmt.plural(count, 'live file')} {'is' if count == 1 else 'are'} not there",
             evidence=(Evidence(named(names, count), Place("files", subject.version)),),
-            effect="A query that needs it fails until it is put back from a backup."
-            if count == 1
-            else "A query that needs one of them fails until they are put back from a backup.",
-            remedy=_put_back(subject, names),
+            effect=f"A query that needs {'it' if count == 1 else 'one of them'} fails. {way_back(names)}",
+            remedy=see(subject, "See the files", Place("files")),
             versions=((subject.version, subject.version),),
             files=count,
         ),
     )
-
-
-def _put_back(subject: Subject, names: Sequence[str]) -> Remedy:
-    """What to do about lost live files: those of a clone were its source's, others come from a backup."""
-    if any(is_absolute_location(name) for name in names):
-        step = "See the files, and clone their source again from a version that has them"
-    else:
-        step = "See the files, and put them back from a backup"
-    return see(subject, step, Place("files"))
 
 
 def _taken(subject: Subject) -> tuple[Finding, ...]:
