@@ -1,7 +1,8 @@
-"""What a table demands of its clients beside versions and features of the protocol: types, columns and property values.
+"""What a table demands of its clients beside versions and features: types, columns, property values, places of files.
 
-Protocol sections: Schema Serialization Format, Partition Value Serialization, Change Metadata. Invariants: a demand is
-found in the metadata and in the paths of files, also of a table that this program cannot read; each has a name that facts of clients use.
+Protocol sections: Schema Serialization Format, Partition Value Serialization, Change Metadata, Add File. Invariants: a
+demand is found in the metadata and in the paths of files, also of a table that this program cannot read; each has a
+name that facts of clients use.
 """
 
 from __future__ import annotations
@@ -94,17 +95,18 @@ def demands_of_paths(paths: pa.ChunkedArray, root: str) -> frozenset[str]:
     urls = pc.filter(paths, pc.match_substring_regex(paths, r"^[A-Za-z][A-Za-z0-9+.\-]*:/"))
     if not len(urls):
         return frozenset()
-    schemes = {
-        str(scheme).lower()
-        for scheme in pc.list_element(pc.split_pattern(urls, ":", max_splits=1), 0).unique().to_pylist()
-    }
-    kinds, home = {STORAGES.get(scheme) for scheme in schemes}, STORAGES.get(root.partition(":")[0].lower())
+    schemes = pc.list_element(pc.split_pattern(urls, ":", max_splits=1), 0).unique().to_pylist()
+    kinds, home = {_storage(scheme) for scheme in schemes}, _storage(root.partition(":")[0])
     found = {FILE_URL}
     if kinds != {home}:
         found.add(OTHER_STORAGE)
     if None in kinds:
         found.add(UNKNOWN_STORAGE)
     return frozenset(found)
+
+
+def _storage(scheme: str) -> str | None:
+    return STORAGES.get(scheme.lower())
 
 
 def respelled_partitions(metadata: Metadata) -> dict[str, str]:
