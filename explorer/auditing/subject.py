@@ -45,6 +45,7 @@ from explorer.core.versions.retention.missing_files import absent, data_location
 from explorer.core.versions.retention.version_states import VersionRisks, VersionStates
 from explorer.core.versions.snapshot import Snapshot
 from explorer.core.versions.updated_rows import rewritten_rows, updated_rows
+from explorer.storage.schemes import STORAGES
 
 __all__ = ["Commits", "Subject", "newest_verdicts"]
 
@@ -330,7 +331,7 @@ class Subject:
         """What the newest version demands of its clients."""
         some = bool(self.history.lifetimes.with_vector[self.live].any())
         paths = self.history.lifetimes.take(self.live, ["raw_path"]).column(0)
-        of_paths = demands_of_paths(paths, self.log.location)
+        of_paths = demands_of_paths(paths, self.log.location, STORAGES)
         return requirements(self.protocol, self.metadata, has_vectors=some, of_paths=of_paths)
 
     @cached_property

@@ -8,7 +8,7 @@ so. What nobody states is unknown and is never counted as access; an additional 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final, Literal
 
@@ -173,8 +173,14 @@ def requirements(
     )
 
 
-def stored_requirements(store: LogStore, segment: LogSegment) -> Requirements:
-    """Say the same of a version as it is stored, also of one that this program cannot read."""
+def stored_requirements(store: LogStore, segment: LogSegment, storages: Mapping[str, str]) -> Requirements:
+    """Say the same of a version as it is stored, also of one that this program cannot read.
+
+    Args:
+        store: The table's store.
+        segment: The files of the version.
+        storages: As of `explorer.core.compatibility.demands.demands_of_paths`.
+    """
     commits = list(read_commits(store, segment.commits))
     base = checkpoint_reader(store, segment)
     state = replay_state(base, commits, segment.version)
@@ -184,7 +190,7 @@ def stored_requirements(store: LogStore, segment: LogSegment) -> Requirements:
         state.protocol,
         state.metadata,
         has_vectors=vectors is not None and vectors.null_count < len(vectors),
-        of_paths=demands_of_paths(files.column("raw_path"), store.root),
+        of_paths=demands_of_paths(files.column("raw_path"), store.root, storages),
     )
 
 

@@ -28,7 +28,6 @@ __all__ = [
     "PARTITION_CASE",
     "PROPERTY_INTERVAL",
     "PROPERTY_VALUE",
-    "STORAGES",
     "UNKNOWN_STORAGE",
     "VOID_COLUMN",
     "demands_of",
@@ -59,11 +58,6 @@ OTHER_STORAGE: Final = "file in another storage"
 """The scheme of such a URL is that of another storage than the table's."""
 UNKNOWN_STORAGE: Final = "file in an unknown storage"
 """The scheme of such a URL is none that this program opens."""
-STORAGES: Final[Mapping[str, str]] = {
-    "file": "file", "memory": "memory", "s3": "s3", "s3a": "s3", "gs": "gs",
-    **dict.fromkeys(("az", "abfs", "abfss", "adl"), "azure"),
-}  # fmt: skip
-"""Schemes that this program opens, and the storage of each."""
 
 
 def demands_of(metadata: Metadata) -> frozenset[str]:
@@ -85,28 +79,21 @@ def demands_of(metadata: Metadata) -> frozenset[str]:
     return frozenset(found)
 
 
-def demands_of_paths(paths: pa.ChunkedArray, root: str) -> frozenset[str]:
+def demands_of_paths(paths: pa.ChunkedArray, root: str, storages: Mapping[str, str]) -> frozenset[str]:
     """Name what the paths of files demand of clients.
 
     Args:
         paths: Paths as the log has them.
         root: The table's root as a URL.
+        storages: The schemes that this program opens, in lower case, and the storage of each.
     """
     urls = pc.filter(paths, pc.match_substring_regex(paths, r"^[A-Za-z][A-Za-z0-9+.\-]*:/"))
     if not len(urls):
         return frozenset()
     schemes = pc.list_element(pc.split_pattern(urls, ":", max_splits=1), 0).unique().to_pylist()
-    kinds, home = {_storage(scheme) for scheme in schemes}, _storage(root.partition(":")[0])
-    found = {FILE_URL}
-    if kinds != {home}:
-        found.add(OTHER_STORAGE)
-    if None in kinds:
-        found.add(UNKNOWN_STORAGE)
-    return frozenset(found)
-
-
-def _storage(scheme: str) -> str | None:
-    return STORAGES.get(scheme.lower())
+    found, home = {storages.get(scheme.lower()) for scheme in schemes}, storages.get(root.partition(":")[0].lower())
+    demands = {OTHER_STORAGE: found != {home}, UNKNOWN_STORAGE: None in found}
+    return frozenset({FILE_URL, *(name for name, true in demands.items() if true)})
 
 
 def respelled_partitions(metadata: Metadata) -> dict[str, str]:

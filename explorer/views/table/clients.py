@@ -16,6 +16,7 @@ from explorer.core.compatibility.demands import demands_of_paths
 from explorer.core.compatibility.matrix import WORST_FIRST, MatrixRow, matrix
 from explorer.core.compatibility.my_clients import with_writers
 from explorer.core.compatibility.writers_seen import writers_seen
+from explorer.storage.schemes import STORAGES
 from explorer.system import my_clients
 from explorer.views.listing import Listing, ListingColumn
 from explorer.views.table.facts import TableFacts
@@ -86,7 +87,7 @@ def _judged(facts: TableFacts, version: int) -> tuple[MatrixRow, ...]:
         snapshot.protocol,
         snapshot.metadata,
         has_vectors=snapshot.num_deleted_records > 0,
-        of_paths=demands_of_paths(snapshot.files(["raw_path"]).column(0), facts.log.location),
+        of_paths=demands_of_paths(snapshot.files(["raw_path"]).column(0), facts.log.location, STORAGES),
     )
     seen = () if facts.problem is not None else writers_seen(facts.log.history_record().commits, known)
     rows = matrix(asked, compatibility(asked, known), known, with_writers(my_clients(), seen))

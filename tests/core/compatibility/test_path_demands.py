@@ -15,14 +15,13 @@ from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.demands import (
     FILE_URL,
     OTHER_STORAGE,
-    STORAGES,
     UNKNOWN_STORAGE,
     demands_of_paths,
 )
 from explorer.core.compatibility.matrix import matrix
 from explorer.core.compatibility.my_clients import MyClient
 from explorer.core.compatibility.writers_seen import OWN_ENGINE
-from explorer.storage.schemes import SCHEMES
+from explorer.storage.schemes import STORAGES
 from tests.support.other_readers import deltalake_rows, duckdb_rows
 from tests.support.small_logs import METADATA, PROTOCOL, add, write_log
 
@@ -46,19 +45,8 @@ DUCKDB, DELTALAKE = "DuckDB delta extension", "delta-rs (python deltalake)"
     ],
 )
 def test_the_schemes_of_paths_are_demands(path: str, root: str, expected: set[str]) -> None:
-    assert demands_of_paths(pa.chunked_array([["x.parquet", path]]), root) == expected
-    assert demands_of_paths(pa.chunked_array([], pa.string()), root) == set()
-
-
-def test_the_schemes_are_those_that_this_program_opens() -> None:
-    assert set(STORAGES) == set(SCHEMES)
-    same = {name: {other for other in STORAGES if STORAGES[other] == STORAGES[name]} for name in STORAGES}
-    by_variables = {
-        name: {o for o in SCHEMES if SCHEMES[o].environment == row.environment} for name, row in SCHEMES.items()
-    }
-    assert {name: found for name, found in same.items() if SCHEMES[name].environment} == {
-        name: found for name, found in by_variables.items() if SCHEMES[name].environment
-    }
+    assert demands_of_paths(pa.chunked_array([["x.parquet", path]]), root, STORAGES) == expected
+    assert demands_of_paths(pa.chunked_array([], pa.string()), root, STORAGES) == set()
 
 
 def _table(folder: Path, location: Callable[[Path], str]) -> explorer.Table:
