@@ -218,9 +218,10 @@ class Table(DeltaLog):
     def requirements(self, version: int | None = None) -> Requirements:
         """What a version demands of its clients, even one that this program cannot read."""
         from explorer.core.compatibility.access import stored_requirements
+        from explorer.storage.schemes import STORAGES
 
         wanted = self.latest_version() if version is None else version
-        return self.on_segment(wanted, lambda segment: stored_requirements(self.store, segment))
+        return self.on_segment(wanted, lambda segment: stored_requirements(self.store, segment, STORAGES))
 
     def rows(
         self,

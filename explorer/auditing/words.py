@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -22,7 +21,6 @@ __all__ = [
     "span",
     "spans",
     "time_text",
-    "verify_command",
 ]
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
@@ -50,11 +48,6 @@ def runs(versions: Integers) -> tuple[tuple[int, int], ...]:
         else:
             found.append((version, version))
     return tuple(found)
-
-
-def verify_command(subject: Subject) -> str:
-    """The command that lists every problem of the log with its file."""
-    return f"delta-explorer verify {shlex.quote(subject.log.location)}"
 
 
 def named(names: Sequence[str], total: int = 0) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Final
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import Rule
+from explorer.auditing.steps import see, table_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.compatibility.demands import PROPERTY_INTERVAL, PROPERTY_VALUE, is_unreadable, respelled_partitions
@@ -45,7 +45,7 @@ def _values(subject: Subject) -> tuple[Finding, ...]:
                 for key, (row, value) in list(bad.items())[:_MOST]
             ),
             effect=_effect(demands, one=one),
-            remedy=_repair(bad),
+            remedy=_repair(bad) or see(subject, "See the properties, and set them with their writer", Place("state")),
         ),
     )
 
@@ -130,14 +130,9 @@ def _unread(subject: Subject) -> tuple[Finding, ...]:
             ),
             effect="The other columns are read. Rows and findings here say nothing of these, and nothing can be "
             "written to the table.",
-            remedy=_see_clients(subject),
+            remedy=see(subject, "See which clients read them", Place("clients")),
         ),
     )
-
-
-def _see_clients(subject: Subject) -> Remedy:
-    command = f"delta-explorer compatibility {shlex.quote(subject.log.location)}"
-    return Remedy("See which clients read them", command=command, place=Place("clients"))
 
 
 def _partitions(subject: Subject) -> tuple[Finding, ...]:
@@ -161,7 +156,7 @@ def _partitions(subject: Subject) -> tuple[Finding, ...]:
             "delta-kernel reads NULL in the column.",
             remedy=Remedy(
                 "Export the rows and create the table again from them",
-                command=f"delta-explorer rows {shlex.quote(subject.log.location)} --output rows.parquet",
+                command=table_command(subject, "rows", "--output", "rows.parquet"),
             ),
         ),
     )

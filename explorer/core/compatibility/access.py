@@ -8,14 +8,14 @@ so. What nobody states is unknown and is never counted as access; an additional 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final, Literal
 
 import msgspec
 
 from explorer.core.compatibility.client_facts import PROTOCOL, ClientFacts, Operation, Statement
-from explorer.core.compatibility.demands import demands_of
+from explorer.core.compatibility.demands import demands_of, demands_of_paths
 from explorer.core.errors import CorruptTable, UnsupportedFeature
 from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.replay import checkpoint_reader, read_commits, replay_files, replay_state
@@ -139,12 +139,15 @@ class _Answer(msgspec.Struct, frozen=True):
     stated: bool = True
 
 
-def requirements(protocol: Protocol, metadata: Metadata, *, has_vectors: bool | None = None) -> Requirements:
+def requirements(
+    protocol: Protocol, metadata: Metadata, *, has_vectors: bool | None = None, of_paths: frozenset[str] = frozenset()
+) -> Requirements:
     """Say what a table demands of its clients.
 
     Args:
         protocol, metadata: Those in force.
         has_vectors: Whether a live file has a deletion vector; None if not known, or if the next commit may add one.
+        of_paths: What the paths of live files demand; see `explorer.core.compatibility.demands.demands_of_paths`.
 
     Raises:
         CorruptTable: The protocol does not know the column-mapping mode.
@@ -166,19 +169,29 @@ def requirements(protocol: Protocol, metadata: Metadata, *, has_vectors: bool | 
         by_id=mode == "id",
         keeps_names=other_names is not None and not other_names,
         maps_partitions=not (other_names or frozenset()).isdisjoint((name,) for name in metadata.partition_columns),
-        demands=demands_of(metadata),
+        demands=demands_of(metadata) | of_paths,
     )
 
 
-def stored_requirements(store: LogStore, segment: LogSegment) -> Requirements:
-    """Say the same of a version as it is stored, also of one that this program cannot read."""
+def stored_requirements(store: LogStore, segment: LogSegment, storages: Mapping[str, str]) -> Requirements:
+    """Say the same of a version as it is stored, also of one that this program cannot read.
+
+    Args:
+        store: The table's store.
+        segment: The files of the version.
+        storages: As of `explorer.core.compatibility.demands.demands_of_paths`.
+    """
     commits = list(read_commits(store, segment.commits))
     base = checkpoint_reader(store, segment)
     state = replay_state(base, commits, segment.version)
-    if "deletionVectors" not in supported_features(state.protocol):
-        return requirements(state.protocol, state.metadata, has_vectors=False)
-    column = replay_files(base, commits).column("dv_unique_id")
-    return requirements(state.protocol, state.metadata, has_vectors=column.null_count < len(column))
+    files = replay_files(base, commits)
+    vectors = files.column("dv_unique_id") if "deletionVectors" in supported_features(state.protocol) else None
+    return requirements(
+        state.protocol,
+        state.metadata,
+        has_vectors=vectors is not None and vectors.null_count < len(vectors),
+        of_paths=demands_of_paths(files.column("raw_path"), store.root, storages),
+    )
 
 
 def compatibility(table: Requirements, facts: ClientFacts) -> tuple[ClientVerdict, ...]:

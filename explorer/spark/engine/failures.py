@@ -22,6 +22,7 @@ from explorer.core.errors import (
     StorageError,
     UnsupportedFeature,
 )
+from explorer.core.protocol.file_places import way_back
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE
 from explorer.debug import SEE_MORE
 from explorer.spark.engine.failure_kinds import known_failure
@@ -198,8 +199,8 @@ def _told_by_task(what: str, path: str, detail: str, at: str, version: int | Non
 
 def _missing(path: str, at: str, version: int | None) -> StorageError:
     return StorageError(
-        f"The data file {path}{at} does not exist. It was removed after the commit, by VACUUM or by hand: "
-        "choose a version whose files still exist.",
+        f"The data file {path}{at} does not exist. It was removed after the commit, by VACUUM or by hand. "
+        f"{way_back([path])}",
         path=path,
         version=version,
     )

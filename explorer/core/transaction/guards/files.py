@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from explorer.core.errors import StorageError
+from explorer.core.protocol.file_places import way_back
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.retention.missing_files import absent
@@ -32,5 +33,4 @@ def file_guards(store: LogStore, paths: Sequence[str]) -> tuple[GuardResult, ...
     detail = f"{len(gone):,} of {len(paths):,} files {verb} gone, such as {gone[0]}."
     if len(paths) == 1:
         detail = f"The only file is gone: {gone[0]}."
-    remedy = "Bring them back from a backup, or choose a version whose files exist."
-    return (GuardResult("files-exist", "fail", evidence | {"detail": detail}, remedy),)
+    return (GuardResult("files-exist", "fail", evidence | {"detail": detail}, way_back(gone)),)
