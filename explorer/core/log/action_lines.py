@@ -15,9 +15,11 @@ import msgspec
 
 from explorer.core.protocol import limits
 
-__all__ = ["action_lines"]
+__all__ = ["action_lines", "part_end"]
 
 _WHOLE: Final = msgspec.json.Decoder(msgspec.Raw)
+_NEAR: Final = 1 << 20
+_BETWEEN: Final = re.compile(rb"\}\s*\n(?=\s*\{)")
 _TOKEN: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[]{}["]')
 
 
@@ -31,12 +33,27 @@ def action_lines(data: bytes) -> list[bytes]:
     while place < len(lines):
         end = place + 1
         if lines[place].lstrip().startswith(b"{") and not _is_whole(lines[place]):
-            end = _end_of_object(lines, place) or end
+            closed = _end_of_object(lines, place)
+            if closed is None:
+                break  # Whatever follows is inside of what does not end, and is refused with it.
+            end = closed
         if end > place + 1:
             # A text holds no line break, so that what surrounds one is never inside a text.
             lines[place:end] = [b" ".join(map(bytes.strip, lines[place:end])), *[b""] * (end - place - 1)]
         place = end
     return lines
+
+
+def part_end(data: bytes, start: int) -> int:
+    """Where a part of a commit ends: behind a line, and between two actions if such a place is near.
+
+    Args:
+        data: The commit.
+        start: So many bytes are in the part at least.
+    """
+    # Between two values inside of an action is a comma.
+    found = _BETWEEN.search(data, start, start + _NEAR)
+    return data.find(b"\n", start) + 1 or len(data) if found is None else found.end()
 
 
 def _is_whole(line: bytes) -> bool:

@@ -9,7 +9,6 @@ for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from io import BytesIO
 from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
@@ -17,7 +16,7 @@ import msgspec
 import numpy as np
 
 from explorer.core.errors import LimitExceeded, MalformedAction
-from explorer.core.log.action_lines import action_lines
+from explorer.core.log.action_lines import action_lines, part_end
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.text_shape import TextShape, misshapen
 from explorer.core.protocol import limits
@@ -329,8 +328,10 @@ def _parts(
         LimitExceeded: A line is too long.
     """
     limits.check_lines(data, version, path)
-    stream = BytesIO(data)
-    while piece := stream.read(_PART) + stream.readline():
+    start = 0
+    while start < len(data):
+        end = len(data) if len(data) - start <= _PART else part_end(data, start + _PART)
+        piece, start = data[start:end], end
         plain = _plain_lines(decoder, [piece])
         after = before + (piece.count(b"\n") if plain is None else len(plain[0]))
         if plain is None:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from explorer.core.errors import MalformedAction
+from explorer.core.log.action_lines import part_end
 from explorer.core.log.alike_lines import AlikeActions, AlikeLines, AlikeText
 from explorer.core.log.commit import (
     CommitFile,
@@ -151,7 +152,7 @@ def _together(files: Iterable[CommitFile]) -> Iterator[list[_Text]]:
         limits.check_lines(data, path.version, path.path)
         start, length = 0, len(data)
         while start < length or not start:
-            end = length if length - start <= _PART else data.find(b"\n", start + _PART) + 1 or length
+            end = length if length - start <= _PART else part_end(data, start + _PART)
             if texts and size + end - start > 2 * _PART:
                 yield texts
                 texts, size = [], 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,22 @@ def test_every_way_of_reading_gives_what_one_action_a_line_gives(shape: str, cou
     assert [json.loads(line) for line in other.commit_actions(1)] == actions
     assert verify(store).chain_head == verify(usual).chain_head
     assert [(each.kind, each.version) for each in verify(store).problems] == [("spread-action", 1)]
+
+
+@pytest.mark.parametrize("shape", ["tabs and Windows line ends", "every second one"])
+def test_a_commit_that_is_decoded_in_parts_is_cut_between_actions(shape: str) -> None:
+    """Larger than any part: of it, and of the parts that are read with others."""
+    store = _store(SHAPES[shape](_actions(25_000)))
+    assert (explorer.Table(store).snapshot().num_files, explorer.Table(store).history().num_rows) == (25_001, 3)
+    assert [(each.kind, each.version) for each in verify(store).problems] == [("spread-action", 1)]
+
+
+@pytest.mark.parametrize("line", [b"{\n", b'{"a":\n', b'{"a":[\n', b"{}}\n{\n"])
+def test_what_never_ends_is_refused_in_a_second(line: bytes) -> None:
+    began = time.monotonic()
+    with pytest.raises(MalformedAction):
+        explorer.Table(_store(line * 100_000)).snapshot()
+    assert time.monotonic() - began < 15
 
 
 @pytest.mark.parametrize("shape", ["indented", "every second one"])
