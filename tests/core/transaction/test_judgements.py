@@ -145,7 +145,7 @@ def files(rows: Files) -> pa.Table:
         ),
         (
             [("a", 9, 2), ("b", 4, None), ("d", 8, 8)], [("c", 6, None), ("b", 4, 3), ("a", 9, 5)], (6, 6),
-            "3 files come back with 6 rows, 3 files go with 6 rows",
+            "1 file comes back, 1 file goes, 2 files stay and mask other rows: 6 rows back, 6 rows gone",
         ),
     ],
 )  # fmt: skip
@@ -156,8 +156,9 @@ def test_a_restore_counts_the_rows_that_readers_see_again_and_no_more(
     found = restore_guard(now, then, (now.metadata, "none"), (files(back), files(gone)), [])
     evidence: dict[str, object] = {
         "version": 1,
-        "filesBack": len(back),
-        "filesGone": len(gone),
+        "filesBack": len({path for path, *_ in back} - {path for path, *_ in gone}),
+        "filesGone": len({path for path, *_ in gone} - {path for path, *_ in back}),
+        "filesRemasked": len({path for path, *_ in gone} & {path for path, *_ in back}),
         "rowsBack": rows[0],
         "rowsGone": rows[1],
         "propertiesChanged": [],

@@ -154,9 +154,11 @@ def _found(counts: RowCounts, touched: Sequence[Touched]) -> GuardResult:
             "deleted": counts.deleted + counts.deleted_alone,
             "inserted": counts.inserted,
         }
-        said = ", ".join(f"{number:,} {what}" for what, number in parts.items() if number)
-        place = f", in {counted(len(touched), 'file')}" if touched else ""
-        detail = f"Rows: {said}{place}."
+        said = [f"{number:,} {what}" for what, number in parts.items() if number and what != "inserted"]
+        place = f" in {counted(len(touched), 'file')}" if touched else ""
+        told = [f"{' and '.join(said)}{place}"] if said else []
+        told += [f"{counts.inserted:,} inserted"] if counts.inserted else []
+        detail = f"Rows: {', '.join(told)}."
         return GuardResult("rows-found", "pass", evidence | {"detail": detail})
     detail = "No row matches, so there is nothing to commit."
     return GuardResult("rows-found", "fail", evidence | {"detail": detail}, "Check the conditions.")

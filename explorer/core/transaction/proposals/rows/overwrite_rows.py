@@ -161,10 +161,19 @@ def _feed(new: int, gone: int | None) -> str:
     return f"{counted(new, 'row')} will appear as inserted, {deleted} as deleted."
 
 
+def _replacing(rows: int, files: int, gone: int | None) -> str:
+    if not files:
+        return f"{counted(rows, 'new row')}, and no row goes."
+    old = "an unknown number of rows" if gone is None else counted(gone, "row")
+    if not rows:
+        return f"{old[0].upper()}{old[1:]} in {counted(files, 'file')} {'goes' if gone == 1 else 'go'}, and none comes."
+    return f"{counted(rows, 'row replaces', 'rows replace')} {old} in {counted(files, 'file')}."
+
+
 def _found(rows: int, files: int, gone: int | None) -> GuardResult:
     evidence: dict[str, object] = {"rows": rows, "files": files, "rowsGone": gone}
     if rows or files:
-        detail = f"{counted(rows, 'row replaces', 'rows replace')} those of {counted(files, 'file')}."
+        detail = _replacing(rows, files, gone)
         return GuardResult("rows-found", "pass", evidence | {"detail": detail})
     detail = "There are no rows to replace and none to write, so there is nothing to commit."
     return GuardResult("rows-found", "fail", evidence | {"detail": detail})
