@@ -54,9 +54,15 @@ def test_a_situation_knows_what_is_in_force_and_what_will_be() -> None:
 def test_clients_that_are_shut_out_are_named_and_their_owners_are_asked() -> None:
     passed = GuardResult("access", "pass", {"detail": "No known client loses access or gives wrong answers."})
     assert names(snapshot(), change())["access"] == passed
-    lost = [{"client": name, "versionFrom": "2", "before": "yes", "after": "no"} for name in ("b", "a")]
+    lost = [
+        {"client": name, "versionFrom": "2", "before": "yes", "after": "no", "versionTo": "2", "newest": True}
+        for name in ("b", "a")
+    ]
     found = [guard for guard in judge(Situation(snapshot(), change(), None, lost)) if guard.name == "access"]
-    evidence = {"clients": ["a 2", "b 2"], "detail": "2 client versions lose access."}
+    evidence = {
+        "clients": ["a 2 (newest known)", "b 2 (newest known)"],
+        "detail": "2 clients lose access in their newest releases.",
+    }
     assert found == [GuardResult("access", "warn", evidence, "Ask the owners of these clients before you commit.")]
 
 
