@@ -25,7 +25,8 @@ class FileMoves(msgspec.Struct, frozen=True):
         removed: Files that it has and that go.
         remasked: Files that stay with another deletion vector, or with none.
         described: Files that stay with other statistics or row IDs.
-        replaced_vectors: Decoded locations of the files of deletion vectors that the remasked files no longer use.
+        replaced_vectors: Decoded locations of the files of deletion vectors that the remasked files had, and that no
+            file uses afterwards.
     """
 
     added: tuple[Add, ...] = ()
@@ -49,14 +50,18 @@ def file_moves(snapshot: Snapshot, proposal: Proposal) -> FileMoves:
     live = paths.intersection(snapshot.logical_files.column("path").to_pylist())
     remasked = [add for add in proposal.adds if decode_path(add.path) in removed]
     others = [add for add in proposal.adds if decode_path(add.path) not in removed]
-    had = {_stored(removed[decode_path(add.path)].deletion_vector) for add in remasked}
+    had = set(filter(None, (_stored(removed[decode_path(add.path)].deletion_vector) for add in remasked)))
     used = {_stored(add.deletion_vector) for add in proposal.adds}
+    if had:
+        vectors = snapshot.deletion_vectors()
+        places = zip(vectors.column("path").to_pylist(), vectors.column("file").to_pylist(), strict=True)
+        used |= {file for path, file in places if path not in paths and path not in removed}
     return FileMoves(
         added=tuple(add for add in others if decode_path(add.path) not in live),
         removed=tuple(remove for path, remove in removed.items() if path not in paths),
         remasked=tuple(remasked),
         described=tuple(add for add in others if decode_path(add.path) in live),
-        replaced_vectors=frozenset(filter(None, had - used)),
+        replaced_vectors=frozenset(had - used),
     )
 
 

@@ -30,10 +30,10 @@ _ROWS: Final = {
 """What became of the rows that a metric counts."""
 
 
-def provenance(actions: Sequence[JsonObject]) -> Mapping[str, object]:
+def provenance(actions: Sequence[JsonObject]) -> JsonObject:
     """Return the commitInfo among the lines of a commit; empty without one."""
     found = next((action["commitInfo"] for action in actions if "commitInfo" in action), None)
-    return found if isinstance(found, Mapping) else {}
+    return found if isinstance(found, dict) else {}
 
 
 def commit_facts(actions: Sequence[JsonObject]) -> list[tuple[str, str]]:

@@ -50,7 +50,9 @@ class LoggedReceipt:
     def receipt(self) -> Receipt:
         """Return the receipt that people read."""
         facts = commit_facts(self.actions)
-        facts += [("reason", self.commit.reason), ("by", self.commit.user_name or "no name given")] if self.commit else []
+        facts += (
+            [("reason", self.commit.reason), ("by", self.commit.user_name or "no name given")] if self.commit else []
+        )
         facts += [("based on", f"v{self.version - 1}")] if self.version and self.digest else []
         facts += [("digest", self.digest), ("transaction", self.transaction)]
         return Receipt(

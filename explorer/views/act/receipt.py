@@ -88,8 +88,8 @@ def _done(result: MaintenanceResult, approved: MaintenancePlan, title: str, text
 
 
 _TWO_DIGESTS: Final = (
-    "Its digest differs from that of the approved plan because rows were written, or the plan was made again on a newer "
-    "version, after the approval."
+    "Its digest differs from that of the approved plan because rows were written after the approval, or because the "
+    "plan was made again on a newer version."
 )
 _OUTCOMES: Final = {
     "committed": ("Committed", "The new version is in the log.", "ok"),

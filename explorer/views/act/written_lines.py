@@ -38,7 +38,12 @@ def written_lines(proposal: Proposal, snapshot: Snapshot) -> tuple[WrittenLine, 
         proposal: What would be written.
         snapshot: The version.
     """
-    lines = [*_metadata(proposal, snapshot), *_protocol(proposal, snapshot), *_small(proposal), *_files(proposal, snapshot)]
+    lines = [
+        *_metadata(proposal, snapshot),
+        *_protocol(proposal, snapshot),
+        *_small(proposal),
+        *_files(proposal, snapshot),
+    ]
     if len(lines) > _SHOWN:
         rest = WrittenLine(SAME, f"{len(lines) - _SHOWN} more changes", "in the actions themselves")
         return (*lines[:_SHOWN], rest)

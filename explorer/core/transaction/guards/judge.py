@@ -9,6 +9,7 @@ has are with its proposal.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+
 import msgspec
 
 from explorer.core.compatibility.loss_words import losses_in_words, releases_in_words
