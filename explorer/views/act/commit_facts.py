@@ -17,6 +17,7 @@ from explorer.core.protocol.json_values import JsonObject
 __all__ = ["commit_facts", "provenance"]
 
 _UNSAID: Final = frozenset(["", "[]", "{}", "null"])
+_TOLD: Final = frozenset(["commitInfo", "add", "remove"])
 _ROWS: Final = {
     "numDeletedRows": "deleted",
     "numUpdatedRows": "updated",
@@ -46,7 +47,7 @@ def commit_facts(actions: Sequence[JsonObject]) -> list[tuple[str, str]]:
     facts = [("operation", _text(info.get("operation")))]
     facts += _parameters(info.get("operationParameters"))
     facts += [("rows", ", ".join(_rows(info.get("operationMetrics"))))]
-    facts += [("actions", _actions(actions))]
+    facts += [("files", ", ".join(_files(actions))), ("other actions", _others(actions))]
     return [(name, text) for name, text in facts if text not in _UNSAID]
 
 
@@ -75,8 +76,28 @@ def _rows(metrics: object) -> Iterator[str]:
             yield f"{fmt.plural(int(number), 'row')} {done}"
 
 
-def _actions(actions: Sequence[JsonObject]) -> str:
-    counts = Counter(name for action in actions for name in action if name != "commitInfo")
+def _files(actions: Sequence[JsonObject]) -> Iterator[str]:
+    """What became of data files; one that is removed and added in the same commit stays."""
+    adds, removes = (_by_path(actions, name) for name in ("add", "remove"))
+    stay = len(adds.keys() & removes.keys())
+    new = len(adds) - stay
+    if new and not removes and not any(add.get("dataChange", True) for add in adds.values()):
+        yield f"{fmt.plural(new, 'file')} described again"
+    elif new:
+        yield f"{fmt.plural(new, 'file')} added"
+    if gone := len(removes) - stay:
+        yield f"{fmt.plural(gone, 'file')} removed"
+    if stay:
+        yield fmt.plural(stay, "file stays and masks other rows", "files stay and mask other rows")
+
+
+def _by_path(actions: Sequence[JsonObject], name: str) -> dict[str, JsonObject]:
+    found = (action.get(name) for action in actions)
+    return {str(body.get("path")): body for body in found if isinstance(body, dict)}
+
+
+def _others(actions: Sequence[JsonObject]) -> str:
+    counts = Counter(name for action in actions for name in action if name not in _TOLD)
     return ", ".join(f"{fmt.count(number)} {name}" for name, number in counts.items())
 
 
