@@ -114,7 +114,7 @@ def _small(proposal: Proposal) -> Iterator[WrittenLine]:
 
 def _expected(estimate: Estimate) -> tuple[str, str]:
     """What will be written, as far as a plan knows."""
-    files = "new files" if estimate.files is None else fmt.plural(estimate.files, "new file")
+    files = "new files" if not estimate.files else fmt.plural(estimate.files, "new file")
     rows = "rows not counted" if estimate.rows is None else fmt.plural(estimate.rows, "row")
     return files, rows if estimate.bytes is None else f"{rows}, about {fmt.size(estimate.bytes)}"
 

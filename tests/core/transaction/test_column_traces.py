@@ -66,8 +66,8 @@ def statistics(records: int, **nulls: int) -> str:
         ),
         (
             ({},), ("s.x",), "warn",
-            "Readers lose the values of s.x in an unknown number of rows. The files keep them until they are "
-            "rewritten.",
+            ("Readers lose the values of s.x in an unknown number of rows. The files keep them until they are "
+             "rewritten."),
         ),
     ],
 )  # fmt: skip

@@ -39,6 +39,8 @@ def told(before: Snapshot, proposal: Proposal) -> list[tuple[str, str, str]]:
 INLINE = DeletionVectorDescriptor(storage_type="i", path_or_inline_dv="0rJua", size_in_bytes=4, cardinality=1)
 STAYS = "1 file stays, and VACUUM keeps it: only the rows that it masks change."
 STAY = "2 files stay, and VACUUM keeps them: only the rows that they mask change."
+REPLACED = "1 deletion vector file is replaced; earlier versions need it, and VACUUM may delete it after 7 days."
+GO = "2 files are removed; earlier versions need them, and VACUUM may delete them after 7 days."
 GOES = "1 file is removed; earlier versions need it, and VACUUM may delete it after 7 days."
 
 
@@ -63,8 +65,7 @@ GOES = "1 file is removed; earlier versions need it, and VACUUM may delete it af
         (
             (add("d%20e", 9, vector=OLD),),
             (remove("d%20e", vector=OLD), add("d%20e", 9)),
-            f"No version is lost. {STAYS} 1 deletion vector file is replaced; earlier versions need it, and VACUUM may "
-            "delete it after 7 days.",
+            f"No version is lost. {STAYS} {REPLACED}",
             [("\u25c7", "1 file", "stays and masks other rows")],
         ),
         # A vector inside the log has no file.
@@ -85,8 +86,7 @@ GOES = "1 file is removed; earlier versions need it, and VACUUM may delete it af
         (
             (add("a", 9), add("b", 9)),
             (remove("a"), remove("b")),
-            "No version is lost. 2 files are removed; earlier versions need them, and VACUUM may delete them after "
-            "7 days.",
+            f"No version is lost. {GO}",
             [("\u2212", "2 files", "stay until a vacuum")],
         ),
     ],

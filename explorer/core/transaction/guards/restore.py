@@ -95,7 +95,7 @@ def _moves(back: int, gone: int, remasked: int, rows: tuple[int | None, int | No
 
 
 def _number(rows: int | None) -> str:
-    return "an unknown number of rows" if rows is None else counted(rows, "row")
+    return "an unknown number of rows" if rows is None else counted(rows, "row") if rows else "no row"
 
 
 def _moved(files: int, verb: str, rows: int | None, *, alone: bool = False) -> str:
