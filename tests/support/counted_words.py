@@ -13,7 +13,8 @@ _WRONG: Final = (
     re.compile(rf"{_NUMBER}1 ((live|masked|new|more|other|earlier|older) )*({_PLURALS})\b"),
     re.compile(rf"{_NUMBER}(0|[2-9]|\d[\d,]+) ((live|masked|new|more|other|earlier|older) )*({'|'.join(_NOUNS)})\b"),
     re.compile(
-        rf"(?<!of )(?<!in )(?<!and )(?<!version ){_NUMBER}1 (\w+ )?\w+ (are|have|were|go|come|stay|leave|become|replace|change|lose|answer)\b"
+        rf"(?<!of )(?<!in )(?<!and )(?<!version ){_NUMBER}1 (\w+ )?\w+ "
+        r"(are|have|were|go|come|stay|leave|become|replace|change|lose|answer)\b"
     ),
     re.compile(
         rf"{_NUMBER}(0|[2-9]|\d[\d,]+) (\w+ )?({_PLURALS}) "

@@ -23,6 +23,7 @@ class FileMoves(msgspec.Struct, frozen=True):
     Attributes:
         added: Files that the newest version does not have.
         removed: Files that it has and that go.
+        tombstones: Records of files that the version does not have as data files, such as deletion vector files.
         remasked: Files that stay with another deletion vector, or with none.
         described: Files that stay with other statistics or row IDs.
         replaced_vectors: Decoded locations of the files of deletion vectors that the remasked files had, and that no
@@ -31,6 +32,7 @@ class FileMoves(msgspec.Struct, frozen=True):
 
     added: tuple[Add, ...] = ()
     removed: tuple[Remove, ...] = ()
+    tombstones: tuple[Remove, ...] = ()
     remasked: tuple[Add, ...] = ()
     described: tuple[Add, ...] = ()
     replaced_vectors: frozenset[str] = frozenset()
@@ -47,7 +49,7 @@ def file_moves(snapshot: Snapshot, proposal: Proposal) -> FileMoves:
         return FileMoves()
     removed = {decode_path(remove.path): remove for remove in proposal.removes}
     paths = {decode_path(add.path) for add in proposal.adds}
-    live = paths.intersection(snapshot.logical_files.column("path").to_pylist())
+    live = (paths | removed.keys()).intersection(snapshot.logical_files.column("path").to_pylist())
     remasked = [add for add in proposal.adds if decode_path(add.path) in removed]
     others = [add for add in proposal.adds if decode_path(add.path) not in removed]
     had = set(filter(None, (_stored(removed[decode_path(add.path)].deletion_vector) for add in remasked)))
@@ -58,7 +60,8 @@ def file_moves(snapshot: Snapshot, proposal: Proposal) -> FileMoves:
         used |= {file for path, file in places if path not in paths and path not in removed}
     return FileMoves(
         added=tuple(add for add in others if decode_path(add.path) not in live),
-        removed=tuple(remove for path, remove in removed.items() if path not in paths),
+        removed=tuple(remove for path, remove in removed.items() if path in live - paths),
+        tombstones=tuple(remove for path, remove in removed.items() if path not in live | paths),
         remasked=tuple(remasked),
         described=tuple(add for add in others if decode_path(add.path) in live),
         replaced_vectors=frozenset(had - used),

@@ -134,6 +134,8 @@ def _files(proposal: Proposal, snapshot: Snapshot) -> Iterator[WrittenLine]:
     if moves.removed:
         stays = "stays until a vacuum" if len(moves.removed) == 1 else "stay until a vacuum"
         yield WrittenLine(REMOVED, fmt.plural(len(moves.removed), "file"), stays)
+    if moves.tombstones:
+        yield WrittenLine(ADDED, fmt.plural(len(moves.tombstones), "tombstone"), "of files that are not data files now")
     if moves.remasked:
         masks = "stays and masks other rows" if len(moves.remasked) == 1 else "stay and mask other rows"
         yield WrittenLine(CHANGED, fmt.plural(len(moves.remasked), "file"), masks)

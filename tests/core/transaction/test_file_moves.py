@@ -107,3 +107,11 @@ def test_a_vector_file_that_other_files_still_use_is_not_replaced() -> None:
     assert file_moves(before, one).replaced_vectors == frozenset(), "the other file is not touched"
     alone = snapshot(add("a", 9, vector=OLD), add("b", 9))
     assert len(file_moves(alone, one).replaced_vectors) == 1
+
+
+def test_a_tombstone_of_a_file_without_rows_is_not_a_removed_file() -> None:
+    before = snapshot(add("a", 9))
+    dropped = changed(remove("deletion_vector_1.bin", data_change=False))
+    assert time_travel_effect(before, dropped) == "No version is lost."
+    lines = [(line.sign, line.subject) for line in written_lines(dropped, before)]
+    assert lines[-1] == ("+", "1 tombstone")
