@@ -28,11 +28,10 @@ from explorer.core.transaction.commit_plan import (
 from explorer.core.transaction.intents.documents import intent_kind, parse_intent
 from explorer.core.transaction.intents.records import CreateTable, Intent
 from explorer.core.transaction.proposal import GRAVEST_FIRST, GuardResult
-from explorer.views.act.client_losses import ClientLoss, LossGroup, client_losses, loss_groups
-from explorer.views.act.maintenance_plan import done_title
 
 if TYPE_CHECKING:
     from explorer.new_table import NewTable
+    from explorer.views.act.client_losses import LossGroup
 
 __all__ = ["read_intent", "register"]
 
@@ -254,16 +253,17 @@ def _action(action: dict[str, Any]) -> tuple[str, str]:
 
 
 def _consequences(plan: Plan) -> Iterable[tuple[str, object]]:
+    from explorer.views.act.client_losses import client_losses, loss_groups
+
     found, losses = plan.consequences, client_losses(plan)
-    yield "readers", _clients(losses, "reads")
-    yield "writers", _clients(losses, "writes")
+    for name, operation in (("readers", "reads"), ("writers", "writes")):
+        yield name, _clients(loss_groups([loss for loss in losses if loss.operation == operation]))
     yield "time travel", found.time_travel
     yield "change feed", found.change_feed
     yield "undo", found.undo or "Nothing is known."
 
 
-def _clients(losses: Sequence[ClientLoss], operation: str) -> str:
-    groups = loss_groups([loss for loss in losses if loss.operation == operation])
+def _clients(groups: Sequence[LossGroup]) -> str:
     if not groups:
         return "No known client loses access or gives wrong answers."
     return " ".join(map(_group, groups))
@@ -278,6 +278,8 @@ def _group(group: LossGroup) -> str:
 
 def _print_receipt(result: PlanResult) -> None:
     if isinstance(result, MaintenanceResult):
+        from explorer.views.act.maintenance_plan import done_title
+
         note(f"{done_title(result)}.")
         return
     if result.plan.proposal.recorded is None:
