@@ -265,6 +265,15 @@ class Table(DeltaLog):
 
         return files_frame(self, self.snapshot(version), statistics).frame
 
+    def check_source(self, source: str) -> None:
+        """Check that rows of a change may be read from a place.
+
+        Raises:
+            NotAllowed: It is outside ``roots``.
+        """
+        if self.roots is not None:
+            self.roots.check_source(source)
+
     @located
     def plan(
         self,

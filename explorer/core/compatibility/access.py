@@ -99,7 +99,12 @@ class ClientVerdict(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class AccessLoss(msgspec.Struct, frozen=True, rename="camel"):
-    """A client that reads or writes less well after a change, or silently gives wrong answers."""
+    """A client that reads or writes less well after a change, or silently gives wrong answers.
+
+    Attributes:
+        version_from, version_to: The first and the last known release of which this is so.
+        newest: The last one is the newest known release of the client.
+    """
 
     client: str
     version_from: str
@@ -109,6 +114,8 @@ class AccessLoss(msgspec.Struct, frozen=True, rename="camel"):
     because: tuple[str, ...]
     source: str
     as_of: str
+    version_to: str
+    newest: bool
 
     @property
     def certain(self) -> bool:
@@ -211,9 +218,8 @@ def losses(before: Requirements, after: Requirements, facts: ClientFacts) -> tup
     for client, versions in facts.versions.items():
         for operation in _OPERATIONS:
             lost = (loss_of(before, after, facts, (client, version), operation) for version in versions)
-            ranges = groupby(lost, lambda each: each and (each.before, each.after, each.because))
-            firsts = (next(alike) for _, alike in ranges)
-            found += (first for first in firsts if first is not None)
+            ranges = (list(alike) for _, alike in groupby(lost, _outcome))
+            found += (_joined(alike[0], alike[-1]) for alike in ranges if alike[0] is not None)
     return tuple(found)
 
 
@@ -241,7 +247,22 @@ def loss_of(
     turned_wrong = now == "wrong" and was != "wrong"
     if not turned_wrong and _LEAST_FIRST.index(now) >= _LEAST_FIRST.index(was):
         return None
-    return AccessLoss(*release, operation, was, now, _because(deciding), *_evidence(deciding))
+    client, version = release
+    newest = facts.versions[client][-1] == version
+    return AccessLoss(
+        *release, operation, was, now, _because(deciding), *_evidence(deciding), version_to=version, newest=newest
+    )
+
+
+def _outcome(loss: AccessLoss | None) -> tuple[Access, Access, tuple[str, ...]] | None:
+    """What successive releases of a client have in common that are told together."""
+    return None if loss is None else (loss.before, loss.after, loss.because)
+
+
+def _joined(first: AccessLoss, last: AccessLoss | None) -> AccessLoss:
+    """The loss of the first of some successive releases, which reaches to the last one."""
+    assert last is not None, "releases with a loss are not told together with others"
+    return msgspec.structs.replace(first, version_to=last.version_to, newest=last.newest)
 
 
 def _deciding(

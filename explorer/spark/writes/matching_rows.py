@@ -65,19 +65,16 @@ def matching_rows(
 
 
 def rows_of_bitmaps(found: Iterable[tuple[str, int, bytes]]) -> dict[str, npt.NDArray[np.uint64]]:
-    """Row indexes by path, ascending.
+    """Row indexes by path, ascending, each once.
 
     Args:
         found: Path, number of the bitmap from 1, and the bitmap: Spark's, of 32,768 rows each, counted from 1.
     """
-    parts: dict[str, list[tuple[int, npt.NDArray[np.uint64]]]] = {}
+    parts: dict[str, list[npt.NDArray[np.uint64]]] = {}
     for path, bucket, bits in found:
         places = np.flatnonzero(np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")).astype(np.uint64)
-        parts.setdefault(path, []).append((bucket, places + np.uint64((bucket - 1) * _BITS)))
-    return {
-        path: np.concatenate([places for _, places in sorted(several, key=lambda part: part[0])])
-        for path, several in parts.items()
-    }
+        parts.setdefault(path, []).append(places + np.uint64((bucket - 1) * _BITS))
+    return {path: np.unique(np.concatenate(several)) for path, several in parts.items()}
 
 
 def files_masking(log: DeltaLog, snapshot: Snapshot, where: str) -> frozenset[str]:

@@ -8,7 +8,7 @@ once in a commit; the rules are judged over exactly the new rows; a row keeps it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
@@ -426,12 +426,17 @@ def _counted(changes: _Changes) -> FoundChanges:
         deleted_alone = set(totals) <= {*_DELETED, _INSERTED} and changes.deletes_always
         if not deleted_alone:
             guards.append(_ambiguous(changes, rows - distinct))
-        totals["delete"] = totals.get("delete", 0) - (rows - distinct)
+        totals |= {kind: _distinct(row for row in old if row[_DO] == kind) for kind in {row[_DO] for row in old}}
     numbers = [totals.get(name, 0) for name in _KINDS]
     counted = msgspec.structs.replace(RowCounts(*numbers), source=changes.source_rows)
     planned = replace(changes, which=sum(row[_WHICH] for row in told))
     given = [field.name for field in changes.schema.fields if _given_always(changes, field.name)]
     return FoundChanges(matched, counted, tuple(guards), planned, tuple(given))
+
+
+def _distinct(rows: Iterable[Mapping[str, Any]]) -> int:
+    """How many rows of the table bitmaps of one kind of change name, each once."""
+    return sum(map(len, rows_of_bitmaps([(row[_FILE], row["bucket"], row["bits"]) for row in rows]).values()))
 
 
 def _given_always(changes: _Changes, name: str) -> bool:
