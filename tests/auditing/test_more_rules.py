@@ -532,6 +532,11 @@ _TOLD = {
     "corrupt: no metaData": "unreadable-log",
     "corrupt: no protocol": "unreadable-log",
 }
+_UNTOLD = {
+    "delta__spark-table-with-dv-special-char": {"unreachable-files"},
+    "kernelrs__compacted-log-files-table": {"compaction-differs"},
+}
+"""Errors of tables of which the list says nothing: a placeholder in a path, and compactions that were made by hand."""
 
 
 @pytest.mark.golden
@@ -551,6 +556,7 @@ def test_errors_on_golden_tables_are_those_that_their_list_tells_of() -> None:
             told[name].discard("missing-files")
         if "non-contiguous log" in features:
             found[name].discard("unreadable-log")
+        found[name] -= _UNTOLD.get(name, set())
     assert {name: rules for name, rules in found.items() if rules} == {
         name: rules for name, rules in told.items() if rules
     }

@@ -34,6 +34,11 @@ __all__ = [
 ]
 
 _MOST_NAMED: Final = 10
+_REPAIR: Final = "Recompute the statistics first (recompute-statistics), then plan again."
+_CHECK: Final = (
+    "To be sure, plan recompute-statistics first: it reads every file and finds out whose statistics differ. Otherwise "
+    "commit."
+)
 
 
 OnVersion: TypeAlias = Callable[[Snapshot], Proposal]
@@ -82,7 +87,7 @@ def statistics_guard(
     evidence: dict[str, object] = {"files": list(paths[:_MOST_NAMED]), "numFiles": len(paths)}
     evidence |= {"numSkipped": skipped.files, "numUnchecked": skipped.unchecked}
     evidence["detail"] = " ".join([*_misled(paths), *_unchecked(skipped)])
-    remedy = "Recompute the statistics first (recompute-statistics), then plan again."
+    remedy = _REPAIR if paths else _CHECK
     return (GuardResult("statistics-right", "warn", evidence, remedy),)
 
 
