@@ -3,8 +3,8 @@
 Protocol section: Per-file Statistics. Invariants: a difference is reported only where a reader that trusts the log
 could leave out a row, or counts wrongly: another number of rows, fewer nulls, or bounds inside those of the file
 (STATS-005, STATS-007). Bounds and nulls of a file with masked rows are not compared, as they may be of its visible
-rows alone; neither are long texts of a footer, which may be cut off, nor values whose types do not compare. No row is
-read.
+rows alone; neither are values whose types do not compare. A long string of a footer may be cut off, so only what it
+shows for certain counts. No row is read.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ __all__ = ["FooterDifference", "FooterReport", "look_at_footers"]
 
 # Statistics of times have milliseconds, values microseconds; the greatest one is truncated, not rounded up (STATS-011).
 _CUT_OFF: Final = timedelta(milliseconds=1)
+# So many bytes the last two letters of a string take at most: what a writer that cuts it off may raise.
+_RAISED: Final = 8
 
 
 class FooterDifference(msgspec.Struct, frozen=True):
@@ -101,10 +103,21 @@ def _bounds(
             continue
         if _misses_nulls(row["null_count"], found.nulls, footer.rows if footer is not None else 0):
             yield FooterDifference(row["path"], column.name, "nullCount", str(row["null_count"]), str(found.nulls))
-        if is_whole(found.least) and _is_above(row["min"], found.least, timedelta(0)):
+        if _is_above_least(row["min"], found.least):
             yield FooterDifference(row["path"], column.name, "minValues", str(row["min"]), str(found.least))
-        if is_whole(found.greatest) and _is_above(found.greatest, row["max"], _CUT_OFF):
+        if _is_above(_certain_greatest(found.greatest), row["max"], _CUT_OFF):
             yield FooterDifference(row["path"], column.name, "maxValues", str(row["max"]), str(found.greatest))
+
+
+def _is_above_least(logged: Any, least: Any) -> bool:
+    """Whether a minimum of the log is certainly above that of a file; the file's may be the beginning of a string."""
+    is_beginning = not is_whole(least) and isinstance(logged, str) and logged.startswith(least)
+    return not is_beginning and _is_above(logged, least, timedelta(0))
+
+
+def _certain_greatest(greatest: Any) -> Any:
+    """A value that the maximum of a file certainly reaches: a long string may be cut off and its last letter raised."""
+    return greatest if is_whole(greatest) else greatest.encode()[:-_RAISED].decode(errors="ignore")
 
 
 def _misses_nulls(logged: int | None, found: int | None, rows: int) -> bool:

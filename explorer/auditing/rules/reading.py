@@ -20,6 +20,7 @@ from explorer.core.protocol.file_places import FilePlaces
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, format_column, parse_type
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.schema.type_widening import recorded_changes
+from explorer.core.protocol.table_features import missing_features
 
 __all__ = ["READING_RULES"]
 
@@ -125,6 +126,8 @@ def _no_uris(subject: Subject) -> tuple[Finding, ...]:
 
 def _unlisted_changes(subject: Subject) -> tuple[Finding, ...]:
     """Columns whose recorded change of type is not in the protocol's list, though some readers carry it out."""
+    if missing_features(["typeWidening"], subject.protocol):
+        return ()  # without the feature the records mean nothing
     found = [
         (format_column(path), change)
         for path, field in walk(subject.snapshot.schema)
@@ -158,9 +161,11 @@ def _narrow_changes(field: StructField) -> Iterator[str]:
 
 def _is_narrow(name: str) -> bool:
     """Whether a type is a decimal with fewer digits before the point than the protocol asks for."""
-    kind = parse_type(name)
-    is_decimal = isinstance(kind, PrimitiveType) and kind.name == "decimal"
-    return is_decimal and kind.precision - kind.scale < _FEWEST_DIGITS
+    match parse_type(name):
+        case PrimitiveType(name="decimal", precision=precision, scale=scale):
+            return precision - scale < _FEWEST_DIGITS
+        case _:
+            return False
 
 
 def _see_clients(subject: Subject) -> Remedy:
