@@ -20,6 +20,9 @@ from tests.support.shared_tables import REPOSITORY, both_are_here
 __all__ = ["LEFT_OUT", "SOME_OF_THE_CASES", "SOME_OF_THE_TESTS", "check_rows"]
 
 LEFT_OUT: Final = {
+    "tests/spark/engine/test_hostile_work.py::test_work_that_no_cancel_ends_is_refused_in_time": (
+        "test_work_past_its_time_is_stopped_with_the_limit_and_spark_goes_on"
+    ),
     "tests/spark/scan/test_char_columns.py::test_update_and_merge_compare_as_the_reference_does": (
         "test_delete_takes_what_the_condition_finds_and_leaves_other_values_as_they_are_stored"
     ),

@@ -9,6 +9,7 @@ from bokeh.server.tornado import BokehTornado
 from panel.io.application import build_applications
 from tornado.httputil import HTTPServerRequest
 from tornado.routing import URLSpec
+from tornado.web import Application
 
 from explorer.web.serving.document_tokens import DocumentTokens
 from explorer.web.serving.documents import DocumentHandler
@@ -73,7 +74,8 @@ class ExplorerApplication(BokehTornado):
         if (refusal := self.gate.refusal(request)) is not None:
             return self.get_handler_delegate(request, Refused, {"refusal": refusal})
         request.path = self.gate.inner_path(request.path) or "/"
-        return super().find_handler(request, **kwargs)
+        # Not that of BokehTornado, which `panel_server` replaces by this one.
+        return Application.find_handler(self, request, **kwargs)
 
     def take_document(self, document: ID, socket: Socket) -> bool:
         """Give a document to a socket; False if it has one."""

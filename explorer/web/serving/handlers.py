@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from tornado.web import RequestHandler
 
@@ -11,6 +11,9 @@ from explorer.web.html.plain_page import plain_page
 from explorer.web.serving.gate import Gate, Refusal
 
 __all__ = ["PageHandler", "Refused"]
+
+_BROWSER_LASTS: Final = 90 * 24 * 3600
+"""Seconds."""
 
 
 class GatedApplication(Protocol):
@@ -49,6 +52,10 @@ class PageHandler(RequestHandler):
     def keep_session(self, cookie: str, session_id: str) -> None:
         """Let the browser present a login session with each request that begins on a page of this server."""
         self.set_cookie(cookie, session_id, **self._attributes())
+
+    def keep_browser(self, cookie: str, mark: str) -> None:
+        """Set the mark of a browser in which a person has signed in."""
+        self.set_cookie(cookie, mark, max_age=_BROWSER_LASTS, **self._attributes())
 
     def drop_session(self, cookie: str) -> None:
         """Let the browser forget its login session."""

@@ -22,6 +22,7 @@ from explorer.web.serving.people.access_token import AccessToken
 from explorer.web.serving.people.password_file import PasswordFile
 from explorer.web.serving.ports import check_port
 from explorer.web.serving.public_urls import read_public_url
+from explorer.web.serving.trusted_proxies import THIS_MACHINE, read_trusted_proxies
 
 __all__ = ["serve"]
 
@@ -34,6 +35,7 @@ def serve(
     allow_commits: bool = False,
     basic_auth: Path | str | None = None,
     public_urls: Sequence[str] = (),
+    trusted_proxies: Sequence[str] = (),
     ready: Callable[[str], None] | None = None,
     renewed: Callable[[str], None] | None = None,
     start: bool = True,
@@ -51,6 +53,8 @@ def serve(
             writes it.
         public_urls: The addresses under which people reach the server through a proxy, such as
             ``https://example.org/lake/``.
+        trusted_proxies: Addresses or networks of the proxies whose X-Forwarded headers are believed, such as
+            ``10.0.0.5`` or ``10.0.0.0/24``. The default is this machine if there are public URLs.
         ready: Called with the URL before the first request is answered. Where changes can be committed or reports be
             signed without a login, it contains a token that opens the server to one browser, once.
         renewed: Called with the URL for another browser each time that such a token was used.
@@ -64,14 +68,18 @@ def serve(
 
     Raises:
         TableNotFound: A root does not exist.
-        RequestError: The port is taken, or browsers refuse to open it; the password file cannot be used; a public URL
-            is none; or commits would be allowed, or reports signed, without a login for anyone who reaches this
-            machine.
+        RequestError: If the port is taken, or browsers refuse to open it; if the password file, a public URL, or a
+            trusted proxy is invalid; or if anyone who reaches this machine could commit or have reports signed.
     """
     _check_reach(address, commits=allow_commits, signs=key is not None, login=basic_auth is not None)
+    if trusted_proxies and not public_urls:
+        raise RequestError(
+            "--trusted-proxy needs --public-url, the address that people open. Give both.", field="trusted_proxy"
+        )
     if port:
         check_port(port)
     public = [read_public_url(text) for text in public_urls]
+    proxies = read_trusted_proxies(trusted_proxies or (THIS_MACHINE if public else ()))
     users = None if basic_auth is None else PasswordFile(Path(basic_auth))
     app = create_app(roots, allow_commits=allow_commits, key=key)
     sockets = bind(address, port)
@@ -86,7 +94,7 @@ def serve(
         access = TokenAccess(rights, chosen, AccessToken(announced.with_token))
     else:
         access = OpenAccess(rights)
-    server = listen(ExplorerApplication(app, Gate(address, chosen, public), access), sockets)
+    server = listen(ExplorerApplication(app, Gate(address, chosen, public, proxies), access), sockets)
     if isinstance(access, TokenAccess):
         access.token.renew()
     else:

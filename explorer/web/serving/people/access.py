@@ -12,6 +12,7 @@ from tornado.httputil import HTTPServerRequest
 
 from explorer.web.identity import Identity, KnownBy
 from explorer.web.serving.people.access_token import AccessToken
+from explorer.web.serving.people.known_browsers import KnownBrowsers
 from explorer.web.serving.people.login_sessions import LoginSessions
 from explorer.web.serving.people.password_file import PasswordFile
 
@@ -90,6 +91,8 @@ class LoginAccess:
 
     def __init__(self, rights: Rights, port: int, users: PasswordFile) -> None:
         self.cookie = _cookie_name(port)
+        self.browser_cookie = f"explorer-browser-{port}"
+        self.browsers = KnownBrowsers()
         self.sessions = LoginSessions()
         self.users = users
         self._rights = rights
