@@ -31,10 +31,10 @@ LEFT_OUT: Final = {
     ),
     "tests/spark/writes/test_skipped_rows.py::test_an_update_and_an_overwrite_find_it_too": (
         "test_a_delete_finds_the_row_that_an_erasure_finds_in_a_table_of_many_files, of one kind of bounds; "
-        "tests/core/versions/test_skipped_files.py tries every kind without rows"
+        "tests/core/transaction/test_skipped_files.py tries every kind without rows"
     ),
     "tests/spark/writes/test_skipped_rows.py::test_sound_statistics_of_many_files_say_nothing": (
-        "tests/core/versions/test_skipped_files.py::test_a_file_that_its_footer_excludes_too_stays_skipped"
+        "tests/core/transaction/test_skipped_files.py::test_a_file_that_its_footer_excludes_too_stays_skipped"
     ),
     "tests/interop/test_four_answers.py::test_the_four_never_disagree_silently": (
         "test_rows_that_fail_are_found_by_verify_or_the_audit, which asks three of the four"

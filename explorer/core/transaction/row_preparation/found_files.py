@@ -17,9 +17,15 @@ from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import Estimate, GuardResult, Proposal, Writing, Written
 from explorer.core.transaction.row_engine import RowEngine
+from explorer.core.transaction.row_preparation.skipped_files import (
+    MOST_FOOTERS,
+    MOST_READ,
+    NONE_SKIPPED,
+    SkippedFiles,
+    skipped_files,
+)
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.reads import Reads
-from explorer.core.versions.skipped_files import MOST_FOOTERS, MOST_READ, NONE_SKIPPED, SkippedFiles, skipped_files
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = [

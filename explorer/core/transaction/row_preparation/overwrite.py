@@ -23,9 +23,9 @@ from explorer.core.transaction.proposals.rows.delete_rows import hides_rows, rec
 from explorer.core.transaction.proposals.rows.overwrite_rows import Replaced, overwrite_rows, replaced_files
 from explorer.core.transaction.row_engine import Incoming, RowEngine
 from explorer.core.transaction.row_preparation.found_files import OnVersion, skipped, statistics_guard, to_be_written
+from explorer.core.transaction.row_preparation.skipped_files import SkippedFiles
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.reads import Reads, exactly, lasting, rows_meeting
-from explorer.core.versions.skipped_files import SkippedFiles
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["overwriting"]

@@ -20,9 +20,9 @@ from explorer.core.transaction.row_preparation.found_files import (
     skipped,
     statistics_guard,
 )
+from explorer.core.transaction.row_preparation.skipped_files import NONE_SKIPPED
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.reads import Reads, lasting
-from explorer.core.versions.skipped_files import NONE_SKIPPED
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["purging"]
