@@ -53,7 +53,7 @@ def _info(operation: str, **more: Any) -> Any:
 # What no log answers: it takes a listing, a replay, rows, footers, or a chain head saved earlier.
 ASKED = {
     *("missing-files", "resized-files", "orphan-files"),
-    *("checkpoint-differs", "compaction-differs", "checksum-differs", "log-faults", "metrics-differ"),
+    *("checkpoint-differs", "checksum-differs", "log-faults", "metrics-differ"),
     *("tampered-log", "broken-rules", "wrong-statistics"),
 }
 

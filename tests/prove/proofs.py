@@ -235,6 +235,13 @@ PROOFS: Final = (
         "all tests beside delta-spark: new tables, catalogs, maintenance of the log, object stores with jars",
     ),
     Proof(
+        "four-answers",
+        _OTHERS,
+        "tests/interop/test_four_answers.py",
+        "verify, the audit, the rows and delta-spark on every golden and reference table and on every table made after "
+        "a public report: where rows fail, or two readers differ, verify or the audit says so",
+    ),
+    Proof(
         "intents-side-by-side",
         _OTHERS,
         "tests/interop/test_intents_side_by_side.py",

@@ -24,6 +24,7 @@ from explorer.auditing.rules.integrity import INTEGRITY_RULES
 from explorer.auditing.rules.layout import LAYOUT_RULES
 from explorer.auditing.rules.log import LOG_RULES
 from explorer.auditing.rules.queries import QUERY_RULES
+from explorer.auditing.rules.reading import READING_RULES
 from explorer.auditing.rules.retention import RETENTION_RULES
 from explorer.auditing.rules.rows import ROW_RULES
 from explorer.auditing.rules.stored import STORED_RULES
@@ -34,7 +35,7 @@ __all__ = ["RULES"]
 RULES: Final[tuple[Rule, ...]] = (
     *ROW_RULES, *COLUMN_RULES, *VALUE_RULES, *EXPRESSION_RULES,
     *CLIENT_RULES, *LOG_RULES, *INTEGRITY_RULES, *STORED_RULES, *CHANGE_RULES,
-    *RETENTION_RULES, *DEMAND_RULES, *HAZARD_RULES, *COMMIT_RULES, *FEATURE_RULES, *FILE_RULES, *LAYOUT_RULES,
-    *QUERY_RULES,
+    *RETENTION_RULES, *READING_RULES, *DEMAND_RULES, *HAZARD_RULES, *COMMIT_RULES, *FEATURE_RULES, *FILE_RULES,
+    *LAYOUT_RULES, *QUERY_RULES,
 )  # fmt: skip
 """Every rule; of findings of one severity the earlier rule's come first."""

@@ -11,6 +11,7 @@ import numpy as np
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy, Severity
 from explorer.auditing.newest_checkpoint import is_repairable, newest_checkpoint_problems
+from explorer.auditing.newest_compactions import newest_compaction_problems
 from explorer.auditing.rule import NotAnswered, Rule
 from explorer.auditing.steps import see, table_command, verify_command
 from explorer.auditing.subject import Subject
@@ -154,12 +155,16 @@ def _checkpoint_step(subject: Subject) -> Remedy:
 
 
 def _compactions(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    return _of_kinds(
-        subject,
-        {"compaction-differs"},
+    report = subject.looked.integrity
+    problems = newest_compaction_problems(subject) if report is None else report.problems
+    if problems is None:
+        return NotAnswered(_UNVERIFIED)
+    return _differing(
+        [each for each in problems if each.kind == "compaction-differs"],
         ("compaction", "error", "does not hold what the commits give"),
         "A reader that takes the compaction for its commits, as delta-spark does, can answer with other rows, without "
         "an error. The commits hold all that is true: take the compaction out of the log\u2019s folder.",
+        Remedy("Verify the log", command=verify_command(subject)),
     )
 
 

@@ -32,7 +32,6 @@ __all__ = [
     "check_readable",
     "escaped",
     "is_hidden",
-    "is_present",
     "java_uri",
     "local_address",
     "local_path",
@@ -187,15 +186,6 @@ def check_present(addresses: Sequence[FileAddress], sizes: Sequence[int | None],
                 expected=size,
                 found=found,
             )
-
-
-def is_present(address: FileAddress, size: int | None) -> bool:
-    """Whether a file is not known to be missing, or to have another size than the log states."""
-    try:
-        check_present([address], [size], 0)
-    except (StorageError, CorruptTable):
-        return False
-    return True
 
 
 def java_uri(path: str) -> str:

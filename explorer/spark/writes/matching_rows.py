@@ -7,7 +7,7 @@ Invariants: indexes are places in the data file, from 0, masked rows counted but
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -21,8 +21,6 @@ from explorer.spark.scan.results import Scan, to_arrow
 from explorer.spark.scan.scan import scan
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
@@ -32,7 +30,7 @@ _BITS: Final = 32_768
 
 
 def matching_rows(
-    log: DeltaLog, snapshot: Snapshot, where: str, files: pa.Table | None = None
+    log: DeltaLog, snapshot: Snapshot, where: str, doubted: Collection[str] = ()
 ) -> dict[str, npt.NDArray[np.uint64]]:
     """Find the live rows for which a predicate is TRUE.
 
@@ -40,7 +38,7 @@ def matching_rows(
         log: The table's log.
         snapshot: The version.
         where: A boolean SQL expression over the logical columns.
-        files: Rows of ``snapshot.logical_files`` to look into; None for all.
+        doubted: Decoded paths of files to read although their statistics exclude them.
 
     Returns:
         Ascending row indexes by decoded path; files without a match are left out.
@@ -51,7 +49,7 @@ def matching_rows(
     """
     from pyspark.sql import functions as sf
 
-    found = scan(log, snapshot, files, where, row_identity=True, thorough=True)
+    found = scan(log, snapshot, where=where, row_identity=True, doubted=doubted)
     # Spark counts the bits of a bitmap from 1.
     place = sf.col("_row_index") + 1
     frame = (

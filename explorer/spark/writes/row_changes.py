@@ -8,7 +8,7 @@ once in a commit; the rules are judged over exactly the new rows; a row keeps it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
@@ -136,10 +136,12 @@ class _Changes:
         return frame.select(sf.inline(rows.otherwise(sf.array(told("insert", _AFTER)))))
 
 
-def find_changes(log: DeltaLog, snapshot: Snapshot, intent: Update | Merge, source: object) -> FoundChanges:
+def find_changes(
+    log: DeltaLog, snapshot: Snapshot, intent: Update | Merge, source: object, doubted: Collection[str] = ()
+) -> FoundChanges:
     """Find the rows that change, count them, and judge the new ones; see `RowEngine.find_changes`."""
     if isinstance(intent, Update):
-        changes = _updates(log, snapshot, intent)
+        changes = _updates(log, snapshot, intent, doubted)
     else:
         changes = _merged(log, snapshot, intent, source)
     try:
@@ -257,8 +259,8 @@ def _staying(log: DeltaLog, snapshot: Snapshot, touched: Sequence[Touched], *, t
     return frame.drop("_file", "_row_index")
 
 
-def _updates(log: DeltaLog, snapshot: Snapshot, intent: Update) -> _Changes:
-    found = scan(log, snapshot, where=intent.where, row_identity=True, thorough=True)
+def _updates(log: DeltaLog, snapshot: Snapshot, intent: Update, doubted: Collection[str]) -> _Changes:
+    found = scan(log, snapshot, where=intent.where, row_identity=True, doubted=doubted)
     session, schema = found.frame.sparkSession, snapshot.schema
     check_casts(session)
     try:
