@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from explorer import formatting as fmt
+from explorer.core.errors import LimitExceeded
 from explorer.core.log.verify.hash_chain import CommitSeal
-from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.json_values import JsonObject, decode_json
 from explorer.views.act.receipt import Receipt
 from explorer.views.table.commits import CommitRecord
 from explorer.views.table.facts import TableFacts
@@ -102,8 +102,8 @@ def _transaction(lines: list[bytes]) -> str:
         if b'"commitInfo"' not in line:
             continue
         try:
-            found = json.loads(line).get("commitInfo", {}).get("txnId")
-        except (ValueError, RecursionError, AttributeError):
+            found = decode_json(line).get("commitInfo", {}).get("txnId")
+        except (ValueError, RecursionError, AttributeError, LimitExceeded):
             return ""
         return str(found) if found else ""
     return ""
