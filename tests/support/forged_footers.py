@@ -49,9 +49,7 @@ FOOTERS: Final[dict[str, bytes]] = {
     ),
     "two billion row groups claimed": _footer(_structs(2**31 - 1, b"")),
     "a million columns of the schema claimed": _footer(b"\x0c", schema=_structs(_MILLION, _ROOT)),
-    "many columns in each of many row groups": _footer(
-        _structs(8, _group(_structs(60_000, _CHUNK * 60_000)) * 8)
-    ),
+    "many columns in each of many row groups": _footer(_structs(8, _group(_structs(60_000, _CHUNK * 60_000)) * 8)),
     "a column in each of very many row groups": _footer(_structs(300_000, _group(b"\x1c" + _CHUNK) * 300_000)),
     "very many row groups": _footer(_structs(500_000, _EMPTY_GROUP * 500_000)),
     "very many keys": _footer(b"\x0c", after=b"\x19" + _structs(500_000, b"\x18\x01a\x00" * 500_000)),
