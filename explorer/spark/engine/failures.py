@@ -41,7 +41,8 @@ __all__ = ["condition_of", "failure_of", "first_sentence", "messages_of"]
 _READ_FILE: Final = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (\S+?)\.?\s")
 _NOT_FOUND: Final = re.compile(r"\[PATH_NOT_FOUND\] Path does not exist: (.+?)\. SQLSTATE")
 _TASK_READ: Final = re.compile(
-    r"explorer: file (is missing|has another size|has too large a footer|cannot be read|cannot be fetched): (\S+)(?: :: (.*))?"
+    r"explorer: file (is missing|has another size|has too large a footer|cannot be read|cannot be fetched): (\S+)"
+    r"(?: :: (.*))?"
 )
 _UNKNOWN_FILE: Final = re.compile(r"explorer: no entry of the log for the file (\S+)")
 _NO_FIELD_IDS: Final = "Parquet file schema doesn't contain any field Ids"

@@ -32,7 +32,7 @@ def _task(data: bytes) -> tuple[ObjectRows, list[pa.RecordBatch]]:
 @pytest.mark.parametrize("name", FOOTERS)
 def test_rows_of_a_file_with_a_forged_footer_are_refused_by_its_name(name: str) -> None:
     rows, batches = _task(parquet_with(FOOTERS[name]))
-    with pytest.raises(RuntimeError, match="explorer: file has too large a footer: a.parquet") as raised:
+    with pytest.raises(RuntimeError, match=r"explorer: file has too large a footer: a\.parquet") as raised:
         list(reader(rows)(batches))
     error = failure_of(raised.value, version=3)
     assert isinstance(error, LimitExceeded)
