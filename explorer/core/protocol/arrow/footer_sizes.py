@@ -65,7 +65,7 @@ class _Walk:
         self.at = 0
 
     def fields(self) -> Iterator[int]:
-        """The numbers of the fields of a struct, the place at the value of each; a value that is not read is skipped."""
+        """The numbers of the fields of a struct, the place at each value; a value that is not read is skipped."""
         number = 0
         while (head := self._data[self.at]) != 0:
             kind, self.at = head & 15, self.at + 1
