@@ -112,8 +112,9 @@ PROOFS: Final = (
         _COMMITS,
         "tests/prove/test_bombs.py",
         "logs of a few kilobytes that would take up to a gibibyte of memory, of every kind: dictionaries, prefixes, "
-        "compressed pages, nulls, objects in JSON, runs of a deletion vector; each is refused within 2 s and 200 MiB "
-        "above the base, measured in a process of its own",
+        "compressed pages, nulls, objects in JSON, runs of a deletion vector, forged footers of checkpoints, parts, "
+        "and sidecars, manifests, checksums, compactions, deep nesting; each is refused, or read without what is too "
+        "much, within 2 s and 200 MiB above the base, measured in a process of its own",
     ),
     Proof(
         "properties",

@@ -15,6 +15,7 @@ from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.errors import exit_code
 from explorer.cli.output import complain, emit, encode, facts, listing, note, patience
+from explorer.cli.report_files import read_whole
 from explorer.core.errors import Cancelled, CommitError, RequestError
 from explorer.core.transaction.commit.outcomes import error_of, guard_failed
 from explorer.core.transaction.commit_plan import (
@@ -70,15 +71,12 @@ def register(app: typer.Typer) -> None:
 
 def read_intent(text: str) -> str:
     """The JSON of an intent, from the argument, a file or standard input."""
-    if text == "-":
-        return sys.stdin.read()
-    if not text.startswith("@"):
+    if text != "-" and not text.startswith("@"):
         return text
     try:
-        return Path(text[1:]).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise RequestError(f"The intent cannot be read from {text[1:]!r}: {why}.", location=text[1:]) from error
+        return read_whole(None if text == "-" else Path(text[1:])).decode()
+    except ValueError as error:
+        raise RequestError(f"The intent cannot be read from {text[1:]!r}: {error}.", location=text[1:]) from error
 
 
 def plan(

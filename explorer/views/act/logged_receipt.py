@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from explorer import formatting as fmt
 from explorer.core.compatibility.writers_seen import OWN_ENGINE
+from explorer.core.errors import LimitExceeded
 from explorer.core.log.verify.hash_chain import CommitSeal
 from explorer.core.protocol.json_values import JsonObject, decode_json
 from explorer.core.transaction.commit_plan import commit_digest
@@ -120,5 +121,5 @@ def _actions(lines: list[bytes]) -> tuple[JsonObject, ...]:
     """The lines that are JSON objects; a commit that cannot be read has no facts but its seal."""
     try:
         return tuple(decode_json(line) for line in lines)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, LimitExceeded):
         return ()
