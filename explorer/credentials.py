@@ -20,7 +20,7 @@ _SWITCHES: Final = frozenset({"", "true", "false", "0", "1"})
 # Azure writes a container where other addresses have a user: container@account.
 _CONTAINERS: Final = r"(?:a(?:bfss?|dl)|wasbs?)"
 _CONTAINER: Final = re.compile(_CONTAINERS, re.IGNORECASE)
-_SCHEME: Final = r"\b[A-Za-z][A-Za-z0-9+.\-]*:/?/"
+_SCHEME: Final = r"\b[A-Za-z][A-Za-z0-9+.\-]*:/+"
 # A password may hold slashes and at signs, as keys of AWS do; a number after the colon is a port.
 _PASSWORD: Final = re.compile(rf"({_SCHEME})[^\s/:@?#'\"<>]*:(?!\d+(?:[/?#\s]|$))(?:[^\s'\"<>]*@|[^\s@]*@)")
 _USER: Final = re.compile(rf"(?!\b{_CONTAINERS}:)({_SCHEME})[^\s/:@?#'\"<>]+@", re.IGNORECASE)

@@ -73,7 +73,9 @@ class GivenRows:
     def vet(self, _schema: object, expression: str) -> None:
         self._note("vet", expression=expression)
 
-    def matching_rows(self, _log: object, snapshot: explorer.Snapshot, where: str) -> Mapping[str, RowIndexes]:
+    def matching_rows(
+        self, _log: object, snapshot: explorer.Snapshot, where: str, _doubted: Collection[str] = ()
+    ) -> Mapping[str, RowIndexes]:
         self._note("matching_rows", version=snapshot.version, where=where)
         return self.matched
 
@@ -85,7 +87,14 @@ class GivenRows:
         self._note("files_with_dropped_columns")
         return self._dropped
 
-    def find_changes(self, _log: object, snapshot: explorer.Snapshot, _intent: object, source: object) -> FoundChanges:
+    def find_changes(
+        self,
+        _log: object,
+        snapshot: explorer.Snapshot,
+        _intent: object,
+        source: object,
+        _doubted: Collection[str] = (),
+    ) -> FoundChanges:
         self._note("find_changes", version=snapshot.version, source=source)
         return FoundChanges(self.matched, self.counts, self._guards, "found", self._given)
 

@@ -511,10 +511,8 @@ class DeltaLog:
                 if checkpoint in lost or not (error.vanished or self._does_without(version, checkpoint)):
                     raise
                 lost.add(checkpoint)
-                if checkpoint is not None:
-                    parts = {each.version: each.parts for each in self.listing.checkpoints}
-                    self._unusable[checkpoint] = _Unusable(parts.get(checkpoint, ()), error.message)
-            self._relist()
+                reason = error.message
+            self._relist(checkpoint, reason)
 
     def whole_listing(self) -> LogListing:
         """The whole listing with the checkpoints that reading did without."""
@@ -556,9 +554,13 @@ class DeltaLog:
             self.refresh()
         return self._listed
 
-    def _relist(self) -> None:
-        # The hint is not read again.
-        self._accept(self._list().with_named(self._listed.named))
+    def _relist(self, unusable: int | None = None, reason: str = "") -> None:
+        """List the log again, without reading the hint; a checkpoint that is unusable is so as it is now."""
+        found = self._list().with_named(self._listed.named)
+        if unusable is not None:
+            parts = {checkpoint.version: checkpoint.parts for checkpoint in found.checkpoints}
+            self._unusable[unusable] = _Unusable(parts.get(unusable, ()), reason)
+        self._accept(found)
         self._whole = self._listed
 
     def _accept(self, found: LogListing) -> None:

@@ -268,7 +268,7 @@ def test_rows_that_change_leave_their_files_and_come_in_new_ones(
     vectors = [2, 1, 1] if masked else [0, 1, 0]
     if intent is UPDATE:
         assert made.parameters == {"predicate": '["id >= 0"]'}
-        assert found(made) == ("pass", "Rows: 14 updated, in 3 files.")
+        assert found(made) == ("pass", "Rows: 14 updated in 3 files.")
         told = (
             "numUpdatedRows",
             "numCopiedRows",
@@ -288,7 +288,7 @@ def test_rows_that_change_leave_their_files_and_come_in_new_ones(
             "notMatchedBySourcePredicates": '[{"predicate":"target.id < 3","actionType":"update"},'
             '{"actionType":"delete"}]',
         }
-        assert found(made) == ("pass", "Rows: 9 updated, 5 deleted, 6 inserted, in 3 files.")
+        assert found(made) == ("pass", "Rows: 9 updated and 5 deleted in 3 files, 6 inserted.")
         told = ("Inserted", "Updated", "Deleted", "Copied", "MatchedUpdated", "MatchedDeleted")
         assert numbers(made, *(f"numTargetRows{each}" for each in told)) == [6, 9, 5, stay, 5, 3]
         told = ("NotMatchedBySourceUpdated", "NotMatchedBySourceDeleted")
@@ -342,7 +342,7 @@ def test_a_whole_overwrite_replaces_every_file_and_read_all_rows() -> None:
         311,
     ]
     assert "numDeletedRows" not in made.metrics
-    assert found(made) == ("pass", "4 rows replace those of 3 files.")
+    assert found(made) == ("pass", "4 rows replace 28 rows in 3 files.")
     assert made.change_feed == "4 rows will appear as inserted, 28 rows as deleted."
     assert made.parameters == {"mode": "Overwrite", "partitionBy": "[]"}
 

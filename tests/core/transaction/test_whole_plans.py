@@ -224,7 +224,8 @@ def test_clients_that_a_commit_shuts_out_are_told_by_what_they_do() -> None:
     mine = MyClient(shut.client, "my own", shut.version_from, "reader", "finance", "reports")
     own = make_plan(table, request(vectors()), context(clients=(mine,)))
     said = {"version": "my own", "role": "reader", "owner": "finance", "note": "reports"}
-    assert list(own.consequences.readers) == [{**shut.document(), "mine": said}, *readers]
+    only = {"versionTo": shut.version_from, "newest": False, "mine": said}
+    assert list(own.consequences.readers) == [{**shut.document(), **only}, *readers]
     assert list(own.consequences.writers) == writers
     writer = msgspec.structs.replace(mine, role="writer")
     both = make_plan(table, request(vectors()), context(clients=(writer,))).consequences

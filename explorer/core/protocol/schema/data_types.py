@@ -45,6 +45,7 @@ __all__ = [
     "parse_columns",
     "parse_schema",
     "parse_type",
+    "storable_columns",
     "type_name",
     "type_outline",
     "visit",
@@ -271,12 +272,20 @@ def parse_columns(text: str) -> tuple[StructType, tuple[UnreadColumn, ...]]:
             raise _bad(str(error)) from error
     if unread and (not fields or limits.STRICT_TYPES):
         _parse_strictly(value)
-    readable = [field for field in fields if not has_misplaced_void(field.type)]
-    if readable and not limits.STRICT_TYPES:
-        closed = (field for field in fields if has_misplaced_void(field.type))
-        unread += (UnreadColumn(field.name, type_name(field.type), _OF_VOID) for field in closed)
-        fields = readable
     return StructType(tuple(fields)), tuple(unread)
+
+
+def storable_columns(schema: StructType) -> tuple[StructType, tuple[UnreadColumn, ...]]:
+    """The columns that files can hold, and those that no file can.
+
+    All columns count as storable where that would leave none, and where
+    `explorer.core.protocol.limits.STRICT_TYPES` is set.
+    """
+    readable = tuple(field for field in schema.fields if not has_misplaced_void(field.type))
+    if not readable or limits.STRICT_TYPES:
+        return schema, ()
+    closed = (field for field in schema.fields if has_misplaced_void(field.type))
+    return StructType(readable), tuple(UnreadColumn(field.name, type_name(field.type), _OF_VOID) for field in closed)
 
 
 def has_misplaced_void(kind: DataType) -> bool:
