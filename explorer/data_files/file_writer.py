@@ -9,6 +9,7 @@ went into it; timestamps are 64-bit microseconds.
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -266,11 +267,20 @@ def _sink(plan: FilePlan, location: str) -> Any:
 
 
 class _ObjectSink:
-    """A new object as the Parquet writer needs it; the store shows it once it is closed, and never in part."""
+    """A new object as the Parquet writer needs it; the store shows it once it is closed, and never in part.
+
+    A store writes over what has the name, so the name is looked for first; it holds an identifier that is new.
+    """
 
     def __init__(self, store: Any, key: str) -> None:
         import obstore
 
+        try:
+            obstore.head(store, key)
+        except FileNotFoundError:
+            pass
+        else:
+            raise FileExistsError(errno.EEXIST, "the name is taken", key)
         self._writer = obstore.open_writer(store, key)
         self._size = 0
         self.closed = False

@@ -13,26 +13,20 @@ from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import Rule
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
+from explorer.core.compatibility.demands import paths_without_uri
 from explorer.core.errors import ExplorerError, UnsupportedFeature
 from explorer.core.protocol.actions import DeletionVectorId
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.file_places import FilePlaces
-from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, format_column, parse_type
+from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.protocol.schema.nested_types import walk
-from explorer.core.protocol.schema.type_widening import recorded_changes
+from explorer.core.protocol.schema.type_widening import unlisted_changes
 from explorer.core.protocol.table_features import missing_features
 
 __all__ = ["READING_RULES"]
 
 _MOST: Final = 4
 _LEAVING: Final = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:|\.\."
-# What Java takes for no URI: characters that must be encoded, and a colon behind what is not a scheme.
-_NO_URI: Final = (
-    r"[\x00-\x20\"<>\\^`{|}\[\]\x7f]|%[^0-9A-Fa-f]|%[0-9A-Fa-f][^0-9A-Fa-f]|%[0-9A-Fa-f]?$"
-    r"|^(?:[^A-Za-z/:][^/:]*|[A-Za-z][^/:]*[^A-Za-z0-9+.\-/:][^/:]*):"
-)
-_INTEGERS: Final = frozenset({"byte", "short"})
-_FEWEST_DIGITS: Final = 10
 
 
 def _unread(subject: Subject) -> tuple[Finding, ...]:
@@ -105,7 +99,7 @@ def _named_elsewhere(subject: Subject) -> Iterator[tuple[str, str | DeletionVect
 def _no_uris(subject: Subject) -> tuple[Finding, ...]:
     """Live files whose path in the log is not a URI, as the protocol demands."""
     paths = subject.history.lifetimes.take(subject.live, ["raw_path"]).column(0)
-    odd = paths.filter(pc.match_substring_regex(paths, _NO_URI)).to_pylist()
+    odd = paths_without_uri(paths).to_pylist()
     if not odd:
         return ()
     return (
@@ -131,7 +125,7 @@ def _unlisted_changes(subject: Subject) -> tuple[Finding, ...]:
     found = [
         (format_column(path), change)
         for path, field in walk(subject.snapshot.schema)
-        for change in _narrow_changes(field)
+        for change in unlisted_changes(field)
     ]
     if not found:
         return ()
@@ -146,26 +140,10 @@ def _unlisted_changes(subject: Subject) -> tuple[Finding, ...]:
                 Evidence(f"{column}: {change}", Place("columns", column=column)) for column, change in found
             ),
             effect="delta-spark refuses the table; delta-kernel and this program read it. A byte or short may become a "
-            f"decimal with at least {_FEWEST_DIGITS} digits before the point.",
+            "decimal with at least ten digits before the point.",
             remedy=_copied(subject),
         ),
     )
-
-
-def _narrow_changes(field: StructField) -> Iterator[str]:
-    for change in recorded_changes(field):
-        match change:
-            case {"fromType": str() as before, "toType": str() as after} if before in _INTEGERS and _is_narrow(after):
-                yield f"{before} to {after}"
-
-
-def _is_narrow(name: str) -> bool:
-    """Whether a type is a decimal with fewer digits before the point than the protocol asks for."""
-    match parse_type(name):
-        case PrimitiveType(name="decimal", precision=precision, scale=scale):
-            return precision - scale < _FEWEST_DIGITS
-        case _:
-            return False
 
 
 def _see_clients(subject: Subject) -> Remedy:

@@ -18,7 +18,7 @@ from explorer.core.protocol.file_places import way_back
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION
 from explorer.core.protocol.times import span_milliseconds
 from explorer.core.transaction.intents.records import SetProperties
-from explorer.core.versions.retention.expiry import UNTIMED
+from explorer.core.versions.retention.expiry import FOREVER, UNTIMED
 from explorer.core.versions.retention.missing_files import MissingFiles
 
 __all__ = ["RETENTION_RULES"]
@@ -95,18 +95,18 @@ def _before(subject: Subject, version: int) -> str:
 
 def _at_risk(subject: Subject) -> tuple[Finding, ...]:
     """Versions that VACUUM may take now, or within two days."""
-    states = subject.states
-    now, readable = states.versions("at risk"), states.versions("readable")
-    now = now[states.by_data[now - states.first]]
-    at = readable - states.first
-    soon = readable[states.by_data[at] & (states.since[at] <= subject.now + _SOON)]
+    states, since = subject.states, _vacuumed_from(subject)
+    there = np.union1d(states.versions("at risk"), states.versions("readable"))
+    lost_from = since[there - states.first]
+    now = there[lost_from < subject.now]
+    soon = there[(lost_from >= subject.now) & (lost_from <= subject.now + _SOON)]
     versions = np.union1d(now, soon)
     if not len(versions):
         return ()
     found = runs(versions)
     files, size = _expiring(subject, now)
     kept = duration(subject.risks.terms.files)
-    deadline = int(states.since[soon - states.first].min()) if len(soon) else None
+    deadline = int(since[soon - states.first].min()) if len(soon) else None
     evidence = [
         Evidence(spans(runs(now) if len(now) else found), Place("commit", found[0][0])),
         Evidence(f"{fmt.plural(files, 'data file')}{'' if size is None else f', {fmt.size(size)}'} "
@@ -136,9 +136,16 @@ def _at_risk(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
+def _vacuumed_from(subject: Subject) -> Int64s:
+    """From when VACUUM may take the data of each version, whether or not a cleanup of the log may take it before."""
+    since, states = subject.risks.data.since, subject.states
+    early = np.full(len(states.codes) - len(since), FOREVER)
+    return np.concatenate([early, np.where(since == subject.risks.terms.files, UNTIMED, since)])
+
+
 def _longer(subject: Subject, versions: Int64s) -> Remedy:
     """A longer retention, which does not help files of which it is not known when they were removed."""
-    if (subject.states.since[versions - subject.states.first] == UNTIMED).all():
+    if (_vacuumed_from(subject)[versions - subject.states.first] == UNTIMED).all():
         step = "Copy what you need of these versions before a vacuum runs"
         oldest = ("--version", str(int(versions[0])), "--output", "rows.parquet")
         return Remedy(step, command=table_command(subject, "rows", *oldest))
@@ -149,7 +156,8 @@ def _longer(subject: Subject, versions: Int64s) -> Remedy:
 
 def _removed(subject: Subject, versions: Int64s) -> str:
     """Since when files that versions need are expired."""
-    kept, untimed = subject.risks.terms.files, subject.states.since[versions - subject.states.first] == UNTIMED
+    kept = subject.risks.terms.files
+    untimed = _vacuumed_from(subject)[versions - subject.states.first] == UNTIMED
     ago = f"removed more than {duration(kept)} ago" if kept > 0 else "removed"
     if untimed.all():
         return "removed at a time that the log does not record"

@@ -15,7 +15,7 @@ from typing import Final, Literal
 import msgspec
 
 from explorer.core.compatibility.client_facts import PROTOCOL, ClientFacts, Operation, Statement
-from explorer.core.compatibility.demands import demands_of, demands_of_paths
+from explorer.core.compatibility.demands import UNLISTED_CHANGE, demands_of, demands_of_paths
 from explorer.core.errors import CorruptTable, UnsupportedFeature
 from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.replay import checkpoint_reader, read_commits, replay_files, replay_state
@@ -24,8 +24,10 @@ from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.column_mapping import mapping_mode
 from explorer.core.protocol.schema.data_types import parse_schema
-from explorer.core.protocol.schema.nested_types import Path, walk_physical
-from explorer.core.protocol.table_features import FEATURES, supported_features
+from explorer.core.protocol.schema.field_metadata import TYPE_CHANGES
+from explorer.core.protocol.schema.nested_types import Path, walk, walk_physical
+from explorer.core.protocol.schema.type_widening import unlisted_changes
+from explorer.core.protocol.table_features import FEATURES, missing_features, supported_features
 from explorer.core.protocol.table_properties.values import constraints
 
 __all__ = [
@@ -176,7 +178,7 @@ def requirements(
         by_id=mode == "id",
         keeps_names=other_names is not None and not other_names,
         maps_partitions=not (other_names or frozenset()).isdisjoint((name,) for name in metadata.partition_columns),
-        demands=demands_of(metadata) | of_paths,
+        demands=demands_of(metadata) | of_paths | _of_changes(protocol, schema),
     )
 
 
@@ -311,6 +313,17 @@ def _conditions(table: Requirements, name: str) -> tuple[str, ...]:
         "mode id": mapping and table.by_id and name not in table.unused,
     }
     return tuple(condition for condition, true in holds.items() if true)
+
+
+def _of_changes(protocol: Protocol, schema: str) -> frozenset[str]:
+    """What recorded changes of types demand; without the feature they mean nothing."""
+    if missing_features(["typeWidening"], protocol) or TYPE_CHANGES not in schema:
+        return frozenset()
+    try:
+        unlisted = any(unlisted_changes(field) for _, field in walk(parse_schema(schema)))
+    except (CorruptTable, UnsupportedFeature):
+        return frozenset()
+    return frozenset({UNLISTED_CHANGE} if unlisted else ())
 
 
 def _other_names(schema: str) -> frozenset[Path] | None:

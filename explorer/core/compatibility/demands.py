@@ -24,15 +24,18 @@ __all__ = [
     "FILE_FORMAT",
     "FILE_URL",
     "NO_PARTITION_COLUMN",
+    "NO_URI",
     "OTHER_STORAGE",
     "PARTITION_CASE",
     "PROPERTY_INTERVAL",
     "PROPERTY_VALUE",
     "UNKNOWN_STORAGE",
+    "UNLISTED_CHANGE",
     "VOID_COLUMN",
     "demands_of",
     "demands_of_paths",
     "is_unreadable",
+    "paths_without_uri",
     "respelled_partitions",
 ]
 
@@ -59,6 +62,15 @@ OTHER_STORAGE: Final = "file in another storage"
 """The scheme of such a URL is that of another storage than the table's."""
 UNKNOWN_STORAGE: Final = "file in an unknown storage"
 """The scheme of such a URL is none that this program opens."""
+NO_URI: Final = "path that is not a URI"
+"""The path of a live file is not the URI that the protocol asks for."""
+UNLISTED_CHANGE: Final = "type change that the protocol does not list"
+"""A column was widened from a byte or a short to a decimal with fewer digits before the point than are asked for."""
+# What Java takes for no URI: characters that must be encoded, and a colon behind what is not a scheme.
+_NO_URI: Final = (
+    r"[\x00-\x20\"<>\\^`{|}\[\]\x7f]|%[^0-9A-Fa-f]|%[0-9A-Fa-f][^0-9A-Fa-f]|%[0-9A-Fa-f]?$"
+    r"|^(?:[^A-Za-z/:][^/:]*|[A-Za-z][^/:]*[^A-Za-z0-9+.\-/:][^/:]*):"
+)
 
 
 def demands_of(metadata: Metadata) -> frozenset[str]:
@@ -89,13 +101,19 @@ def demands_of_paths(paths: pa.ChunkedArray, root: str, storages: Mapping[str, s
         root: The table's root as a URL.
         storages: The schemes that this program opens, in lower case, and the storage of each.
     """
+    unencoded = frozenset({NO_URI} if len(paths_without_uri(paths)) else ())
     urls = pc.filter(paths, pc.match_substring_regex(paths, r"^[A-Za-z][A-Za-z0-9+.\-]*:/"))
     if not len(urls):
-        return frozenset()
+        return unencoded
     schemes = pc.list_element(pc.split_pattern(urls, ":", max_splits=1), 0).unique().to_pylist()
     found, home = {storages.get(scheme.lower()) for scheme in schemes}, storages.get(root.partition(":")[0].lower())
     demands = {OTHER_STORAGE: found != {home}, UNKNOWN_STORAGE: None in found}
-    return frozenset({FILE_URL, *(name for name, true in demands.items() if true)})
+    return unencoded | {FILE_URL, *(name for name, true in demands.items() if true)}
+
+
+def paths_without_uri(paths: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The paths, as the log has them, that are not URIs."""
+    return paths.filter(pc.match_substring_regex(paths, _NO_URI))
 
 
 def respelled_partitions(metadata: Metadata) -> dict[str, str]:

@@ -410,7 +410,7 @@ def rule_guard(rule: RowRule, broken: int, rows: int, among: DataFrame | None = 
         detail = "Every new row keeps it." if rows else "There is no new row."
         if rows and rule.kept is not None and rule.kept.doubt:
             doubt = evidence | {"detail": f"{rule.kept.doubt} {detail.rstrip('.')} as Spark reads it."}
-            return GuardResult(f"new-rows:{rule.kind}:{rule.name}", "unknown", doubt, rule.kept.advice)
+            return GuardResult(f"new-rows:{rule.kind}:{rule.name}", "unknown", doubt, rule.kept.remedy)
         return GuardResult(f"new-rows:{rule.kind}:{rule.name}", "pass", evidence | {"detail": detail})
     if among is not None:
         (breaks,) = breaks_rules(among, [rule])

@@ -27,7 +27,7 @@ from explorer.core.protocol.schema.field_metadata import TYPE_CHANGES
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_features import missing_features
 
-__all__ = ["check_type_changes", "recorded_changes", "widens"]
+__all__ = ["check_type_changes", "recorded_changes", "unlisted_changes", "widens"]
 
 _WIDTHS: Final = {"byte": 1, "short": 2, "integer": 4, "long": 8}
 _DIGITS: Final = {"byte": 3, "short": 5, "integer": 10, "long": 20}
@@ -35,6 +35,7 @@ _DIGITS: Final = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 
 The protocol asks for ten from bytes and shorts too; the reference implementation writes these changes with fewer.
 """
+_FEWEST_DIGITS: Final = 10
 
 
 class _TypeChange(msgspec.Struct, frozen=True, rename="camel"):
@@ -70,6 +71,25 @@ def recorded_changes(field: StructField) -> list[JsonValue]:
     """The changes that the field's metadata records, as decoded and not checked; none where it holds no list."""
     recorded = field.metadata.get(TYPE_CHANGES)
     return recorded if isinstance(recorded, list) else []
+
+
+def unlisted_changes(field: StructField) -> list[str]:
+    """The recorded changes of a field that lose no value and that the protocol does not list, as text."""
+    found = []
+    for change in recorded_changes(field):
+        match change:
+            case {"fromType": "byte" | "short" as before, "toType": str() as after} if _is_narrow(parse_type(after)):
+                found.append(f"{before} to {after}")
+    return found
+
+
+def _is_narrow(kind: DataType) -> bool:
+    """Whether a type is a decimal with fewer digits before the point than the protocol asks for."""
+    match kind:
+        case PrimitiveType(name="decimal", precision=precision, scale=scale):
+            return precision - scale < _FEWEST_DIGITS
+        case _:
+            return False
 
 
 def widens(before: DataType, after: DataType) -> bool:

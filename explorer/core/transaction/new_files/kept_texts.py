@@ -37,6 +37,11 @@ class KeptText(msgspec.Struct, frozen=True):
     advice: str
     column: str | None = None
 
+    @property
+    def remedy(self) -> str:
+        """What to do where rows cannot be said to keep it."""
+        return f"{self.advice} If its meaning is right as Spark reads it, accept this guard by name."
+
 
 def kept_defaults(snapshot: Snapshot) -> dict[str, KeptText]:
     """Return the default expressions in force at a version, by column."""
@@ -82,4 +87,4 @@ def default_guards(snapshot: Snapshot, given: Collection[str], rows: int) -> Ite
     for name, kept in kept_defaults(snapshot).items():
         if rows and name not in given and kept.doubt:
             evidence = {"rule": kept.text, "rows": rows, "detail": kept.doubt}
-            yield GuardResult(f"new-rows:default:{kept.column}", "unknown", evidence, kept.advice)
+            yield GuardResult(f"new-rows:default:{kept.column}", "unknown", evidence, kept.remedy)
