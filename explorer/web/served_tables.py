@@ -24,6 +24,7 @@ from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.retention.known_missing import KnownMissing
 from explorer.debug import log_failure
 from explorer.storage.served_roots import ServedRoots, TableRef
 from explorer.views import TableFacts
@@ -169,6 +170,7 @@ class Catalog:
         self._stopped: dict[str, float] = {}
         self._changed: dict[str, float] = {}
         self._emptied: dict[str, float] = {}
+        self._missing: dict[str, KnownMissing] = {}
 
     def refs(self) -> list[TableRef]:
         """Return the tables under the roots, by name."""
@@ -249,7 +251,7 @@ class Catalog:
             ExplorerError: The table cannot be opened.
         """
         ref = self.roots.locate(name)
-        return explorer.open_table(ref.location, roots=(ref.root,), read_only=not self.allow_commits)
+        return self._sharing(explorer.open_table(ref.location, roots=(ref.root,), read_only=not self.allow_commits))
 
     def look_again(self, name: str, *, reopen: bool = False) -> None:
         """Check the log at the next question, even if that was done recently.
@@ -289,7 +291,13 @@ class Catalog:
                 del self._readings[ref.location]
 
     def _opened(self, ref: TableRef) -> explorer.Table:
-        return explorer.open_table(ref.location, roots=(ref.root,), read_only=True)
+        return self._sharing(explorer.open_table(ref.location, roots=(ref.root,), read_only=True))
+
+    def _sharing(self, table: explorer.Table) -> explorer.Table:
+        """The table, with what any window has learned of its missing files."""
+        with self._lock:
+            table.known_missing = self._missing.setdefault(table.location, table.known_missing)
+        return table
 
     def _still_kept(self, location: str) -> _Kept | None:
         """What was read, unless files of its versions may have gone since that began."""

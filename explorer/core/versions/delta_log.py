@@ -8,7 +8,7 @@ change and only new ones appear; if a file vanishes while it is read (clean-up),
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
 from datetime import UTC, datetime, tzinfo
@@ -48,6 +48,7 @@ from explorer.core.versions.located import located
 from explorer.core.versions.provenance import Provenance
 from explorer.core.versions.retention.folder_look import FolderLook
 from explorer.core.versions.retention.horizon import Horizon, horizon
+from explorer.core.versions.retention.known_missing import KnownMissing
 from explorer.core.versions.retention.missing_files import absent, data_locations
 from explorer.core.versions.retention.retention import version_retention
 from explorer.core.versions.retention.version_states import VersionRisks
@@ -69,6 +70,7 @@ class DeltaLog:
     Attributes:
         store: The store of its files.
         time_zone: The zone of partition values without a zone.
+        known_missing: The files that are known to be missing; objects of the same table may share it.
     """
 
     @located
@@ -94,6 +96,7 @@ class DeltaLog:
         self._indexes = None if indexes is None or catalog is not None else indexes
         self.store = store if catalog is None else CatalogStore(store, catalog)
         self.time_zone = time_zone
+        self.known_missing = KnownMissing()
         self._catalog = catalog
         self._history: History | None = None
         self._provenance: Provenance | None = None
@@ -259,9 +262,20 @@ class DeltaLog:
             skip=skip,
         )
         if skip:
-            return without_vacuumed(self.store, found)
-        check_sources(self.store, found)
+            return without_vacuumed(found, self.look_for)
+        check_sources(found, self.look_for)
         return found
+
+    def look_for(self, locations: Iterable[str]) -> frozenset[str]:
+        """Return the decoded locations at which there is no file, and know it from now on.
+
+        Raises:
+            NotAllowed: An absolute location is outside the places that may be read.
+        """
+        wanted = frozenset(locations)
+        missing = absent(self.store, wanted)
+        self.known_missing.looked_for(wanted, missing)
+        return missing
 
     @located
     def retention(self, now: datetime) -> pa.Table:
@@ -276,13 +290,18 @@ class DeltaLog:
             num_missing_files; see `explorer.core.versions.retention`.
         """
         history = self.history_record()
-        missing = absent(self.store, data_locations(history.lifetimes))
+        needed = data_locations(history.lifetimes)
+        missing = absent(self.store, needed)
+        self.known_missing.looked_for_all(missing, history.latest)
         return version_retention(history, self.listing, now, missing)
 
     @located
     def version_risks(self) -> VersionRisks:
-        """What leads to the loss of versions, from the log alone; `VersionRisks.at` says their states at a time."""
-        return VersionRisks(self.history_record(), self.listing)
+        """What leads to the loss of versions, from the log and the files that are known to be missing.
+
+        `VersionRisks.at` says their states at a time.
+        """
+        return VersionRisks(self.history_record(), self.listing, self.known_missing)
 
     @located
     def settings_history(self) -> pa.Table:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from explorer import formatting as fmt
-from explorer.core.errors import ExplorerError, RequestError
+from explorer.core.errors import ChangeFeedGap, ExplorerError, RequestError, StorageError
+from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.versions.change_feed.feed import ChangeSources
 from explorer.core.versions.change_feed.sources import difference_table, read_estimate
+from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.listing import Listing
 from explorer.views.problems import Problem, problem_of
@@ -52,6 +55,7 @@ _CHANGES: Final = 200
 _PIECES: Final = 12
 _OF_EACH_KIND: Final = 100
 _KEYS: Final = 200
+_Result = TypeVar("_Result")
 _NAME: Final = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]+?))\s*(?:,|\Z)")
 
 
@@ -152,7 +156,7 @@ class PagedRows:
             where = asked.where.strip() or None
             return row_page(view.facts.log, snapshot, begin, PAGE_ROWS, where=where, masked=asked.masked)
 
-        self._work.begin(asked, make)
+        self._work.begin(asked, _learning(view.facts.log, make))
 
 
 class RangeChanges:
@@ -175,7 +179,7 @@ class RangeChanges:
             pairing = names_in(keys)
             return change_preview(view.facts.log, first, last, _CHANGES, inferred=inferred, skip=True, keys=pairing)
 
-        self._work.begin(_changes_key(view, keys, inferred=inferred), make)
+        self._work.begin(_changes_key(view, keys, inferred=inferred), _learning(view.facts.log, make))
 
     def cancel(self) -> None:
         """Stop a running read."""
@@ -217,7 +221,7 @@ class ComparedRows:
 
             return row_diff_preview(view.facts.log, *ends, names_in(keys) or None, _OF_EACH_KIND)
 
-        self._work.begin(_ends_key(view, keys), make)
+        self._work.begin(_ends_key(view, keys), _learning(view.facts.log, make))
 
     def cancel(self) -> None:
         """Stop a running comparison."""
@@ -326,6 +330,27 @@ def live_rows(snapshot: Snapshot) -> int | None:
 def names_in(text: str) -> list[str]:
     """Return the column names in a list with commas; a name with a comma is written in backticks."""
     return [(quoted.replace("``", "`") or plain).strip() for quoted, plain in _NAME.findall(text) if quoted or plain]
+
+
+def _learning(log: DeltaLog, make: Callable[[], Job[_Result]]) -> Callable[[], Job[_Result]]:
+    """Make a job from whose failure the log learns which file is missing."""
+
+    def learn(error: BaseException | None) -> None:
+        path = error.path if isinstance(error, StorageError | ChangeFeedGap) else None
+        if path is not None:
+            with suppress(ExplorerError):
+                log.look_for([canonical_key(path)])
+
+    def made() -> Job[_Result]:
+        try:
+            job = make()
+        except ExplorerError as error:
+            learn(error)
+            raise
+        job.subscribe(lambda work: learn(work.error))
+        return job
+
+    return made
 
 
 def _sources(view: ChosenVersions, versions: tuple[int, int], *, inferred: bool) -> ChangeSources:

@@ -84,6 +84,7 @@ class RowsWork:
             "fields": fields_of(snapshot.schema, snapshot.partition_columns),
             "about": f"{fmt.quantity(live_rows(snapshot), 'row')} in {fmt.plural(snapshot.num_files, 'file')}",
             "estimate": rows_estimate(snapshot, address.where),
+            "lost": view.facts.lost_data(view.version),
             "available": snapshot.num_files > 0,
             "has_masked": snapshot.num_deleted_records > 0,
             "engine": engine_state(),
