@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-__all__ = ["HIDDEN", "concealed", "holds_credentials", "safe_address", "secrets_of", "without_credentials"]
+__all__ = ["HIDDEN", "concealed", "holds_credentials", "safe_address", "safe_path", "secrets_of", "without_credentials"]
 
 HIDDEN: Final = "***"
 """What stands in place of a credential."""
@@ -20,18 +20,49 @@ _SWITCHES: Final = frozenset({"", "true", "false", "0", "1"})
 # Azure writes a container where other addresses have a user: container@account.
 _CONTAINERS: Final = r"(?:a(?:bfss?|dl)|wasbs?)"
 _CONTAINER: Final = re.compile(_CONTAINERS, re.IGNORECASE)
-_SCHEME: Final = r"\b[A-Za-z][A-Za-z0-9+.\-]*:/?/"
+_SCHEME: Final = r"\b[A-Za-z][A-Za-z0-9+.\-]*:/+"
 # A password may hold slashes and at signs, as keys of AWS do; a number after the colon is a port.
 _PASSWORD: Final = re.compile(rf"({_SCHEME})[^\s/:@?#'\"<>]*:(?!\d+(?:[/?#\s]|$))(?:[^\s'\"<>]*@|[^\s@]*@)")
 _USER: Final = re.compile(rf"(?!\b{_CONTAINERS}:)({_SCHEME})[^\s/:@?#'\"<>]+@", re.IGNORECASE)
 _QUERY: Final = re.compile(rf"({_SCHEME}[^\s?#'\"<>]*)\?[^\s'\"<>#]*[^\s'\"<>#.,:]")
 _FRAGMENT: Final = re.compile(rf"({_SCHEME}[^\s#'\"<>]*)#[^\s'\"<>]*=[^\s'\"<>]*")
-# A value in the connection string of a store, a database or Spark Connect, or in a signed address that was cut apart.
-_NAMED: Final = re.compile(
-    r"(?i)\b((?:[\w.\-]*(?:secret|token|password|passwd|signature|credential|api[_\-]?key|access[_\-]?key|account[_\-.]?key)"
-    r"[\w.\-]*|sig|sas|pwd|x-amz-\w[\w\-]*)=)(?!\*\*\*)[^\s&;,'\"<>)\]}]*[^\s&;,'\"<>)\]}.]"
+# The same in an address that is a value of another one: s3%3A%2F%2Fuser%3Apassword%40bucket.
+_ENCODED_USER: Final = re.compile(r"(?i)((?:%3A|:)(?:%2F|/){1,2})[^\s'\"<>&]*%40")
+# What a path below a table has not.
+_ADDRESS: Final = re.compile(r"(?i):/|%3A|\?|%3F|@|%40|#")
+_WORDS: Final = (
+    r"(?:secret|token|passw(?:or)?d|passphrase|credential|azure\.sas\."
+    r"|(?:api|access|account|private|encryption|shared|signing)[_\-.]?key)"
 )
-_BEARER: Final = re.compile(r"(?i)\b(bearer|authorization:)\s+(?!\*\*\*)[\w.~+/=\-]{8,}")
+_BEGINS: Final = r"(?:(?<![\w.\-])|(?<=%26)|(?<=%3F))"
+# The name of a setting, a header, a field, or an XML element: fs.s3a.secret.key, x-amz-security-token, AccountKey.
+_SECRET_NAME: Final = rf"{_BEGINS}(?:(?=[\w.\-]*{_WORDS})[\w.\-]++(?:[ ]key)?|sig|sas|pwd|x-amz-(?:signature|date))"
+# What stands between a name and its value: in a text, in JSON inside a string, in a URL, in XML, on a command line.
+_SEPARATOR: Final = (
+    r"(?:(?:\\*+[\"'])?\s*+(?:=>|[:=]|%3[AD]|\\++u003[ad])\s*+(?:\[\s*+)?"
+    r"|\\*+[\"']\s*+,\s*+(?=\\*+[\"'])|\s*+(?:</\w++>\s*+<\w++)?>\s*+)"
+)
+# A value in quotes ends with them, or with the text. Without quotes, it is one word.
+_VALUE: Final = (
+    r"(?P<escaped>\\+[\"'])(?:.*?)(?:(?<!\\)(?P=escaped)|\Z)"
+    r"|\"(?:\\.|[^\"\\])*(?:\"|\Z)|'(?:\\.|[^'\\])*(?:'|\Z)"
+    r"|(?!(?:null|none|true|false)\b)[^\s&;,'\"<>()\[\]{}\\]*[^\s&;,'\"<>()\[\]{}\\.:]"
+)
+_NAMED: Final = re.compile(rf"(?is)({_SECRET_NAME}{_SEPARATOR})(?!\*\*\*)(?:{_VALUE})")
+# In a condition, such as secret = 5, a plain word is the name of a column.
+_COMPARISON: Final = re.compile(r"[a-z]+\s+=\s*")
+_SIGNATURE: Final = re.compile(r"(?i)(signature(?:=|%3D|\\+u003d))(?!\*\*\*)[^\s&;,'\"<>)\]}\\]*[^\s&;,'\"<>)\]}\\.]")
+_OPTION: Final = re.compile(rf"(?i)(?<![\w\-])(--(?=[\w\-]*{_WORDS})[\w\-]++\s++)(?!\*\*\*|-)\S*[^\s.]")
+_HEADER_NAME: Final = r"(?:authorization|cookie)(?:\\*[\"'])?\s*[:=]\s*(?:\\*[\"'])?"
+_HEADER: Final = re.compile(
+    rf"(?i)({_HEADER_NAME}(?:bearer|basic)\s+)(?!\*\*\*)[^\s\"'\\,;]*[^\s\"'\\,;.]"
+    rf"|({_HEADER_NAME})(?!\*\*\*|\s|bearer\s|basic\s)[^\r\n\"'\\]*[^\r\n\"'\\\s]"
+)
+_BEARER: Final = re.compile(r"(?i)\b(bearer|basic)\s+(?!\*\*\*)(?=[\w.~+/=\-]*[\d+/=])[\w.~+/=\-]{8,}")
+_PRIVATE_KEY: Final = re.compile(r"(?s)(-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----).*?(?:(?=-----END )|\Z)")
+_HINT: Final = re.compile(
+    rf"(?i){_WORDS}|(?:sig|sas|pwd)\b|signature|x-amz-|authorization|cookie|bearer|basic|PRIVATE KEY"
+)
 
 
 def secrets_of(options: Mapping[str, Any]) -> tuple[str, ...]:
@@ -62,9 +93,27 @@ def without_credentials(text: str) -> str:
         text = _USER.sub(rf"\1{HIDDEN}@", text)
         text = _QUERY.sub(rf"\1?{HIDDEN}", text)
         text = _FRAGMENT.sub(rf"\1#{HIDDEN}", text)
-    if "=" in text:
-        text = _NAMED.sub(rf"\1{HIDDEN}", text)
-    return _BEARER.sub(rf"\1 {HIDDEN}", text) if "earer" in text or "uthorization" in text else text
+    if "%40" in text:
+        text = _ENCODED_USER.sub(rf"\1{HIDDEN}%40", text)
+    if _HINT.search(text) is None:
+        return text
+    text = _NAMED.sub(_hidden, _HEADER.sub(rf"\1\2{HIDDEN}", _PRIVATE_KEY.sub(rf"\1{HIDDEN}", text)))
+    for pattern in (_SIGNATURE, _OPTION):
+        text = pattern.sub(rf"\1{HIDDEN}", text)
+    return _BEARER.sub(rf"\1 {HIDDEN}", text)
+
+
+def _hidden(named: re.Match[str]) -> str:
+    """Return a named secret without its value, and a comparison with a column as it is."""
+    return named[0] if _COMPARISON.fullmatch(named[1]) else f"{named[1]}{HIDDEN}"
+
+
+def safe_path(path: str) -> str:
+    """Return the path of a data file without the user info, the query, and the named secrets of an address.
+
+    In a path below the table, ``token=a`` is a partition, not a credential.
+    """
+    return path if _ADDRESS.search(path) is None else without_credentials(path)
 
 
 def holds_credentials(address: str) -> bool:

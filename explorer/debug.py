@@ -22,6 +22,7 @@ DEBUG_VARIABLE: Final = "DELTA_EXPLORER_DEBUG"
 SEE_MORE: Final = f"Run it again with --debug, or with {DEBUG_VARIABLE}=1 set, to see the full error."
 _ON: Final = frozenset({"1", "true", "yes", "on"})
 _LONGEST: Final = 500
+_FORMATTER: Final = logging.Formatter()
 _TRACEBACK: Final = re.compile(r"\n?Traceback \(most recent call last\):|\n\s+at [\w.$]+\(")
 
 
@@ -48,6 +49,9 @@ class OneLine(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Change the record, and let it through."""
         if debugging():
+            record.msg, record.args = without_credentials(record.getMessage()), ()
+            if record.exc_info:
+                record.exc_text = without_credentials(_FORMATTER.formatException(record.exc_info))
             return True
         error = record.exc_info[1] if record.exc_info else None
         told = without_credentials(readable_lines(record.getMessage()))

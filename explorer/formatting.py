@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from math import isnan
 
-from explorer.credentials import without_credentials
+from explorer.credentials import safe_path
 
 __all__ = [
     "UNKNOWN",
@@ -163,7 +163,7 @@ def shorten_apart(texts: Sequence[str], width: int = 42) -> list[str]:
 
 def shorten_path(path: str, width: int = 58) -> str:
     """Shorten a path so that both its folders and its file name stay distinguishable."""
-    shown = without_credentials(plain(path))
+    shown = plain(safe_path(path))
     folder, slash, name = shown.rpartition("/")
     if len(shown) <= width or not slash:
         return shorten(shown, width)

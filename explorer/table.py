@@ -218,9 +218,10 @@ class Table(DeltaLog):
     def requirements(self, version: int | None = None) -> Requirements:
         """What a version demands of its clients, even one that this program cannot read."""
         from explorer.core.compatibility.access import stored_requirements
+        from explorer.storage.schemes import STORAGES
 
         wanted = self.latest_version() if version is None else version
-        return self.on_segment(wanted, lambda segment: stored_requirements(self.store, segment))
+        return self.on_segment(wanted, lambda segment: stored_requirements(self.store, segment, STORAGES))
 
     def rows(
         self,
@@ -263,6 +264,15 @@ class Table(DeltaLog):
         from explorer.spark.log.files_frame import files_frame
 
         return files_frame(self, self.snapshot(version), statistics).frame
+
+    def check_source(self, source: str) -> None:
+        """Check that rows of a change may be read from a place.
+
+        Raises:
+            NotAllowed: It is outside ``roots``.
+        """
+        if self.roots is not None:
+            self.roots.check_source(source)
 
     @located
     def plan(

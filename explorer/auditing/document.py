@@ -64,7 +64,7 @@ def _finding(finding: Finding) -> JsonObject:
         "title": finding.title,
         "evidence": [_evidence(each) for each in finding.evidence],
         "effect": finding.effect,
-        "remedy": None if finding.remedy is None else _remedy(finding.remedy),
+        "remedy": _remedy(finding.remedy),
         "versions": [list(span) for span in finding.versions],
         "files": finding.files,
         "rows": finding.rows,

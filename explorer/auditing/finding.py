@@ -42,12 +42,21 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 class Remedy(msgspec.Struct, frozen=True):
-    """The next step: an intent filled in, a command, or a place to look at, also with the command that lists it."""
+    """The next step: an intent filled in, or a command; a place to look at has the command that lists it."""
 
     label: str
     intent: Intent | None = None
     command: str = ""
     place: Place | None = None
+
+    def __post_init__(self) -> None:
+        """Demand something that can be followed.
+
+        Raises:
+            ValueError: There is only the label.
+        """
+        if self.intent is None and not self.command:
+            raise ValueError(f"The step {self.label!r} has neither an intent nor a command.")
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +69,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         title: The claim.
         evidence: What shows it, in words.
         effect: What it means for this table.
-        remedy: The next step; None if there is none.
+        remedy: The next step.
         subject: What of the table it is about, where a rule may find the same of several things: the finding of a later
             audit is the same one if rule and subject are.
         versions: The versions concerned, as inclusive ranges.
@@ -74,7 +83,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     evidence: tuple[Evidence, ...]
     effect: str
-    remedy: Remedy | None = None
+    remedy: Remedy
     subject: str = ""
     versions: tuple[tuple[int, int], ...] = ()
     files: int | None = None

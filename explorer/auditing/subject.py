@@ -15,6 +15,7 @@ from explorer import formatting as fmt
 from explorer.auditing.looks import NOWHERE, Looked
 from explorer.core.compatibility.access import ClientVerdict, Requirements, compatibility, requirements
 from explorer.core.compatibility.client_facts import client_facts
+from explorer.core.compatibility.demands import demands_of_paths
 from explorer.core.compatibility.matrix import MatrixRow, matrix
 from explorer.core.compatibility.my_clients import MyClient, with_writers
 from explorer.core.compatibility.writers_seen import writers_seen
@@ -44,6 +45,7 @@ from explorer.core.versions.retention.missing_files import absent, data_location
 from explorer.core.versions.retention.version_states import VersionRisks, VersionStates
 from explorer.core.versions.snapshot import Snapshot
 from explorer.core.versions.updated_rows import rewritten_rows, updated_rows
+from explorer.storage.schemes import STORAGES
 
 __all__ = ["Commits", "Subject", "newest_verdicts"]
 
@@ -328,7 +330,9 @@ class Subject:
     def requirements(self) -> Requirements:
         """What the newest version demands of its clients."""
         some = bool(self.history.lifetimes.with_vector[self.live].any())
-        return requirements(self.protocol, self.metadata, has_vectors=some)
+        paths = self.history.lifetimes.take(self.live, ["raw_path"]).column(0)
+        of_paths = demands_of_paths(paths, self.log.location, STORAGES)
+        return requirements(self.protocol, self.metadata, has_vectors=some, of_paths=of_paths)
 
     @cached_property
     def clients(self) -> tuple[ClientVerdict, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -11,6 +10,7 @@ from explorer.auditing.finding import Evidence, Place
 from explorer.auditing.subject import Subject
 from explorer.core.protocol.arrow.arrays import Integers
 from explorer.core.versions.commit_times import moment
+from explorer.credentials import safe_path
 
 __all__ = [
     "by_whom",
@@ -22,7 +22,6 @@ __all__ = [
     "span",
     "spans",
     "time_text",
-    "verify_command",
 ]
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
@@ -52,14 +51,12 @@ def runs(versions: Integers) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def verify_command(subject: Subject) -> str:
-    """The command that lists every problem of the log with its file."""
-    return f"delta-explorer verify {shlex.quote(subject.log.location)}"
-
-
 def named(names: Sequence[str], total: int = 0) -> str:
-    """Return some names of many: ``a, b and 3 more``; ``total`` is how many there are if more than are given."""
-    shown = ", ".join(fmt.shorten(fmt.plain(name, 200), 60) for name in names[:_MOST_NAMED])
+    """Return some names of many: ``a, b and 3 more``; ``total`` is how many there are if more than are given.
+
+    Credentials in the paths of files are hidden.
+    """
+    shown = ", ".join(fmt.shorten(fmt.plain(safe_path(name), 200), 60) for name in names[:_MOST_NAMED])
     more = max(total, len(names)) - _MOST_NAMED
     return f"{shown} and {more:,} more" if more > 0 else shown
 

@@ -6,6 +6,7 @@ import functools
 import inspect
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
@@ -34,6 +35,7 @@ from explorer.cli.errors import CANCELLED, exit_code, facts_of
 from explorer.cli.output import complain
 from explorer.cli.standard_output import typed_output
 from explorer.core.errors import StorageError
+from explorer.credentials import without_credentials
 from explorer.debug import DEBUG_VARIABLE, debugging
 from explorer.storage.kept_indexes import CACHE_VARIABLE
 
@@ -138,10 +140,10 @@ def _run(arguments: Sequence[str]) -> int:
         # Whoever read the output has enough (Typer and rich make a SystemExit of it).
         _forget_output()
         return _BROKEN_PIPE
-    except Exception as error:
-        # The outermost frame: whatever it is, people get a message, not a traceback.
+    except Exception as error:  # noqa: BLE001  # the outermost frame: people get a message, not a traceback
         if "--debug" in arguments or debugging():
-            raise
+            sys.stderr.write(without_credentials("".join(traceback.format_exception(error))))
+            return exit_code(error)
         if str(error) or not isinstance(error, typer.TyperException):  # else it has shown the help instead
             complain(facts_of(error), as_json="--json" in arguments)
         try:

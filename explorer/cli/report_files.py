@@ -13,8 +13,9 @@ from explorer import formatting as fmt
 from explorer.cli.output import note
 from explorer.cli.output_place import check_place
 from explorer.core.errors import RequestError, StorageError
-from explorer.core.protocol.limits import check_json_values
+from explorer.core.protocol import limits
 from explorer.storage.written_aside import written_aside
+from explorer.system import set_limits
 
 if TYPE_CHECKING:
     from explorer.auditing.report.case_file import CaseFile
@@ -31,29 +32,32 @@ __all__ = [
     "signing_key",
 ]
 
-_MOST_BYTES: Final = 1 << 26
-
 PASSPHRASE: Final = "DELTA_EXPLORER_KEY_PASSPHRASE"  # noqa: S105  # the name of a variable
 """The environment variable that holds the passphrase of a key."""
 
 
-def read_whole(path: Path) -> bytes:
-    """Read a file.
+def read_whole(path: Path | None) -> bytes:
+    """Read a file that was given to a command, such as an intent, a case file, a plan or a report.
+
+    Args:
+        path: The file; None for standard input.
 
     Raises:
-        RequestError: It cannot be read, or is too much to be a report or a case file.
+        RequestError: It cannot be read, or a limit is not a number.
+        LimitExceeded: It is longer, or has more JSON values, than is read.
     """
+    set_limits()
+    most, name = limits.MAX_DECODED_BYTES, "Standard input" if path is None else str(path)
     try:
-        with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
+        if path is None:
+            data = sys.stdin.read(most + 1).encode(errors="surrogatepass")
+        else:
+            with path.open("rb") as file:
+                data = file.read(most + 1)
     except OSError as error:
-        raise RequestError(f"{path} cannot be read: {error.strerror}.", path=str(path)) from error
-    if len(data) > _MOST_BYTES:
-        raise RequestError(
-            f"{path} has more than {_MOST_BYTES:,} bytes, the most that are read. Name a report or a case file.",
-            path=str(path),
-        )
-    check_json_values(data, str(path))
+        raise RequestError(f"{name} cannot be read: {error.strerror}.", path=name) from error
+    limits.check_given(name, len(data))
+    limits.check_json_values(data, name)
     return data
 
 

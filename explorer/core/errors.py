@@ -322,10 +322,10 @@ _STEERING = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\u202a-\\u2
 
 def _printable(message: str) -> str:
     """A message as UTF-8 without credentials, whatever names it holds; one that is too long loses its middle."""
+    message = without_credentials(message)  # before it is cut, and its names perhaps with it
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[: _LONGEST_MESSAGE - 1_000]} […] {message[-1_000:]}"
-    shown = _STEERING.sub("\ufffd", message.encode("utf-8", "backslashreplace").decode())
-    return without_credentials(shown)
+    return _STEERING.sub("\ufffd", message.encode("utf-8", "backslashreplace").decode())
 
 
 def _plain(value: object) -> object:

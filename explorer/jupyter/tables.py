@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from explorer.credentials import safe_path
 from explorer.jupyter.markup import empty_tag, joined, tag
 from explorer.views.listing import Listing, ListingColumn, ListingPage
 
@@ -49,7 +50,7 @@ def _tick(ticks: Ticks | None, place: int, row: dict[str, Any]) -> Markup | None
     if ticks is None:
         return None
     checked = "" if row["path"] in ticks.selected else None
-    named = {"data_row": place, "aria_label": f"select {row['path']}"}
+    named = {"data_row": place, "aria_label": f"select {safe_path(row['path'])}"}
     return tag("td", empty_tag("input", type="checkbox", checked=checked, **named), class_="dte-tick")
 
 

@@ -64,7 +64,9 @@ class SparkRowEngine:
 
         return type_guard(schema, expressions)
 
-    def matching_rows(self, log: DeltaLog, snapshot: Snapshot, where: str) -> Mapping[str, RowIndexes]:
+    def matching_rows(
+        self, log: DeltaLog, snapshot: Snapshot, where: str, doubted: Collection[str] = ()
+    ) -> Mapping[str, RowIndexes]:
         """See `RowEngine.matching_rows`."""
         require_pyspark()
         from explorer.spark.engine.deadline import work_deadline
@@ -72,7 +74,7 @@ class SparkRowEngine:
         from explorer.spark.writes.matching_rows import matching_rows
 
         with work_deadline(engine().session(), where):
-            return matching_rows(log, snapshot, where)
+            return matching_rows(log, snapshot, where, doubted)
 
     def files_masking(self, log: DeltaLog, snapshot: Snapshot, where: str) -> Collection[str]:
         """See `RowEngine.files_masking`."""
@@ -156,7 +158,14 @@ class SparkRowEngine:
 
         return compacted(log, snapshot, arrangement, layout)
 
-    def find_changes(self, log: DeltaLog, snapshot: Snapshot, intent: Update | Merge, source: object) -> FoundChanges:
+    def find_changes(
+        self,
+        log: DeltaLog,
+        snapshot: Snapshot,
+        intent: Update | Merge,
+        source: object,
+        doubted: Collection[str] = (),
+    ) -> FoundChanges:
         """See `RowEngine.find_changes`."""
         require_pyspark()
         from explorer.spark.engine.deadline import work_deadline
@@ -164,7 +173,7 @@ class SparkRowEngine:
         from explorer.spark.writes.row_changes import find_changes
 
         with work_deadline(engine().session(), _texts_of(intent)):
-            return find_changes(log, snapshot, intent, source)
+            return find_changes(log, snapshot, intent, source, doubted)
 
     def write_changes(
         self,

@@ -41,6 +41,7 @@ _SUFFIX: Final = f".v{_FORMAT}.index"
 _ANY_SUFFIX: Final = (".index", ".tmp")
 _MARK: Final = b"DTXI"
 _END: Final = struct.Struct("<QI4s")
+_WRITTEN_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 _ALIGNED: Final = 64
 _MOST_BYTES: Final = 1 << 30
 _WORTH_COMMITS: Final = 64
@@ -227,8 +228,8 @@ class KeptFolder:
     def _opened(self, path: Path) -> tuple[pa.Buffer, _Directory] | None:
         """The bytes of a file and its directory; None if that is broken."""
         status = path.stat()
-        if hasattr(os, "getuid") and status.st_uid != os.getuid():
-            raise PermissionError("the file belongs to another user")
+        if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & _WRITTEN_BY_OTHERS):
+            raise PermissionError("another user owns the file, or may write to it")
         with pa.memory_map(str(path)) as file:
             whole = file.read_buffer()
         return _directory(whole)

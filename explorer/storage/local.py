@@ -22,7 +22,15 @@ import pyarrow as pa
 from explorer.core.errors import StorageError
 from explorer.core.protocol.arrow.arrays import fresh_buffer
 from explorer.core.protocol.limits import check_file
-from explorer.core.protocol.log_store import BEHIND, JoinedObjects, ListedObjects, LogStore, ObjectMeta, joined_objects
+from explorer.core.protocol.log_store import (
+    BEHIND,
+    JoinedObjects,
+    ListedObjects,
+    LogStore,
+    ObjectMeta,
+    joined_objects,
+    no_objects,
+)
 from explorer.storage.local_tree import local_files
 from explorer.storage.real_files import RealFiles
 from explorer.storage.roots import AllowedRoots, Opener, folder_of
@@ -79,7 +87,7 @@ class LocalLogStore:
         try:
             handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         except (FileNotFoundError, NotADirectoryError):
-            return []
+            return no_objects(folder)
         except OSError as error:
             raise _failed("list", path, error) from error
         try:

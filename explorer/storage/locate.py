@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from explorer.core.errors import NotAllowed, RequestError
 from explorer.core.protocol.log_store import LogStore
@@ -13,6 +14,13 @@ from explorer.storage.roots import AllowedRoots, check_plain, is_url, url_of
 from explorer.storage.schemes import scheme_of
 
 __all__ = ["open_object", "open_store"]
+
+_CREDENTIAL: Final = re.compile(
+    "(access|account|storage|master|shared)_key|secret|token|credential|service_account|sas_key|skip_signature"
+    "|msi_endpoint|identity_endpoint|use_azure_cli",
+    re.IGNORECASE,
+)
+"""Names of options and variables by which somebody says how to sign in, or that nobody has to."""
 
 
 def open_store(
@@ -56,8 +64,8 @@ def open_object(
         The store of its folder and the file's name in it.
 
     Raises:
-        NotAllowed: It is outside ``roots``; or it is in a storage other than the table's for which nobody gave
-            credentials, so that its client would ask an address of the network for them because a log says so.
+        NotAllowed: It is outside ``roots``; or it is in a storage other than the table's without credentials that were
+            set for it, so that its client would ask an address of the network for them because a log says so.
     """
     _check_configured(location, storage_options, home)
     folder, _, name = location.rpartition("/")
@@ -66,9 +74,11 @@ def open_object(
 
 def _check_configured(location: str, storage_options: Mapping[str, Any], home: str) -> None:
     prefix = scheme_of(location).environment
-    if not prefix or storage_options or prefix == scheme_of(home).environment:
+    if not prefix or prefix == scheme_of(home).environment:
         return
-    if any(name.startswith(prefix) for name in os.environ):
+    # A region or an account is no credential: with those alone a client asks the metadata address of a cloud.
+    given = (*storage_options, *(name for name in os.environ if name.startswith(prefix)))
+    if any(_CREDENTIAL.search(name) for name in given):
         return
     raise NotAllowed(
         f"The log of {home} names files at {location.rpartition('/')[0]}, another storage than the table's, and no "

@@ -13,7 +13,15 @@ import pyarrow as pa
 from explorer.core.errors import LimitExceeded, StorageError
 from explorer.core.log.log_path import LOG_FOLDER
 from explorer.core.protocol.limits import check_file
-from explorer.core.protocol.log_store import JoinedObjects, ListedObjects, LogStore, ObjectMeta, joined_objects, seen_of
+from explorer.core.protocol.log_store import (
+    JoinedObjects,
+    ListedObjects,
+    LogStore,
+    ObjectMeta,
+    joined_objects,
+    no_objects,
+    seen_of,
+)
 from explorer.core.protocol.times import milliseconds
 from explorer.credentials import concealed
 from explorer.storage.exclusive_creation import (
@@ -102,7 +110,7 @@ class ObjectLogStore:
                         modified = milliseconds(item["last_modified"])
                         found.append(ObjectMeta(f"{folder}/{name}", item["size"], modified, _etag(item)))
         except FileNotFoundError:
-            return []
+            return no_objects(folder)
         except Exception as error:
             raise self._failed("list", folder, error) from error
         found.sort(key=lambda item: item.path)

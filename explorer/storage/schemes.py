@@ -19,7 +19,7 @@ from explorer.storage.memory import open_memory
 from explorer.storage.object_stores import open_bucket
 from explorer.storage.roots import AllowedRoots, Opener, is_url
 
-__all__ = ["SCHEMES", "Scheme", "known_scheme", "scheme_of", "spellings"]
+__all__ = ["SCHEMES", "STORAGES", "Scheme", "known_scheme", "scheme_of", "spellings"]
 
 Rows = Literal["on disk", "fetched", "copied"]
 
@@ -74,6 +74,8 @@ SCHEMES: Final = {
         Scheme("memory", open_memory, "copied", listed=True, lasting=False),
     )
 }
+STORAGES: Final = {row.name: row.environment or row.name for row in SCHEMES.values()}
+"""The storage of each scheme: several may lead to one."""
 
 
 def scheme_of(location: str) -> Scheme:

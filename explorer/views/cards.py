@@ -171,7 +171,7 @@ def _of_audit(audit: Audit) -> Card:
 @card_of.register
 def _of_finding(finding: Finding) -> Card:
     evidence = "; ".join(piece.text for piece in finding.evidence)
-    step = "" if finding.remedy is None else finding.remedy.label.rstrip("\u2026")
+    step = finding.remedy.label.rstrip("\u2026")
     facts = (("severity", finding.severity), ("evidence", evidence), ("effect", finding.effect), ("next step", step))
     return Card(finding.title, stated(facts), tone=TONES[finding.severity])
 

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from explorer import formatting as fmt
-from explorer.auditing.report.case_file import AnyPin, CaseFile, read_case
+from explorer.auditing.report.case_file import AnyPin, CaseFile, FilePin, read_case
 from explorer.auditing.report.document import Pin
 from explorer.auditing.report.pins import case, found_findings, pinned
 from explorer.core.errors import RequestError
@@ -102,6 +102,8 @@ class CaseDesk:
         """
         now = datetime.now(UTC).replace(microsecond=0)
         named = msgspec.structs.replace(pin, table=facts.location, pinned=now)
+        if isinstance(named, FilePin):
+            named = msgspec.structs.replace(named, path=facts.file_names(named.version).name(named.path))
         return pinned(named, facts.subject(), found_findings(facts.audit()))
 
     def add(self, pin: AnyPin) -> bool:

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.core.protocol.partition_values import partition_texts
-from explorer.credentials import without_credentials
+from explorer.credentials import safe_path
 from explorer.spreadsheet import plain_cell
 
 __all__ = ["Listing", "ListingColumn", "csv_of", "partition_words"]
@@ -71,7 +71,7 @@ class ListingColumn:
             case "path":
                 return fmt.shorten_path(value, 58)
             case "name":
-                return fmt.shorten(without_credentials(value).rpartition("/")[2], 46)
+                return fmt.shorten(safe_path(value).rpartition("/")[2], 46)
             case "time":
                 return fmt.day(value)
             case _:
@@ -79,7 +79,7 @@ class ListingColumn:
 
     def end(self, value: str) -> str:
         """Return a path, or of a ``name`` its last part, with what hides in it made visible, and not shortened."""
-        shown = without_credentials(value)
+        shown = safe_path(value)
         return fmt.plain(shown.rpartition("/")[2] if self.kind == "name" else shown)
 
     def whole(self, value: Any) -> str:
@@ -88,7 +88,7 @@ class ListingColumn:
 
     def shared(self, value: Any) -> Any:
         """Return a value as it may leave this program: an address of a file without credentials."""
-        return without_credentials(value) if self.kind in {"path", "name"} and isinstance(value, str) else value
+        return safe_path(value) if self.kind in {"path", "name"} and isinstance(value, str) else value
 
 
 @dataclass(frozen=True, slots=True)

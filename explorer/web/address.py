@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from urllib.parse import parse_qs, urlencode
 
 from explorer.core.errors import RequestError
+from explorer.credentials import safe_path
 from explorer.views.act.intents.registry import offered_kinds
 from explorer.views.table.comparison import CHANGES
 from explorer.views.table.funnel import KINDS
@@ -140,7 +141,8 @@ class Address:
             **{name: values[key][-1] for name, key in _KEYS.items() if key in values},
             answers=tuple(sorted(answer for answer in given if answer[1]))[:_MOST_ANSWERS],
         )
-        address = replace(address, table=_one_name(address.table))
+        # An address of an earlier release can name a file by a path with credentials; it is now named without them.
+        address = replace(address, table=_one_name(address.table), file=safe_path(address.file))
         for name, choices in _CHOICES.items():
             value = getattr(address, name)
             if value not in choices:

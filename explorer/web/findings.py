@@ -139,16 +139,15 @@ def _asked(titles: list[str]) -> str:
 def finding_view(finding: Finding, address: Address, *, worst: bool) -> FindingView:
     """Return a finding with links that start from an address; the worst of those to act on is marked."""
     remedy = finding.remedy
-    way = Part("") if remedy is None else Part(remedy.label, _way(remedy, address))
-    command = "" if remedy is None or way.href else remedy.command
+    way = Part(remedy.label, _way(remedy, address))
     return FindingView(
         tone=tone(finding),
         title=finding.title,
         effect=finding.effect,
         evidence=tuple(_part(piece, address) for piece in finding.evidence),
         remedy=way if way.href else None,
-        command=command,
-        command_label="" if remedy is None else remedy.label,
+        command="" if way.href else remedy.command,
+        command_label=remedy.label,
         worst=worst and finding.severity != "info",
         rule=finding.rule,
         subject=finding.subject,

@@ -1,10 +1,11 @@
-"""The file for ``panel serve``:
+"""The file for ``panel serve``, which only reads tables:
 
     panel serve explorer/web/main.py --args warehouse more/tables
     DELTA_EXPLORER_ROOTS=warehouse:more/tables panel serve explorer/web/main.py
 
-The roots are the arguments; without any, the folders in DELTA_EXPLORER_ROOTS (separated as in PATH). Panel's server
-knows nobody, so tables are only read here: ``delta-explorer serve`` lets people commit and asks who they are.
+The roots are the arguments; if there are none, the folders in DELTA_EXPLORER_ROOTS, separated as in PATH. Panel runs
+this file when the first page is requested, or at the start with ``--warm``. From then on, the application of
+``delta-explorer serve`` answers every request. The first page contains nothing, and opens itself again.
 """
 
 from __future__ import annotations
@@ -13,18 +14,24 @@ import os
 import sys
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Final
 
+import jinja2
 import panel as pn
 
 from explorer.core.errors import NotAllowed, RequestError
 from explorer.debug import quiet_handlers
 from explorer.web.app import create_app
-from explorer.web.serving.panel_gate import guard_panel, page_refusal
+from explorer.web.serving.panel_server import take_over
 
-__all__ = ["check_read_only", "roots_from"]
+__all__ = ["check_read_only", "roots_from", "start"]
 
-_ALLOW = "--allow-commits"
+_ALLOW: Final = "--allow-commits"
+FIRST_PAGE: Final = jinja2.Template(
+    '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0">'
+    '<link rel="icon" href="data:,"><title>Delta Table Explorer</title></head>'
+    "<body><p>The server is ready. Open this page again.</p></body></html>"
+)
 
 
 def roots_from(arguments: list[str], variable: str) -> tuple[str, ...]:
@@ -54,19 +61,15 @@ def check_read_only(arguments: list[str], variable: str) -> None:
 
 
 @cache
-def _app(roots: tuple[str, ...]) -> Any:
+def start(roots: tuple[str, ...]) -> None:
+    """Let our application answer for Panel's, once for a process."""
     quiet_handlers()
-    guard_panel()
-    return create_app(roots)
+    take_over(create_app(roots))
 
 
 if __name__.startswith("bokeh_app"):
-    # Panel runs this file again for each request; the application behind it is made once.
+    # Panel runs this file again for each page that was requested before; the module itself is loaded once.
     check_read_only(sys.argv[1:], os.environ.get("DELTA_EXPLORER_ALLOW_COMMITS", ""))
-    module = import_module("explorer.web.main")
-    app = module._app(roots_from(sys.argv[1:], os.environ.get("DELTA_EXPLORER_ROOTS", "")))
-    refusal = page_refusal(pn.state.curdoc)
-    if refusal is None:
-        app().servable()
-    else:
-        pn.pane.Str(f"{refusal.title}. {refusal.message} {refusal.next_step}").servable()
+    import_module("explorer.web.main").start(roots_from(sys.argv[1:], os.environ.get("DELTA_EXPLORER_ROOTS", "")))
+    if pn.state.curdoc is not None:
+        pn.state.curdoc.template = FIRST_PAGE

@@ -26,6 +26,7 @@ from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.known_missing import KnownMissing
 from explorer.debug import log_failure
+from explorer.storage.roots import AllowedRoots
 from explorer.storage.served_roots import ServedRoots, TableRef
 from explorer.views import TableFacts
 from explorer.views.act.desk.attempts import Attempts
@@ -252,6 +253,14 @@ class Catalog:
         """
         ref = self.roots.locate(name)
         return self._sharing(explorer.open_table(ref.location, roots=(ref.root,), read_only=not self.allow_commits))
+
+    def check_source(self, name: str, source: str) -> None:
+        """Check that rows for a table may be read from a place.
+
+        Raises:
+            NotAllowed: The name, or the source, is outside the served roots.
+        """
+        AllowedRoots((self.roots.locate(name).root,)).check_source(source)
 
     def look_again(self, name: str, *, reopen: bool = False) -> None:
         """Check the log at the next question, even if that was done recently.

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import ast
+import re
+import shlex
 from pathlib import Path
+from typing import get_args
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
+from typer.main import get_command
 
 import explorer
 from explorer.auditing import Looked, Subject, audit
+from explorer.auditing.finding import Aspect, Place, Remedy
 from explorer.auditing.footers import look_at_footers
 from explorer.auditing.rules import RULES
+from explorer.auditing.steps import see
+from explorer.cli.app import app
+from explorer.core.log.verify import problem
 from explorer.core.transaction.row_engine import CheckReport
 from tests.support import small_logs
+from tests.support.at_least_one import at_least_one
 from tests.support.audited_tables import NOW
 from tests.support.small_logs import METADATA, PROTOCOL
 
@@ -53,3 +63,37 @@ def test_all_rules_are_silent_on_a_clean_table_at_which_everything_was_looked(tm
     found = audit(Subject(table, NOW, looked=looked))
     assert (found.findings, found.not_answered) == ((), ())
     assert len(found.silent) == len(RULES)
+
+
+def test_a_step_without_an_intent_or_a_command_is_none() -> None:
+    with pytest.raises(ValueError, match="neither an intent nor a command"):
+        Remedy("Look at it", place=Place("commit", 1))
+
+
+def test_each_place_is_listed_by_a_command_of_this_program(tmp_path: Path) -> None:
+    small_logs.write_log(tmp_path, [[PROTOCOL, METADATA]])
+    subject = Subject(explorer.open_table(tmp_path), NOW)
+    for aspect in at_least_one(get_args(Aspect)):
+        step = see(subject, "See it", Place(aspect, 3, column="id"))
+        program, command, location, *options = shlex.split(step.command)
+        assert (program, location, step.place) == (
+            "delta-explorer",
+            subject.log.location,
+            Place(aspect, 3, column="id"),
+        )
+        offered = {name for param in get_command(app).commands[command].params for name in param.opts}
+        assert {option for option in options if option.startswith("--")} <= offered
+
+
+def test_every_problem_of_a_log_has_a_step() -> None:
+    """The kinds of all problems that the source makes, and those of its documentation."""
+    said = "\n".join(path.read_text("utf-8") for path in Path(problem.__file__).parent.glob("*.py"))
+    made = set(re.findall(r"Problem\(\s*\"([a-z-]+)\"", said)) | set(re.findall(r"yield \(?\s*\"([a-z-]+)\", ", said))
+    assert len(made) > 15
+    assert all(problem.Problem(kind, 1, "f", "d").next_step.endswith(".") for kind in sorted(made))
+
+
+def test_a_backup_is_advised_only_where_the_log_itself_lost_something() -> None:
+    kinds = re.findall(r"``([a-z-]+)``", problem.Problem.__doc__ or "")
+    advised = {kind for kind in kinds if "backup" in problem.Problem(kind, 1, "f", "d").next_step}
+    assert advised <= problem.BREAKING

@@ -96,7 +96,7 @@ def test_what_replay_contradicts_is_found_only_if_somebody_asks() -> None:
     checksum = _found(table, "checksum-differs", integrity=report)
     assert (checksum.severity, "numFiles is 9" in _said(checksum)) == ("warning", True)
     whole = clean()
-    for rule in ("checkpoint-differs", "compaction-differs", "checksum-differs", "log-faults"):
+    for rule in ("checkpoint-differs", "checksum-differs", "log-faults"):
         assert not _silent(whole, rule)
         assert _silent(whole, rule, integrity=whole.verify())
 
@@ -123,8 +123,10 @@ def test_a_compaction_that_is_not_reconciled_is_an_error_and_that_of_another_wri
     table = explorer.open_table(golden_root() / "tables" / "kernelrs__compacted-log-files-table")
     finding = _found(table, "compaction-differs", integrity=table.verify())
     assert (finding.severity, finding.files, "more than one action" in _said(finding)) == ("error", 3, True)
+    assert _found(table, "compaction-differs") == finding, "it is small, so it is compared unasked"
     sound = explorer.open_table(reference_root() / "tables" / "log-compaction")
     assert _silent(sound, "compaction-differs", integrity=sound.verify())
+    assert _silent(sound, "compaction-differs")
 
 
 def test_a_log_that_does_not_keep_to_the_protocol_is_a_warning_and_what_harms_nobody_a_note() -> None:
@@ -530,6 +532,11 @@ _TOLD = {
     "corrupt: no metaData": "unreadable-log",
     "corrupt: no protocol": "unreadable-log",
 }
+_UNTOLD = {
+    "delta__spark-table-with-dv-special-char": {"unreachable-files"},
+    "kernelrs__compacted-log-files-table": {"compaction-differs"},
+}
+"""Errors of tables of which the list says nothing: a placeholder in a path, and compactions that were made by hand."""
 
 
 @pytest.mark.golden
@@ -549,6 +556,7 @@ def test_errors_on_golden_tables_are_those_that_their_list_tells_of() -> None:
             told[name].discard("missing-files")
         if "non-contiguous log" in features:
             found[name].discard("unreadable-log")
+        found[name] -= _UNTOLD.get(name, set())
     assert {name: rules for name, rules in found.items() if rules} == {
         name: rules for name, rules in told.items() if rules
     }

@@ -9,6 +9,7 @@ import pytest
 
 import explorer
 from explorer.auditing import Audit, Finding, Subject, audit
+from explorer.auditing.finding import Place
 from explorer.auditing.rules import RULES
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Protocol
@@ -52,7 +53,7 @@ def _info(operation: str, **more: Any) -> Any:
 # What no log answers: it takes a listing, a replay, rows, footers, or a chain head saved earlier.
 ASKED = {
     *("missing-files", "resized-files", "orphan-files"),
-    *("checkpoint-differs", "compaction-differs", "checksum-differs", "log-faults"),
+    *("checkpoint-differs", "checksum-differs", "log-faults", "metrics-differ"),
     *("tampered-log", "broken-rules", "wrong-statistics"),
 }
 
@@ -100,10 +101,10 @@ def test_rows_that_were_restored_are_a_note() -> None:
     assert finding.title == "1,000 rows fewer after one commit, and restored"
 
 
-def test_rows_whose_version_was_vacuumed_are_a_note_without_a_remedy() -> None:
+def test_rows_whose_version_was_vacuumed_are_a_note_that_leads_to_the_commit() -> None:
     gone = [_info("DELETE"), _removed("1.parquet", 30 * DAY)]
     finding = _found(written(loaded("0.parquet"), loaded("1.parquet"), gone, *_vacuumed()), "bulk-loss")
-    assert (finding.severity, finding.remedy) == ("info", None)
+    assert (finding.severity, finding.remedy.place) == ("info", Place("commit", 3))
     assert "data gone" in finding.effect
 
 

@@ -67,7 +67,8 @@ def test_plan_names_the_clients_that_lose(cli: Call) -> None:
         ("delta-rs QueryBuilder (SQL)", "0.25.5", "yes", "wrong"),
         ("Presto", "before 2026-04", "unknown", "wrong"),
     ]
-    assert list(readers[0]) == ["client", "versionFrom", "before", "after", "because", "source", "asOf"]
+    names = ["client", "versionFrom", "before", "after", "because", "source", "asOf", "versionTo", "newest"]
+    assert list(readers[0]) == names
 
 
 def test_change_without_effect_on_clients_says_so(cli: Call, tmp_path: Path) -> None:

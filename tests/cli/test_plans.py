@@ -98,7 +98,7 @@ def test_the_intent_may_stand_in_a_file_or_come_on_standard_input(
     assert cli("plan", orders, "-", "--json").document()["intent"] == json.loads(DESCRIBE)
     missing = cli("plan", orders, f"@{tmp_path / 'nothing'}", "--json").error()
     assert missing["error"] == "RequestError"
-    assert missing["message"] == f"The intent cannot be read from '{tmp_path / 'nothing'}': No such file or directory."
+    assert missing["message"] == f"{tmp_path / 'nothing'} cannot be read: No such file or directory."
 
 
 def test_a_failed_guard_ends_with_5_and_the_document_says_why(cli: Call, orders: Path) -> None:

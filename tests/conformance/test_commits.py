@@ -68,10 +68,13 @@ def test_other_files_and_folders_in_the_log_change_nothing(tmp_path: Path) -> No
 
 
 @pytest.mark.conformance("LOG-007")
-def test_an_action_spread_over_lines_is_refused() -> None:
+def test_an_action_spread_over_lines_is_read_and_named_as_a_fault() -> None:
     pretty = json.dumps(json.loads(encode_line(add("b"))), indent=2).encode()
+    found = table({0: START, 1: (add("c"), pretty)})
+    assert paths(found.snapshot()) == {("a", None), ("b", None), ("c", None)}
+    assert [(each.kind, each.version) for each in found.verify().problems] == [("spread-action", 1)]
     with pytest.raises(MalformedAction) as caught:
-        table({0: START, 1: (add("c"), pretty)}).snapshot()
+        table({0: START, 1: (add("c"), pretty[:-2])}).snapshot()
     assert caught.value.line == 2
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import explorer
 from explorer.cli.app import run
-from explorer.core.errors import MalformedAction, NotAllowed, VersionGap
+from explorer.core.errors import NotAllowed, VersionGap
 from explorer.core.log.verify.verify import verify
 from explorer.core.versions.retention.missing_files import absent, data_locations
 from explorer.storage import open_store
@@ -88,9 +88,10 @@ def test_a_date_as_spark_casts_it_is_no_problem() -> None:
     assert skipping.counts.after_statistics == 1
 
 
-def test_an_action_over_several_lines_is_refused_by_its_cause() -> None:
-    with pytest.raises(MalformedAction, match="written over several lines"):
-        explorer.open_table(field_table("commit-pretty-printed")).snapshot()
+def test_an_action_over_several_lines_is_read_and_named() -> None:
+    table = explorer.open_table(field_table("commit-pretty-printed"))
+    assert table.snapshot().files(["path"]).column(0).to_pylist()[-1] == "b.parquet"
+    assert [(each.kind, each.breaking) for each in table.verify().problems] == [("spread-action", False)]
 
 
 def test_a_log_alone_makes_nobody_ask_another_storage(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,8 @@ FOUND: dict[str, list[tuple[str, int | None]]] = {
     "delta__bench-basic_catalog_managed__delta": [("no-in-commit-timestamp", 1)],
     # Made to test path handling: the metaData action is there in name only.
     "delta__canonicalized-paths-normal-a": [("no-metadata", 0)],
+    # The path of its deletion vector has a placeholder instead of a folder.
+    "delta__spark-table-with-dv-special-char": [("invalid-file-values", 0)],
     # Made with a truncated hint.
     "delta__corrupted-last-checkpoint-kernel": [("unusable-hint", None)],
     # The log holds a single add.

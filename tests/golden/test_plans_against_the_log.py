@@ -366,7 +366,11 @@ def check_headline(done: Done) -> None:
     gone = re.match(r"([\d,]+) rows? (?:is|are) deleted", view.worst)
     if done.intent["kind"] in ("overwrite", "delete", "merge") and view.worst_tone != "danger":
         rows = rows_deleted(done)
-        assert (int(gone[1].replace(",", "")) if gone else 0) == rows
+        if snapshot.num_records is None and rows:
+            # The checkpoint holds no statistics, which the commits that are read here have.
+            assert view.worst.startswith("Rows are deleted; their files do not record how many") or gone
+        else:
+            assert (int(gone[1].replace(",", "")) if gone else 0) == rows
     for line in view.written:
         if line.detail.startswith("stay") and line.subject.endswith(("file", "files")):
             assert int(line.subject.split(" ")[0].replace(",", "")) == len(done.actions("remove"))

@@ -3,7 +3,8 @@
 It writes docs/strength.json, and docs/strength.md out of it. ``branches`` takes some ten minutes, each part of
 ``mutants`` up to half an hour; ``page`` makes the page again after survivors were judged. Each part of ``mutants`` is
 recorded when it has ended. Of the parts that are named, or of every part, those functions run that have no record or
-changed since; with ``--open`` also those with survivors that are not judged, with ``--all`` every one.
+changed since; with ``--open`` also those with survivors that are not judged, with ``--all`` every one. ``--most``
+measures a part bit by bit: the functions that are left stay named as not measured.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of mutants: {', '.join(mutants.PARTS)}; else all")
     parser.add_argument("--open", action="store_true", help="also functions with survivors that are not judged")
     parser.add_argument("--all", action="store_true", help="every function")
+    parser.add_argument("--most", type=int, metavar="N", help="at most so many functions of each part")
     chosen = parser.parse_intermixed_args()
     unknown = [name for name in chosen.parts if name not in mutants.PARTS]
     if unknown:
@@ -35,6 +37,7 @@ def main() -> None:
             recorded = _record().get("mutants", {}).get(name, {})
             functions = set(mutants.due(name, {} if chosen.all else recorded))
             functions |= set(mutants.still_open(recorded) if chosen.open else ())
+            functions = set(sorted(functions)[: chosen.most])
             if functions:
                 found = {"at": _today(), **mutants.measure(name, recorded, functions)}
                 _write({"mutants": _record().get("mutants", {}) | {name: found}})

@@ -30,7 +30,7 @@ from tests.strength.functions import digests
 from tests.strength.judged import JUDGED
 from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["PARTS", "WITH_SPARK", "Part", "due", "judgement", "measure", "still_open", "unmeasured"]
+__all__ = ["PARTS", "Part", "due", "judgement", "measure", "still_open", "unmeasured"]
 
 CORE: Final = REPOSITORY / "explorer" / "core"
 FOLDER: Final = REPOSITORY / "build" / "mutants"
@@ -63,6 +63,12 @@ class Part:
         chosen = sorted(found, key=lambda name: sha256(name.encode()).digest())[self.passed :]
         return {name: found[name] for name in sorted(chosen[: self.sample])}
 
+
+_OF_GIVEN_ROWS: Final = (
+    *("tests/core/transaction/test_given_rows.py", "tests/core/transaction/test_row_changes.py"),
+    *("tests/core/transaction/test_streamed_batches.py", "tests/core/transaction/test_rewritten_files.py"),
+    "tests/core/transaction/test_recomputed_statistics.py",
+)
 
 _IN_FULL: Final[dict[str, Part]] = {
     "deletion-vectors": Part(
@@ -180,22 +186,37 @@ _IN_FULL: Final[dict[str, Part]] = {
         ("tests/core/transaction/test_conflicts.py", "tests/core/transaction/test_committer.py"),
     ),
     "outcomes": Part(("transaction/commit/outcomes",), ("tests/core/transaction/test_outcomes.py",)),
+    # Without Spark: the rows are given by an engine of the tests, and by tables that Spark changed.
+    "row-preparation": Part(
+        tuple(
+            f"transaction/row_preparation/{name}"
+            for name in (
+                *("append", "change", "delete", "describe", "found_files", "optimize", "overwrite", "proposer"),
+                *("purge", "sources"),
+            )
+        ),
+        _OF_GIVEN_ROWS,
+    ),
+    "row-proposals": Part(
+        tuple(
+            f"transaction/proposals/rows/{name}"
+            for name in ("append_rows", "change_rows", "delete_rows", "first_rows", "new_columns", "overwrite_rows")
+        ),
+        (*_OF_GIVEN_ROWS, "tests/core/transaction/test_identity_marks.py"),
+    ),
+    "row-guards": Part(
+        ("transaction/guards/rows", "transaction/row_engine"),
+        ("tests/core/transaction/test_guards_of_rows.py", "tests/core/transaction/test_whole_plans.py"),
+    ),
 }
 
 
-WITH_SPARK: Final = (
-    *("transaction/row_preparation/", "transaction/proposals/rows/"),
-    *("transaction/row_engine", "transaction/guards/rows"),
-)
-"""How the names of modules begin that nothing but a change of rows calls, for which tests/spark has Spark."""
-
-
 def _others_of(package: str) -> tuple[str, ...]:
-    """The modules of a package of the core that are in no part in full, and do their work without Spark."""
+    """The modules of a package of the core that are in no part in full."""
     full = {module for part in _IN_FULL.values() for module in part.modules}
     files = sorted([*CORE.glob(f"{package}.py"), *CORE.glob(f"{package}/**/*.py")])
     names = (file.relative_to(CORE).with_suffix("").as_posix() for file in files)
-    return tuple(name for name in names if name not in full and not name.startswith(WITH_SPARK))
+    return tuple(name for name in names if name not in full)
 
 
 _SAMPLE: Final = 18
@@ -292,7 +313,7 @@ def measure(name: str, recorded: dict[str, Any], functions: Iterable[str]) -> di
     return {
         **({"first": {**first, **recorded.get("first", {})}} if PARTS[name].passed else {}),
         "of": len(digests(PARTS[name].modules)),
-        "seconds": took if known.keys() == running else recorded["seconds"],
+        "seconds": took if known.keys() == running else recorded.get("seconds", took),
         "functions": figures,
         "survivors": sorted([*kept, *survivors], key=lambda each: each["function"]),
     }

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from tests.strength.branches import AIM, TESTS, WHOLE, WHY, share
-from tests.strength.mutants import PARTS, WITH_SPARK, Part, judgement
+from tests.strength.mutants import PARTS, Part, judgement
 from tests.support.shared_tables import REPOSITORY
 
 __all__ = ["PAGE", "RECORD", "page"]
@@ -112,9 +112,9 @@ def _packages(parts: dict[str, Any]) -> Iterator[str]:
     yield "for what survived in these. So a second sample was drawn after them, of which what survives runs with those"
     yield "tests too. Where it showed less than 85 %, tests were written for the whole package and a third drawn."
     yield "By the figures of the first run of the last sample each of its functions stands for as many as were not"
-    yield "chosen; the range holds in 95 of 100 draws of its functions from themselves. Not in these figures are the"
-    yield "modules that nothing but a change of rows through Spark calls, which `tests/spark` tries:"
-    yield f"{_listed(WITH_SPARK)}."
+    yield "chosen; the range holds in 95 of 100 draws of its functions from themselves. What prepares, proposes and"
+    yield "guards changes of rows is measured without Spark, with rows that the tests give; `tests/spark`, which reads"
+    yield "and writes them, notices more."
     yield ""
     yield "| Package | Mutants that ran | Killed | Last sample | Mutants | Killed at first | The whole package |"
     yield "|---|---:|---:|---:|---:|---:|---:|"

@@ -45,9 +45,7 @@ def test_each_module_with_functions_is_in_one_part() -> None:
     files = {file.relative_to(core).with_suffix("").as_posix() for file in core.rglob("*.py")}
     parts = Counter(module for part in mutants.PARTS.values() if not part.passed for module in part.modules)
     assert {name: count for name, count in parts.items() if count > 1} == {}
-    left = [name for name in files - parts.keys() if digests([name])]
-    assert [name for name in left if not name.startswith(mutants.WITH_SPARK)] == []
-    assert all(any(name.startswith(start) for name in left) for start in mutants.WITH_SPARK)
+    assert [name for name in files - parts.keys() if digests([name])] == []
 
 
 def test_functions_that_are_not_measured_as_they_are_now_are_named(record: dict[str, Any]) -> None:

@@ -31,6 +31,7 @@ def read(location: str) -> None:
     assert len(snapshot.schema.fields) == 1
     snapshot.statistics()
     table.history()
+    table.verify()
 
 
 if __name__ == "__main__":

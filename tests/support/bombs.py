@@ -60,12 +60,12 @@ _SCHEMA: Final = pa.schema(
 _START: Final = ({"protocol": _PROTOCOL}, {"metaData": _METADATA})
 
 
-def make_bomb(kind: str, folder: Path, mebibytes: int) -> int:
-    """Write the log of a table of a kind, which would take about so many MiB, and return its bytes as stored."""
+def make_bomb(write: Callable[[Path, int], None], folder: Path, mebibytes: int) -> int:
+    """Write the log of a table, which would take about so many MiB, and return its bytes as stored."""
     log = folder / "_delta_log"
     log.mkdir(parents=True)
-    BOMBS[kind](log, mebibytes)
-    return sum(file.stat().st_size for file in log.iterdir())
+    write(log, mebibytes)
+    return sum(file.stat().st_size for file in log.rglob("*"))
 
 
 def _commit(log: Path, version: int, lines: list[object] | bytes) -> None:
@@ -197,6 +197,7 @@ BOMBS: Final[dict[str, Callable[[Path, int], None]]] = {
     "pages of zstd": _encoded("PLAIN", "zstd"),
     "pages of gzip": _encoded("PLAIN", "gzip"),
     "pages of brotli": _encoded("PLAIN", "brotli"),
+    "pages of lz4": _encoded("PLAIN", "lz4"),
     "lengths in pages of zstd": _encoded("DELTA_LENGTH_BYTE_ARRAY", "zstd"),
     "rows of nulls": _many_nulls,
     "transactions repeated by a dictionary": _many_transactions,

@@ -6,7 +6,7 @@ an attack ran.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import SparkSession
 
@@ -54,11 +54,10 @@ SPELLINGS: Final = (
 
 def forget_runs(session: SparkSession) -> None:
     """Forget that code ran."""
-    jvm: Any = session._jvm
-    jvm.java.lang.System.clearProperty(_MARK)
+    session.sql(f"SELECT reflect('java.lang.System', 'clearProperty', '{_MARK}')").collect()
 
 
 def was_run(session: SparkSession) -> bool:
-    """Whether code of an attack ran since."""
-    jvm: Any = session._jvm
-    return jvm.java.lang.System.getProperty(_MARK) is not None
+    """Whether code of an attack ran since, in the JVM of a session, classic or Connect."""
+    ((found,),) = session.sql(f"SELECT reflect('java.lang.System', 'getProperty', '{_MARK}')").collect()
+    return str(found) == "ran"

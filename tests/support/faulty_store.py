@@ -12,7 +12,7 @@ from typing import Literal, TypeVar
 import pyarrow as pa
 
 from explorer.core.errors import StorageError
-from explorer.core.protocol.log_store import JoinedObjects, LogStore, ObjectMeta
+from explorer.core.protocol.log_store import JoinedObjects, ListedObjects, LogStore, ObjectMeta, seen_of
 
 __all__ = ["Fault", "FaultyStore"]
 
@@ -47,7 +47,7 @@ class FaultyStore:
         return self.inner.root
 
     def list_from(self, folder: str, start: str = "") -> Iterable[ObjectMeta]:
-        return self._do(f"list {folder}", lambda: list(self.inner.list_from(folder, start)))
+        return self._do(f"list {folder}", lambda: _seen(folder, self.inner.list_from(folder, start)))
 
     def list_tree(self) -> Iterable[str]:
         return self._do("list", lambda: list(self.inner.list_tree()))
@@ -124,3 +124,9 @@ class FaultyStore:
         if number in self.faults:
             return self.faults[number]
         return next((fault for start, fault in self.faults.items() if start < 0 and number >= -start - 1), None)
+
+
+def _seen(folder: str, listed: Iterable[ObjectMeta]) -> ListedObjects:
+    """What a store listed, without the way to look up earlier names, which would be no request."""
+    found = ListedObjects.of(folder, listed)
+    return ListedObjects(folder, found.names, seen_of(list(found)), folders=found.folders)

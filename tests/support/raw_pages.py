@@ -31,6 +31,8 @@ class Answer:
     status: int
     headers: dict[str, str]
     text: str
+    cookies: tuple[str, ...] = ()
+    """Each cookie that it sets, as a request sends it back."""
 
     @property
     def cookie(self) -> str:
@@ -82,7 +84,9 @@ class Pages:
             client.endheaders(None if body is None else body.encode())
             found = client.getresponse()
             text = found.read().decode("utf-8", "replace")
-            return Answer(found.status, {name.lower(): value for name, value in found.getheaders()}, text)
+            headers = {name.lower(): value for name, value in found.getheaders()}
+            cookies = found.headers.get_all("Set-Cookie", [])
+            return Answer(found.status, headers, text, tuple(cookie.partition(";")[0] for cookie in cookies))
         finally:
             client.close()
 

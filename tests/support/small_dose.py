@@ -17,14 +17,27 @@ import pytest
 from tests.support.dose import IN_WHOLE_DOSE, WHOLE_DOSE, some_of
 from tests.support.shared_tables import REPOSITORY, both_are_here
 
-__all__ = ["LEFT_OUT", "SOME_OF_THE_CASES", "SOME_OF_THE_TESTS", "check_rows"]
+__all__ = ["CHOSEN", "LEFT_OUT", "SOME_OF_THE_CASES", "SOME_OF_THE_TESTS", "check_rows"]
 
 LEFT_OUT: Final = {
+    "tests/spark/engine/test_hostile_work.py::test_work_that_no_cancel_ends_is_refused_in_time": (
+        "test_work_past_its_time_is_stopped_with_the_limit_and_spark_goes_on"
+    ),
     "tests/spark/scan/test_char_columns.py::test_update_and_merge_compare_as_the_reference_does": (
         "test_delete_takes_what_the_condition_finds_and_leaves_other_values_as_they_are_stored"
     ),
     "tests/spark/scan/test_char_columns.py::test_a_rewrite_that_pads_values_is_no_difference_between_versions": (
         "test_rows_are_padded_as_the_reference_gives_them_and_pruning_loses_none"
+    ),
+    "tests/spark/writes/test_skipped_rows.py::test_an_update_and_an_overwrite_find_it_too": (
+        "test_a_delete_finds_the_row_that_an_erasure_finds_in_a_table_of_many_files, of one kind of bounds; "
+        "tests/core/transaction/test_skipped_files.py tries every kind without rows"
+    ),
+    "tests/spark/writes/test_skipped_rows.py::test_sound_statistics_of_many_files_say_nothing": (
+        "tests/core/transaction/test_skipped_files.py::test_a_file_that_its_footer_excludes_too_stays_skipped"
+    ),
+    "tests/interop/test_four_answers.py::test_the_four_never_disagree_silently": (
+        "test_rows_that_fail_are_found_by_verify_or_the_audit, which asks three of the four"
     ),
     "tests/interop/test_commits_side_by_side.py::test_both_commits_say_the_same": (
         "tests/golden/test_reference_commits.py, where the commits of the reference are those that it left"
@@ -63,7 +76,7 @@ LEFT_OUT: Final = {
     "tests/spark/checks/test_constraint_check.py::"
     "test_a_constraint_is_judged_on_the_rows_as_the_reference_judged_it[constraints]": "the case constraints-null",
     "tests/spark/writes/test_conflicting_rows.py::test_changes_of_two_partitions_go_one_on_top_of_the_other[masks]": (
-        "tests/prove/test_row_races.py, where changes go on top of others, and "
+        "test_appends_in_between.py, where changes go on top of others or do not, and "
         "test_row_ids_stay_apart_when_a_change_goes_on_top_of_another"
     ),
     "tests/spark/scan/test_pruning.py::test_no_row_with_nan_or_the_other_zero_is_lost": (
@@ -84,7 +97,7 @@ LEFT_OUT: Final = {
     ),
     "tests/spark/writes/test_conflicting_rows.py::"
     "test_changes_of_two_partitions_go_one_on_top_of_the_other[rewrites]": (
-        "tests/prove/test_row_races.py, where changes go on top of others"
+        "test_appends_in_between.py, where changes go on top of others or do not"
     ),
     "tests/faults/test_faulty_row_writes.py::test_workers_that_die_or_have_no_disk_lose_no_row": (
         "test_whatever_request_is_struck_no_row_is_lost_or_there_twice"
@@ -158,17 +171,17 @@ LEFT_OUT: Final = {
         "tests/spark/writes/test_row_widths.py"
     ),
     "tests/spark/writes/test_random_operations.py::test_rows_feed_and_ids_are_those_of_a_plain_model": (
-        "tests/spark/writes/test_data_commands.py"
+        "tests/spark/writes/test_data_commands.py, and test_every_row_counts.py beside a model in Python"
     ),
     "tests/spark/changes/test_random_changes.py::test_what_changed_is_what_the_model_says": (
         "tests/spark/changes/test_inferred_changes.py"
     ),
     "tests/spark/writes/test_purge.py::test_no_dropped_column_is_left_in_a_stored_file_of_the_newest_version": (
-        "test_a_purge_of_the_reference_leaves_the_same_rows"
+        "tests/spark/writes/test_every_row_counts.py, where dropped columns are purged under a condition"
     ),
     "tests/spark/writes/test_purge.py::"
     "test_only_files_that_mask_a_matching_row_are_rewritten_and_an_emptied_one_goes": (
-        "test_a_purge_of_the_reference_leaves_the_same_rows"
+        "tests/spark/writes/test_every_row_counts.py, where a purge under a condition takes some files"
     ),
     "tests/spark/changes/test_inferred_changes.py::test_rows_that_a_deletion_only_moved_are_no_changes": (
         "test_inferred_changes_are_those_that_the_feed_recorded"
@@ -245,7 +258,8 @@ LEFT_OUT: Final = {
         "tests/spark/scan/test_scan.py, where filters are asked"
     ),
     "tests/spark/writes/test_identity_values.py::test_the_feed_of_an_overwrite_has_the_values_that_the_rows_got": (
-        "test_a_merge_keeps_the_values_that_it_gives_and_makes_the_others"
+        "test_a_merge_keeps_the_values_that_it_gives_and_makes_the_others, and the feed of overwrites in "
+        "test_every_row_counts.py"
     ),
     "tests/spark/writes/test_batches.py::test_of_two_writers_of_one_batch_one_writes_it_and_the_other_finds_it": (
         "test_a_batch_that_comes_again_is_found, and tests/prove/test_row_races.py"
@@ -288,6 +302,8 @@ SOME_OF_THE_CASES: Final = {
     "tests/spark/scan/test_links.py::test_two_files_of_the_log_that_are_one_on_disk_give_their_rows_once_each": 1,
     "tests/spark/scan/test_links.py::test_without_places_spark_and_the_store_read_the_same_file": 2,
     "tests/spark/writes/test_source_places.py::test_a_pattern_that_names_no_file_is_refused": 2,
+    "tests/spark/writes/test_skipped_rows.py::"
+    "test_a_delete_finds_the_row_that_an_erasure_finds_in_a_table_of_many_files": 1,
     "tests/demo/test_readers.py::test_duckdb_reads_the_rows_of_every_version": 1,
     "tests/faults/test_damaged_logs.py::test_damage_that_once_got_through": 4,
     "tests/faults/test_damaged_logs.py::test_damaged_built_tables": 2,
@@ -323,8 +339,6 @@ SOME_OF_THE_CASES: Final = {
 """A test of many cases -> how many of them every run tries, at even distances."""
 
 SOME_OF_THE_TESTS: Final = {
-    "tests/auditing/erasure/test_erasure_proof.py": 3,
-    "tests/auditing/erasure/test_statements.py": 2,
     "tests/auditing/test_footers.py": 8,
     "tests/cli/test_rows.py": 9,
     "tests/core/transaction/test_odd_metadata.py": 6,
@@ -336,11 +350,6 @@ SOME_OF_THE_TESTS: Final = {
     "tests/e2e/test_table_page.py": 1,
     "tests/e2e/test_tabs.py": 2,
     "tests/notebooks/test_stories.py": 10,
-    "tests/spark/changes/test_change_preview.py": 2,
-    "tests/spark/changes/test_row_diff.py": 2,
-    "tests/spark/checks/test_column_profile.py": 2,
-    "tests/spark/checks/test_constraint_check.py": 2,
-    "tests/spark/checks/test_row_guards.py": 3,
     "tests/spark/engine/test_cancelled_work.py": 3,
     "tests/spark/engine/test_start.py": 6,
     "tests/spark/log/test_files_frame.py": 3,
@@ -358,9 +367,6 @@ SOME_OF_THE_TESTS: Final = {
     "tests/spark/scan/test_row_ids.py": 6,
     "tests/spark/scan/test_scan.py": 6,
     "tests/spark/writes/test_batches.py": 3,
-    "tests/spark/writes/test_changing_sources.py": 2,
-    "tests/spark/writes/test_column_values.py": 3,
-    "tests/spark/writes/test_conflicting_rows.py": 1,
     "tests/spark/writes/test_data_commands.py": 5,
     "tests/spark/writes/test_desk.py": 2,
     "tests/spark/writes/test_new_columns.py": 2,
@@ -368,7 +374,56 @@ SOME_OF_THE_TESTS: Final = {
     "tests/web/act/test_outcomes_kept.py": 9,
     "tests/web/act/test_same_change_once.py": 4,
 }
-"""A file -> how many of its tests and cases every run tries beside those that prove rows of the protocol."""
+"""A file -> how many of its tests and cases every run tries beside those that prove rows of the protocol: whichever,
+as a mistake that one of them notices costs no rows and makes no false statement, or others notice it."""
+
+CHOSEN: Final[Mapping[str, tuple[str, ...]]] = {
+    "tests/auditing/erasure/test_erasure_proof.py": (
+        "test_the_proof_finds_what_a_raw_search_finds[change-feed-partitioned]",
+        "test_a_person_from_live_to_gone",
+        "test_what_cannot_be_answered_is_named_and_never_absent",
+    ),
+    "tests/auditing/erasure/test_statements.py": (
+        "test_it_names_each_file_that_was_read_and_claims_no_more_than_the_proof",
+        "test_after_the_steps_it_says_what_became_of_the_files_that_were_found",
+    ),
+    "tests/spark/changes/test_change_preview.py": (
+        "test_a_preview_shows_the_first_changes_and_counts_all",
+        "test_a_row_diff_preview_has_some_of_each_kind_and_exact_counts",
+    ),
+    "tests/spark/changes/test_row_diff.py": (
+        "test_the_difference_of_versions_is_that_of_their_rows[column-mapping-False]",
+        "test_keys_match_nulls_and_both_zeros_and_name_what_changed",
+        "test_a_repeated_key_is_not_matched_and_is_counted",
+    ),
+    "tests/spark/checks/test_column_profile.py": (
+        "test_columns_are_counted_and_bounded_over_live_rows",
+        "test_a_wrong_statistic_is_a_finding_that_names_the_file",
+    ),
+    "tests/spark/checks/test_constraint_check.py": (
+        "test_counts_places_and_samples_are_those_of_another_engine",
+        "test_one_that_fails_on_a_row_does_not_keep_the_others_from_their_answer",
+    ),
+    "tests/spark/checks/test_row_guards.py": (
+        "test_a_predicate_that_fails_on_a_row_is_a_failed_guard",
+        "test_rows_that_cannot_be_read_leave_the_guard_unknown",
+        "test_rows_are_looked_at_again_when_others_came_first",
+    ),
+    "tests/spark/writes/test_changing_sources.py": (
+        "test_values_that_differ_at_each_reading_are_those_of_the_commit",
+        "test_several_rows_that_match_one_row_are_named_and_nothing_is_written",
+    ),
+    "tests/spark/writes/test_column_values.py": (
+        "test_nested_fields_go_by_their_names",
+        "test_a_nested_field_that_is_missing_is_null_and_a_null_struct_stays_null",
+        "test_a_value_that_does_not_fit_its_type_fails_and_is_never_made_null",
+    ),
+    "tests/spark/writes/test_conflicting_rows.py": (
+        "test_rows_appended_first_come_after_a_deletion_where_the_table_allows_it[Serializable-conflicted]",
+    ),
+}
+"""A file -> its tests, or cases of them, that every run tries beside those that prove rows of the protocol: of these
+files a mistake would lose or keep rows, or call something erased, right or compared that is not."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -384,6 +439,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         small = next((LEFT_OUT[name] for name in _names_of(names[item]) if name in LEFT_OUT), None)
         if small is not None:
             _leave(item, f"the small one: {small}")
+    _leave_some_cases(items, names)
+    _leave_some_tests(items, names)
+    # Where the tables made by others are absent, tests of many rows are not there to be run instead.
+    if [Path(argument).resolve() for argument in config.args] == [config.rootpath / "tests"] and both_are_here():
+        check_rows(items)
+
+
+def _leave_some_cases(items: list[pytest.Item], names: Mapping[pytest.Item, str]) -> None:
     of_tests = _grouped(items, lambda item: names[item].partition("[")[0])
     for test, most in SOME_OF_THE_CASES.items():
         # In the order of the parameters, whatever the order of the run: the same cases always.
@@ -392,17 +455,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in cases:
             if names[item] not in tried:
                 _leave(item, f"{most} cases run always")
+
+
+def _leave_some_tests(items: list[pytest.Item], names: Mapping[pytest.Item, str]) -> None:
     of_files = _grouped(items, lambda item: names[item].partition("::")[0])
-    for file, most in SOME_OF_THE_TESTS.items():
+    for file in (*SOME_OF_THE_TESTS, *CHOSEN):
         of_file = (item for item in of_files[file] if not _is_settled(item))
         free = sorted(of_file, key=lambda item: (item.location[1] or 0, _place(item)))
-        tried = {names[item] for item in some_of(free, most)}
+        if file in CHOSEN:
+            chosen = {f"{file}::{test}" for test in CHOSEN[file]}
+            tried = {names[item] for item in free if not chosen.isdisjoint(_names_of(names[item]))}
+        else:
+            tried = {names[item] for item in some_of(free, SOME_OF_THE_TESTS[file])}
         for item in free:
             if names[item] not in tried:
-                _leave(item, f"{most} tests of this file run always")
-    # Where the tables made by others are absent, tests of many rows are not there to be run instead.
-    if [Path(argument).resolve() for argument in config.args] == [config.rootpath / "tests"] and both_are_here():
-        check_rows(items)
+                _leave(item, f"{len(tried)} tests of this file run always")
 
 
 def check_rows(items: list[pytest.Item]) -> None:
@@ -450,7 +517,7 @@ def _name(item: pytest.Item) -> str:
 def _check(known: set[str]) -> None:
     """Refuse names of tests that are gone from a file of this run."""
     files = {name.partition("::")[0] for name in known}
-    named = (*LEFT_OUT, *SOME_OF_THE_CASES)
+    named = (*LEFT_OUT, *SOME_OF_THE_CASES, *(f"{file}::{test}" for file, some in CHOSEN.items() for test in some))
     gone = [name for name in named if name.partition("::")[0] in files and name not in known]
     gone += [file for file in SOME_OF_THE_TESTS if not (REPOSITORY / file).is_file()]
     if gone:

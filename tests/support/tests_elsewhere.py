@@ -10,11 +10,13 @@ from tests.support.shared_tables import REPOSITORY
 
 __all__ = ["FEW", "FEWEST", "run_tests"]
 
-# A variant, an error of a row, and rows that are written.
+# A variant, an error of a row, rows that are written, and attacks in expressions.
 FEWEST = (
     "tests/spark/scan/test_scan.py::test_variants_with_nulls_and_inside_arrays_come_out",
     "tests/spark/checks/test_constraint_check.py::test_one_that_fails_on_a_row_does_not_keep_the_others_from_their_answer",
     "tests/spark/writes/test_identity_values.py::test_a_merge_keeps_the_values_that_it_gives_and_makes_the_others",
+    "tests/spark/engine/test_expressions.py::test_no_attack_runs_through_any_way_in",
+    "tests/spark/engine/test_expressions.py::test_work_past_its_time_is_stopped_with_the_limit_and_spark_goes_on",
 )
 FEW = (
     *FEWEST,

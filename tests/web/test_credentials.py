@@ -27,13 +27,6 @@ CANARY = "CANARY4711"
 PATHS = (f"s3://bucket/f.parquet?sig={CANARY}", f"s3://user:{CANARY}@bucket/g.parquet")
 
 
-NAMED_WHOLE = pytest.mark.xfail(
-    reason="links and pins name a file by its whole path in the log, which is how it is found again",
-    raises=AssertionError,
-    strict=True,
-)
-
-
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A folder of one table, whose log names files by addresses with credentials."""
@@ -66,7 +59,6 @@ def test_no_text_of_a_tab_and_nothing_kept_of_it_has_credentials_of_the_paths_in
     assert not any(CANARY.encode() in file.read_bytes() for file in cache.rglob("*") if file.is_file())
 
 
-@NAMED_WHOLE
 def test_no_link_of_a_tab_has_credentials_of_the_paths_in_a_log(root: Path) -> None:
     for page in at_least_one(shown_in(Catalog([str(root)]), "table")):
         assert CANARY not in "".join(page.regions.values())
@@ -90,7 +82,6 @@ def test_a_receipt_has_no_credentials_of_the_paths_in_a_log(root: Path) -> None:
     assert CANARY not in repr(told)
 
 
-@NAMED_WHOLE
 @pytest.mark.parametrize("path", PATHS)
 def test_a_case_file_has_no_credentials_of_the_paths_in_a_log(root: Path, path: str) -> None:
     window = Window(Catalog([str(root)]), "?t=w/t&v=1")

@@ -13,6 +13,7 @@ from explorer.auditing.erasure.proof import Erasure, Place, Step
 from explorer.auditing.erasure.traces import Trace
 from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.versions.commit_times import moment
+from explorer.credentials import safe_path, without_credentials
 
 __all__ = ["erasure_document"]
 
@@ -41,9 +42,11 @@ def _unsealed(found: Erasure) -> JsonObject:
             "logFiles": found.log_files,
             "goneFiles": found.basis.stored.gone,
         },
-        "notAnswered": [{"path": each.path, "reason": each.reason} for each in found.not_answered],
+        "notAnswered": [
+            {"path": safe_path(each.path), "reason": without_credentials(each.reason)} for each in found.not_answered
+        ],
         "wrongStatistics": list(found.misleading),
-        "notRead": list(found.outside),
+        "notRead": list(map(without_credentials, found.outside)),
         "elsewhere": [
             {
                 "table": each.table,
@@ -70,7 +73,7 @@ def _totals(found: Erasure) -> JsonObject:
 
 def _place(place: Place) -> JsonValue:
     return {
-        "path": place.path,
+        "path": safe_path(place.path),
         "state": place.state,
         "rows": place.rows,
         "size": place.size,
@@ -83,7 +86,7 @@ def _place(place: Place) -> JsonValue:
 
 def _trace(trace: Trace) -> JsonValue:
     return {
-        "path": trace.path,
+        "path": safe_path(trace.path),
         "version": trace.version,
         "what": trace.what,
         "column": trace.column or None,

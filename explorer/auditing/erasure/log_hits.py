@@ -20,6 +20,7 @@ from explorer.auditing.erasure.constants import Constants
 from explorer.auditing.erasure.logged_values import LoggedPlace
 from explorer.auditing.erasure.value_conditions import ValueCondition
 from explorer.core.errors import MalformedAction
+from explorer.core.log.action_lines import action_lines
 from explorer.core.protocol.arrow.row_groups import RowGroups
 from explorer.core.protocol.file_paths import NULL_FOLDER, decode_path
 from explorer.core.protocol.json_values import JsonValue, decode_json, encode_json
@@ -117,7 +118,7 @@ def _hits(log: DeltaLog, key: str, sought: Sought) -> Iterator[Hit]:
 def _json_hits(data: bytes, sought: Sought) -> list[Hit]:
     needles = [needle.encode() for needle in sought.needles]
     hits: list[Hit] = []
-    for line in data.split(b"\n"):
+    for line in action_lines(data):
         escaped = b"\\u" in line or b"%" in line
         if line.strip() and (not needles or escaped or any(needle in line for needle in needles)):
             hits += _walk(decode_json(line), (), sought)

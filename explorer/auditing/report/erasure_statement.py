@@ -23,6 +23,7 @@ from explorer.core.errors import RequestError
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.delta_log import DeltaLog
+from explorer.credentials import safe_path, without_credentials
 
 __all__ = ["ErasureStatement", "erasure_statement"]
 
@@ -183,21 +184,29 @@ def erasure_statement(
             why=found.obstacles,
             totals={state: found.totals[state] for state in STATES},
             places=tuple(
-                HeldRows(path=each.path, state=each.state, rows=each.rows, gone_from=_time(each.gone_from))
+                HeldRows(path=safe_path(each.path), state=each.state, rows=each.rows, gone_from=_time(each.gone_from))
                 for each in found.places
             ),
             traces=tuple(
-                LogTrace(path=each.path, what=each.what, column=each.column or None, gone_from=_time(each.gone_from))
+                LogTrace(
+                    path=safe_path(each.path),
+                    what=each.what,
+                    column=each.column or None,
+                    gone_from=_time(each.gone_from),
+                )
                 for each in found.traces
             ),
             read=FilesRead(
                 digest=_FOOTER,
-                files=tuple(ReadFile(path=path, rows=rows, sha256=digest) for path, rows, digest in files),
+                files=tuple(ReadFile(path=safe_path(path), rows=rows, sha256=digest) for path, rows, digest in files),
                 rows=sum(rows for _, rows, _ in files),
                 log_files=found.log_files,
                 gone_files=basis.stored.gone,
             ),
-            not_answered=tuple(NotAnsweredFile(path=each.path, reason=each.reason) for each in found.not_answered),
+            not_answered=tuple(
+                NotAnsweredFile(path=safe_path(each.path), reason=without_credentials(each.reason))
+                for each in found.not_answered
+            ),
             elsewhere=tuple(
                 OtherTable(
                     table=each.table,
@@ -207,7 +216,7 @@ def erasure_statement(
                 )
                 for each in found.elsewhere
             ),
-            not_read=found.outside,
+            not_read=tuple(map(without_credentials, found.outside)),
             looked_in=basis.looked_in,
             gone_from=_time(found.gone_from),
             since=None if since is None else _since(since, found, log),
@@ -233,7 +242,7 @@ def _since(before: ErasureStatement, found: Erasure, log: DeltaLog) -> EarlierSe
             found=f"{before.table} where {before.where}",
             expected=f"{found.basis.table} where {found.where}",
         )
-    stored = set(found.basis.stored.files.column("key").to_pylist())
+    stored = set(map(safe_path, found.basis.stored.files.column("key").to_pylist()))
     held = {place.path for place in before.places}
     commits, left_out = _commits(log, before.version)
     return EarlierSearch(

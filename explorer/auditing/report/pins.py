@@ -30,6 +30,8 @@ from explorer.auditing.subject import Subject
 from explorer.auditing.verdict import Audit
 from explorer.core.errors import ExplorerError, RequestError, VersionNotFound
 from explorer.core.versions.diff import PropertyChange
+from explorer.credentials import safe_path
+from explorer.file_names import FileNames
 
 __all__ = ["case", "found_findings", "pinned"]
 
@@ -122,7 +124,7 @@ def _named(pin: AnyPin) -> tuple[str, str]:
         case FindingPin():
             return "finding", pin.id + (f", {pin.subject}" if pin.subject else "")
         case FilePin():
-            return "file", f"{pin.path} at v{pin.version}"
+            return "file", f"{safe_path(pin.path)} at v{pin.version}"
         case PlanPin():
             return "plan", str(_intent(pin).get("kind", "plan"))
         case RowsPin():
@@ -201,7 +203,8 @@ def _finding(pin: FindingPin, subject: Subject, findings: Sequence[FoundFinding]
 def _file(pin: FilePin, subject: Subject) -> Iterator[PinFact]:
     columns = ["path", "raw_path", "size", "num_records", "dv_cardinality"]
     files = subject.log.snapshot(pin.version).files(columns)
-    chosen = pc.or_(pc.equal(files.column("path"), pin.path), pc.equal(files.column("raw_path"), pin.path))
+    path = FileNames(files.column("path")).path(pin.path)
+    chosen = pc.or_(pc.equal(files.column("path"), path), pc.equal(files.column("raw_path"), path))
     rows = files.filter(chosen).to_pylist()
     if not rows:
         raise _Broken(f"No live file of v{pin.version} has this path.")

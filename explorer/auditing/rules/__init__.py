@@ -16,6 +16,7 @@ from explorer.auditing.rules.clients import CLIENT_RULES
 from explorer.auditing.rules.columns import COLUMN_RULES
 from explorer.auditing.rules.commits import COMMIT_RULES
 from explorer.auditing.rules.demands import DEMAND_RULES
+from explorer.auditing.rules.expressions import EXPRESSION_RULES
 from explorer.auditing.rules.features import FEATURE_RULES
 from explorer.auditing.rules.files import FILE_RULES
 from explorer.auditing.rules.hazards import HAZARD_RULES
@@ -23,6 +24,7 @@ from explorer.auditing.rules.integrity import INTEGRITY_RULES
 from explorer.auditing.rules.layout import LAYOUT_RULES
 from explorer.auditing.rules.log import LOG_RULES
 from explorer.auditing.rules.queries import QUERY_RULES
+from explorer.auditing.rules.reading import READING_RULES
 from explorer.auditing.rules.retention import RETENTION_RULES
 from explorer.auditing.rules.rows import ROW_RULES
 from explorer.auditing.rules.stored import STORED_RULES
@@ -31,8 +33,9 @@ from explorer.auditing.rules.values import VALUE_RULES
 __all__ = ["RULES"]
 
 RULES: Final[tuple[Rule, ...]] = (
-    *ROW_RULES, *COLUMN_RULES, *VALUE_RULES, *CLIENT_RULES, *LOG_RULES, *INTEGRITY_RULES, *STORED_RULES, *CHANGE_RULES,
-    *RETENTION_RULES, *DEMAND_RULES, *HAZARD_RULES, *COMMIT_RULES, *FEATURE_RULES, *FILE_RULES, *LAYOUT_RULES,
-    *QUERY_RULES,
+    *ROW_RULES, *COLUMN_RULES, *VALUE_RULES, *EXPRESSION_RULES,
+    *CLIENT_RULES, *LOG_RULES, *INTEGRITY_RULES, *STORED_RULES, *CHANGE_RULES,
+    *RETENTION_RULES, *READING_RULES, *DEMAND_RULES, *HAZARD_RULES, *COMMIT_RULES, *FEATURE_RULES, *FILE_RULES,
+    *LAYOUT_RULES, *QUERY_RULES,
 )  # fmt: skip
 """Every rule; of findings of one severity the earlier rule's come first."""

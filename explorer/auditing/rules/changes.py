@@ -9,6 +9,7 @@ import numpy as np
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import Rule
+from explorer.auditing.steps import see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, runs, spans
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, FILE_RETENTION, LOG_RETENTION
@@ -57,7 +58,7 @@ def _holes(subject: Subject) -> tuple[Finding, ...]:
             effect="Whoever follows the feed has missed them; they can be read as inferred changes.",
             remedy=Remedy("Switch it on\u2026", intent=SetProperties(properties={CHANGE_DATA_FEED.key: "true"}))
             if off_now
-            else Remedy("Show the changes", place=Place("changes", hole[-1][1], hole[-1][0] - 1)),
+            else see(subject, "Show the inferred changes", Place("changes", hole[-1][1], hole[-1][0] - 1)),
             versions=hole,
             rows=int(amount) if known else None,
         ),
@@ -94,7 +95,7 @@ def _short(subject: Subject) -> tuple[Finding, ...]:
                 intent=SetProperties(properties={FILE_RETENTION.key: f"interval {-(-log // 86_400_000)} days"}),
             )
             if worth and log is not None
-            else None,
+            else see(subject, "Let consumers of the feed read the table again, from here", Place("state")),
             versions=runs(lost),
         ),
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import Rule
+from explorer.auditing.steps import see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, named, spans
 from explorer.core.compatibility.access import Access, ClientVerdict, losses, requirements
@@ -116,8 +116,7 @@ def _refusing_of_all(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _list_them(subject: Subject) -> Remedy:
-    command = f"delta-explorer compatibility {shlex.quote(subject.log.location)}"
-    return Remedy("See all clients", command=command, place=Place("clients"))
+    return see(subject, "See all clients", Place("clients"))
 
 
 def _names(clients: Sequence[ClientVerdict]) -> str:
@@ -160,6 +159,7 @@ def _raised(subject: Subject) -> tuple[Finding, ...]:
                 *([Evidence(f"also {spans(earlier)}")] if earlier else ()),
             ),
             effect=_lost_clients(len(readers), len(writers)),
+            remedy=_list_them(subject),
             versions=(*earlier, (version, version)),
         ),
     )

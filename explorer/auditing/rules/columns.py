@@ -8,6 +8,7 @@ from typing import Final
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import Rule
+from explorer.auditing.steps import see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.protocol.schema.data_types import StructType, format_column
@@ -46,7 +47,7 @@ def _changed_hands(subject: Subject) -> tuple[Finding, ...]:
             evidence=(*shown, *([Evidence(f"{more:,} more")] if more > 0 else ())),
             effect="A query by name means another column before and after; a client that ignores column mapping reads "
             "one column\u2019s values under the other\u2019s name.",
-            remedy=Remedy("See the names", place=Place("columns", first.version, column=first.name)),
+            remedy=see(subject, "See the names", Place("columns", first.version, column=first.name)),
             versions=tuple((version, version) for version in sorted({hazard.version for hazard in hazards})),
         ),
     )

@@ -9,8 +9,9 @@ from typing import Final
 import numpy as np
 
 from explorer import formatting as fmt
-from explorer.auditing.finding import Evidence, Finding
+from explorer.auditing.finding import Evidence, Finding, Place
 from explorer.auditing.rule import Rule
+from explorer.auditing.steps import see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, runs, spans
 from explorer.core.protocol.arrow.arrays import Int64s
@@ -49,7 +50,8 @@ def _hours(subject: Subject) -> tuple[Finding, ...]:
             title=f"{fmt.plural(len(odd), 'commit')} at an hour at which {'its' if len(odd) == 1 else 'their'} author "
             "never committed before",
             evidence=(commit_evidence(subject, version), *_more(versions)),
-            effect="A person at another place, a job that was moved, or somebody else under that name: ask the author.",
+            effect="A person at another place, a job that was moved, or somebody else under that name.",
+            remedy=see(subject, "See the commit, and ask its author", Place("commit", version)),
             versions=runs(versions),
         ),
     )
@@ -95,6 +97,7 @@ def _newcomers(subject: Subject) -> tuple[Finding, ...]:
             ),
             effect=f"Nobody wrote the table as this {what} before; see that it may, and that it knows the table\u2019s "
             "features.",
+            remedy=see(subject, f"See the commit, and whether this {what} may write", Place("commit", version)),
             versions=runs(np.unique(subject.commits.versions[[each[0] for each in found]])),
         ),
     )
@@ -130,6 +133,7 @@ def _clock(subject: Subject) -> tuple[Finding, ...]:
             title=f"The clock of a writer went back by {_about(step)} at v{version}",
             evidence=(commit_evidence(subject, version), *_more(versions)),
             effect="Two writers disagree about the time, so when things happened is not certain to that extent.",
+            remedy=see(subject, "See which writer, and set its clock", Place("commit", version)),
             versions=runs(versions),
         ),
     )
@@ -160,6 +164,7 @@ def _silence(subject: Subject) -> tuple[Finding, ...]:
             effect="Rows that it should have brought are lacking, and no query says so."
             if alive
             else "The table looks as if nobody loads it any more.",
+            remedy=see(subject, "See its last commit, and look after the job", Place("commit", version)),
             versions=((version, version),),
         ),
     )
@@ -207,6 +212,7 @@ def _replaced(subject: Subject) -> tuple[Finding, ...]:
             title=f"The table has another id since v{version}",
             evidence=(commit_evidence(subject, version), *_more(np.array(found))),
             effect="To a stream that reads it, it is another table: the stream stops, and has to begin anew.",
+            remedy=see(subject, "See the commit, and start streams that read the table anew", Place("commit", version)),
             versions=((version, version),),
         ),
     )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Final
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import Rule
+from explorer.auditing.steps import see, table_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.compatibility.demands import PROPERTY_INTERVAL, PROPERTY_VALUE, is_unreadable, respelled_partitions
-from explorer.core.protocol.table_properties.registry import PROPERTIES
+from explorer.core.protocol.table_properties.registry import PROPERTIES, property_of
 from explorer.core.protocol.table_properties.table_property import Interval, TableProperty
 from explorer.core.transaction.intents.records import SetProperties, UnsetProperties
 
@@ -26,7 +26,7 @@ def _values(subject: Subject) -> tuple[Finding, ...]:
     bad = {
         key: (row, value)
         for key, value in sorted(subject.metadata.configuration.items())
-        if (row := PROPERTIES.get(key.lower())) is not None and is_unreadable(row, value)
+        if (row := property_of(key)) is not None and is_unreadable(row, value)
     }
     if not bad:
         return ()
@@ -45,7 +45,7 @@ def _values(subject: Subject) -> tuple[Finding, ...]:
                 for key, (row, value) in list(bad.items())[:_MOST]
             ),
             effect=_effect(demands, one=one),
-            remedy=_repair(bad),
+            remedy=_repair(bad) or see(subject, "See the properties, and set them with their writer", Place("state")),
         ),
     )
 
@@ -80,6 +80,38 @@ def _value(row: TableProperty, value: str) -> str | None:
     return row.default
 
 
+def _cases(subject: Subject) -> tuple[Finding, ...]:
+    """Keys of Delta's properties in another case: they do nothing."""
+    configuration = subject.metadata.configuration
+    odd = {
+        key: row
+        for key in sorted(configuration)
+        if property_of(key) is None and (row := PROPERTIES.get(key.lower())) is not None
+    }
+    if not odd:
+        return ()
+    key, row = next(iter(odd.items()))
+    return (
+        Finding(
+            rule="property-case",
+            severity="warning",
+            label=f"{fmt.plural(len(odd), 'property', 'properties')} of another case",
+            title=f"{named(list(odd))} {'does' if len(odd) == 1 else 'do'} nothing, as the case differs",
+            evidence=tuple(
+                Evidence(
+                    f"{key} is {fmt.shorten(fmt.plain(configuration[key], 200), 60)}; "
+                    f"{row} is {fmt.shorten(fmt.plain(row.text(configuration) or 'not set', 200), 60)}",
+                    Place("state"),
+                )
+                for key, row in list(odd.items())[:_MOST]
+            ),
+            effect=f"Clients compare these names exactly, so only {row} counts. If {key} is meant, set {row} to its "
+            "value.",
+            remedy=Remedy("Remove what does nothing…", intent=UnsetProperties(keys=tuple(odd))),
+        ),
+    )
+
+
 def _unread(subject: Subject) -> tuple[Finding, ...]:
     """Columns of a type that this program does not read."""
     unread = subject.snapshot.unread_columns
@@ -98,14 +130,9 @@ def _unread(subject: Subject) -> tuple[Finding, ...]:
             ),
             effect="The other columns are read. Rows and findings here say nothing of these, and nothing can be "
             "written to the table.",
-            remedy=_see_clients(subject),
+            remedy=see(subject, "See which clients read them", Place("clients")),
         ),
     )
-
-
-def _see_clients(subject: Subject) -> Remedy:
-    command = f"delta-explorer compatibility {shlex.quote(subject.log.location)}"
-    return Remedy("See which clients read them", command=command, place=Place("clients"))
 
 
 def _partitions(subject: Subject) -> tuple[Finding, ...]:
@@ -129,7 +156,7 @@ def _partitions(subject: Subject) -> tuple[Finding, ...]:
             "delta-kernel reads NULL in the column.",
             remedy=Remedy(
                 "Export the rows and create the table again from them",
-                command=f"delta-explorer rows {shlex.quote(subject.log.location)} --output rows.parquet",
+                command=table_command(subject, "rows", "--output", "rows.parquet"),
             ),
         ),
     )
@@ -149,6 +176,13 @@ DEMAND_RULES: Final = (
         "property values that cannot be read",
         "A client that meets one refuses the table, and rules that need the property cannot run.",
         _values,
+    ),
+    Rule(
+        "property-case",
+        "warning",
+        "properties of Delta in another case",
+        "They look set, and no client heeds them.",
+        _cases,
     ),
     Rule(
         "partition-column-case",

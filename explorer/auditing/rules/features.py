@@ -7,6 +7,7 @@ from typing import Final
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import Rule
+from explorer.auditing.steps import see
 from explorer.auditing.subject import Subject, newest_verdicts
 from explorer.auditing.words import named
 from explorer.core.compatibility.access import ClientVerdict
@@ -66,7 +67,7 @@ def _unused(subject: Subject) -> tuple[Finding, ...]:
             effect=f"{fmt.plural(len(gained), 'client')} {'is' if len(gained) == 1 else 'are'} kept out for nothing.",
             remedy=Remedy(f"Drop {droppable[0]}\u2026", intent=DropFeature(feature=droppable[0]))
             if droppable
-            else None,
+            else see(subject, "See the protocol, and drop them with the client that added them", Place("state")),
         ),
     )
 
@@ -108,6 +109,7 @@ def _legacy(subject: Subject) -> tuple[Finding, ...]:
             evidence=(Evidence(f"used of it: {named(used) if used else 'nothing'}", Place("state")),),
             effect="As a list of features (writer version 7) the protocol would demand what the table uses; "
             "writers that know no feature lists would lose it.",
+            remedy=see(subject, "See which clients write it", Place("clients")),
         ),
     )
 

@@ -11,6 +11,7 @@ from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.footers import FooterDifference
 from explorer.auditing.rule import NotAnswered, Rule
 from explorer.auditing.rules.queries import needed_columns, unrecorded_columns
+from explorer.auditing.steps import see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.protocol.arrow.arrays import Int64s, Mask, exact_sum
@@ -69,6 +70,7 @@ def _overmasked(subject: Subject) -> tuple[Finding, ...]:
             title=f"{fmt.plural(count, 'deletion vector')} that cannot hide as many rows as the log says",
             evidence=(Evidence(f"{named([path])} is one of the files", Place("masked rows")),),
             effect="Totals of rows are wrong; whoever reads the rows is refused.",
+            remedy=see(subject, "See the deletion vectors, and restore a version before them", Place("masked rows")),
             files=count,
         ),
     )
@@ -118,7 +120,7 @@ def _uncounted(subject: Subject) -> tuple[Finding, ...]:
             title=f"{fmt.plural(count, 'file')} without a row count",
             evidence=(Evidence(f"{count:,} of {fmt.plural(len(known), 'live file')}", Place("files")),),
             effect="The table\u2019s row count is unknown, and queries may not be able to skip these files.",
-            remedy=Remedy("See the statistics", place=Place("statistics")),
+            remedy=see(subject, "See the statistics", Place("statistics")),
             files=count,
         ),
     )
@@ -144,7 +146,7 @@ def _broken(subject: Subject) -> tuple[Finding, ...]:
             title=f"The statistics of {fmt.plural(count, 'file')} cannot be used",
             evidence=(Evidence(fmt.plain(problems[0].detail, 200), Place("statistics")),),
             effect="Queries cannot skip these files, and what other clients make of them is not known.",
-            remedy=Remedy("See the statistics", place=Place("statistics")),
+            remedy=see(subject, "See the statistics", Place("statistics")),
             files=count,
         ),
     )
@@ -211,7 +213,7 @@ def _silent(subject: Subject) -> tuple[Finding, ...]:
             evidence=(Evidence(named(names), Place("statistics", column=names[0])),),
             effect=f"A condition on {'it' if len(names) == 1 else 'them'} reads all "
             f"{fmt.plural(subject.snapshot.num_files, 'file')}.",
-            remedy=Remedy("See the statistics", place=Place("statistics", column=names[0])),
+            remedy=see(subject, "See the statistics", Place("statistics", column=names[0])),
             files=subject.snapshot.num_files,
         ),
     )

@@ -10,6 +10,7 @@ import numpy as np
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import Rule
+from explorer.auditing.steps import table_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, runs
 from explorer.core.protocol.table_features import VACUUM_CHECK, active_features
@@ -42,6 +43,7 @@ def _unchecked(subject: Subject) -> tuple[Finding, ...]:
             ),
             effect="Versions that the table promised are gone, and a reader or writer that was at work then may have "
             "failed, or lost what it wrote.",
+            remedy=Remedy("See which versions can still be read", command=table_command(subject, "retention")),
             versions=runs(np.array([each[0] for each in found], np.int64)),
         ),
     )

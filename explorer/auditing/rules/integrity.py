@@ -11,9 +11,11 @@ import numpy as np
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy, Severity
 from explorer.auditing.newest_checkpoint import is_repairable, newest_checkpoint_problems
+from explorer.auditing.newest_compactions import newest_compaction_problems
 from explorer.auditing.rule import NotAnswered, Rule
+from explorer.auditing.steps import see, table_command, verify_command
 from explorer.auditing.subject import Subject
-from explorer.auditing.words import commit_evidence, named, runs, spans, verify_command
+from explorer.auditing.words import commit_evidence, named, runs, spans
 from explorer.core.log.verify.hash_chain import links
 from explorer.core.log.verify.problem import Problem
 from explorer.core.transaction.intents.records import Checkpoint, Restore
@@ -50,6 +52,7 @@ FAULTS: Final = {
     "orphan-file": "a temporary file that was left behind",
     "hint-differs": "a hint with other numbers than its checkpoint",
     "empty-commit": "a commit of zero bytes",
+    "spread-action": "an action over several lines, which delta-spark cannot read",
 }
 # What other rules find.
 ELSEWHERE: Final = frozenset(
@@ -58,7 +61,7 @@ ELSEWHERE: Final = frozenset(
         *("lost-version", "invalid-file-values"),
         *("checkpoint-differs", "unreadable-checkpoint", "damaged-checkpoint", "checkpoint-short"),
         "compaction-differs",
-        *("checksum-differs", "unreadable-checksum"),
+        *("checksum-differs", "unreadable-checksum", "commit-short", "metrics-differ"),
     }
 )
 
@@ -89,6 +92,9 @@ def _contradictions(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             effect="The protocol does not say which of the two counts, so readers may answer differently."
             if kind in _WORSE
             else "The client that wrote it does not know what the table holds, and other clients may read other rows.",
+            remedy=Remedy(
+                "Verify the log, and update the client that wrote the commit", command=verify_command(subject)
+            ),
             versions=runs(np.array(versions)),
             files=len({each[2] for each in found}),
         ),
@@ -115,7 +121,7 @@ def _contested(subject: Subject) -> tuple[Finding, ...]:
                 *((Evidence("the first contradiction", Place("commit", first)),) if first is not None else ()),
             ),
             effect=found.message,
-            remedy=Remedy("See the masked rows", place=Place("masked rows", subject.version))
+            remedy=see(subject, "See the masked rows", Place("masked rows", subject.version))
             if back is None
             else Remedy(f"Restore v{back}\u2026", intent=Restore(version=back)),
             versions=((subject.version, subject.version),),
@@ -130,12 +136,14 @@ def _checkpoints(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     if report is None and not doubted:
         return NotAnswered(_UNVERIFIED)
     problems = doubted if report is None else [each for each in report.problems if each.kind in _OF_CHECKPOINTS]
+    if not problems:
+        return ()
     return _differing(
         problems,
         ("checkpoint", "error", "does not hold what the commits give"),
         "A reader begins at the newest checkpoint, so it answers differently from one that reads the commits, or not "
         "at all.",
-        _checkpoint_step(subject) if problems else None,
+        _checkpoint_step(subject),
     )
 
 
@@ -147,12 +155,16 @@ def _checkpoint_step(subject: Subject) -> Remedy:
 
 
 def _compactions(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    return _of_kinds(
-        subject,
-        {"compaction-differs"},
+    report = subject.looked.integrity
+    problems = newest_compaction_problems(subject) if report is None else report.problems
+    if problems is None:
+        return NotAnswered(_UNVERIFIED)
+    return _differing(
+        [each for each in problems if each.kind == "compaction-differs"],
         ("compaction", "error", "does not hold what the commits give"),
         "A reader that takes the compaction for its commits, as delta-spark does, can answer with other rows, without "
         "an error. The commits hold all that is true: take the compaction out of the log\u2019s folder.",
+        Remedy("Verify the log", command=verify_command(subject)),
     )
 
 
@@ -162,6 +174,35 @@ def _checksums(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
         {"checksum-differs", "unreadable-checksum"},
         ("checksum", "warning", "does not agree with the commits"),
         "A client that trusts it opens the table with other numbers, or refuses it.",
+    )
+
+
+def _metrics(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+    """Commits whose operation metrics their actions contradict; the worst where actions seem to be missing."""
+    report = subject.looked.integrity
+    if report is None:
+        return NotAnswered(_UNVERIFIED)
+    short = [each for each in report.problems if each.kind == "commit-short"]
+    problems = short or [each for each in report.problems if each.kind == "metrics-differ"]
+    if not problems:
+        return ()
+    versions = _versions(problems)
+    of_first = see(subject, "See what the commit did", Place("commit", versions[0][0]))
+    return (
+        Finding(
+            rule="metrics-differ",
+            severity="error" if short else "warning",
+            label="metrics differ",
+            title=f"{fmt.plural(len({each.version for each in problems}), 'commit')} "
+            + ("did less than the writer recorded" if short else "did not do what the operation metrics state"),
+            evidence=_details(problems),
+            effect="Rows or deletions that the writer counted are not in the log: they may be lost. Compare the rows "
+            "with their source, and write again what is missing."
+            if short
+            else "Readers do not use these numbers. History pages of other clients show them.",
+            remedy=of_first,
+            versions=versions,
+        ),
     )
 
 
@@ -206,7 +247,7 @@ def _of_kinds(
 
 
 def _differing(
-    problems: Sequence[Problem], words: tuple[str, Severity, str], effect: str, remedy: Remedy | None
+    problems: Sequence[Problem], words: tuple[str, Severity, str], effect: str, remedy: Remedy
 ) -> tuple[Finding, ...]:
     if not problems:
         return ()
@@ -269,6 +310,10 @@ def _tampered(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             if whole
             else f"Commits before v{first} are gone: either they were cleaned up after the head was saved, or somebody "
             "changed the log. Save a new head after each clean-up.",
+            remedy=Remedy(
+                "List the commits, and compare them with a copy of the log" if whole else "Save the new chain head",
+                command=table_command(subject, "history") if whole else verify_command(subject),
+            ),
         ),
     )
 
@@ -308,6 +353,13 @@ INTEGRITY_RULES: Final = (
         "the log against a saved chain head",
         "Only a head kept elsewhere shows that history was not rewritten.",
         _tampered,
+    ),
+    Rule(
+        "metrics-differ",
+        "error",
+        "operation metrics against the actions of their commit",
+        "A commit that lacks actions looks like any other.",
+        _metrics,
     ),
     Rule("checksum-differs", "warning", "checksums against replay", "Clients check tables with them.", _checksums),
     Rule("log-faults", "warning", "other faults of the log\u2019s form", "Other clients may stumble over them.", _form),

@@ -9,8 +9,9 @@ import numpy as np
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import Rule
+from explorer.auditing.steps import see, verify_command
 from explorer.auditing.subject import Subject
-from explorer.auditing.words import commit_evidence, span, spans, verify_command
+from explorer.auditing.words import commit_evidence, span, spans
 from explorer.core.errors import ExplorerError, TableError, VersionGap
 from explorer.core.log.verify.file_values import FileValues
 from explorer.core.protocol.table_properties.registry import CHECKPOINT_INTERVAL
@@ -55,7 +56,7 @@ def _way_out(subject: Subject, error: TableError) -> Remedy:
     command = verify_command(subject)
     if isinstance(error, VersionGap) and error.latest is not None:
         step = f"Read v{error.latest} until the missing log files are restored"
-        return Remedy(step, command=command, place=Place("state", error.latest))
+        return see(subject, step, Place("state", error.latest))
     return Remedy("List the broken log files, and restore them from a backup", command=command)
 
 
@@ -150,6 +151,7 @@ def _cleaned(subject: Subject) -> tuple[Finding, ...]:
             title="Early history was cleaned from the log",
             evidence=(Evidence(span(0, oldest - 1)),),
             effect=f"The oldest version that can be shown is v{readable}.",
+            remedy=see(subject, "See the oldest version", Place("state", readable)),
             versions=((0, oldest - 1),),
         ),
     )

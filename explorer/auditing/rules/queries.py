@@ -9,8 +9,9 @@ from typing import Final
 import msgspec
 
 from explorer import formatting as fmt
-from explorer.auditing.finding import Evidence, Finding, Place, Remedy
+from explorer.auditing.finding import Evidence, Finding, Place
 from explorer.auditing.rule import NotAnswered, Rule
+from explorer.auditing.steps import see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.errors import InvalidIntent
@@ -46,7 +47,7 @@ def _lacking(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             ),
             effect=f"A condition on {'it' if one else 'them'} reads all "
             f"{fmt.plural(subject.snapshot.num_files, 'file')}.",
-            remedy=Remedy("See the statistics", place=Place("statistics", column=lacking[0])),
+            remedy=see(subject, "See the statistics", Place("statistics", column=lacking[0])),
             files=subject.snapshot.num_files,
         ),
     )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
@@ -12,10 +11,11 @@ import numpy as np
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import NotAnswered, Rule
+from explorer.auditing.steps import see, table_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, named, runs, spans, time_text
 from explorer.core.protocol.arrow.arrays import Int64s, exact_sum
-from explorer.core.protocol.file_paths import is_absolute_location
+from explorer.core.protocol.file_places import way_back
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION
 from explorer.core.protocol.times import span_milliseconds
 from explorer.core.transaction.intents.records import SetProperties
@@ -48,23 +48,12 @@ def _missing(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             label=f"{fmt.plural(count, 'file')} missing",
             title=f"{fmt.plural(count, 'live file')} {'is' if count == 1 else 'are'} not there",
             evidence=(Evidence(named(names, count), Place("files", subject.version)),),
-            effect="A query that needs it fails until it is put back from a backup."
-            if count == 1
-            else "A query that needs one of them fails until they are put back from a backup.",
-            remedy=_put_back(subject, names),
+            effect=f"A query that needs {'it' if count == 1 else 'one of them'} fails. {way_back(names)}",
+            remedy=see(subject, "See the files", Place("files")),
             versions=((subject.version, subject.version),),
             files=count,
         ),
     )
-
-
-def _put_back(subject: Subject, names: Sequence[str]) -> Remedy:
-    """What to do about lost live files: those of a clone were its source's, others come from a backup."""
-    if any(is_absolute_location(name) for name in names):
-        step = "See the files, and clone their source again from a version that has them"
-    else:
-        step = "See the files, and put them back from a backup"
-    return Remedy(step, command=f"delta-explorer files {shlex.quote(subject.log.location)}", place=Place("files"))
 
 
 def _taken(subject: Subject) -> tuple[Finding, ...]:
@@ -85,6 +74,7 @@ def _taken(subject: Subject) -> tuple[Finding, ...]:
             "data",
             evidence=(Evidence(spans(found), Place("commit", found[0][0])), *basis),
             effect="The log still shows what they did; their rows can no longer be read or restored.",
+            remedy=Remedy("See which versions can be read", command=table_command(subject, "retention")),
             versions=found,
         ),
     )
@@ -165,7 +155,6 @@ def _unfinished(subject: Subject, versions: Int64s) -> tuple[Finding, ...]:
         return ()
     vacuum = int(subject.states.unfinished[versions - subject.states.first].max())
     found = runs(versions)
-    looked = f"delta-explorer retention {shlex.quote(subject.log.location)}"
     return (
         Finding(
             rule="versions-at-risk",
@@ -177,18 +166,20 @@ def _unfinished(subject: Subject, versions: Int64s) -> tuple[Finding, ...]:
                 Evidence(f"v{vacuum} records a VACUUM that is not known to have completed", Place("commit", vacuum)),
             ),
             effect="Some, all, or none of the files that it listed were deleted. The log does not record which.",
-            remedy=Remedy("Look for the files", command=looked),
+            remedy=Remedy("Look for the files", command=table_command(subject, "retention")),
             versions=found,
         ),
     )
 
 
-def _longer(subject: Subject, versions: Int64s) -> Remedy | None:
+def _longer(subject: Subject, versions: Int64s) -> Remedy:
     """A longer retention, which does not help files of which it is not known when they were removed."""
     if (subject.states.since[versions - subject.states.first] == UNTIMED).all():
-        return Remedy("Copy what you need of these versions before a vacuum runs")
+        step = "Copy what you need of these versions before a vacuum runs"
+        oldest = ("--version", str(int(versions[0])), "--output", "rows.parquet")
+        return Remedy(step, command=table_command(subject, "rows", *oldest))
     if subject.risks.terms.files >= 30 * 86_400_000:
-        return None
+        return Remedy("See when each version can be vacuumed", command=table_command(subject, "retention"))
     return Remedy("Keep files longer\u2026", intent=SetProperties(properties={FILE_RETENTION.key: "interval 30 days"}))
 
 

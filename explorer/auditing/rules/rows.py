@@ -9,6 +9,7 @@ import numpy as np
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import Rule
+from explorer.auditing.steps import see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, spans, time_text
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s
@@ -78,7 +79,9 @@ def _lost(subject: Subject, rows: Float64s, places: Int64s) -> Finding:
         effect=_until(before, state, deadline, subject.now)
         if readable
         else f"v{before} can no longer be read: {state}.",
-        remedy=Remedy(f"Restore v{before}\u2026", intent=Restore(version=before)) if readable else None,
+        remedy=Remedy(f"Restore v{before}\u2026", intent=Restore(version=before))
+        if readable
+        else see(subject, "See the commit, and ask its author", Place("commit", version)),
         versions=tuple((int(versions[at]),) * 2 for at in places.tolist()),
         rows=loss,
         deadline=deadline if readable else None,
@@ -109,7 +112,7 @@ def _came_back(subject: Subject, rows: Float64s, at: int, back: int) -> Finding:
         evidence=(commit_evidence(subject, version), commit_evidence(subject, restored)),
         effect="Whoever read the table in between missed them"
         + (f"; {fmt.plural(between, 'commit')} lie between." if between else "."),
-        remedy=Remedy("See what went", place=Place("difference", version, int(versions[at - 1]))),
+        remedy=see(subject, "See what went", Place("difference", version, int(versions[at - 1]))),
         versions=((version, restored - 1),),
         rows=loss,
     )

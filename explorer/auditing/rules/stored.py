@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import NotAnswered, Rule
+from explorer.auditing.steps import see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import duration, named
 from explorer.core.maintenance.unused_files import NeededFiles, unused_files
@@ -54,6 +55,7 @@ def _resized(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
                 ),
             ),
             effect="They were written again or cut off: a reader fails, or returns rows that no commit added.",
+            remedy=see(subject, "See the files, and load their rows again from the source", Place("files")),
             versions=((subject.version, subject.version),),
             files=count,
         ),

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import NotAnswered, Rule
+from explorer.auditing.steps import see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.protocol.arrow.arrays import floats, mask, only_array, validity
@@ -19,7 +20,7 @@ from explorer.core.protocol.sql.stored_expressions import mentions
 from explorer.core.protocol.statistics.file_statistics import StatisticsColumn
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.values import constraints
-from explorer.core.transaction.intents.records import SetNotNull, SyncIdentity
+from explorer.core.transaction.intents.records import DropNotNull, SetNotNull, SyncIdentity
 from explorer.core.transaction.proposals.identity_columns import identity_rule, recorded_extreme
 from explorer.core.transaction.row_engine import CheckResult
 
@@ -91,6 +92,9 @@ def _nulls_in_required(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             title=f"{named([name])} is NOT NULL, and null in {fmt.plural(rows, 'row')}",
             evidence=(Evidence(f"by the statistics of {named([path])}", Place("statistics", column=name)),),
             effect="A query engine that trusts the schema leaves out what it would do for nulls, and answers wrongly.",
+            remedy=Remedy(
+                f"Allow nulls in {fmt.shorten(fmt.plain(name, 200), 40)}\u2026", intent=DropNotNull(column=name)
+            ),
             rows=sum(count for count, _ in broken.values()),
         ),
     )
@@ -150,6 +154,7 @@ def _damaged_marks(subject: Subject) -> tuple[Finding, ...]:
             title=f"No step of the identity column {named([name])} leads to its high-water mark",
             evidence=(Evidence(claim, Place("columns", column=name)),),
             effect="A broken writer set it; engines refuse to write, or go on at the next value that a step reaches.",
+            remedy=see(subject, "See the columns, then run SYNC IDENTITY in Spark", Place("columns", column=name)),
         ),
     )
 
@@ -213,6 +218,7 @@ def _broken_rows(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
                 *((Evidence(f"not judged: {named(unjudged)}"),) if unjudged else ()),
             ),
             effect="A writer refuses such rows, so they came past the rules; queries that rely on them answer wrongly.",
+            remedy=see(subject, "See the files, then correct or delete these rows", Place("files")),
             versions=((report.version, report.version),),
             rows=rows,
         ),

@@ -113,7 +113,7 @@ def audit(
     JSON, a line a table: table, version (the newest), time (of the audit), basis (log, and what else was looked at:
     files, replay, chain, rows, footers), verdict (a sentence), findings [{id, subject (what of the table, where a
     rule may find several things), severity (error, warning, info), title, evidence [{text, version}], effect,
-    remedy ({label, intent, command}, or null), versions [[first, last]], files, rows, bytes, deadline}],
+    remedy {label, intent, command}, versions [[first, last]], files, rows, bytes, deadline}],
     notAnswered [{id, reason}], foundNothing [id], digest (SHA-256 of the rest, as JSON with sorted keys and no
     spaces).
 

@@ -281,9 +281,9 @@ def _statistics(found: explorer.Snapshot, names: list[str] | None, limit: int | 
     chosen = list(known) if names is None else names
     # All texts are parsed once, and not once a column.
     found.statistics(chosen)
-    ranges = [(name, found.column_ranges(name)) for name in chosen]
     paths = found.logical_files.column("raw_path")
-    for name, table in ranges:
+    for name in chosen:
+        table = found.column_ranges(name)
         rows = _rows(limited(iter(table.to_batches(max_chunksize=_AT_ONCE)), limit))
         for path, row in zip(paths, rows, strict=limit is None):
             yield {

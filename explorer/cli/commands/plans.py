@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,11 +15,11 @@ from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.errors import exit_code
 from explorer.cli.output import complain, emit, encode, facts, listing, note, patience
+from explorer.cli.report_files import read_whole
 from explorer.core.errors import Cancelled, CommitError, RequestError
 from explorer.core.transaction.commit.outcomes import error_of, guard_failed
 from explorer.core.transaction.commit_plan import (
     CommitPlan,
-    Consequences,
     MaintenanceFile,
     MaintenancePlan,
     MaintenanceResult,
@@ -32,6 +32,7 @@ from explorer.core.transaction.proposal import GRAVEST_FIRST, GuardResult
 
 if TYPE_CHECKING:
     from explorer.new_table import NewTable
+    from explorer.views.act.client_losses import LossGroup
 
 __all__ = ["read_intent", "register"]
 
@@ -70,15 +71,12 @@ def register(app: typer.Typer) -> None:
 
 def read_intent(text: str) -> str:
     """The JSON of an intent, from the argument, a file or standard input."""
-    if text == "-":
-        return sys.stdin.read()
-    if not text.startswith("@"):
+    if text != "-" and not text.startswith("@"):
         return text
     try:
-        return Path(text[1:]).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise RequestError(f"The intent cannot be read from {text[1:]!r}: {why}.", location=text[1:]) from error
+        return read_whole(None if text == "-" else Path(text[1:])).decode()
+    except ValueError as error:
+        raise RequestError(f"The intent cannot be read from {text[1:]!r}: {error}.", location=text[1:]) from error
 
 
 def plan(
@@ -228,7 +226,7 @@ def _print_plan(found: Plan) -> None:
         listing(["action", "content"], map(_action, found.actions), "", whole=("action",))
     elif found.files:
         _print_files(found.files)
-    facts("Consequences", _consequences(found.consequences))
+    facts("Consequences", _consequences(found))
 
 
 def _print_files(files: Sequence[MaintenanceFile]) -> None:
@@ -239,7 +237,7 @@ def _print_files(files: Sequence[MaintenanceFile]) -> None:
         more = fmt.plural(len(files) - _MOST_FILES, "more file is", "more files are")
         note(f"{more} not shown here; --json lists all of them.")
     if len(files) > 1 and all(file.size is not None for file in files):
-        note(f"{fmt.count(len(files))} files, {fmt.size(sum(file.size or 0 for file in files))}.")
+        note(f"{fmt.plural(len(files), 'file')}, {fmt.size(sum(file.size or 0 for file in files))}.")
 
 
 def _evidence(guard: GuardResult) -> str:
@@ -252,34 +250,35 @@ def _action(action: dict[str, Any]) -> tuple[str, str]:
     return name, encode(body).decode()
 
 
-def _consequences(found: Consequences) -> Iterable[tuple[str, object]]:
-    yield "readers", _clients(found.readers)
-    yield "writers", _clients(found.writers)
+def _consequences(plan: Plan) -> Iterable[tuple[str, object]]:
+    from explorer.views.act.client_losses import client_losses, loss_groups
+
+    found, losses = plan.consequences, client_losses(plan)
+    for name, operation in (("readers", "reads"), ("writers", "writes")):
+        yield name, _clients(loss_groups([loss for loss in losses if loss.operation == operation]))
     yield "time travel", found.time_travel
     yield "change feed", found.change_feed
     yield "undo", found.undo or "Nothing is known."
 
 
-def _clients(losses: Sequence[Mapping[str, object]]) -> str:
-    if not losses:
+def _clients(groups: Sequence[LossGroup]) -> str:
+    if not groups:
         return "No known client loses access or gives wrong answers."
-    losing = [f"{_called(loss)}: {loss['before']} to {loss['after']}" for loss in losses]
-    return f"{fmt.plural(len(losing), 'client version')}: {', '.join(losing)}"
+    return " ".join(map(_group, groups))
 
 
-def _called(loss: Mapping[str, object]) -> str:
-    """The client and its version; of one in use, the version that is, and that it is."""
-    mine = loss.get("mine")
-    return (
-        f"your {loss['client']} {mine['version']}"
-        if isinstance(mine, Mapping)
-        else f"{loss['client']} {loss['versionFrom']}"
-    )
+def _group(group: LossGroup) -> str:
+    """Losses of one kind: clients in use and newest releases by name, older releases counted."""
+    named = ", ".join(f"{'your ' if loss.mine else ''}{loss.client} {loss.releases}" for loss in group.first)
+    older = fmt.plural(len(group.older), "older release range") if group.older else ""
+    return f"{group.title}: {' and '.join(filter(None, [named, older]))}."
 
 
 def _print_receipt(result: PlanResult) -> None:
     if isinstance(result, MaintenanceResult):
-        note(f"Done: {fmt.plural(len(result.plan.files), 'file')}.")
+        from explorer.views.act.maintenance_plan import done_title
+
+        note(f"{done_title(result)}.")
         return
     if result.plan.proposal.recorded is None:
         note(f"Committed version {result.version}.")

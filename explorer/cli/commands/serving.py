@@ -45,6 +45,15 @@ AllowCommitsFlag = Annotated[
 ]
 
 
+TrustedProxyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trusted-proxy",
+        metavar="ADDRESS",
+        help="Address or network of a proxy whose X-Forwarded headers are believed, for example 10.0.0.5 (default: "
+        "this machine, with --public-url). Repeatable.",
+    ),
+]
 SignOption = Annotated[
     Path | None,
     typer.Option(
@@ -93,6 +102,7 @@ def serve(
         ),
     ] = None,
     *,
+    trusted_proxy: TrustedProxyOption = None,
     allow_commits: AllowCommitsFlag = False,
     spark: SparkOption = None,
     spark_start: SparkStartFlag = False,
@@ -113,7 +123,7 @@ def serve(
     facts = {"roots": roots}
     _serve(
         roots, port, address, basic_auth, facts, allow_commits=allow_commits, spark_start=spark_start, as_json=json,
-        key=signing_key(sign), public_urls=tuple(public_url or ()),
+        key=signing_key(sign), public_urls=tuple(public_url or ()), trusted_proxies=tuple(trusted_proxy or ()),
     )  # fmt: skip
 
 
@@ -204,6 +214,7 @@ def _serve(
     as_json: bool,
     key: SigningKey | None = None,
     public_urls: tuple[str, ...] = (),
+    trusted_proxies: tuple[str, ...] = (),
 ) -> None:
     _require_web()
     quiet_handlers()
@@ -223,6 +234,7 @@ def _serve(
         address=address,
         basic_auth=basic_auth,
         public_urls=public_urls,
+        trusted_proxies=trusted_proxies,
         allow_commits=allow_commits,
         spark_start=spark_start,
         key=key,

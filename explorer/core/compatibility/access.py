@@ -8,14 +8,14 @@ so. What nobody states is unknown and is never counted as access; an additional 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final, Literal
 
 import msgspec
 
 from explorer.core.compatibility.client_facts import PROTOCOL, ClientFacts, Operation, Statement
-from explorer.core.compatibility.demands import demands_of
+from explorer.core.compatibility.demands import demands_of, demands_of_paths
 from explorer.core.errors import CorruptTable, UnsupportedFeature
 from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.replay import checkpoint_reader, read_commits, replay_files, replay_state
@@ -99,7 +99,12 @@ class ClientVerdict(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class AccessLoss(msgspec.Struct, frozen=True, rename="camel"):
-    """A client that reads or writes less well after a change, or silently gives wrong answers."""
+    """A client that reads or writes less well after a change, or silently gives wrong answers.
+
+    Attributes:
+        version_from, version_to: The first and the last known release of which this is so.
+        newest: The last one is the newest known release of the client.
+    """
 
     client: str
     version_from: str
@@ -109,6 +114,8 @@ class AccessLoss(msgspec.Struct, frozen=True, rename="camel"):
     because: tuple[str, ...]
     source: str
     as_of: str
+    version_to: str
+    newest: bool
 
     @property
     def certain(self) -> bool:
@@ -139,12 +146,15 @@ class _Answer(msgspec.Struct, frozen=True):
     stated: bool = True
 
 
-def requirements(protocol: Protocol, metadata: Metadata, *, has_vectors: bool | None = None) -> Requirements:
+def requirements(
+    protocol: Protocol, metadata: Metadata, *, has_vectors: bool | None = None, of_paths: frozenset[str] = frozenset()
+) -> Requirements:
     """Say what a table demands of its clients.
 
     Args:
         protocol, metadata: Those in force.
         has_vectors: Whether a live file has a deletion vector; None if not known, or if the next commit may add one.
+        of_paths: What the paths of live files demand; see `explorer.core.compatibility.demands.demands_of_paths`.
 
     Raises:
         CorruptTable: The protocol does not know the column-mapping mode.
@@ -166,19 +176,29 @@ def requirements(protocol: Protocol, metadata: Metadata, *, has_vectors: bool | 
         by_id=mode == "id",
         keeps_names=other_names is not None and not other_names,
         maps_partitions=not (other_names or frozenset()).isdisjoint((name,) for name in metadata.partition_columns),
-        demands=demands_of(metadata),
+        demands=demands_of(metadata) | of_paths,
     )
 
 
-def stored_requirements(store: LogStore, segment: LogSegment) -> Requirements:
-    """Say the same of a version as it is stored, also of one that this program cannot read."""
+def stored_requirements(store: LogStore, segment: LogSegment, storages: Mapping[str, str]) -> Requirements:
+    """Say the same of a version as it is stored, also of one that this program cannot read.
+
+    Args:
+        store: The table's store.
+        segment: The files of the version.
+        storages: As of `explorer.core.compatibility.demands.demands_of_paths`.
+    """
     commits = list(read_commits(store, segment.commits))
     base = checkpoint_reader(store, segment)
     state = replay_state(base, commits, segment.version)
-    if "deletionVectors" not in supported_features(state.protocol):
-        return requirements(state.protocol, state.metadata, has_vectors=False)
-    column = replay_files(base, commits).column("dv_unique_id")
-    return requirements(state.protocol, state.metadata, has_vectors=column.null_count < len(column))
+    files = replay_files(base, commits)
+    vectors = files.column("dv_unique_id") if "deletionVectors" in supported_features(state.protocol) else None
+    return requirements(
+        state.protocol,
+        state.metadata,
+        has_vectors=vectors is not None and vectors.null_count < len(vectors),
+        of_paths=demands_of_paths(files.column("raw_path"), store.root, storages),
+    )
 
 
 def compatibility(table: Requirements, facts: ClientFacts) -> tuple[ClientVerdict, ...]:
@@ -198,9 +218,8 @@ def losses(before: Requirements, after: Requirements, facts: ClientFacts) -> tup
     for client, versions in facts.versions.items():
         for operation in _OPERATIONS:
             lost = (loss_of(before, after, facts, (client, version), operation) for version in versions)
-            ranges = groupby(lost, lambda each: each and (each.before, each.after, each.because))
-            firsts = (next(alike) for _, alike in ranges)
-            found += (first for first in firsts if first is not None)
+            ranges = (list(alike) for _, alike in groupby(lost, _outcome))
+            found += (_joined(alike[0], alike[-1]) for alike in ranges if alike[0] is not None)
     return tuple(found)
 
 
@@ -228,7 +247,22 @@ def loss_of(
     turned_wrong = now == "wrong" and was != "wrong"
     if not turned_wrong and _LEAST_FIRST.index(now) >= _LEAST_FIRST.index(was):
         return None
-    return AccessLoss(*release, operation, was, now, _because(deciding), *_evidence(deciding))
+    client, version = release
+    newest = facts.versions[client][-1] == version
+    return AccessLoss(
+        *release, operation, was, now, _because(deciding), *_evidence(deciding), version_to=version, newest=newest
+    )
+
+
+def _outcome(loss: AccessLoss | None) -> tuple[Access, Access, tuple[str, ...]] | None:
+    """What successive releases of a client have in common that are told together."""
+    return None if loss is None else (loss.before, loss.after, loss.because)
+
+
+def _joined(first: AccessLoss, last: AccessLoss | None) -> AccessLoss:
+    """The loss of the first of some successive releases, which reaches to the last one."""
+    assert last is not None, "releases with a loss are not told together with others"
+    return msgspec.structs.replace(first, version_to=last.version_to, newest=last.newest)
 
 
 def _deciding(

@@ -1,7 +1,8 @@
-"""What a table demands of its clients beside versions and features of the protocol: types, columns and property values.
+"""What a table demands of its clients beside versions and features: types, columns, property values, places of files.
 
-Protocol sections: Schema Serialization Format, Partition Value Serialization, Change Metadata. Invariants: a demand is
-found in the metadata alone, also of a table that this program cannot read; each has a name that facts of clients use.
+Protocol sections: Schema Serialization Format, Partition Value Serialization, Change Metadata, Add File. Invariants: a
+demand is found in the metadata and in the paths of files, also of a table that this program cannot read; each has a
+name that facts of clients use.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.json_values import JsonValue
@@ -18,12 +22,16 @@ from explorer.core.protocol.table_properties.table_property import Choice, Flag,
 
 __all__ = [
     "FILE_FORMAT",
+    "FILE_URL",
     "NO_PARTITION_COLUMN",
+    "OTHER_STORAGE",
     "PARTITION_CASE",
     "PROPERTY_INTERVAL",
     "PROPERTY_VALUE",
+    "UNKNOWN_STORAGE",
     "VOID_COLUMN",
     "demands_of",
+    "demands_of_paths",
     "is_unreadable",
     "respelled_partitions",
 ]
@@ -44,6 +52,12 @@ _WRITTEN: Final = (
 )  # fmt: skip
 FILE_FORMAT: Final = "file format other than Parquet"
 """The metadata names another format of data files."""
+FILE_URL: Final = "file named by a URL"
+"""A live file is named by a URL, as in a shallow clone, and not by its path below the table."""
+OTHER_STORAGE: Final = "file in another storage"
+"""The scheme of such a URL is that of another storage than the table's."""
+UNKNOWN_STORAGE: Final = "file in an unknown storage"
+"""The scheme of such a URL is none that this program opens."""
 
 
 def demands_of(metadata: Metadata) -> frozenset[str]:
@@ -63,6 +77,23 @@ def demands_of(metadata: Metadata) -> frozenset[str]:
     if metadata.format.provider.lower() != "parquet":
         found.add(FILE_FORMAT)
     return frozenset(found)
+
+
+def demands_of_paths(paths: pa.ChunkedArray, root: str, storages: Mapping[str, str]) -> frozenset[str]:
+    """Name what the paths of files demand of clients.
+
+    Args:
+        paths: Paths as the log has them.
+        root: The table's root as a URL.
+        storages: The schemes that this program opens, in lower case, and the storage of each.
+    """
+    urls = pc.filter(paths, pc.match_substring_regex(paths, r"^[A-Za-z][A-Za-z0-9+.\-]*:/"))
+    if not len(urls):
+        return frozenset()
+    schemes = pc.list_element(pc.split_pattern(urls, ":", max_splits=1), 0).unique().to_pylist()
+    found, home = {storages.get(scheme.lower()) for scheme in schemes}, storages.get(root.partition(":")[0].lower())
+    demands = {OTHER_STORAGE: found != {home}, UNKNOWN_STORAGE: None in found}
+    return frozenset({FILE_URL, *(name for name, true in demands.items() if true)})
 
 
 def respelled_partitions(metadata: Metadata) -> dict[str, str]:
@@ -88,8 +119,7 @@ def is_unreadable(row: TableProperty, value: str) -> bool:
 
 
 def _bad(configuration: Mapping[str, str], rows: Iterable[TableProperty]) -> bool:
-    values = {key.lower(): value for key, value in configuration.items()}
-    return any(is_unreadable(row, values[row.key.lower()]) for row in rows if row.key.lower() in values)
+    return any(is_unreadable(row, configuration[row.key]) for row in rows if row.is_set(configuration))
 
 
 def _schema(metadata: Metadata) -> JsonValue:

@@ -13,6 +13,7 @@ import msgspec
 
 from explorer.core.compatibility.access import Access, AccessLoss, ClientVerdict, Requirements, loss_of, verdict_of
 from explorer.core.compatibility.client_facts import ClientFacts
+from explorer.core.compatibility.demands import UNKNOWN_STORAGE
 from explorer.core.compatibility.my_clients import MyClient
 from explorer.core.compatibility.writers_seen import OWN_ENGINE
 from explorer.core.protocol.json_values import JsonObject
@@ -116,13 +117,14 @@ def _own(row: MatrixRow, table: Requirements) -> MatrixRow:
     version = row.client.partition("/")[2]
     unread, unwritten = why_not_readable(table.protocol), why_not_writable(table.protocol)
     types = tuple(name for name in sorted(table.demands) if name.startswith("type "))
-    because = tuple(dict.fromkeys((*unread, *unwritten, *types)))
+    unopened = tuple(table.demands.intersection({UNKNOWN_STORAGE}))
+    because = tuple(dict.fromkeys((*unread, *unwritten, *types, *unopened)))
     return msgspec.structs.replace(
         row,
         version=row.version or version,
         version_from=version,
-        read="no" if unread else "yes",
-        write="no" if unread or unwritten or types else "yes",
+        read="no" if unread or unopened else "yes",
+        write="no" if unread or unwritten or types or unopened else "yes",
         because=because,
         source="this program",
     )

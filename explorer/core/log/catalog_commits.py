@@ -13,13 +13,17 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from explorer.core.errors import RequestError
-from explorer.core.log.log_path import STAGED_FOLDER, LogFileKind, LogPath, parse_log_name
+from explorer.core.errors import RequestError, UnsupportedFeature
+from explorer.core.log.log_path import LOG_FOLDER, STAGED_FOLDER, LogFileKind, LogPath, parse_log_name
 from explorer.core.log.log_segment import LogListing
+from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.log_store import JoinedObjects, LogStore, ObjectMeta, joined_objects
+from explorer.core.protocol.table_features import COORDINATED_FEATURES, about_drafts, supported_features
 
-__all__ = ["CatalogCommits", "CatalogStore", "ratified"]
+__all__ = ["CatalogCommits", "CatalogStore", "check_published", "ratified"]
 
+_UNPUBLISHED: Final = (STAGED_FOLDER, f"{LOG_FOLDER}/_commits")
+"""Where commits wait to be published; the second is that of older drafts."""
 _NO_UUID: Final = "00000000-0000-0000-0000-000000000000"
 
 
@@ -52,6 +56,41 @@ def ratified(listing: LogListing, catalog: CatalogCommits) -> LogListing:
         by_catalog=True,
         named=None,
     )
+
+
+def check_published(store: LogStore, protocol: Protocol, version: int) -> None:
+    """Refuse the newest published version where the service that orders the commits may have later ones.
+
+    Readers need not know that service: what is published is right, and may be old (CATALOG-006). A commit for a later
+    version that waits to be published shows that it is, or may be.
+
+    Args:
+        store: The table's store.
+        protocol: The protocol in force.
+        version: The newest published version.
+
+    Raises:
+        UnsupportedFeature: There is such a commit.
+    """
+    names = sorted(COORDINATED_FEATURES.intersection(supported_features(protocol)))
+    if not names:
+        return
+    listed = (entry for folder in _UNPUBLISHED for entry in store.list_from(folder, f"{version + 1:020d}"))
+    waiting = next((entry.path for entry in listed if _is_staged(entry.path)), None)
+    if waiting is not None:
+        raise UnsupportedFeature(
+            f"Version {version} is the newest that is published, and {waiting} holds a later commit, so it may not be "
+            f"the newest of the table. Read version {version} or an earlier one by its number, or publish the commits "
+            f"with a client that knows the service.{about_drafts(names)}",
+            features=names,
+            operation="read",
+            version=version,
+        )
+
+
+def _is_staged(key: str) -> bool:
+    path = parse_log_name(key.rpartition("/")[2])
+    return path is not None and path.kind is LogFileKind.STAGED_COMMIT
 
 
 class CatalogStore:

@@ -1,14 +1,14 @@
 """Commit files in bulk: bytes -> typed lines, decoding no more than replay needs.
 
 Protocol sections: Delta Log Entries, Actions. Invariants: a commit is read whole or not at all (LOG-010); blank
-lines, CRLF, a missing final newline and an empty file are allowed (LOG-009); unknown actions and fields are
-skipped (PROTO-003). Partition values, statistics and tags stay undecoded until asked for.
+lines, CRLF, a missing final newline and an empty file are allowed (LOG-009), and an action over several lines is read;
+unknown actions and fields are skipped (PROTO-003). Partition values, statistics and tags stay undecoded until asked
+for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from io import BytesIO
 from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from explorer.core.errors import LimitExceeded, MalformedAction
+from explorer.core.log.action_lines import action_lines, part_end
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.text_shape import TextShape, misshapen
 from explorer.core.protocol import limits
@@ -327,8 +328,10 @@ def _parts(
         LimitExceeded: A line is too long.
     """
     limits.check_lines(data, version, path)
-    stream = BytesIO(data)
-    while piece := stream.read(_PART) + stream.readline():
+    start = 0
+    while start < len(data):
+        end = len(data) if len(data) - start <= _PART else part_end(data, start + _PART)
+        piece, start = data[start:end], end
         plain = _plain_lines(decoder, [piece])
         after = before + (piece.count(b"\n") if plain is None else len(plain[0]))
         if plain is None:
@@ -342,14 +345,27 @@ def _line_by_line(
     decoder: msgspec.json.Decoder[_LineT], data: bytes, before: int, version: int, path: str
 ) -> _Part[_LineT]:
     """The lines of a part of a commit file, which begins after so many lines; errors are those of `_parts`."""
+    texts = data.split(b"\n")
+    try:
+        return _each_line(decoder, texts, before, version, path)
+    except MalformedAction:
+        together = action_lines(data)
+        if together == texts:
+            raise
+    return _each_line(decoder, together, before, version, path)
+
+
+def _each_line(
+    decoder: msgspec.json.Decoder[_LineT], texts: Sequence[bytes], before: int, version: int, path: str
+) -> _Part[_LineT]:
     lines, numbers = list[_LineT](), list[int]()
-    for number, line in enumerate(data.split(b"\n"), before + 1):
+    for number, line in enumerate(texts, before + 1):
         if line.strip():
             try:
                 str(line, "utf-8")
                 lines.append(decoder.decode(line))
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                shape = misshapen(data.split(b"\n"), number - before - 1)
+                shape = misshapen(texts, number - before - 1)
                 raise _malformed(version, path, number, str(error), shape) from error
             numbers.append(number)
     return lines, numbers

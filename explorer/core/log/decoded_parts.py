@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from explorer.core.errors import MalformedAction
+from explorer.core.log.action_lines import part_end
 from explorer.core.log.alike_lines import AlikeActions, AlikeLines, AlikeText
 from explorer.core.log.commit import (
     CommitFile,
@@ -133,12 +134,15 @@ def decode_joined(paths: Sequence[LogPath], joined: JoinedObjects, alike: AlikeL
     bounds = list(pairwise((0, *ends)))
     is_short = all(end - start <= limits.MAX_LINE_BYTES for start, end in bounds)
     found = alike.find_joined(data, ends[-1]) if is_short and ends[-1] >= _FEWEST else None
+    part = None
     if found is not None and found.alike:
         starts = [0, *np.searchsorted(found.breaks, ends[:-1]).tolist()]
-        yield _part([CommitPiece(path, start, 0, True) for path, start in zip(paths, starts, strict=True)], found)
-    else:
+        part = _part([CommitPiece(path, start, 0, True) for path, start in zip(paths, starts, strict=True)], found)
+    if part is None:
         files = [(path, bytes(data[start:end])) for path, (start, end) in zip(paths, bounds, strict=True)]
         yield from decode_parts(files, None)
+    else:
+        yield part
 
 
 def _together(files: Iterable[CommitFile]) -> Iterator[list[_Text]]:
@@ -148,7 +152,7 @@ def _together(files: Iterable[CommitFile]) -> Iterator[list[_Text]]:
         limits.check_lines(data, path.version, path.path)
         start, length = 0, len(data)
         while start < length or not start:
-            end = length if length - start <= _PART else data.find(b"\n", start + _PART) + 1 or length
+            end = length if length - start <= _PART else part_end(data, start + _PART)
             if texts and size + end - start > 2 * _PART:
                 yield texts
                 texts, size = [], 0
@@ -176,14 +180,20 @@ def _with_columns(texts: Sequence[_Text], before: int, alike: AlikeLines | None)
     return _part(_pieces(texts, [0, *np.searchsorted(found.breaks, ends[:-1]).tolist()], before), found)
 
 
-def _part(pieces: Sequence[CommitPiece], found: AlikeText) -> DecodedPart:
-    """The part with the lines that are alike as columns, and the others decoded."""
+def _part(pieces: Sequence[CommitPiece], found: AlikeText) -> DecodedPart | None:
+    """The part with the lines that are alike as columns, and the others decoded.
+
+    None where one of those is not an action by itself: it may be a part of one, and so may the lines that are alike.
+    """
     part = DecodedPart(pieces, len(found.breaks), found.alike, [], found.others)
     lines = decode_plain_lines(b"".join(line + b"\n" for line in found.lines))
     places = found.others
     if lines is None:
         each = zip(found.lines, part.origins(places), strict=True)
-        decoded = [decode_line(line, path.version, path.path, number) for line, (path, number) in each]
+        try:
+            decoded = [decode_line(line, path.version, path.path, number) for line, (path, number) in each]
+        except MalformedAction:
+            return None
         places = places[np.array([line is not None for line in decoded], bool)]
         lines = [line for line in decoded if line is not None]
     return replace(part, lines=lines, places=places)

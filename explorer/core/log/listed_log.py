@@ -52,7 +52,7 @@ class ListedLog:
 
     def named_by_staged(self, store: LogStore) -> NamedVersion | None:
         """A newer version than the newest recorded one, if staged commits show it; most logs have none to list."""
-        if _STAGED_NAME not in self.objects.folders:
+        if self.objects.folders is not None and _STAGED_NAME not in self.objects.folders:
             return None
         return newest_named(list_staged(store), self.recorded)
 

@@ -281,7 +281,6 @@ def _write_checkpoint(log: DeltaLog, plan: MaintenancePlan, context: Context) ->
     else:
         written = repaired_checkpoint(log.store, wrong.checkpoint, context)
         kept = tuple(replaced_name(part.path) for part in wrong.checkpoint.parts)
-        log.forget()
     if written.hint is None:
         return ()
     paths = (*kept, *written.sidecars, written.path)

@@ -23,6 +23,7 @@ from explorer.core.maintenance.findings import Findings
 from explorer.core.maintenance.unused_files import NeededFiles, UnusedFiles, needed_files, one_column, unused_files
 from explorer.core.maintenance.vacuum_effects import VacuumEffects, vacuum_effects, versions_in_words
 from explorer.core.protocol.arrow.arrays import strings
+from explorer.core.protocol.counted import all_of, counted
 from explorer.core.protocol.file_paths import canonical_key, decode_path
 from explorer.core.protocol.table_properties.registry import ENABLED_FORMATS, FILE_RETENTION
 from explorer.core.protocol.times import milliseconds, moment_text, span_milliseconds
@@ -190,9 +191,10 @@ def _live_files(log: DeltaLog, needed: NeededFiles, listing: pa.Table) -> GuardR
     gone = sorted(absent(log.store, unlisted))
     evidence: dict[str, object] = {"files": live, "missing": gone[:_MOST_NAMED], "numMissing": len(gone)}
     if not gone:
-        detail = "The one live file exists." if live == 1 else f"All {live:,} live files exist."
+        detail = all_of(live, "live file", "exists", "exist")
         return GuardResult("live-files", "pass", evidence | {"detail": detail})
-    evidence["detail"] = f"{len(gone):,} of {live:,} live files are gone, such as {gone[0]}."
+    verb = "is" if len(gone) == 1 else "are"
+    evidence["detail"] = f"{len(gone):,} of {counted(live, 'live file')} {verb} missing, such as {gone[0]}."
     remedy = "First find out whether they exist under other names, or can come back from a backup: what looks unused "
     if len(gone) == live:
         return GuardResult("live-files", "fail", evidence, f"{remedy}here is most likely the table itself.")

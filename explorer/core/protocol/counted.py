@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["counted"]
+__all__ = ["all_of", "counted"]
 
 
 def counted(number: int, noun: str, nouns: str | None = None) -> str:
@@ -14,3 +14,20 @@ def counted(number: int, noun: str, nouns: str | None = None) -> str:
         nouns: The same of several, if it does not only end in an s.
     """
     return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
+
+
+def all_of(number: int, noun: str, does: str, do: str) -> str:
+    """Return ``There are no files.``, ``The one file exists.`` or ``All 1,234 files exist.``.
+
+    Args:
+        number: How many.
+        noun: Of what, in the singular.
+        does, do: What is true of the one, and of all of several.
+    """
+    match number:
+        case 0:
+            return f"There are no {noun}s."
+        case 1:
+            return f"The one {noun} {does}."
+        case _:
+            return f"All {number:,} {noun}s {do}."

@@ -9,13 +9,14 @@ allowed places.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from explorer.core.protocol.file_paths import is_absolute_location
 from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["FilePlaces", "leaves_table", "location_of", "place_of"]
+__all__ = ["FilePlaces", "leaves_table", "location_of", "place_of", "way_back"]
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/")
 
@@ -84,3 +85,18 @@ def location_of(root: str, path: str) -> str:
     if split.scheme in ("file", ""):
         return unquote(split.path).rstrip("/") + "/" + path
     return f"{split.scheme}://{split.netloc}{unquote(split.path).rstrip('/')}/{path}"
+
+
+def way_back(names: Iterable[str]) -> str:
+    """What can be done about data files that are missing, as a sentence; those of a shallow clone are its source's.
+
+    Args:
+        names: Some of them, as the log names them or decoded.
+    """
+    step = "choose a version whose files still exist, or bring them back from a backup."
+    if any(map(is_absolute_location, names)):
+        return (
+            "A shallow clone shares files with its source, by absolute paths. If this table is one, clone the source "
+            f"again from a version that still has its files. Otherwise {step}"
+        )
+    return f"{step[0].upper()}{step[1:]}"

@@ -23,12 +23,15 @@ __all__ = [
     "check_column",
     "check_file",
     "check_footer",
+    "check_given",
     "check_json_values",
     "check_lines",
     "check_masked_rows",
     "check_nesting",
     "decoded_bytes",
+    "footer_bytes",
     "too_deep",
+    "too_large_footer",
     "too_many_decoded",
 ]
 
@@ -57,6 +60,9 @@ MOST_DECODED_BYTES = 16 << 30
 MAX_FOOTER_BYTES = 16 << 20
 """The footer of a Parquet file, which takes some twenty times as much in memory. One of a hundred thousand columns in
 one row group takes about as much."""
+
+MAX_DECODED_FOOTER_BYTES = 160 << 20
+"""What such a footer may take in memory: a few bytes of it may claim a million columns."""
 
 MAX_MASKED_ROWS = 1 << 24
 """Rows that one deletion vector masks, of eight bytes each where they are listed. A data file of a gibibyte seldom has
@@ -97,6 +103,22 @@ def check_file(path: str, size: int) -> None:
             path=path,
             found=size,
             allowed=MAX_FILE_BYTES,
+        )
+
+
+def check_given(name: str, size: int) -> None:
+    """Check the size of a file that a person gave, in bytes; one that is longer need not be read to its end.
+
+    Raises:
+        LimitExceeded: It is too large.
+    """
+    if size > MAX_DECODED_BYTES:
+        raise LimitExceeded(
+            f"{name} has more than {MAX_DECODED_BYTES:,} bytes, the most that are read of such a file. Check that it "
+            f"is the right one. If it is, set {DECODED_VARIABLE} to more bytes than it has.",
+            path=name,
+            found=size,
+            allowed=MAX_DECODED_BYTES,
         )
 
 
@@ -159,6 +181,23 @@ def check_footer(path: str, size: int) -> None:
             found=size,
             allowed=allowed,
         )
+
+
+def footer_bytes() -> int:
+    """How many bytes a Parquet file's footer may take in memory."""
+    return max(MAX_DECODED_FOOTER_BYTES, MAX_DECODED_BYTES)
+
+
+def too_large_footer(path: str, found: int, allowed: int) -> LimitExceeded:
+    """The error for a footer that would take too much memory."""
+    return LimitExceeded(
+        f"The footer of {path} would take at least {found:,} bytes of memory; {allowed:,} are allowed. Most likely it "
+        "was made to exhaust the memory of its readers: check which program wrote it. If it is genuine and there is "
+        f"memory for it, set {DECODED_VARIABLE} to at least {found:,}.",
+        path=path,
+        found=found,
+        allowed=allowed,
+    )
 
 
 def check_masked_rows(count: int, unique_id: str) -> None:

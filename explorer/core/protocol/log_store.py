@@ -18,7 +18,16 @@ import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Int64s
 
-__all__ = ["BEHIND", "JoinedObjects", "ListedObjects", "LogStore", "ObjectMeta", "joined_objects", "seen_of"]
+__all__ = [
+    "BEHIND",
+    "JoinedObjects",
+    "ListedObjects",
+    "LogStore",
+    "ObjectMeta",
+    "joined_objects",
+    "no_objects",
+    "seen_of",
+]
 
 
 class _Seen(Protocol):
@@ -55,7 +64,7 @@ class ListedObjects(Iterable[ObjectMeta]):
         seen: What the store says of them, as `seen_of` gives it.
         earlier: Looks up those of the same folder that come before them, by the names that it had when these were
             listed, or gives None where it has others now; None if nobody knows their names.
-        folders: Names of the folders in it that the store saw on the way; a store may not see them.
+        folders: Names of the folders in it; None where the store did not see them on the way.
 
     Attributes:
         sizes: In bytes.
@@ -71,7 +80,7 @@ class ListedObjects(Iterable[ObjectMeta]):
         names: list[str],
         seen: Int64s,
         earlier: Callable[[], ListedObjects | None] | None = None,
-        folders: frozenset[str] = frozenset(),
+        folders: frozenset[str] | None = None,
     ) -> None:
         self.folder, self.names, self._seen, self.earlier = folder, names, seen, earlier
         self.folders = folders
@@ -116,15 +125,20 @@ class ListedObjects(Iterable[ObjectMeta]):
         return ListedObjects(self.folder, self.names[start:stop], self._seen[:, start:stop])
 
     def with_more(self, others: ListedObjects) -> ListedObjects:
-        """These, and others of the same folder after them."""
+        """These, and others of the same folder after them, as a store lists them from the first to the last name."""
         seen = np.concatenate([self._seen, others._seen], axis=1)
-        return ListedObjects(self.folder, self.names + others.names, seen, folders=self.folders | others.folders)
+        return ListedObjects(self.folder, self.names + others.names, seen, folders=others.folders)
 
 
 def seen_of(files: Sequence[_Seen]) -> Int64s:
     """What a store says of files: a row of their sizes, one of their modification times, and one of their ETags."""
     sizes = [each.size for each in files]
     return np.array([sizes, [each.modified for each in files], [each.etag for each in files]], np.int64)
+
+
+def no_objects(folder: str) -> ListedObjects:
+    """The listing of a folder that is empty or does not exist."""
+    return ListedObjects(folder, [], seen_of([]), folders=frozenset())
 
 
 BEHIND: Final = 1 << 11

@@ -21,6 +21,7 @@ from explorer.core.protocol.table_properties.table_property import TableProperty
 
 __all__ = [
     "CATALOG_FEATURES",
+    "COORDINATED_FEATURES",
     "FEATURES",
     "READER_VERSION",
     "VACUUM_CHECK",
@@ -57,8 +58,8 @@ class TableFeature(msgspec.Struct, frozen=True, kw_only=True):
         reader: True if readers must know it too; else it binds writers alone.
         min_reader_version: First reader version that implies it in a table without feature lists, 0 if none does.
         min_writer_version: First writer version that implies it in a table without feature lists, 0 if none does.
-        readable: True if this program reads tables that list it. A feature that only adds types is readable: a
-            schema that uses such a type is refused by `explorer.core.protocol.schema.data_types`.
+        readable: True if this program reads tables that list it for readers. A feature that only adds types is
+            readable: a schema that uses such a type is refused by `explorer.core.protocol.schema.data_types`.
         writable: True if this program keeps the rules that the feature lays on writers.
         requires: Features that it needs beside it (FEAT-009).
         switch: The property that switches it on; None where none does.
@@ -68,7 +69,8 @@ class TableFeature(msgspec.Struct, frozen=True, kw_only=True):
         field_key: Key in the metadata of a column that means nothing without it.
         by_catalog: True if a catalog manages the commits of tables that list it.
         why_fixed: Why a person may not add it to a table; None where one may.
-        about: Of a feature that is a draft of the protocol: what it is, and who reads or writes such tables.
+        about: Of a feature that is a draft of the protocol: what it is, and who reads or writes such tables. A draft
+            that binds writers alone keeps no reader out, as the protocol demands.
         same_as: The feature of which this is another name that writers have used; None where it is none.
     """
 
@@ -91,7 +93,7 @@ class TableFeature(msgspec.Struct, frozen=True, kw_only=True):
 
     def switched_on_by(self, key: str, value: str) -> bool:
         """True if a property with this value needs the feature."""
-        return self.switch is not None and self.switch.key.lower() == key.lower() and value.strip().lower() in self.on
+        return self.switch is not None and self.switch.key == key and value.strip().lower() in self.on
 
 
 _CATALOG: Final = "it comes with the catalog that creates the table"
@@ -103,10 +105,14 @@ _DRAFT: Final = "it is a draft of the protocol"
 
 def _draft(name: str, about: str, *, reader: bool = False, types: tuple[str, ...] = ()) -> TableFeature:
     return TableFeature(
-        name=name, reader=reader, readable=not reader, writable=False, types=types, why_fixed=_DRAFT, about=about
+        name=name, reader=reader, readable=False, writable=False, types=types, why_fixed=_DRAFT, about=about
     )
 
 
+_WRITER_COMPAT: Final = (
+    "only what an Iceberg writer could write with icebergCompat{} is allowed, and every Delta client reads it; "
+    "delta-kernel-java writes it"
+)
 _ADAPTIVE: Final = "the list of files is a tree of Iceberg V4 manifests; delta-kernel-rs from 0.26 on reads it"
 _COORDINATED: Final = "a service orders the commits; delta-spark 3.3 and 4.0 with that service write it"
 _TOGETHER: Final = "a catalog commits to several tables at once; ask the catalog which clients take part"
@@ -227,9 +233,15 @@ _ROWS: Final = (
         writable=False,
         requires=("columnMapping", "rowTracking"),
         switch=properties.ICEBERG_COMPAT_V3,
+        about="data is laid out for Iceberg V3, and every Delta client reads it; delta-spark from 4.3 on and "
+        "delta-kernel-rs from 0.23 on write it",
     ),
-    TableFeature(name="icebergWriterCompatV1", writable=False, requires=("icebergCompatV2",)),
-    TableFeature(name="icebergWriterCompatV3", writable=False, requires=("icebergCompatV3",)),
+    TableFeature(
+        name="icebergWriterCompatV1", writable=False, requires=("icebergCompatV2",), about=_WRITER_COMPAT.format("V2")
+    ),
+    TableFeature(
+        name="icebergWriterCompatV3", writable=False, requires=("icebergCompatV3",), about=_WRITER_COMPAT.format("V3")
+    ),
     TableFeature(name="checkpointProtection", keeps=(properties.CHECKPOINT_PROTECTION,)),
     TableFeature(name="collations", writable=False),
     TableFeature(name="collations-preview", writable=False),
@@ -240,6 +252,9 @@ _ROWS: Final = (
 
 FEATURES: Final[dict[str, TableFeature]] = {feature.name: feature for feature in _ROWS}
 """Every feature that this program knows, by its name."""
+
+COORDINATED_FEATURES: Final = frozenset(feature.name for feature in _DRAFTS if feature.about == _COORDINATED)
+"""Names under which a service orders the commits: its newest ones may not be published yet."""
 
 CATALOG_FEATURES: Final = frozenset(feature.name for feature in _ROWS if feature.by_catalog)
 """Names under which a catalog manages the commits: readable with what the catalog says, and only then."""
@@ -284,7 +299,7 @@ def missing_features(names: Iterable[str], protocol: Protocol) -> tuple[str, ...
 
 def feature_of_property(key: str) -> str | None:
     """The feature that a property switches on; None where it switches none on."""
-    return next((row.name for row in _ROWS if row.switch is not None and row.switch.key.lower() == key.lower()), None)
+    return next((row.name for row in _ROWS if row.switch is not None and row.switch.key == key), None)
 
 
 def features_switched_on(configuration: Mapping[str, str]) -> tuple[str, ...]:

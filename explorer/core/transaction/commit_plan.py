@@ -8,7 +8,7 @@ same actions except for the time.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -34,6 +34,7 @@ __all__ = [
     "PlanResult",
     "Proposer",
     "check_table",
+    "commit_digest",
 ]
 
 Proposer = Callable[[Snapshot | None], Proposal]
@@ -48,7 +49,8 @@ class Consequences(msgspec.Struct, frozen=True, rename="camel"):
 
     Attributes:
         readers, writers: Clients that lose reading or writing, or silently give wrong answers: client, versionFrom,
-            before, after, because, source, asOf; those in use first, with mine: version, role, owner, note.
+            before, after, because, source, asOf, versionTo (the last known release of which this is so), newest (it
+            is the newest known one); those in use first, with mine: version, role, owner, note.
         time_travel: Which versions can no longer be read as before, in words.
         change_feed: What happens to the change data feed, in words.
         undo: How to undo it, in words.
@@ -127,10 +129,13 @@ class JudgedPlan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def digest(self) -> str:
         """SHA-256 over the table, the version read, the intent and what is written, without times and identifiers."""
-        lasting = [_lasting(action) for action in self.actions]
         files = msgspec.to_builtins(self.files)
-        value = [self.table, self.read_version, intent_document(self.intent), lasting, files]
-        return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
+        return _sha256([self.table, self.read_version, intent_document(self.intent), _lasting(self.actions), files])
+
+    @property
+    def nothing_to_do(self) -> bool:
+        """True if it would write and delete nothing."""
+        return not self.files
 
     def document(self) -> JsonObject:
         """Return the plan as the JSON object of the command line."""
@@ -174,6 +179,22 @@ class CommitPlan(JudgedPlan, frozen=True, kw_only=True):
     def commit_version(self) -> int:
         """The version that it would write."""
         return self.read_version + 1
+
+    @property
+    def digest(self) -> str:
+        """The digest of the commit that it would write; as long as rows are left to write, of the plan itself."""
+        if not self.actions or self.proposal.writing is not None:
+            return super().digest
+        return commit_digest(self.table, self.read_version, self.actions)
+
+    @property
+    def nothing_to_do(self) -> bool:
+        """True if it would write no action, or only actions that say again what the table already is."""
+        proposal = self.proposal
+        if proposal.recorded is not None or any(guard.name == "changes-something" for guard in self.blocking):
+            return True
+        is_empty = proposal.writing is None or (proposal.estimate is not None and proposal.estimate.rows == 0)
+        return is_empty and not proposal.actions()
 
     @property
     def rests_on_rows(self) -> bool:
@@ -294,7 +315,26 @@ def check_table(plan: JudgedPlan, location: str) -> None:
         )
 
 
-def _lasting(action: JsonObject) -> JsonObject:
+def commit_digest(table: str, read_version: int, actions: Sequence[JsonObject]) -> str:
+    """Return the SHA-256 of a commit, from its plan or from its lines in the log.
+
+    Args:
+        table: The table's root as a URL.
+        read_version: The version that the commit builds on.
+        actions: Its lines as JSON objects; times, identifiers and the reason in them do not count.
+    """
+    return _sha256([table, read_version, _lasting(actions)])
+
+
+def _sha256(value: object) -> str:
+    return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
+
+
+def _lasting(actions: Sequence[JsonObject]) -> list[JsonObject]:
+    return [_lasting_action(action) for action in actions]
+
+
+def _lasting_action(action: JsonObject) -> JsonObject:
     info, metadata = action.get("commitInfo"), action.get("metaData")
     if isinstance(metadata, dict) and isinstance(configuration := metadata.get("configuration"), dict):
         # The commit fills in its own time there.

@@ -20,6 +20,7 @@ from explorer.core.protocol.table_properties.registry import (
     IN_COMMIT_TIMESTAMPS,
     LOG_RETENTION,
 )
+from explorer.core.transaction.file_moves import FileMoves, file_moves
 from explorer.core.transaction.proposal import Proposal
 from explorer.core.versions.change_feed.schema_breaks import why_rows_do_not_fit
 from explorer.core.versions.snapshot import Snapshot
@@ -103,15 +104,36 @@ def _own_times(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[
 
 
 def _removed(snapshot: Snapshot, proposal: Proposal) -> Iterator[str]:
-    if not proposal.removes:
+    moves = file_moves(snapshot, proposal)
+    if not (moves.removed or moves.remasked):
         return
     try:
-        kept = FILE_RETENTION.of((proposal.metadata or snapshot.metadata).configuration)
+        kept = in_days(FILE_RETENTION.of((proposal.metadata or snapshot.metadata).configuration))
     except CorruptTable:
         return
-    gone = counted(len(proposal.removes), "file is", "files are")
-    them = "it" if len(proposal.removes) == 1 else "them"
-    yield f"{gone} removed; earlier versions need {them}, and VACUUM may delete {them} after {in_days(kept)}."
+    if moves.removed:
+        gone, them = counted(len(moves.removed), "file is", "files are"), _them(len(moves.removed))
+        yield f"{gone} removed; earlier versions need {them}, and VACUUM may delete {them} after {kept}."
+    if moves.remasked:
+        yield _remasked(moves, kept)
+
+
+def _remasked(moves: FileMoves, kept: str) -> str:
+    """What becomes of files that stay, of which other rows are masked afterwards."""
+    files = counted(len(moves.remasked), "file stays, and VACUUM keeps it", "files stay, and VACUUM keeps them")
+    only = "only the rows that it masks change" if len(moves.remasked) == 1 else "only the rows that they mask change"
+    old = len(moves.replaced_vectors)
+    if not old:
+        return f"{files}: {only}."
+    replaced, them = counted(old, "deletion vector file is", "deletion vector files are"), _them(old)
+    return (
+        f"{files}: {only}. {replaced} replaced; earlier versions need {them}, and VACUUM may delete {them} "
+        f"after {kept}."
+    )
+
+
+def _them(number: int) -> str:
+    return "it" if number == 1 else "them"
 
 
 def in_days(length: timedelta) -> str:

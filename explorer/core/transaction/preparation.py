@@ -11,12 +11,13 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from explorer.core.errors import EngineUnavailable, InvalidIntent, RequestError
+from explorer.core.errors import EngineUnavailable, ExplorerError, InvalidIntent, RequestError
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import parse_schema
 from explorer.core.transaction.carried_fields import carried, unknown_fields
 from explorer.core.transaction.commit_plan import Proposer
 from explorer.core.transaction.context import Context
+from explorer.core.transaction.guards.column_traces import LoggedOperation
 from explorer.core.transaction.guards.restore import UndoneCommit
 from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.intents.records import CreateTable, Intent
@@ -25,6 +26,7 @@ from explorer.core.transaction.proposals import propose
 from explorer.core.transaction.proposals.create_table import create_table, generation_expressions
 from explorer.core.transaction.proposals.drop_feature import LogMarks, drop_feature
 from explorer.core.transaction.proposals.identity_columns import counts_up, recorded_extreme, sync_identity
+from explorer.core.transaction.proposals.rename_drop_columns import named_elsewhere
 from explorer.core.transaction.proposals.restore import restore
 from explorer.core.transaction.proposals.vector_tombstones import vector_tombstones
 from explorer.core.transaction.row_engine import RowEngine
@@ -110,8 +112,30 @@ def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | No
             return _identity(log, intent, context)
         case intents.DropFeature():
             return lambda snapshot: drop_feature(intent, snapshot, _log_marks(log, intent, snapshot, circumstances))
+        case intents.RenameColumn() | intents.DropColumns():
+            return lambda snapshot: _with_traces(log, intent, propose(intent, snapshot, whole), snapshot)
         case _:
             return lambda snapshot: propose(intent, snapshot, whole)
+
+
+def _with_traces(
+    log: DeltaLog, intent: intents.RenameColumn | intents.DropColumns, proposal: Proposal, snapshot: Snapshot
+) -> Proposal:
+    """The proposal with what earlier commits name of its columns."""
+    try:
+        commits = log.provenance_record().commits
+    except ExplorerError as error:
+        detail = f"The earlier commits could not be read, so it is not known which of them name the columns: {error}"
+        guard = GuardResult("named-elsewhere", "warn", {"detail": detail}, "Repair the log first, or go on without.")
+    else:
+        infos = ((commit.version, commit.info) for commit in commits if commit.version <= snapshot.version)
+        operations = (
+            LoggedOperation(version, info.operation, info.operation_parameters or {})
+            for version, info in infos
+            if info is not None
+        )
+        guard = named_elsewhere(intent, snapshot, operations)
+    return msgspec.structs.replace(proposal, guards=(*proposal.guards, guard))
 
 
 def _target(log: DeltaLog, intent: intents.Restore) -> Snapshot:

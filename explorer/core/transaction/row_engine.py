@@ -200,8 +200,16 @@ class RowEngine(Protocol):
         """Judge whether the expressions of generated columns, by column, give the types of their columns."""
         ...
 
-    def matching_rows(self, log: DeltaLog, snapshot: Snapshot, where: str) -> Mapping[str, RowIndexes]:
+    def matching_rows(
+        self, log: DeltaLog, snapshot: Snapshot, where: str, doubted: Collection[str] = ()
+    ) -> Mapping[str, RowIndexes]:
         """Find the live rows for which a predicate is TRUE: row indexes by decoded path of the file.
+
+        Args:
+            log: The table's log.
+            snapshot: The version.
+            where: The predicate.
+            doubted: Decoded paths of files to read although their statistics exclude them.
 
         Raises:
             RequestError: The predicate cannot be used.
@@ -301,7 +309,14 @@ class RowEngine(Protocol):
         """
         ...
 
-    def find_changes(self, log: DeltaLog, snapshot: Snapshot, intent: Update | Merge, source: object) -> FoundChanges:
+    def find_changes(
+        self,
+        log: DeltaLog,
+        snapshot: Snapshot,
+        intent: Update | Merge,
+        source: object,
+        doubted: Collection[str] = (),
+    ) -> FoundChanges:
         """Find the rows that an update or a merge changes, and check the new rows; nothing is written.
 
         Args:
@@ -309,6 +324,7 @@ class RowEngine(Protocol):
             snapshot: The version.
             intent: What is asked for.
             source: What a merge takes its rows from, as for `incoming_rows`; an update has none.
+            doubted: As for `matching_rows`, of an update; a merge reads every file.
 
         Raises:
             RequestError: An expression cannot be used, or the source does not fit the table.

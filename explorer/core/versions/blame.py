@@ -17,7 +17,7 @@ from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.arrays import bools, strings
 from explorer.core.protocol.schema.data_types import parse_column
 from explorer.core.protocol.sql.stored_expressions import mentions
-from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX
+from explorer.core.protocol.table_properties.values import constraint_name
 from explorer.core.versions.provenance import Provenance
 from explorer.core.versions.settings_history import SettingChange, setting_changes, settings_table
 
@@ -73,22 +73,23 @@ def _subject(change: SettingChange) -> _Subject:
 
 def _current(changes: Sequence[SettingChange]) -> set[int]:
     """Places of the entries that say how things are now: the last of each kind, of what is there."""
-    last: dict[tuple[_Subject, str], int] = {}
+    last: dict[_Subject, dict[str, int]] = {}
     gone: set[_Subject] = set()
     for place, change in enumerate(changes):
         subject = _subject(change)
         if change.kind == "column" and change.after is not None:
             # It came (again): what was said of an earlier column in its place is no more.
-            last = {key: at for key, at in last.items() if key[0] != subject}
-        last[subject, change.kind] = place
+            last.pop(subject, None)
+        last.setdefault(subject, {})[change.kind] = place
         if change.kind == "column" or change.column is None:
             (gone.add if change.after is None else gone.discard)(subject)
-    return {place for (subject, _), place in last.items() if subject not in gone and changes[place].after is not None}
+    present = (places for subject, places in last.items() if subject not in gone)
+    return {place for places in present for place in places.values() if changes[place].after is not None}
 
 
 def _subjects(changes: Sequence[SettingChange], name: str) -> tuple[set[_Subject], str | None]:
     """What a name means, and the column among it as its newest path."""
-    wanted = name.strip().removeprefix(CONSTRAINT_PREFIX)
+    wanted = constraint_name(name.strip()) or name.strip()
     newest = _newest_names(changes)
     for same in (str, str.casefold):
         live = {subject for subject, (called, there) in newest.items() if there and same(called) == same(wanted)}

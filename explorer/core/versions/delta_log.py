@@ -14,13 +14,14 @@ from copy import copy
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from operator import index
-from typing import Final, Self, TypeVar
+from typing import Final, NamedTuple, Self, TypeVar
 
 import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import IncompleteCheckpoint, RequestError, VersionGap, VersionNotFound
-from explorer.core.log.catalog_commits import CatalogCommits, CatalogStore, ratified
+from explorer.core.log.action_lines import action_lines
+from explorer.core.log.catalog_commits import CatalogCommits, CatalogStore, check_published, ratified
 from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.commit import Commit
@@ -60,12 +61,22 @@ __all__ = ["DeltaLog"]
 _T = TypeVar("_T")
 _KEPT_SNAPSHOTS: Final = 16
 _MOST_SINCE: Final = 1_000
+_PAGE: Final = 1_000
+"""So many names an object store gives at once: a log of fewer commits is listed whole, as it takes one request."""
+
+
+class _Unusable(NamedTuple):
+    """A checkpoint that could not be used: its files, and why."""
+
+    parts: tuple[LogPath, ...]
+    reason: str
 
 
 class DeltaLog:
     """The log of a table, and what it says of every version.
 
-    What was read is kept until `refresh`: versions never change, only new ones appear.
+    What was read is kept: versions never change, only new ones appear. `refresh` and `outdate` have the log listed
+    again, and what was read of files that are others now is dropped.
 
     Attributes:
         store: The store of its files.
@@ -109,8 +120,8 @@ class DeltaLog:
         self._newest_state: tuple[int, TableState] | None = None
         # Whether in-commit timestamps were on in any version that was read: nothing says so once they were dropped.
         self._timed = False
-        # Versions of checkpoints that could not be used, and why.
-        self._unusable: dict[int, str] = {}
+        # Checkpoints that could not be used, by version; one that is written again may be.
+        self._unusable: dict[int, _Unusable] = {}
         self._listed: LogListing = self._list(use_hint=True)
         self._whole: LogListing | None = None
         self._outdated = False
@@ -379,7 +390,7 @@ class DeltaLog:
 
     @located
     def commit_actions(self, version: int) -> list[bytes]:
-        """Return the lines of one commit as the log holds them.
+        """Return the lines of one commit as the log holds them, each action on one.
 
         Raises:
             VersionNotFound: The commit's file is gone.
@@ -387,7 +398,8 @@ class DeltaLog:
         path = self.listing.commits.get(version)
         if path is None:
             raise VersionNotFound(f"The commit of version {version} is not in the log.", version=version)
-        return [line for line in self.store.read(path.path).splitlines() if line.strip()]
+        lines = (line.removesuffix(b"\r") for line in action_lines(self.store.read(path.path)))
+        return [line for line in lines if line.strip()]
 
     @located
     def commit_seal(self, version: int) -> CommitSeal:
@@ -466,15 +478,8 @@ class DeltaLog:
             if whole is None:
                 self._relist()
             else:
-                self._listed = self._whole = whole.without_checkpoints(self._unusable)
+                self._listed = self._whole = self._usable(whole)
         return self._listed if self._whole is None else self._whole
-
-    def forget(self) -> None:
-        """List the log again, and forget what was read of it: a file of it was replaced."""
-        self._snapshots.clear()
-        self._unusable.clear()
-        self._newest_state = self._history = self._provenance = self._told = self._reader = None
-        self._relist()
 
     def outdate(self, *, rewritten: bool = False) -> None:
         """List new versions at the next question: there is one, and nothing has needed it yet.
@@ -487,19 +492,17 @@ class DeltaLog:
 
     @located
     def refresh(self) -> None:
-        """Look for new versions, and for a checkpoint or a clean-up that made none."""
-        if self._catalog is None and (self._rewritten or self._is_cleaned_up()):
-            self._relist()
-            return
-        known = self._listed
-        newer = None if self._catalog is not None else list_newer(self.store, known)
-        if newer is None:
+        """Look for new versions, and for a checkpoint or a clean-up that made none.
+
+        What was read is dropped as far as the listing does not confirm it.
+        """
+        known, whole = self._listed, self._known_whole
+        if self._catalog is not None or known.named is not None:
             self._accept(self._list(use_hint=True))
-            return
-        newer = newer.without_checkpoints(self._unusable)
-        if newer.latest != known.latest or _other_bases(newer, known):
-            self._whole = self._history = self._provenance = self._told = None
-        self._listed, self._outdated = newer, False
+        elif self._rewritten or (whole is not None and (len(whole.commits) < _PAGE or self._is_cleaned_up(whole))):
+            self._relist()
+        else:
+            self._accept(list_newer(self.store, known) or self._list(use_hint=True))
 
     def segment(self, version: int) -> LogSegment:
         """The files that rebuild a version."""
@@ -527,9 +530,8 @@ class DeltaLog:
                 if checkpoint in lost or not (error.vanished or self._does_without(version, checkpoint)):
                     raise
                 lost.add(checkpoint)
-                if checkpoint is not None:
-                    self._unusable[checkpoint] = error.message
-            self._relist()
+                reason = error.message
+            self._relist(checkpoint, reason)
 
     def whole_listing(self) -> LogListing:
         """The whole listing with the checkpoints that reading did without."""
@@ -538,7 +540,7 @@ class DeltaLog:
     @property
     def unusable_checkpoints(self) -> Mapping[int, str]:
         """Checkpoints that reading did without so far: version, and why it cannot be used."""
-        return self._unusable
+        return {version: each.reason for version, each in self._unusable.items()}
 
     def _does_without(self, version: int, checkpoint: int | None) -> bool:
         """Whether a version can be rebuilt without a checkpoint."""
@@ -571,35 +573,55 @@ class DeltaLog:
             self.refresh()
         return self._listed
 
-    def _relist(self) -> None:
-        # The hint is not read again.
-        self._accept(self._list().with_named(self._listed.named))
+    def _relist(self, unusable: int | None = None, reason: str = "") -> None:
+        """List the log again, without reading the hint; a checkpoint that is unusable is so as it is now."""
+        found = self._list().with_named(self._listed.named)
+        if unusable is not None:
+            parts = {checkpoint.version: checkpoint.parts for checkpoint in found.checkpoints}
+            self._unusable[unusable] = _Unusable(parts.get(unusable, ()), reason)
+        self._accept(found)
         self._whole = self._listed
 
     def _accept(self, found: LogListing) -> None:
-        """Take a new listing; forget what was read if it is the log of another table, or was cleaned up."""
+        """Take a new listing; drop what was read and is not confirmed by it.
+
+        Versions are read again where a file that both listings have is another one, or the log is shorter than it was;
+        what is known of all versions together, also where there is a new one or another file to begin at.
+        """
         known, whole = self._listed, self._known_whole
-        found = found.without_checkpoints(self._unusable)
-        lost = found.is_whole and whole is not None and list(found.commits)[:1] != list(whole.commits)[:1]
-        if found.latest != known.latest or (found.is_whole and whole is not None and _other_bases(found, whole)):
-            self._whole = self._history = self._provenance = self._told = None
-        if found.latest < known.latest or lost or not _same_commits(found, known):
+        found = self._usable(found)
+        before = whole if found.is_whole and whole is not None else known
+        lost = before is whole and list(found.commits)[:1] != list(before.commits)[:1]
+        if found.latest < known.latest or lost or not _same_files(found, known):
             self._snapshots.clear()
-            self._newest_state = self._history = self._provenance = self._told = self._whole = None
-            self._timed = False
+            self._newest_state, self._timed = None, False
+            self._drop_history()
+        elif found.latest != known.latest or _other_bases(found, before):
+            self._drop_history()
         self._listed, self._outdated, self._rewritten = found, False, False
+
+    def _drop_history(self) -> None:
+        self._whole = self._history = self._provenance = self._told = None
+
+    def _usable(self, listing: LogListing) -> LogListing:
+        """A listing without the checkpoints that could not be used, as far as they are the same files."""
+        there = {checkpoint.version: checkpoint.parts for checkpoint in listing.checkpoints}
+        changed = [version for version, each in self._unusable.items() if there.get(version, each.parts) != each.parts]
+        for version in changed:
+            del self._unusable[version]
+        return listing.without_checkpoints(self._unusable)
 
     @property
     def _known_whole(self) -> LogListing | None:
         """The whole listing, if it was made."""
         return self._listed if self._whole is None and self._listed.is_whole else self._whole
 
-    def _is_cleaned_up(self) -> bool:
-        """Whether the first commit that was listed is gone: a clean-up takes the oldest ones, and makes no version."""
-        whole = self._known_whole
-        first = None if whole is None else next(iter(whole.commits.values()), None)
-        if first is None or first.version == self._listed.latest:
-            return False
+    def _is_cleaned_up(self, whole: LogListing) -> bool:
+        """Whether the first commit that was listed is gone: a clean-up takes the oldest ones, and makes no version.
+
+        A listing of new versions does not show it, and one of a long log takes longer than this question.
+        """
+        first = next(iter(whole.commits.values()))
         try:
             self.store.head(first.path)
         except FileNotFoundError:
@@ -609,13 +631,16 @@ class DeltaLog:
     def _newest(self) -> Snapshot:
         recent = self._recent
         try:
-            return self._snapshot(recent.latest)
+            newest = self._snapshot(recent.latest)
         except VersionGap:
             if recent.named is not None and recent.recorded >= 0:
-                # Where a catalog ratifies the commits, versions without one are no loss: such a table is refused as
-                # what it is.
-                self._snapshot(recent.recorded)
+                # Where a catalog or a service orders the commits, versions without one are no loss: such a table is
+                # refused as what it is.
+                check_published(self.store, self._snapshot(recent.recorded).protocol, recent.recorded)
             raise
+        if self._catalog is None:
+            check_published(self.store, newest.protocol, newest.version)
+        return newest
 
     def _snapshot(self, version: int) -> Snapshot:
         # Taken out and put back at the end in steps that threads cannot interrupt: two may ask at once.
@@ -708,10 +733,13 @@ def _other_bases(one: LogListing, other: LogListing) -> bool:
     return (one.checkpoints, one.compactions) != (other.checkpoints, other.compactions)
 
 
-def _same_commits(one: LogListing, other: LogListing) -> bool:
-    """True if the commits that both list are the same files."""
+def _same_files(one: LogListing, other: LogListing) -> bool:
+    """True if the commits and checkpoints that both list are the same files."""
     few, many = sorted((one.commits, other.commits), key=len)
-    return all(many.get(version, path) == path for version, path in few.items())
+    checkpoints = {each.version: each.parts for each in one.checkpoints}
+    return all(many.get(version, path) == path for version, path in few.items()) and all(
+        checkpoints.get(each.version, each.parts) == each.parts for each in other.checkpoints
+    )
 
 
 def _whole(number: int, of: str) -> int:

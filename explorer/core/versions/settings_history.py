@@ -28,7 +28,7 @@ from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, CURRENT_D
 from explorer.core.protocol.schema.nested_types import Path
 from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties.registry import MAX_COLUMN_ID
-from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX
+from explorer.core.protocol.table_properties.values import constraint_name
 from explorer.core.versions.column_lineage import ColumnIdentities
 from explorer.core.versions.provenance import CommitRecord, Provenance
 
@@ -248,8 +248,8 @@ def _as_text(value: JsonValue) -> str | None:
 
 def _settings(metadata: Metadata, protocol: Protocol | None) -> Iterator[tuple[tuple[str, str], str]]:
     for key, value in metadata.configuration.items():
-        if key.startswith(CONSTRAINT_PREFIX):
-            yield ("constraint", key.removeprefix(CONSTRAINT_PREFIX)), value
+        if (name := constraint_name(key)) is not None:
+            yield ("constraint", name), value
         elif key != MAX_COLUMN_ID.key:
             yield ("property", key), value
     if metadata.description:

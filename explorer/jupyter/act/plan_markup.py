@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from explorer import formatting as fmt
 from explorer.jupyter.markup import joined, lines, tag
+from explorer.views.act.client_losses import ClientLoss, LossGroup
 from explorer.views.act.desk.draft import Draft, RowLook
 from explorer.views.act.guard_views import EvidenceTable, GuardView
 from explorer.views.act.intents.entry import Headline
@@ -148,14 +149,29 @@ def _consequences(plan: PlanView) -> Markup:
 def _losses(plan: PlanView) -> Markup | None:
     if not plan.losses:
         return None
-    names = ("client", "from version", "what", "now", "afterwards", "because of", "stated")
+    amount = fmt.plural(plan.lost_clients, "client")
+    return _folded(f"Who loses access or gets wrong answers: {amount}", joined(map(_loss_group, plan.loss_groups)))
+
+
+def _loss_group(group: LossGroup) -> Markup:
+    older = fmt.plural(len(group.older), "older release range")
+    return joined(
+        (
+            tag("h4", group.title),
+            _loss_table(group.first) if group.first else tag("p", "Only older releases.", class_="dte-caption"),
+            _folded(older, _loss_table(group.older)) if group.older else None,
+        )
+    )
+
+
+def _loss_table(losses: Sequence[ClientLoss]) -> Markup:
+    names = ("client", "release", "what", "now", "afterwards", "because of", "stated")
     rows = (
-        (loss.client, loss.mine or loss.version_from, loss.operation, loss.before, loss.after, loss.because,
+        (loss.client, loss.releases, loss.operation, loss.before, loss.after, loss.because,
          f"{loss.source}, {loss.as_of}")
-        for loss in plan.losses
+        for loss in losses
     )  # fmt: skip
-    amount = fmt.plural(plan.lost_versions, "client version")
-    return _folded(f"Who loses access or gets wrong answers: {amount}", _table(names, rows, "clients"))
+    return _table(names, rows, "clients")
 
 
 def _files(plan: PlanView) -> Markup | None:

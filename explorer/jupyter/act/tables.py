@@ -37,6 +37,10 @@ class OneTable:
         """Return the table; one that may not be changed plans, and refuses commits."""
         return self._table if self.allow_commits else PlannedTable(self._table)
 
+    def check_source(self, name: str, source: str) -> None:  # noqa: ARG002 - there is one
+        """Refuse a source of rows that may not be read."""
+        self._table.check_source(source)
+
     def look_again(self, name: str, *, reopen: bool = False) -> None:  # noqa: ARG002 - there is one, which follows its log
         """Take notice that the table was changed."""
         self._changed()
@@ -60,6 +64,10 @@ class PlannedTable:
     def snapshot(self, version: int | None = None) -> Snapshot:
         """Return the table at a version."""
         return self._table.snapshot(version)
+
+    def check_source(self, source: str) -> None:
+        """Refuse a source of rows that may not be read."""
+        self._table.check_source(source)
 
     def plan(
         self,

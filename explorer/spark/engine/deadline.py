@@ -1,8 +1,9 @@
 """A limit of time for work on Spark that evaluates an expression which a person or a table wrote.
 
-Invariants: work that is past its limit ends in an ExpressionRefused that says the limit and how to raise it; first its
-jobs are cancelled, and where that does not help (Spark still plans, or computes one value for ever), a JVM that this
-program started is ended, which the engine notices and starts again; a JVM of the user is never ended.
+Invariants: work that is past its limit ends in an ExpressionRefused that says the limit and how to raise it. First its
+jobs are cancelled. Where that does not help, since Spark still plans or a task computes one value forever, a JVM that
+this program started is ended; the engine notices and starts another at the next request. A JVM of the user is never
+ended.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -97,13 +99,19 @@ class _Guard:
     def cancel(self) -> None:
         """Ask Spark to stop the work."""
 
+    def is_busy(self) -> bool:
+        """Whether tasks of the work still run, although it ended for its thread."""
+        return False
+
     def _run(self) -> None:
         if self._ended.wait(self.limit):
             return
         self._late = True
-        for _ in range(round(_GRACE_SECONDS / _REPEAT_SECONDS)):
+        until = time.monotonic() + _GRACE_SECONDS
+        while time.monotonic() < until:
             self.cancel()
-            if self._ended.wait(_REPEAT_SECONDS):
+            time.sleep(_REPEAT_SECONDS)
+            if self._ended.is_set() and not self.is_busy():
                 return
         gateway.end_own_jvm(self._session)
 
@@ -129,6 +137,9 @@ class _JobGuard(_Guard):
 
     def cancel(self) -> None:
         self._watch.cancel()
+
+    def is_busy(self) -> bool:
+        return self._watch.is_busy()
 
 
 def _group_of(session: SparkSession) -> str | None:

@@ -22,6 +22,8 @@ from explorer.core.errors import (
     StorageError,
     UnsupportedFeature,
 )
+from explorer.core.protocol.file_places import way_back
+from explorer.core.protocol.limits import footer_bytes, too_large_footer
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE
 from explorer.debug import SEE_MORE
 from explorer.spark.engine.failure_kinds import known_failure
@@ -40,7 +42,8 @@ __all__ = ["condition_of", "failure_of", "first_sentence", "messages_of"]
 _READ_FILE: Final = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (\S+?)\.?\s")
 _NOT_FOUND: Final = re.compile(r"\[PATH_NOT_FOUND\] Path does not exist: (.+?)\. SQLSTATE")
 _TASK_READ: Final = re.compile(
-    r"explorer: file (is missing|has another size|cannot be read|cannot be fetched): (\S+)(?: :: (.*))?"
+    r"explorer: file (is missing|has another size|has too large a footer|cannot be read|cannot be fetched): (\S+)"
+    r"(?: :: (.*))?"
 )
 _UNKNOWN_FILE: Final = re.compile(r"explorer: no entry of the log for the file (\S+)")
 _NO_FIELD_IDS: Final = "Parquet file schema doesn't contain any field Ids"
@@ -181,6 +184,8 @@ def _told_by_task(what: str, path: str, detail: str, at: str, version: int | Non
             path=path,
             version=version,
         )
+    if what == "has too large a footer":
+        return too_large_footer(path, int(detail) if detail.isdecimal() else 0, footer_bytes())
     if what == "cannot be fetched":
         return StorageError(
             f"The data file {path}{at} cannot be fetched from its store: {detail.rstrip('.')}. Check the address, the "
@@ -198,8 +203,8 @@ def _told_by_task(what: str, path: str, detail: str, at: str, version: int | Non
 
 def _missing(path: str, at: str, version: int | None) -> StorageError:
     return StorageError(
-        f"The data file {path}{at} does not exist. It was removed after the commit, by VACUUM or by hand: "
-        "choose a version whose files still exist.",
+        f"The data file {path}{at} does not exist. It was removed after the commit, by VACUUM or by hand. "
+        f"{way_back([path])}",
         path=path,
         version=version,
     )

@@ -21,6 +21,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from explorer.core.errors import CorruptTable, StorageError, UnsupportedFeature
+from explorer.core.protocol.file_places import way_back
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage.schemes import Scheme
 
@@ -31,7 +32,6 @@ __all__ = [
     "check_readable",
     "escaped",
     "is_hidden",
-    "is_present",
     "java_uri",
     "local_address",
     "local_path",
@@ -173,7 +173,7 @@ def check_present(addresses: Sequence[FileAddress], sizes: Sequence[int | None],
         except OSError as error:
             raise StorageError(
                 f"The data file {address.raw_path} of version {version} does not exist ({error.strerror}). "
-                "It was removed after the commit, by VACUUM or by hand: choose a version whose files still exist.",
+                f"It was removed after the commit, by VACUUM or by hand. {way_back([address.raw_path])}",
                 path=address.raw_path,
                 version=version,
             ) from error
@@ -186,15 +186,6 @@ def check_present(addresses: Sequence[FileAddress], sizes: Sequence[int | None],
                 expected=size,
                 found=found,
             )
-
-
-def is_present(address: FileAddress, size: int | None) -> bool:
-    """Whether a file is not known to be missing, or to have another size than the log states."""
-    try:
-        check_present([address], [size], 0)
-    except (StorageError, CorruptTable):
-        return False
-    return True
 
 
 def java_uri(path: str) -> str:

@@ -34,6 +34,9 @@ class Watch(Protocol):
     def cancel(self) -> None:
         """Ask Spark to stop the work."""
 
+    def is_busy(self) -> bool:
+        """Whether tasks of the work still run; Connect cannot tell, so there it is False."""
+
 
 def watch(session: SparkSession, group: str, description: str) -> Watch:
     """The watch that fits the session."""
@@ -54,7 +57,8 @@ class _ClassicWatch:
         self._context.setJobGroup(self._group, self._description, True)
 
     def end(self) -> None:
-        with contextlib.suppress(Py4JError, AttributeError):
+        # The JVM may be gone, and the context with it.
+        with contextlib.suppress(Py4JError, AttributeError, OSError):
             for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
                 self._context.setLocalProperty(name, None)  # type: ignore[arg-type]  # None is how it is cleared
 
@@ -79,6 +83,15 @@ class _ClassicWatch:
     def cancel(self) -> None:
         with contextlib.suppress(Py4JError, AttributeError, OSError):
             self._context.cancelJobGroup(self._group)
+
+    def is_busy(self) -> bool:
+        # The JVM may be gone, and the context with it.
+        with contextlib.suppress(Py4JError, AttributeError, OSError):
+            tracker = self._context.statusTracker()
+            jobs = filter(None, map(tracker.getJobInfo, tracker.getJobIdsForGroup(self._group)))
+            stages = filter(None, (tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds))
+            return any(stage.numActiveTasks for stage in stages)
+        return False
 
 
 class _ConnectWatch:
@@ -106,6 +119,9 @@ class _ConnectWatch:
         # to run it, and then nothing can stop it. The cancel is sent again and again, so it comes in time.
         if self._runs:
             self._session.interruptTag(self._tag)
+
+    def is_busy(self) -> bool:
+        return False
 
     def _progress(self, stages: Any = (), done: bool = False, **_: Any) -> None:
         # Handlers receive all work of the session; each is called in the thread whose work it is.

@@ -18,6 +18,7 @@ from explorer.core.errors import ExplorerError
 from explorer.core.log.checkpoint.reader import CheckpointFile, unreadable
 from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.replay import Reconciliation, checkpoint_reader, read_commits
+from explorer.core.protocol.limits import footer_bytes
 from explorer.core.protocol.logical_files import LineSource, LogicalFiles
 from explorer.spark.engine.failures import failure_of, messages_of
 from explorer.spark.engine.file_addresses import FileAddress
@@ -106,7 +107,7 @@ def work_of(log: DeltaLog, make: Make, segment: LogSegment) -> Work:
     own = make(LogicalFiles([gone.survivors(LineSource(lines)), LineSource(list(newest.live.values()))]))
     addresses = _addresses(log, files)
     units, stores = _units(files, addresses, packed(own))
-    replay = Replay(make, gone, ObjectRows(stores, secrets_in(addresses), (), "", ""))
+    replay = Replay(make, gone, ObjectRows(stores, secrets_in(addresses), (), "", "", footer_bytes()))
     return Work(units, replay, own.schema, files)
 
 

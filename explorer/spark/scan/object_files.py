@@ -27,6 +27,8 @@ from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_type
 
 from explorer.core.errors import StorageError
+from explorer.core.protocol.arrow import footer_sizes, thrift
+from explorer.core.protocol.limits import footer_bytes
 from explorer.spark.engine.file_addresses import FileAddress, RemoteFile
 from explorer.spark.scan import object_rows
 from explorer.spark.scan.object_rows import ObjectRows, Shape
@@ -115,7 +117,7 @@ def read_objects(session: SparkSession, addresses: Sequence[FileAddress], schema
     fields = [st.StructField(field.name, field.dataType) for field in schema.fields]
     fields += [st.StructField(path, st.StringType()), st.StructField(row, st.LongType())]
     frame = session.createDataFrame(files).repartition(min(files.num_rows, _MOST_TASKS))
-    read = object_rows.reader(ObjectRows(stores, secrets_in(addresses), shapes, path, row))
+    read = object_rows.reader(ObjectRows(stores, secrets_in(addresses), shapes, path, row, footer_bytes()))
     return FileRows(frame.mapInArrow(read, st.StructType(fields)), sf.col(path), sf.col(row))
 
 
@@ -129,12 +131,12 @@ def read_footers(session: SparkSession, addresses: Sequence[FileAddress]) -> Dat
     _send_code()
     files, stores = sent_files(addresses)
     frame = session.createDataFrame(files).repartition(min(files.num_rows, _MOST_TASKS))
-    read = object_rows.footer_reader(ObjectRows(stores, secrets_in(addresses), (), "", ""))
+    read = object_rows.footer_reader(ObjectRows(stores, secrets_in(addresses), (), "", "", footer_bytes()))
     return frame.mapInArrow(read, _FOOTERS)
 
 
 def _send_code() -> None:
-    for module in (object_rows, ranged_file):
+    for module in (object_rows, ranged_file, footer_sizes, thrift):
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # PySpark's own
 
 

@@ -1,7 +1,7 @@
 """Read data files of an object store inside Spark's tasks: the part that runs there.
 
-It is sent to the workers by value, with `explorer.storage.ranged_file`; both import only PyArrow and obstore, so the
-workers need nothing else of this program. Invariants: columns are found by physical name, or by Parquet field id where
+It is sent to the workers by value, with what it imports of this program; all of that imports only PyArrow and obstore,
+so the workers need nothing else of it. Invariants: columns are found by physical name, or by Parquet field id where
 the table maps by id; a column that a file lacks is null; rows are numbered by their place in the file; a file that is
 missing, of another size than the log says, or unreadable raises with its name, and no error text contains a credential.
 """
@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from explorer.core.protocol.arrow.footer_sizes import footer_size
 from explorer.storage.ranged_file import ranged_file
 
 __all__ = ["FOOTERS", "ObjectRows", "Shape", "footer_reader", "open_file", "reader"]
@@ -74,6 +75,7 @@ class ObjectRows:
         secrets: Texts that no error may contain.
         columns: What to read.
         file_column, row_column: Names of the columns for the file's name and the row's place; None leaves both out.
+        footer_bytes: How many bytes the footer of a file may take in memory.
     """
 
     stores: tuple[Any, ...]
@@ -81,6 +83,7 @@ class ObjectRows:
     columns: tuple[Shape, ...]
     file_column: str
     row_column: str
+    footer_bytes: int
 
 
 def reader(rows: ObjectRows) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -111,6 +114,7 @@ def _footer_of(rows: ObjectRows, file: dict[str, Any]) -> dict[str, Any]:
     answer: dict[str, Any] = dict.fromkeys(FOOTERS.names) | {"name": file["name"]}
     try:
         source = open_file(rows, file)
+        _check_footer(rows, source, file["name"])
         digest = _footer_digest(source)
         parquet = pq.ParquetFile(source)
         columns = [column for field in parquet.schema_arrow for column in _columns(field, ())]
@@ -128,16 +132,32 @@ def _footer_of(rows: ObjectRows, file: dict[str, Any]) -> dict[str, Any]:
 def _footer_digest(source: Any) -> str:
     import hashlib
 
+    footer, tail = _footer(source, source.size())
+    if len(tail) < 8 or tail[4:] != b"PAR1" or not footer:
+        raise ValueError("it is no Parquet file, or its footer is encrypted or cut off")
+    return hashlib.sha256(footer + tail).hexdigest()
+
+
+def _check_footer(rows: ObjectRows, source: Any, name: str) -> None:
+    """Refuse a footer that takes more memory than is allowed, before Arrow decodes it."""
+    footer, _ = _footer(source, rows.footer_bytes)
+    found = footer_size(footer, rows.footer_bytes)
+    if found > rows.footer_bytes:
+        raise _Told(_message("has too large a footer", name, str(found)))
+
+
+def _footer(source: Any, longest: int) -> tuple[bytes, bytes]:
+    """The footer of a file, empty if it is cut off, and the eight bytes after it; no more of it than is asked for."""
     size = source.size()
     source.seek(max(0, size - 8))
     tail = source.read(8)
     length = int.from_bytes(tail[:4], "little")
-    if len(tail) < 8 or tail[4:] != b"PAR1" or length + 12 > size:
-        raise ValueError("it is no Parquet file, or its footer is encrypted or cut off")
+    if length + 12 > size:
+        return b"", tail
     source.seek(size - 8 - length)
-    digest = hashlib.sha256(source.read(length) + tail).hexdigest()
+    footer = source.read(min(length, longest + 1))
     source.seek(0)
-    return digest
+    return footer, tail
 
 
 def _columns(field: Any, above: tuple[str, ...]) -> Iterator[dict[str, Any]]:
@@ -162,6 +182,7 @@ def _rows_of(rows: ObjectRows, file: dict[str, Any]) -> Iterator[pa.RecordBatch]
     name = file["name"]
     try:
         source = open_file(rows, file)
+        _check_footer(rows, source, name)
         parquet = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
         _check_calendar(parquet.metadata.metadata or {}, rows.columns, name)
         chosen = _wanted(parquet.schema_arrow, rows.columns)

@@ -27,6 +27,7 @@ from explorer.core.protocol.schema.data_types import (
     StructField,
     StructType,
     TypeVisitor,
+    has_misplaced_void,
     type_name,
     visit,
 )
@@ -76,6 +77,9 @@ def read_schema(fields: tuple[StructField, ...], by_id: bool) -> st.StructType:
     Raises:
         UnsupportedFeature: A void type is where no null can be inserted (inside an array or a map).
     """
+    for field in fields:
+        if has_misplaced_void(field.type):
+            raise _misplaced_void(field.type)
     return st.StructType([_read_field(field, by_id) for field in fields if field.type != VOID])
 
 
@@ -154,23 +158,13 @@ def _read_type(kind: DataType, by_id: bool) -> st.DataType:
         case PrimitiveType():
             return spark_type(kind)
         case ArrayType():
-            return st.ArrayType(_read_type(_without_void(kind.element_type, kind), by_id))
+            return st.ArrayType(_read_type(kind.element_type, by_id))
         case MapType():
-            key, value = _without_void(kind.key_type, kind), _without_void(kind.value_type, kind)
-            return st.MapType(_read_type(key, by_id), _read_type(value, by_id))
+            return st.MapType(_read_type(kind.key_type, by_id), _read_type(kind.value_type, by_id))
         case StructType():
-            fields = read_schema(kind.fields, by_id)
-            if not fields.fields and kind.fields:
-                raise _misplaced_void(kind)
-            return fields
+            return read_schema(kind.fields, by_id)
         case _:
             assert_never(kind)
-
-
-def _without_void(part: DataType, whole: DataType) -> DataType:
-    if holds(part, VOID.name):
-        raise _misplaced_void(whole)
-    return part
 
 
 def _misplaced_void(kind: DataType) -> UnsupportedFeature:

@@ -10,7 +10,7 @@ the log alone (PART-001, PART-014); nothing here starts a job.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, assert_never
 from weakref import WeakKeyDictionary
@@ -25,19 +25,18 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from explorer.core.errors import CorruptTable
+from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.file_places import FilePlaces
 from explorer.core.protocol.logical_files import vector_descriptors
 from explorer.core.protocol.partition_values import parse_partition_value, partition_key
 from explorer.core.protocol.schema.data_types import StructField
-from explorer.core.protocol.statistics.data_skipping import BY_STATISTICS
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.engine.file_addresses import (
     FileAddress,
     check_present,
     check_readable,
-    is_present,
     local_address,
     local_path,
     remote_address,
@@ -85,8 +84,6 @@ PATH: Final = f"{_PREFIX}path"
 ROW: Final = f"{_PREFIX}row"
 MASK: Final = f"{_PREFIX}mask"
 _FILE: Final = f"{_PREFIX}file"
-_FEW_FILES: Final = 200
-"""Up to so many files a change reads those too that the log excludes, to tell whether their statistics are right."""
 _places: Final[WeakKeyDictionary[DeltaLog, FilePlaces]] = WeakKeyDictionary()
 
 
@@ -116,7 +113,7 @@ def plan(
     hidden: Mapping[str, npt.NDArray[np.uint64]] | None = None,
     needed: bool = False,
     unpadded: bool = False,
-    thorough: bool = False,
+    doubted: Collection[str] = (),
 ) -> Scan:
     """Plan a scan of some of a snapshot's live files; see `explorer.spark.scan.scan.scan`.
 
@@ -125,7 +122,7 @@ def plan(
         identified: As ``row_identity`` there.
         marks: Other columns to give after those of the table.
         hidden: As there, by the path of the file in the log as it is written.
-        needed, unpadded, thorough: As there.
+        needed, unpadded, doubted: As there.
     """
     layout = replace(layout_of(snapshot), unpadded=unpadded)
     if identified:
@@ -134,8 +131,7 @@ def plan(
         layout = layout.with_marks(marks)
     session = session_of(layout)
     if where is not None and not needed:
-        chosen = needed_files(session, snapshot, files, where)
-        files = _with_doubted(log, snapshot, files, chosen, where) if thorough else chosen
+        files = _with_doubted(files, needed_files(session, snapshot, files, where), doubted)
     addresses = addresses_of(log, files)
     if not needed:
         check_present(addresses, files.column("size").to_pylist(), snapshot.version)
@@ -150,18 +146,13 @@ def plan(
     return Scan(frame, tuple(addresses), snapshot.version, where)
 
 
-def _with_doubted(log: DeltaLog, snapshot: Snapshot, files: pa.Table, chosen: pa.Table, where: str) -> pa.Table:
-    """The chosen files, and those that statistics alone exclude if they are few and there: statistics may be wrong."""
-    if files.num_rows == chosen.num_rows or files.num_rows > _FEW_FILES:
-        return chosen
-    rules = snapshot.skipping(where).files
-    excluded = rules.filter(pc.is_in(rules.column("rule"), value_set=pa.array(BY_STATISTICS))).column("path")
-    doubted = files.filter(pc.is_in(files.column("path"), value_set=excluded.combine_chunks()))
-    there = [
-        is_present(address, size)
-        for address, size in zip(addresses_of(log, doubted), doubted.column("size").to_pylist(), strict=True)
-    ]
-    return pa.concat_tables([chosen, doubted.filter(pa.array(there, pa.bool_()))])
+def _with_doubted(files: pa.Table, needed: pa.Table, doubted: Collection[str]) -> pa.Table:
+    """The files that a condition needs, and the doubted ones, in the order of the log."""
+    if not doubted:
+        return needed
+    chosen = pc.is_in(files.column("raw_path"), value_set=needed.column("raw_path").combine_chunks())
+    named = pc.is_in(files.column("path"), value_set=strings(list(doubted)))
+    return files.filter(pc.or_(chosen, named))
 
 
 def files_to_read(log: DeltaLog, snapshot: Snapshot, where: str | None) -> pa.Table:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from explorer.spark.engine.session import require_pyspark
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import numpy as np
     import numpy.typing as npt
@@ -58,7 +58,7 @@ def scan(
     hidden: Mapping[str, npt.NDArray[np.uint64]] | None = None,
     needed: bool = False,
     unpadded: bool = False,
-    thorough: bool = False,
+    doubted: Collection[str] = (),
 ) -> Scan:
     """Plan a scan of a snapshot's live rows, or of those in some of its files; errors as `rows`.
 
@@ -71,8 +71,7 @@ def scan(
         needed: The files are those, or some of those, that `files_to_read` gave: it chose them and looked for them.
         unpadded: Give CHAR values as the files hold them, for rows that move to other files; ``where`` still compares
             them as engines do.
-        thorough: Where there are few files, read those too that the log excludes: statistics may be wrong, and a row
-            that is to change must not be missed.
+        doubted: Decoded paths of files to read although their statistics exclude them.
     """
     require_pyspark()
     from explorer.spark.scan.plan import plan
@@ -87,7 +86,7 @@ def scan(
         hidden=hidden or {},
         needed=needed,
         unpadded=unpadded,
-        thorough=thorough,
+        doubted=doubted,
     )
 
 

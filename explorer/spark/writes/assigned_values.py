@@ -15,17 +15,17 @@ from pyspark.sql import functions as sf
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, parse_column
 from explorer.core.protocol.schema.field_metadata import (
-    CURRENT_DEFAULT,
     GENERATION_EXPRESSION,
     IDENTITY_ALLOW_EXPLICIT_INSERT,
     IDENTITY_START,
 )
 from explorer.core.protocol.sql.vetting import check_text
-from explorer.core.protocol.table_features import active_features
 from explorer.core.transaction.intents.records import MergeClause
+from explorer.core.transaction.new_files.kept_texts import kept_defaults
 from explorer.spark.engine.expressions import expression
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.writes.column_values import column_value
+from explorer.spark.writes.kept_expressions import evaluated
 
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
@@ -46,7 +46,7 @@ class AssignedValues:
         self._lenient = lenient
         self._rows = rows
         self._schema = snapshot.schema
-        self._defaults = "allowColumnDefaults" in active_features(snapshot.protocol)
+        self._defaults = kept_defaults(snapshot)
 
     def of_clause(self, clause: MergeClause, given: Sequence[str]) -> tuple[list[Column], set[str]]:
         """The values that a clause of a merge gives, and the columns that it assigns."""
@@ -153,10 +153,8 @@ class AssignedValues:
     def _value(self, text: str, field: StructField) -> Column:
         if not _is_default(text):
             return expression(self._rows, text)
-        default = field.metadata.get(CURRENT_DEFAULT) if self._defaults else None
-        if default is None:
-            return sf.lit(None)
-        return expression(self._rows, str(default))
+        default = self._defaults.get(field.name)
+        return sf.lit(None) if default is None else evaluated(default, self._rows).value
 
 
 def _is_default(text: str) -> bool:

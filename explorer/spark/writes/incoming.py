@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -20,30 +20,37 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, InvalidIntent, NotAllowed
+from explorer.core.errors import (
+    Cancelled,
+    CorruptTable,
+    EngineUnavailable,
+    ExplorerError,
+    ExpressionRefused,
+    InvalidIntent,
+    NotAllowed,
+)
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.partition_values import format_partition_value
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, format_column
 from explorer.core.protocol.schema.field_metadata import (
-    CURRENT_DEFAULT,
     GENERATION_EXPRESSION,
     IDENTITY_ALLOW_EXPLICIT_INSERT,
     IDENTITY_START,
 )
-from explorer.core.protocol.table_features import active_features
 from explorer.core.transaction.guards.rows import row_texts
 from explorer.core.transaction.new_files.identity_values import Numbering
+from explorer.core.transaction.new_files.kept_texts import default_guards, kept_defaults, kept_generated
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
 from explorer.core.transaction.proposal import GuardResult, Written
 from explorer.core.transaction.row_engine import Incoming
-from explorer.spark.engine.expressions import expression, expressions
 from explorer.spark.engine.failures import condition_of, failure_of, first_sentence
 from explorer.spark.engine.file_addresses import escaped, is_hidden
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.writes.column_values import check_casts, column_value
+from explorer.spark.writes.kept_expressions import Evaluated, evaluated, fault_of
 from explorer.spark.writes.new_rows import NewRows, breaks_rules, broken_rules, write_files
 from explorer.spark.writes.row_widths import widest_row
 from explorer.spark.writes.source_state import FileStates, file_states, unchanged_guard
@@ -101,15 +108,21 @@ def incoming_rows(
     try:
         frame = source_frame(session, source)
         shaped = _shaped(frame, snapshot)
-        judged = (*row_rules(snapshot), *rules)
-        rows, widest, broken = _counted(shaped, judged, _generated_identity(snapshot.schema, frame))
-        found = _partitions(shaped, snapshot) if partitions else None
     except PySparkException as error:
         raise _unfit(error) from error
+    judged = (*row_rules(snapshot), *rules)
+    try:
+        rows, widest, broken = _counted(shaped.rows, judged, _generated_identity(snapshot.schema, frame))
+        found = _partitions(shaped.rows, snapshot) if partitions else None
+    except PySparkException as error:
+        raise shaped.fault(judged) or _unfit(error) from error
+    except ExpressionRefused as error:
+        raise shaped.fault(judged) or error from error
     given = {name.lower() for name in frame.columns}
     columns = tuple(field.name for field in snapshot.schema.fields if field.name.lower() in given)
-    guards = tuple(rule_guard(rule, count, rows, shaped) for rule, count in broken)
-    return Incoming(rows, columns, guards, PlannedRows(shaped, judged, source, files, widest), found)
+    guards = [rule_guard(rule, count, rows, shaped.rows) for rule, count in broken]
+    guards += default_guards(snapshot, columns, rows)
+    return Incoming(rows, columns, tuple(guards), PlannedRows(shaped.rows, judged, source, files, widest), found)
 
 
 def new_fields(schema: StructType, source: object) -> tuple[JsonObject, ...]:
@@ -283,8 +296,26 @@ def _place_of(source: str) -> tuple[str, str | None]:
     return source, None
 
 
-def _shaped(frame: DataFrame, snapshot: Snapshot) -> DataFrame:
-    """The rows in the table's columns and types."""
+@dataclass(frozen=True, slots=True)
+class _Shaped:
+    """Rows in the table's columns and types.
+
+    Attributes:
+        rows: The rows.
+        given: The rows as they were given, and their columns in the types of the table.
+        made: What the table's own expressions give.
+    """
+
+    rows: DataFrame
+    given: tuple[DataFrame, list[Column]]
+    made: list[Evaluated]
+
+    def fault(self, rules: Sequence[RowRule]) -> CorruptTable | ExpressionRefused | None:
+        """The expression of the table for which a pass over the rows failed; None where the rows do not fit."""
+        return fault_of(*self.given, self.made, self.rows, rules)
+
+
+def _shaped(frame: DataFrame, snapshot: Snapshot) -> _Shaped:
     types = {field.name: field.dataType for field in frame.schema.fields}
     given = {name.lower(): name for name in types}
     if len(given) < len(frame.columns):
@@ -299,42 +330,49 @@ def _shaped(frame: DataFrame, snapshot: Snapshot) -> DataFrame:
             field="source",
             allowed=[field.name for field in snapshot.schema.fields],
         )
-    features = active_features(snapshot.protocol)
-    plain = [field for field in snapshot.schema.fields if not _computed(field, given)]
-    first = frame.select(*(_value(frame, field, given, types, features).alias(field.name) for field in plain))
-    computed = [field for field in snapshot.schema.fields if _computed(field, given)]
-    made = expressions(first, [str(field.metadata[GENERATION_EXPRESSION]) for field in computed])
-    values = {
-        field.name: column.cast(spark_type(field.type)).alias(field.name)
-        for field, column in zip(computed, made, strict=True)
+    fields = [field for field in snapshot.schema.fields if field.name.lower() in given]
+    own = {field.name: _given_value(field, given, types) for field in fields}
+    lacking = {field.name: field for field in snapshot.schema.fields if field.name.lower() not in given}
+    defaults = {
+        name: _cast(evaluated(kept, frame), lacking[name])
+        for name, kept in kept_defaults(snapshot).items()
+        if name in lacking and not _computed(lacking[name], given)
     }
+    plain = own | {name: one.value for name, one in defaults.items()}
+    nothing = sf.lit(None)
+    first = frame.select(
+        *(
+            plain.get(field.name, nothing.cast(spark_type(field.type))).alias(field.name)
+            for field in snapshot.schema.fields
+            if not _computed(field, given)
+        )
+    )
+    generated = {
+        name: _cast(evaluated(kept_generated(field, snapshot.schema), first), field)
+        for name, field in lacking.items()
+        if _computed(field, given)
+    }
+    values = {name: one.value.alias(name) for name, one in generated.items()}
     columns = [field.name for field in snapshot.schema.fields]
-    return first.select(*(values.get(name, sf.col(quoted(name))) for name in columns))
+    rows = first.select(*(values.get(name, sf.col(quoted(name))) for name in columns))
+    return _Shaped(rows, (frame, list(own.values())), [*defaults.values(), *generated.values()])
+
+
+def _cast(made: Evaluated, field: StructField) -> Evaluated:
+    return replace(made, value=made.value.cast(spark_type(field.type)))
 
 
 def _computed(field: StructField, given: dict[str, str]) -> bool:
     return GENERATION_EXPRESSION in field.metadata and field.name.lower() not in given
 
 
-def _value(
-    frame: DataFrame,
-    field: StructField,
-    given: dict[str, str],
-    types: dict[str, st.DataType],
-    features: frozenset[str],
-) -> Column:
-    kind = spark_type(field.type)
-    name = given.get(field.name.lower())
-    if name is not None:
-        if IDENTITY_START in field.metadata and not field.metadata.get(IDENTITY_ALLOW_EXPLICIT_INSERT, False):
-            raise InvalidIntent(
-                f"The identity column {field.name!r} is GENERATED ALWAYS: leave it out of the rows.", field="source"
-            )
-        return column_value(sf.col(quoted(name)), types[name], kind, field.name)
-    default = field.metadata.get(CURRENT_DEFAULT)
-    if default is not None and "allowColumnDefaults" in features:
-        return expression(frame, str(default)).cast(kind)
-    return sf.lit(None).cast(kind)
+def _given_value(field: StructField, given: dict[str, str], types: dict[str, st.DataType]) -> Column:
+    name = given[field.name.lower()]
+    if IDENTITY_START in field.metadata and not field.metadata.get(IDENTITY_ALLOW_EXPLICIT_INSERT, False):
+        raise InvalidIntent(
+            f"The identity column {field.name!r} is GENERATED ALWAYS: leave it out of the rows.", field="source"
+        )
+    return column_value(sf.col(quoted(name)), types[name], spark_type(field.type), field.name)
 
 
 def _generated_identity(schema: StructType, frame: DataFrame) -> frozenset[str]:
@@ -370,6 +408,9 @@ def rule_guard(rule: RowRule, broken: int, rows: int, among: DataFrame | None = 
     evidence: dict[str, Any] = {"rule": rule.expression, "rows": rows, "violations": broken}
     if not broken:
         detail = "Every new row keeps it." if rows else "There is no new row."
+        if rows and rule.kept is not None and rule.kept.doubt:
+            doubt = evidence | {"detail": f"{rule.kept.doubt} {detail.rstrip('.')} as Spark reads it."}
+            return GuardResult(f"new-rows:{rule.kind}:{rule.name}", "unknown", doubt, rule.kept.advice)
         return GuardResult(f"new-rows:{rule.kind}:{rule.name}", "pass", evidence | {"detail": detail})
     if among is not None:
         (breaks,) = breaks_rules(among, [rule])

@@ -7,7 +7,7 @@ Invariants: indexes are places in the data file, from 0, masked rows counted but
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -21,8 +21,6 @@ from explorer.spark.scan.results import Scan, to_arrow
 from explorer.spark.scan.scan import scan
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
@@ -32,7 +30,7 @@ _BITS: Final = 32_768
 
 
 def matching_rows(
-    log: DeltaLog, snapshot: Snapshot, where: str, files: pa.Table | None = None
+    log: DeltaLog, snapshot: Snapshot, where: str, doubted: Collection[str] = ()
 ) -> dict[str, npt.NDArray[np.uint64]]:
     """Find the live rows for which a predicate is TRUE.
 
@@ -40,7 +38,7 @@ def matching_rows(
         log: The table's log.
         snapshot: The version.
         where: A boolean SQL expression over the logical columns.
-        files: Rows of ``snapshot.logical_files`` to look into; None for all.
+        doubted: Decoded paths of files to read although their statistics exclude them.
 
     Returns:
         Ascending row indexes by decoded path; files without a match are left out.
@@ -51,7 +49,7 @@ def matching_rows(
     """
     from pyspark.sql import functions as sf
 
-    found = scan(log, snapshot, files, where, row_identity=True, thorough=True)
+    found = scan(log, snapshot, where=where, row_identity=True, doubted=doubted)
     # Spark counts the bits of a bitmap from 1.
     place = sf.col("_row_index") + 1
     frame = (
@@ -65,19 +63,16 @@ def matching_rows(
 
 
 def rows_of_bitmaps(found: Iterable[tuple[str, int, bytes]]) -> dict[str, npt.NDArray[np.uint64]]:
-    """Row indexes by path, ascending.
+    """Row indexes by path, ascending, each once.
 
     Args:
         found: Path, number of the bitmap from 1, and the bitmap: Spark's, of 32,768 rows each, counted from 1.
     """
-    parts: dict[str, list[tuple[int, npt.NDArray[np.uint64]]]] = {}
+    parts: dict[str, list[npt.NDArray[np.uint64]]] = {}
     for path, bucket, bits in found:
         places = np.flatnonzero(np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")).astype(np.uint64)
-        parts.setdefault(path, []).append((bucket, places + np.uint64((bucket - 1) * _BITS)))
-    return {
-        path: np.concatenate([places for _, places in sorted(several, key=lambda part: part[0])])
-        for path, several in parts.items()
-    }
+        parts.setdefault(path, []).append(places + np.uint64((bucket - 1) * _BITS))
+    return {path: np.unique(np.concatenate(several)) for path, several in parts.items()}
 
 
 def files_masking(log: DeltaLog, snapshot: Snapshot, where: str) -> frozenset[str]:

@@ -8,7 +8,7 @@ once in a commit; the rules are judged over exactly the new rows; a row keeps it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
@@ -18,21 +18,22 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
 
-from explorer.core.errors import ExplorerError
+from explorer.core.errors import CorruptTable, ExplorerError, ExpressionRefused
 from explorer.core.protocol.arrow.arrays import int64s
-from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.protocol.schema.data_types import StructType, format_column
 from explorer.core.protocol.schema.field_metadata import GENERATION_EXPRESSION, IDENTITY_START
 from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.transaction.intents.records import Merge, MergeClause, Update, merge_clauses
 from explorer.core.transaction.new_files.file_facts import FileFacts
 from explorer.core.transaction.new_files.identity_values import Numbering
+from explorer.core.transaction.new_files.kept_texts import default_guards, kept_generated
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
 from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
 from explorer.core.transaction.row_engine import FoundChanges
 from explorer.data_files.written_files import WrittenFiles
-from explorer.spark.engine.expressions import expression, expressions
+from explorer.spark.engine.expressions import expression
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.engine.file_addresses import FileAddress
 from explorer.spark.scan.compared import as_compared
@@ -42,6 +43,7 @@ from explorer.spark.scan.scan import scan
 from explorer.spark.writes.assigned_values import AssignedValues
 from explorer.spark.writes.column_values import check_casts
 from explorer.spark.writes.incoming import refusal, rule_guard, source_frame
+from explorer.spark.writes.kept_expressions import Evaluated, evaluated, fault_of
 from explorer.spark.writes.matching_rows import rows_of_bitmaps
 from explorer.spark.writes.new_rows import NewRows, breaks_rules, broken_rules, write_files
 from explorer.spark.writes.recorded_inserts import recorded_inserts
@@ -88,6 +90,7 @@ class _Changes:
         source: What a merge takes its rows from.
         files: The files there, as they were when the changes were planned.
         which: A number that stands for the rows of the table that get new values.
+        made: What the generated columns give, over the rows before they have these values.
     """
 
     frame: DataFrame
@@ -100,6 +103,7 @@ class _Changes:
     source: object = None
     files: FileStates = ()
     which: int = 0
+    made: tuple[Evaluated, ...] = ()
 
     def numbered(self, columns: Sequence[Numbering]) -> dict[tuple[Numbering, ...], list[int]]:
         """The clauses that insert rows without a value for some identity columns, by these columns."""
@@ -132,17 +136,35 @@ class _Changes:
         return frame.select(sf.inline(rows.otherwise(sf.array(told("insert", _AFTER)))))
 
 
-def find_changes(log: DeltaLog, snapshot: Snapshot, intent: Update | Merge, source: object) -> FoundChanges:
+def find_changes(
+    log: DeltaLog, snapshot: Snapshot, intent: Update | Merge, source: object, doubted: Collection[str] = ()
+) -> FoundChanges:
     """Find the rows that change, count them, and judge the new ones; see `RowEngine.find_changes`."""
     if isinstance(intent, Update):
-        changes = _updates(log, snapshot, intent)
+        changes = _updates(log, snapshot, intent, doubted)
     else:
         changes = _merged(log, snapshot, intent, source)
     try:
         found = _counted(changes)
     except SPARK_ERRORS as error:
-        raise changes.failure(error) from error
+        raise _fault(changes) or changes.failure(error) from error
+    except ExpressionRefused as error:
+        raise _fault(changes) or error from error
+    if not isinstance(intent, Update) and found.counts.inserted:
+        guards = (*found.guards, *default_guards(snapshot, found.given, found.counts.inserted))
+        found = msgspec.structs.replace(found, guards=guards)
     return found
+
+
+def _fault(changes: _Changes) -> CorruptTable | ExpressionRefused | None:
+    """The expression of the table for which a pass over changes failed; None where something else did."""
+    generated = {one.kept.column for one in changes.made}
+    plain = [
+        place for place, field in enumerate(changes.schema.fields) if format_column((field.name,)) not in generated
+    ]
+    rows = changes.frame.where(~sf.col(_DO).isin(*_DELETED))
+    sound = [sf.col(f"{_AFTER}{place}") for place in plain]
+    return fault_of(rows, sound, changes.made, rows.select(*_named(changes.schema, _AFTER)), changes.rules)
 
 
 def write_changes(
@@ -237,8 +259,8 @@ def _staying(log: DeltaLog, snapshot: Snapshot, touched: Sequence[Touched], *, t
     return frame.drop("_file", "_row_index")
 
 
-def _updates(log: DeltaLog, snapshot: Snapshot, intent: Update) -> _Changes:
-    found = scan(log, snapshot, where=intent.where, row_identity=True, thorough=True)
+def _updates(log: DeltaLog, snapshot: Snapshot, intent: Update, doubted: Collection[str]) -> _Changes:
+    found = scan(log, snapshot, where=intent.where, row_identity=True, doubted=doubted)
     session, schema = found.frame.sparkSession, snapshot.schema
     check_casts(session)
     try:
@@ -247,11 +269,12 @@ def _updates(log: DeltaLog, snapshot: Snapshot, intent: Update) -> _Changes:
         frame = found.frame.alias("target").select(
             sf.lit("update").alias(_DO), sf.lit(0).alias(_CLAUSE), *_identity(""), *_sides(before, after)
         )
-        frame = _with_generated(frame, schema, [assigned])
+        frame, made = _with_generated(frame, schema, [assigned])
     except PySparkException as error:
         raise _unfit(error, "set") from error
     said = ", ".join(f"{name} = {text}" for name, text in intent.set.items())
-    return _Changes(frame, schema, tuple(row_rules(snapshot)), _failure(found.addresses, snapshot, said), {})
+    failure = _failure(found.addresses, snapshot, said)
+    return _Changes(frame, schema, tuple(row_rules(snapshot)), failure, {}, made=made)
 
 
 def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) -> _Changes:
@@ -278,7 +301,7 @@ def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) ->
         frame = decided.where(sf.col(_CLAUSE).isNotNull()).select(
             does.alias(_DO), sf.col(_CLAUSE), *_identity("target."), *_sides(before, after)
         )
-        frame = _with_generated(frame, schema, [assigned for _, assigned in sides])
+        frame, made = _with_generated(frame, schema, [assigned for _, assigned in sides])
         rows = given.count()
     except PySparkException as error:
         raise _unfit(error, "on") from error
@@ -287,7 +310,7 @@ def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) ->
     rules, failure = tuple(row_rules(snapshot)), _failure(found.addresses, snapshot, intent.on)
     assigned = {place: names for place, (_, names) in enumerate(sides) if clauses[place].action == "insert"}
     inserts = {place: frozenset(names) for place, names in assigned.items()}
-    return _Changes(frame, schema, rules, failure, inserts, rows, deletes, source, files)
+    return _Changes(frame, schema, rules, failure, inserts, rows, deletes, source, files, made=made)
 
 
 def _join_kind(clauses: Sequence[MergeClause]) -> str:
@@ -340,17 +363,19 @@ def _sides(before: Sequence[Column], after: Sequence[Column]) -> list[Column]:
     return [value.alias(f"{side}{place}") for side, values in named for place, value in enumerate(values)]
 
 
-def _with_generated(frame: DataFrame, schema: StructType, assigned: Sequence[set[str]]) -> DataFrame:
+def _with_generated(
+    frame: DataFrame, schema: StructType, assigned: Sequence[set[str]]
+) -> tuple[DataFrame, tuple[Evaluated, ...]]:
     """The changes with generated columns worked out from the new values, where their clause does not assign them."""
     texts = {
-        place: str(field.metadata[GENERATION_EXPRESSION])
+        place: kept_generated(field, schema)
         for place, field in enumerate(schema.fields)
         if GENERATION_EXPRESSION in field.metadata
     }
     if not texts:
-        return frame
+        return frame, ()
     over = frame.select("*", *(sf.col(f"{_AFTER}{place}").alias(f.name) for place, f in enumerate(schema.fields)))
-    made_of = dict(zip(texts, expressions(over, list(texts.values())), strict=True))
+    made_of = {place: evaluated(kept, over) for place, kept in texts.items()}
     columns = []
     for name in frame.columns:
         place = int(name.removeprefix(_AFTER)) if name.startswith(_AFTER) else -1
@@ -358,10 +383,10 @@ def _with_generated(frame: DataFrame, schema: StructType, assigned: Sequence[set
         if place in texts:
             field = schema.fields[place]
             given = [clause for clause, names in enumerate(assigned) if field.name in names]
-            made = made_of[place].cast(spark_type(field.type))
+            made = made_of[place].value.cast(spark_type(field.type))
             value = sf.when(sf.col(_CLAUSE).isin(given), value).otherwise(made) if given else made
         columns.append(value.alias(name))
-    return over.select(*columns)
+    return over.select(*columns), tuple(made_of.values())
 
 
 def _counted(changes: _Changes) -> FoundChanges:
@@ -403,12 +428,17 @@ def _counted(changes: _Changes) -> FoundChanges:
         deleted_alone = set(totals) <= {*_DELETED, _INSERTED} and changes.deletes_always
         if not deleted_alone:
             guards.append(_ambiguous(changes, rows - distinct))
-        totals["delete"] = totals.get("delete", 0) - (rows - distinct)
+        totals |= {kind: _distinct(row for row in old if row[_DO] == kind) for kind in {row[_DO] for row in old}}
     numbers = [totals.get(name, 0) for name in _KINDS]
     counted = msgspec.structs.replace(RowCounts(*numbers), source=changes.source_rows)
     planned = replace(changes, which=sum(row[_WHICH] for row in told))
     given = [field.name for field in changes.schema.fields if _given_always(changes, field.name)]
     return FoundChanges(matched, counted, tuple(guards), planned, tuple(given))
+
+
+def _distinct(rows: Iterable[Mapping[str, Any]]) -> int:
+    """How many rows of the table bitmaps of one kind of change name, each once."""
+    return sum(map(len, rows_of_bitmaps([(row[_FILE], row["bucket"], row["bits"]) for row in rows]).values()))
 
 
 def _given_always(changes: _Changes, name: str) -> bool:

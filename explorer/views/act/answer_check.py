@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from explorer.core.errors import ExplorerError, InvalidIntent
+from explorer.core.errors import ExplorerError, ExpressionRefused, InvalidIntent, NotAllowed
+from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.protocol.times import older_than
 from explorer.core.transaction.intents.documents import parse_intent
-from explorer.core.transaction.intents.records import Vacuum
+from explorer.core.transaction.intents.records import Append, Merge, Overwrite, Vacuum
 from explorer.views.act.desk.desk import DeskSheet
 from explorer.views.act.desk.draft import Draft, Question
 from explorer.views.act.guard_views import guard_counts, guard_views
@@ -71,7 +72,7 @@ def check_answers(facts: TableFacts, question: Question, sheet: DeskSheet, form:
     if wrong := malformed_answers(form, answers):
         return replace(found, errors=wrong)
     if form.costly and not asked:
-        error = _unreadable(question)
+        error = _unreadable(question, sheet, form)
         return replace(found, costly=form.costly) if error is None else _blame(found, error, form, answers)
     match sheet.draft_of(question):
         case None:
@@ -84,10 +85,16 @@ def check_answers(facts: TableFacts, question: Question, sheet: DeskSheet, form:
             return _blame(found, error, form, answers)
 
 
-def _unreadable(question: Question) -> ExplorerError | None:
-    """What is wrong with answers that are not planned yet; None if they can be read."""
+def _unreadable(question: Question, sheet: DeskSheet, form: IntentForm) -> ExplorerError | None:
+    """What is wrong with answers that are not planned yet; None if nothing is without a look at rows."""
+    answers = dict(question.answers)
     try:
-        intent = parse_intent(intent_of(question.kind, dict(question.answers)))
+        intent = parse_intent(intent_of(question.kind, answers))
+        if isinstance(intent, Append | Overwrite | Merge):
+            sheet.check_source(question.table, intent.source)
+        for field in form.fields:
+            if field.kind == "code" and (text := answers.get(field.name, "").strip()):
+                _vet(text, field.name)
         if isinstance(intent, Vacuum):
             older_than(intent.older_than)
     except ExplorerError as error:
@@ -95,16 +102,26 @@ def _unreadable(question: Question) -> ExplorerError | None:
     return None
 
 
+def _vet(text: str, field: str) -> None:
+    """Refuse an expression that no engine may get, at its field."""
+    try:
+        check_text(text)
+    except ExpressionRefused as error:
+        error.field = field
+        raise
+
+
 def _blame(found: Check, error: ExplorerError, form: IntentForm, answers: Mapping[str, str]) -> Check:
     """The error beside its answer, or below the form."""
-    place = _blamed(error, form, answers) if isinstance(error, InvalidIntent) else ""
+    placed = isinstance(error, InvalidIntent | NotAllowed | ExpressionRefused)
+    place = _blamed(error, form, answers) if placed else ""
     return replace(found, errors={place: str(error)}) if place else replace(found, problem=problem_of(error))
 
 
-def _blamed(error: InvalidIntent, form: IntentForm, answers: Mapping[str, str]) -> str:
-    blamed = str(error.field or "")
+def _blamed(error: ExplorerError, form: IntentForm, answers: Mapping[str, str]) -> str:
+    blamed = str(getattr(error, "field", None) or "")
     names = [field.name for field in form.fields if field.kind not in {"pairs", "checks"}]
     if blamed in names:
         return blamed
     keys = [name for name, value in answers.items() if name.startswith("key.") and value == blamed]
-    return keys[0] if keys else names[0] if len(names) == 1 else ""
+    return keys[0] if keys else names[0] if len(names) == 1 and isinstance(error, InvalidIntent) else ""

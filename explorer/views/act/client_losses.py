@@ -1,4 +1,8 @@
-"""Clients that can do less after a plan, the source of that, and what it means in a few words."""
+"""Clients that can do less after a plan, the source of that, and what it means in a few words.
+
+Invariants: wrong answers and refusals are told apart, wrong answers first; clients in use and newest releases come
+before older ones.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +11,29 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from explorer import formatting as fmt
+from explorer.core.compatibility.loss_words import losses_in_words, releases_in_words
 from explorer.core.transaction.commit_plan import Plan
 
-__all__ = ["ClientLoss", "client_losses", "loss_summary", "lost_versions", "my_summary"]
+__all__ = ["ClientLoss", "LossGroup", "client_losses", "loss_groups", "loss_summary", "lost_clients", "my_summary"]
 
 _ACCESS: Final = {"yes": "yes", "no": "refuses", "wrong": "answers wrongly", "unknown": "unknown"}
 _WORDS: Final = ("answers wrongly", "loses access", "is unknown")
 _MOST_NAMED: Final = 3
 _WORST: Final = (_ACCESS["wrong"], _ACCESS["no"], _ACCESS["unknown"])
+_TITLES: Final = ("Wrong answers", "Access lost", "Not known")
 
 
 @dataclass(frozen=True, slots=True)
 class ClientLoss:
-    """A client that can do less afterwards: from which version on, what, and the source.
+    """A client that can do less afterwards: which releases, what, and the source.
 
-    ``mine`` is the version in use, of a client that somebody named, and ``owner`` who to ask.
+    ``mine`` is the version in use, of a client that somebody named, and ``owner`` who to ask; ``newest`` if the newest
+    known release is among them.
     """
 
     client: str
-    version_from: str
+    releases: str
+    newest: bool
     operation: str
     before: str
     after: str
@@ -37,10 +45,31 @@ class ClientLoss:
     owner: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class LossGroup:
+    """Losses of one kind: ``first`` those of clients in use and of newest releases, ``older`` all others."""
+
+    title: str
+    first: tuple[ClientLoss, ...]
+    older: tuple[ClientLoss, ...]
+
+
 def client_losses(plan: Plan) -> tuple[ClientLoss, ...]:
+    """Return the losses of a plan: the worst first, and of each kind clients in use before newest releases."""
     sides = (("reads", plan.consequences.readers), ("writes", plan.consequences.writers))
     found = [_loss(record, operation) for operation, records in sides for record in records]
-    return tuple(sorted(found, key=lambda loss: (not loss.mine, ("danger", "warning").index(loss.severity))))
+    return tuple(sorted(found, key=lambda loss: (not loss.mine, _gravity(loss), not loss.newest)))
+
+
+def loss_groups(losses: Sequence[ClientLoss]) -> tuple[LossGroup, ...]:
+    """Return the losses by kind, the worst first; a kind without a loss is left out."""
+    groups = []
+    for gravity, title in enumerate(_TITLES):
+        alike = [loss for loss in losses if _gravity(loss) == gravity]
+        first = tuple(loss for loss in alike if loss.mine or loss.newest)
+        if alike:
+            groups.append(LossGroup(title, first, tuple(loss for loss in alike if loss not in first)))
+    return tuple(groups)
 
 
 def my_summary(losses: Sequence[ClientLoss]) -> str:
@@ -55,11 +84,26 @@ def my_summary(losses: Sequence[ClientLoss]) -> str:
     return ", ".join(told[:_MOST_NAMED]) + (f" and {more} more of yours" if more > 0 else "")
 
 
+def loss_summary(losses: Sequence[ClientLoss], operation: str = "") -> str:
+    """Return how many clients lose what, the worst first, each counted once; of one operation, or of both."""
+    kinds = ("wrong", "no", "unknown")
+    stated = [loss for loss in losses if operation in ("", loss.operation) and not loss.mine]
+    return losses_in_words((loss.client, kinds[_gravity(loss)], loss.newest) for loss in stated) or "no change"
+
+
+def lost_clients(losses: Sequence[ClientLoss]) -> int:
+    """Return how many clients lose anything in any release."""
+    return len({loss.client for loss in losses})
+
+
 def _loss(record: Mapping[str, Any], operation: str) -> ClientLoss:
     after, mine = str(record.get("after", "")), record.get("mine") or {}
+    newest, version = bool(record.get("newest")), str(mine.get("version", ""))
+    known = releases_in_words(str(record.get("versionFrom", "")), str(record.get("versionTo", "")), newest=newest)
     return ClientLoss(
         client=str(record.get("client", "")),
-        version_from=str(record.get("versionFrom", "")),
+        releases=version or known,
+        newest=newest,
         operation=operation,
         before=_ACCESS.get(str(record.get("before", "")), str(record.get("before", ""))),
         after=_ACCESS.get(after, after),
@@ -67,31 +111,9 @@ def _loss(record: Mapping[str, Any], operation: str) -> ClientLoss:
         because=", ".join(map(str, record.get("because", ()))),
         source=str(record.get("source", "")),
         as_of=str(record.get("asOf", "")),
-        mine=str(mine.get("version", "")),
+        mine=version,
         owner=str(mine.get("owner", "")),
     )
-
-
-def loss_summary(losses: Sequence[ClientLoss], operation: str = "") -> str:
-    """Return how many client versions lose what, the worst first, each counted once; of one operation, or of both."""
-    stated = [loss for loss in losses if operation in ("", loss.operation) and not loss.mine]
-    if not stated:
-        return "no change"
-    worst = {name: min(_gravity(loss) for loss in stated if _version(loss) == name) for name in map(_version, stated)}
-    words = (("answers wrongly", "answer wrongly"), ("loses access", "lose access"), ("is unknown", "are unknown"))
-    counts = [sum(place == kind for place in worst.values()) for kind in range(len(_WORST))]
-    told = [(n, one if n == 1 else many) for n, (one, many) in zip(counts, words, strict=True) if n]
-    (first, what), *rest = told
-    return ", ".join([f"{fmt.plural(first, 'client version')} {what}", *(f"{n} {word}" for n, word in rest)])
-
-
-def lost_versions(losses: Sequence[ClientLoss]) -> int:
-    """Return how many client versions lose anything: one that loses reading and writing counts once."""
-    return len({_version(loss) for loss in losses if not loss.mine})
-
-
-def _version(loss: ClientLoss) -> tuple[str, str]:
-    return loss.client, loss.version_from
 
 
 def _gravity(loss: ClientLoss) -> int:

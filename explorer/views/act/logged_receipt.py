@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from explorer import formatting as fmt
+from explorer.core.compatibility.writers_seen import OWN_ENGINE
+from explorer.core.errors import LimitExceeded
 from explorer.core.log.verify.hash_chain import CommitSeal
-from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.json_values import JsonObject, decode_json
+from explorer.core.transaction.commit_plan import commit_digest
+from explorer.views.act.commit_facts import commit_facts, provenance
 from explorer.views.act.receipt import Receipt
 from explorer.views.table.commits import CommitRecord
 from explorer.views.table.facts import TableFacts
@@ -23,21 +26,36 @@ class LoggedReceipt:
         location: The table's root as a URL.
         version: The version that it wrote.
         commit: What its commitInfo says; None if the history cannot be read.
-        transaction: Its own identifier (``txnId``); empty if it has none.
+        actions: Its lines as JSON objects; empty if they cannot be read.
         seal: Its file's digest and the head of the hash chain.
     """
 
     location: str
     version: int
     commit: CommitRecord | None
-    transaction: str
+    actions: tuple[JsonObject, ...]
     seal: CommitSeal
+
+    @property
+    def transaction(self) -> str:
+        """Its own identifier (``txnId``); empty if it has none."""
+        return str(provenance(self.actions).get("txnId") or "")
+
+    @property
+    def digest(self) -> str:
+        """The digest of its plan, where this program wrote it; empty for a commit of another writer."""
+        if not str(provenance(self.actions).get("engineInfo", "")).startswith(OWN_ENGINE):
+            return ""
+        return commit_digest(self.location, self.version - 1, self.actions)
 
     def receipt(self) -> Receipt:
         """Return the receipt that people read."""
-        facts = [("operation", self.commit.operation), ("reason", self.commit.reason)] if self.commit else []
-        facts += [("by", self.commit.user_name or "nobody named")] if self.commit else []
-        facts += [("transaction", self.transaction)] if self.transaction else []
+        facts = commit_facts(self.actions)
+        facts += (
+            [("reason", self.commit.reason), ("by", self.commit.user_name or "no name given")] if self.commit else []
+        )
+        facts += [("based on", f"v{self.version - 1}")] if self.version and self.digest else []
+        facts += [("digest", self.digest), ("transaction", self.transaction)]
         return Receipt(
             outcome="committed",
             title="Committed",
@@ -52,7 +70,7 @@ class LoggedReceipt:
 
     def document(self) -> JsonObject:
         """Return the receipt that programs read."""
-        commit = self.commit
+        commit, info = self.commit, provenance(self.actions)
         return {
             "table": self.location,
             "version": self.version,
@@ -60,6 +78,9 @@ class LoggedReceipt:
             "operation": None if commit is None else commit.operation,
             "userName": None if commit is None else commit.user_name or None,
             "reason": None if commit is None else commit.reason or None,
+            "operationParameters": info.get("operationParameters"),
+            "operationMetrics": info.get("operationMetrics"),
+            "digest": self.digest or None,
             "transaction": self.transaction or None,
             "file": self.seal.file,
             "fileDigest": self.seal.file_digest,
@@ -79,7 +100,7 @@ def logged_receipt(facts: TableFacts, version: int) -> LoggedReceipt:
             facts.location,
             version,
             facts.commits.record(version),
-            _transaction(facts.log.commit_actions(version)),
+            _actions(facts.log.commit_actions(version)),
             facts.log.commit_seal(version),
         ),
     )
@@ -96,14 +117,9 @@ def seal_facts(logged: LoggedReceipt) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _transaction(lines: list[bytes]) -> str:
-    """The identifier that the commit carries, if its commitInfo can be read."""
-    for line in lines:
-        if b'"commitInfo"' not in line:
-            continue
-        try:
-            found = json.loads(line).get("commitInfo", {}).get("txnId")
-        except (ValueError, RecursionError, AttributeError):
-            return ""
-        return str(found) if found else ""
-    return ""
+def _actions(lines: list[bytes]) -> tuple[JsonObject, ...]:
+    """The lines that are JSON objects; a commit that cannot be read has no facts but its seal."""
+    try:
+        return tuple(decode_json(line) for line in lines)
+    except (ValueError, RecursionError, LimitExceeded):
+        return ()

@@ -77,7 +77,7 @@ def done_title(result: MaintenanceResult) -> str:
 def done_facts(result: MaintenanceResult, approved: MaintenancePlan) -> list[tuple[str, str]]:
     """Return the facts of the result that are worth keeping."""
     files = result.plan.files
-    facts = [("files", fmt.plural(len(files), "file"))]
+    facts = [("files", fmt.plural(len(files), "file") if files else "none")]
     if any(file.size is not None for file in files):
         facts.append(("size", _size(files)))
     if left := len(approved.files) - len(files):

@@ -15,7 +15,15 @@ from explorer.core.protocol.json_values import JsonObject
 from explorer.core.transaction.commit_plan import CommitPlan, MaintenanceFile, Plan
 from explorer.core.transaction.intents.records import Overwrite
 from explorer.core.versions.snapshot import Snapshot
-from explorer.views.act.client_losses import ClientLoss, client_losses, loss_summary, lost_versions, my_summary
+from explorer.views.act.client_losses import (
+    ClientLoss,
+    LossGroup,
+    client_losses,
+    loss_groups,
+    loss_summary,
+    lost_clients,
+    my_summary,
+)
 from explorer.views.act.guard_views import GuardView, guard_counts, guard_views, verdict
 from explorer.views.act.intents.entry import Headline
 from explorer.views.act.intents.registry import headline
@@ -59,7 +67,8 @@ class PlanView:
         actions, more_actions: The actions, and how many are not shown.
         files, more_files: The same for files, if no commit is written.
         losses: Clients that can do less, the most serious loss first.
-        lost_versions: How many client versions these are.
+        loss_groups: The same by kind, wrong answers first, older releases apart.
+        lost_clients: How many clients these are.
         who_reads, who_writes: What it means to them, in words.
         consequences: What else follows, by name.
         committable: Nothing blocks it.
@@ -84,7 +93,8 @@ class PlanView:
     files: tuple[PlannedFile, ...]
     more_files: int
     losses: tuple[ClientLoss, ...]
-    lost_versions: int
+    loss_groups: tuple[LossGroup, ...]
+    lost_clients: int
     who_reads: str
     who_writes: str
     consequences: tuple[tuple[str, str], ...]
@@ -117,7 +127,7 @@ def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
         read_version=plan.read_version,
         commit_version=plan.commit_version if isinstance(plan, CommitPlan) else None,
         doing=doing(plan),
-        nothing_to_do=not isinstance(plan, CommitPlan) and not plan.files,
+        nothing_to_do=plan.nothing_to_do,
         guards=guards,
         counts=guard_counts(guards),
         verdict=sentence,
@@ -130,7 +140,8 @@ def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
         files=shown_files,
         more_files=len(files) - len(shown_files),
         losses=losses,
-        lost_versions=lost_versions(losses),
+        loss_groups=loss_groups(losses),
+        lost_clients=lost_clients(losses),
         who_reads=loss_summary(losses, "reads"),
         who_writes=loss_summary(losses, "writes"),
         consequences=(
@@ -149,7 +160,7 @@ def _worst(plan: Plan, losses: Sequence[ClientLoss], guards: Sequence[GuardView]
     """What a commit breaks for clients comes first, then rows that go, then what a guard warns of."""
     if any(loss.severity == "danger" for loss in losses):
         mine = my_summary([loss for loss in losses if loss.severity == "danger"])
-        return f"{mine[0].upper()}{mine[1:]}; {loss_summary(losses)}." if mine else f"{loss_summary(losses)}.", "danger"
+        return _sentence(f"{mine}; {loss_summary(losses)}" if mine else loss_summary(losses)), "danger"
     deleted = _rows_gone(plan)
     if deleted is None:
         return "Rows are deleted; their files do not record how many.", "warning"
@@ -158,7 +169,11 @@ def _worst(plan: Plan, losses: Sequence[ClientLoss], guards: Sequence[GuardView]
     warning = next((guard for guard in guards if guard.status == "warn" and guard.name not in _SMALL), None)
     if warning is not None:
         return warning.sentence, "warning"
-    return (f"{loss_summary(losses)}.", "warning") if losses else ("", "")
+    return (_sentence(loss_summary(losses)), "warning") if losses else ("", "")
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _rows_gone(plan: Plan) -> int | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from explorer.core.transaction.commit_plan import CommitPlan, MaintenancePlan, MaintenanceResult, Plan, PlanResult
+from explorer.core.transaction.commit_plan import MaintenancePlan, MaintenanceResult, Plan, PlanResult
 from explorer.core.transaction.intents.documents import intent_kind
+from explorer.views.act.commit_facts import commit_facts
 from explorer.views.act.maintenance_plan import done_facts, done_title
 
 __all__ = ["Receipt", "receipt"]
@@ -49,10 +50,14 @@ def receipt(result: PlanResult, approved: Plan, reason: str, user: str | None) -
     if isinstance(result, MaintenanceResult):
         assert isinstance(approved, MaintenancePlan)
         return _done(result, approved, title, text, tone)
-    facts = [("operation", _operation(result.plan)), ("reason", reason), ("by", user or "nobody named")]
+    facts = commit_facts(result.plan.actions) or [("operation", result.plan.proposal.operation)]
+    facts += [("reason", reason), ("by", user or "no name given")]
     if result.outcome == "unknown" and result.version is not None:
         facts.insert(0, ("in doubt", f"v{result.version}"))
     facts += [("based on", f"v{result.plan.read_version}"), ("digest", result.plan.digest)]
+    if result.plan.digest != approved.digest:
+        facts.append(("digest of the approved plan", approved.digest))
+        text = f"{text} {_TWO_DIGESTS}" if result.outcome == "committed" else text
     facts.append(("transaction", result.plan.txn_id))
     if result.conflict is not None:
         text = f"{result.conflict.why} Nothing was written."
@@ -73,14 +78,19 @@ def receipt(result: PlanResult, approved: Plan, reason: str, user: str | None) -
 
 def _done(result: MaintenanceResult, approved: MaintenancePlan, title: str, text: str, tone: str) -> Receipt:
     """The receipt of maintenance, which writes no commit."""
-    facts = [("operation", _operation(result.plan)), ("at", f"v{result.plan.read_version}")]
+    facts = [("operation", intent_kind(result.plan.intent)), ("at", f"v{result.plan.read_version}")]
     if result.outcome == "committed":
         title, text = done_title(result), f"The table is at v{result.plan.read_version}, as before."
         facts += done_facts(result, approved)
+        facts.append(("time travel", result.plan.consequences.time_travel))
     facts.append(("digest", approved.digest))
     return Receipt(result.outcome, title, text, tone, None, None, None, tuple(facts), ())
 
 
+_TWO_DIGESTS: Final = (
+    "Its digest differs from that of the approved plan because rows were written after the approval, or because the "
+    "plan was made again on a newer version."
+)
 _OUTCOMES: Final = {
     "committed": ("Committed", "The new version is in the log.", "ok"),
     "conflicted": ("Another commit conflicts with it", "", "danger"),
@@ -98,7 +108,3 @@ _OUTCOMES: Final = {
         "warning",
     ),
 }
-
-
-def _operation(plan: Plan) -> str:
-    return plan.proposal.operation if isinstance(plan, CommitPlan) else intent_kind(plan.intent)

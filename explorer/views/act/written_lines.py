@@ -8,6 +8,7 @@ from typing import Final
 
 from explorer import formatting as fmt
 from explorer.core.protocol.schema.column_mapping import mapping_mode
+from explorer.core.transaction.file_moves import file_moves
 from explorer.core.transaction.proposal import Estimate, Proposal
 from explorer.core.versions.diff import ColumnChange, PropertyChange, diff_metadata, diff_properties, diff_protocols
 from explorer.core.versions.snapshot import Snapshot
@@ -37,7 +38,12 @@ def written_lines(proposal: Proposal, snapshot: Snapshot) -> tuple[WrittenLine, 
         proposal: What would be written.
         snapshot: The version.
     """
-    lines = [*_metadata(proposal, snapshot), *_protocol(proposal, snapshot), *_small(proposal), *_files(proposal)]
+    lines = [
+        *_metadata(proposal, snapshot),
+        *_protocol(proposal, snapshot),
+        *_small(proposal),
+        *_files(proposal, snapshot),
+    ]
     if len(lines) > _SHOWN:
         rest = WrittenLine(SAME, f"{len(lines) - _SHOWN} more changes", "in the actions themselves")
         return (*lines[:_SHOWN], rest)
@@ -108,24 +114,33 @@ def _small(proposal: Proposal) -> Iterator[WrittenLine]:
 
 def _expected(estimate: Estimate) -> tuple[str, str]:
     """What will be written, as far as a plan knows."""
-    files = "new files" if estimate.files is None else fmt.plural(estimate.files, "new file")
+    files = "new files" if not estimate.files else fmt.plural(estimate.files, "new file")
     rows = "rows not counted" if estimate.rows is None else fmt.plural(estimate.rows, "row")
     return files, rows if estimate.bytes is None else f"{rows}, about {fmt.size(estimate.bytes)}"
 
 
-def _files(proposal: Proposal) -> Iterator[WrittenLine]:
-    if proposal.estimate is not None and proposal.estimate.rows == 0 and not proposal.estimate.files:
+def _files(proposal: Proposal, snapshot: Snapshot) -> Iterator[WrittenLine]:
+    if proposal.estimate is not None and proposal.estimate.rows == 0:
         yield WrittenLine(SAME, "no new data file", "as no row is written")
     elif proposal.estimate is not None:
         yield WrittenLine(ADDED, *_expected(proposal.estimate))
     elif not (proposal.adds or proposal.removes or proposal.change_files):
         yield WrittenLine(SAME, "no data file", "is added or removed")
         return
-    if proposal.adds:
-        size = fmt.size(sum(add.size or 0 for add in proposal.adds))
-        yield WrittenLine(ADDED, fmt.plural(len(proposal.adds), "file"), size)
-    if proposal.removes:
-        stays = "stays until a vacuum" if len(proposal.removes) == 1 else "stay until a vacuum"
-        yield WrittenLine(REMOVED, fmt.plural(len(proposal.removes), "file"), stays)
+    moves = file_moves(snapshot, proposal)
+    if moves.added:
+        size = fmt.size(sum(add.size or 0 for add in moves.added))
+        yield WrittenLine(ADDED, fmt.plural(len(moves.added), "file"), size)
+    if moves.removed:
+        stays = "stays until a vacuum" if len(moves.removed) == 1 else "stay until a vacuum"
+        yield WrittenLine(REMOVED, fmt.plural(len(moves.removed), "file"), stays)
+    if moves.tombstones:
+        yield WrittenLine(ADDED, fmt.plural(len(moves.tombstones), "tombstone"), "of files that are not data files now")
+    if moves.remasked:
+        masks = "stays and masks other rows" if len(moves.remasked) == 1 else "stay and mask other rows"
+        yield WrittenLine(CHANGED, fmt.plural(len(moves.remasked), "file"), masks)
+    if moves.described:
+        is_ = "is described again" if len(moves.described) == 1 else "are described again"
+        yield WrittenLine(CHANGED, fmt.plural(len(moves.described), "file"), f"{is_}; the rows stay the same")
     if proposal.change_files:
         yield WrittenLine(ADDED, fmt.plural(len(proposal.change_files), "file"), "of the change data feed")

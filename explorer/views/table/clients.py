@@ -12,9 +12,11 @@ import pyarrow as pa
 
 from explorer.core.compatibility.access import compatibility, requirements
 from explorer.core.compatibility.client_facts import client_facts
+from explorer.core.compatibility.demands import demands_of_paths
 from explorer.core.compatibility.matrix import WORST_FIRST, MatrixRow, matrix
 from explorer.core.compatibility.my_clients import with_writers
 from explorer.core.compatibility.writers_seen import writers_seen
+from explorer.storage.schemes import STORAGES
 from explorer.system import my_clients
 from explorer.views.listing import Listing, ListingColumn
 from explorer.views.table.facts import TableFacts
@@ -81,7 +83,12 @@ def _by_release(facts: TableFacts, version: int) -> tuple[MatrixRow, ...]:
 
 def _judged(facts: TableFacts, version: int) -> tuple[MatrixRow, ...]:
     snapshot, known = facts.snapshot(version), client_facts()
-    asked = requirements(snapshot.protocol, snapshot.metadata, has_vectors=snapshot.num_deleted_records > 0)
+    asked = requirements(
+        snapshot.protocol,
+        snapshot.metadata,
+        has_vectors=snapshot.num_deleted_records > 0,
+        of_paths=demands_of_paths(snapshot.files(["raw_path"]).column(0), facts.log.location, STORAGES),
+    )
     seen = () if facts.problem is not None else writers_seen(facts.log.history_record().commits, known)
     rows = matrix(asked, compatibility(asked, known), known, with_writers(my_clients(), seen))
     order = {client: place for place, client in enumerate(known.versions)}

@@ -30,6 +30,7 @@ from explorer.core.versions.retention.horizon import Horizon
 from explorer.core.versions.retention.version_states import VersionStates
 from explorer.core.versions.settings_history import SettingChange, setting_changes
 from explorer.core.versions.snapshot import Snapshot
+from explorer.file_names import FileNames
 from explorer.system import my_clients
 from explorer.views.table.commits import Commits, plain_reason
 from explorer.views.table.lanes import Lane, Span, feed_lane, retention_lanes
@@ -198,10 +199,18 @@ class TableFacts:
         """Return which columns have statistics in how many files."""
         return self.keep(("coverage", version), self.snapshot(version).statistics_coverage)
 
-    def ranges(self, version: int, column: str) -> ColumnRanges:
-        """Return the ranges of a column at a version."""
+    def file_names(self, version: int) -> FileNames:
+        """Return the names of the live files of a version."""
         return self.keep(
-            ("ranges", version, column), lambda: column_ranges(self.snapshot(version).column_ranges(column))
+            ("file names", version), lambda: FileNames(self.snapshot(version).files(["path"]).column("path"))
+        )
+
+    def ranges(self, version: int, column: str) -> ColumnRanges:
+        """Return the ranges of a column at a version, with the names of the files."""
+        names = self.file_names(version)
+        return self.keep(
+            ("ranges", version, column),
+            lambda: column_ranges(names.named(self.snapshot(version).column_ranges(column))),
         )
 
     @property

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from explorer import formatting as fmt
 from explorer.core.protocol.times import from_milliseconds
 from explorer.core.versions.snapshot import Snapshot
+from explorer.credentials import safe_path
 from explorer.views.listing import Listing, ListingColumn, partition_words
 from explorer.views.table.facts import TableFacts
 
@@ -59,9 +60,10 @@ def masked_listing(facts: TableFacts, version: int) -> Listing:
     return facts.keep(("masked", version), lambda: _masked(facts, version))
 
 
-def file_facts(facts: TableFacts, version: int, path: str) -> tuple[tuple[str, str], ...] | None:
-    """Return what the log says of one live file as names and texts, or None if the version has no such file."""
+def file_facts(facts: TableFacts, version: int, name: str) -> tuple[tuple[str, str], ...] | None:
+    """Return the facts of a live file in the log as names and texts, or None if the version has no such file."""
     snapshot = facts.snapshot(version)
+    path = facts.file_names(version).path(name)
     files, names = snapshot.files(), {key: name for name, key in partition_keys(snapshot)}
     found = files.filter(pc.equal(files.column("path"), path))
     if not found.num_rows:
@@ -71,9 +73,9 @@ def file_facts(facts: TableFacts, version: int, path: str) -> tuple[tuple[str, s
     partition = ", ".join(f"{name}={'null' if value is None else value}" for name, value in values)
     masked, contested = row["dv_cardinality"], snapshot.contested
     entries = [
-        ("error", contested.message if contested is not None and row["path"] in contested.paths else ""),
-        ("path", row["path"]),
-        ("in the log as", row["raw_path"] if row["raw_path"] != row["path"] else ""),
+        ("error", contested.message if contested is not None and path in contested.paths else ""),
+        ("path", safe_path(path)),
+        ("in the log as", safe_path(row["raw_path"]) if row["raw_path"] != path else ""),
         ("partition", partition),
         ("rows", "unknown" if row["num_records"] is None else fmt.count(row["num_records"])),
         ("masked", f"{fmt.count(masked)} ({fmt.percent(masked, row['num_records'])})" if masked else ""),
@@ -138,7 +140,9 @@ def _files(facts: TableFacts, version: int) -> Listing:
     if snapshot.partition_columns:
         # The partition has a column of its own, and the folders mostly repeat it.
         columns = (replace(columns[0], kind="name"), *columns[1:])
-    return Listing(f"{facts.name}-v{version}-files", columns, table, ("path", "partition"))
+    return Listing(
+        f"{facts.name}-v{version}-files", columns, facts.file_names(version).named(table), ("path", "partition")
+    )
 
 
 def _masked(facts: TableFacts, version: int) -> Listing:
@@ -154,7 +158,8 @@ def _masked(facts: TableFacts, version: int) -> Listing:
     table = table.append_column("dead", pc.cast(pc.round(pc.multiply(size, share)), pa.int64()))
     table = table.append_column("since", _masked_since(facts, version, vectors.column("path")))
     order = pc.sort_indices(table, sort_keys=[("share", "descending"), ("cardinality", "descending")])
-    return Listing(f"{facts.name}-v{version}-deletion-vectors", _MASKED, table.take(order), ("path",), page_size=12)
+    named = facts.file_names(version).named(table.take(order))
+    return Listing(f"{facts.name}-v{version}-deletion-vectors", _MASKED, named, ("path",), page_size=12)
 
 
 def _masked_since(facts: TableFacts, version: int, paths: pa.ChunkedArray) -> pa.Array:
@@ -177,7 +182,7 @@ def _masked_since(facts: TableFacts, version: int, paths: pa.ChunkedArray) -> pa
 
 
 def _ranges(facts: TableFacts, version: int, column: str) -> Listing:
-    bounds = facts.snapshot(version).column_ranges(column)
+    bounds = facts.file_names(version).named(facts.snapshot(version).column_ranges(column))
     order = pc.sort_indices(bounds, sort_keys=[("min", "ascending")]) if _sortable(bounds) else None
     bounds = bounds if order is None else bounds.take(order)
     tight = pc.if_else(bounds.column("tight"), "tight", "wide")
@@ -196,7 +201,7 @@ def _stored(row: Mapping[str, Any]) -> str:
     if row["file"] is None:
         return "inline in the log"
     offset = "" if row["offset"] is None else f" @{row['offset']}"
-    return f"{fmt.shorten(row['file'], 34)}{offset}"
+    return f"{fmt.shorten(safe_path(row['file']), 34)}{offset}"
 
 
 def _time(milliseconds: int | None) -> datetime | None:

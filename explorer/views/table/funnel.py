@@ -137,7 +137,7 @@ def asked_columns(where: str) -> tuple[str, ...]:
 def rule_listing(facts: TableFacts, version: int, where: str, column: str, kind: str) -> Listing:
     """Return the bounds of a column by file with the rule of each; ``kind`` is one of `KINDS`, or empty for all."""
     listing, snapshot = ranges_listing(facts, version, column), facts.snapshot(version)
-    rules, files = _rules(facts, version, where), snapshot.files(["path", "size"])
+    rules, files = _rules(facts, version, where), facts.file_names(version).named(snapshot.files(["path", "size"]))
     places = pc.index_in(listing.table.column("path"), value_set=files.column("path").combine_chunks())
     of_file = rules.take(places.combine_chunks())
     table = listing.table.append_column("size", files.column("size").take(places)).append_column(
@@ -150,8 +150,8 @@ def rule_listing(facts: TableFacts, version: int, where: str, column: str, kind:
 
 
 def read_files(facts: TableFacts, version: int, where: str) -> frozenset[str]:
-    """Return the paths of the files that a condition reads."""
-    paths = facts.snapshot(version).files(["path"]).column("path")
+    """Return the names of the files that a condition reads."""
+    paths = facts.file_names(version).named(facts.snapshot(version).files(["path"])).column("path")
     kept = paths.filter(pa.array(_among(_rules(facts, version, where), KINDS["read"])))
     return frozenset(kept.to_pylist())
 

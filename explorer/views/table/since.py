@@ -7,7 +7,7 @@ from typing import Any
 
 from explorer import formatting as fmt
 from explorer.core.errors import RequestError
-from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX
+from explorer.core.protocol.table_properties.values import constraint_name
 from explorer.core.versions.blame import blamed
 from explorer.views.table.facts import TableFacts
 
@@ -47,8 +47,8 @@ class SettingsSince:
             kind: ``column``, ``property``, ``feature`` or ``protocol``.
             name: A dotted column, a key, a feature; of the protocol its kind again.
         """
-        if kind == "property" and name.startswith(CONSTRAINT_PREFIX):
-            kind, name = "constraint", name.removeprefix(CONSTRAINT_PREFIX)
+        if kind == "property" and (rule := constraint_name(name)) is not None:
+            kind, name = "constraint", rule
         return "; ".join(self._said.get((kind, name), ()))
 
 

@@ -1,4 +1,4 @@
-"""The Tornado application: what it answers is listed here, and the gate stands before all of it."""
+"""The Tornado application: the list of its addresses. The gate checks each request before any of them answers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from bokeh.server.tornado import BokehTornado
 from panel.io.application import build_applications
 from tornado.httputil import HTTPServerRequest
 from tornado.routing import URLSpec
+from tornado.web import Application
 
 from explorer.web.serving.document_tokens import DocumentTokens
 from explorer.web.serving.documents import DocumentHandler
@@ -29,12 +30,12 @@ _LARGEST_MESSAGE: Final = 20 * 1024 * 1024
 
 
 class ExplorerApplication(BokehTornado):
-    """Bokeh's application with our own addresses alone.
+    """Bokeh's application with only our own addresses.
 
     Args:
         app: Makes the page of a request.
         gate: Refuses requests before any handler sees them.
-        access: Who may come.
+        access: The people who may open the pages.
 
     Attributes:
         gate: As given.
@@ -53,7 +54,7 @@ class ExplorerApplication(BokehTornado):
         self.gate = gate
         self._sockets: dict[ID, Socket] = {}
         tokens, context = DocumentTokens(), self.applications["/"]
-        # What Bokeh and Panel list themselves (the page as a script, its metadata, every file of a package) is dropped.
+        # Addresses of Bokeh and Panel (the page as a script, its metadata, all files of a package) are dropped.
         self.wildcard_router.rules.clear()
         self.wildcard_router.add_rules(
             [
@@ -69,18 +70,19 @@ class ExplorerApplication(BokehTornado):
             )
 
     def find_handler(self, request: HTTPServerRequest, **kwargs: Any) -> Any:
-        """Return what answers a request: the page of a refusal, or the handler of its address."""
+        """Return the handler of a request: the page of a refusal, or the handler of its address."""
         if (refusal := self.gate.refusal(request)) is not None:
             return self.get_handler_delegate(request, Refused, {"refusal": refusal})
         request.path = self.gate.inner_path(request.path) or "/"
-        return super().find_handler(request, **kwargs)
+        # Not that of BokehTornado, which `panel_server` replaces by this one.
+        return Application.find_handler(self, request, **kwargs)
 
     def take_document(self, document: ID, socket: Socket) -> bool:
-        """Give a document to a socket; False if it has one."""
+        """Reserve a document for a socket; return False if the document has another one."""
         return self._sockets.setdefault(document, socket) is socket
 
     def release_document(self, socket: Socket) -> None:
-        """Take the document of a socket back."""
+        """Release the document of a socket."""
         for document in [document for document, holder in self._sockets.items() if holder is socket]:
             del self._sockets[document]
 
@@ -90,7 +92,7 @@ class ExplorerApplication(BokehTornado):
             socket.close(SIGNED_OUT, "signed out")
 
     def _keep_alive(self) -> None:
-        # Also those who send nothing: they would see what others do.
+        # Sockets that send nothing are checked, too, because they receive changes.
         for socket in list(self._sockets.values()):
             socket.is_still_allowed()
         super()._keep_alive()

@@ -1,4 +1,4 @@
-"""A socket of Bokeh that takes the messages of our page alone."""
+"""A socket of Bokeh that accepts only the messages of our page."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["CheckedSocket"]
 
 _log = logging.getLogger(__name__)
 _REFUSED: Final = 4400
-"""The code with which it is closed; the page's script has words for it."""
+"""The code with which the socket is closed; the script of the page explains it."""
 
 
 class CheckedSocket(WSHandler):
-    """Closes at the first message of another program, and never tells of the inside."""
+    """Closes at the first message of another program, and never sends internal errors."""
 
-    receiver: Any  # both are there once the socket is connected to its document
+    receiver: Any  # both exist once the socket is connected to its document
     connection: Any
 
     def __init__(self, application: Any, request: Any, **values: Any) -> None:
@@ -28,14 +28,14 @@ class CheckedSocket(WSHandler):
         self._rate = MessageRate()
 
     async def on_message(self, fragment: str | bytes) -> None:
-        """Hear a part of a message."""
+        """Receive a part of a message."""
         if not self._rate.takes(fragment):
             self.refuse("too many messages")
         elif self.receiver is not None:
             await super().on_message(fragment)
 
     def refuse(self, why: str) -> None:
-        """Close the socket with a word in the log."""
+        """Close the socket, and log the reason."""
         _log.warning("A socket was closed: %s (address %s)", why, self.request.remote_ip)
         self.close(_REFUSED, "message refused")
 
@@ -46,7 +46,7 @@ class CheckedSocket(WSHandler):
                 message = taken(message, self.connection.session.document)
         except RefusedMessage as error:
             self.refuse(str(error))
-        except Exception as error:  # noqa: BLE001  # whatever Bokeh's parser raises, the message is none of our script's
+        except Exception as error:  # noqa: BLE001  # Bokeh's parser can raise anything; the message is not of our script
             self.refuse(f"not a message of the page ({type(error).__name__})")
         else:
             return message  # type: ignore[no-any-return]  # Bokeh's receiver is untyped
@@ -55,7 +55,7 @@ class CheckedSocket(WSHandler):
     async def _handle(self, message: Message[Any]) -> Any:
         work = await super()._handle(message)
         if isinstance(work, Message) and work.msgtype == "ERROR":
-            # Bokeh's answer has the traceback in it, which is in the log already.
+            # Bokeh's answer contains the traceback, which is in the log already.
             self.refuse("a message that the document cannot take")
             return None
         return work

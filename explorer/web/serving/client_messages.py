@@ -1,8 +1,8 @@
-"""What a page may send: of Bokeh's protocol only the messages that our script and the chart really send.
+"""The messages that a page may send: those of Bokeh's protocol that our script and the chart send.
 
-Bokeh would let a browser replace the document, set any property of any model and make new ones. Here a page asks for
-its document once, hands on plain data of our script, and says that the chart has drawn what it was sent. What the chart
-says besides (which part is seen, what is under the pointer) is dropped, as nothing here asks for it.
+Bokeh would let a browser replace the document, set any property of any model, and create new ones. Here, a page
+requests its document once, sends plain data of our script, and reports that the chart was drawn. Other reports of the
+chart, such as its visible part and the point under the pointer, are dropped, because nothing here uses them.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _IGNORED_PROPERTIES: Final = frozenset({"viewport", "relayout_data", "restyle", 
 
 
 class RefusedMessage(Exception):
-    """A message is none of ours; its text says which, for the log."""
+    """A message that our page does not send; its text describes it for the log."""
 
 
 class MessageRate:
-    """How much a page may send: about what a person does with every key held down, many times over.
+    """The limit of what a page may send: many times the messages of a person who holds down every key.
 
     Args:
         clock: Seconds.
@@ -47,7 +47,7 @@ class MessageRate:
         self._seen = clock()
 
     def takes(self, fragment: str | bytes) -> bool:
-        """Whether another part of a message is taken."""
+        """Return whether another part of a message is within the limit."""
         now = self._clock()
         passed, self._seen = now - self._seen, now
         fragments = min(self._left[0] + passed * self._EACH_SECOND[0], self._FRAGMENTS) - 1
@@ -57,10 +57,10 @@ class MessageRate:
 
 
 def taken(message: Message[Any], document: Document) -> Message[Any] | None:
-    """Return a message with those of its events that are for the document; None if there are none.
+    """Return a message with its events for the document; None if there are none.
 
     Raises:
-        RefusedMessage: Our script does not send such a message.
+        RefusedMessage: If our script does not send such a message.
     """
     if len(message.header_json) > _LARGEST_HEADER or message.header.get("num_buffers") or message.metadata:
         raise RefusedMessage("a header of another program")
@@ -81,7 +81,7 @@ def taken(message: Message[Any], document: Document) -> Message[Any] | None:
 
 
 def _is_taken(event: object, document: Document) -> bool:
-    """Whether an event is for the document; those of the chart that nothing asks for are not."""
+    """Return whether an event is for the document; unused events of the chart are not."""
     if not isinstance(event, dict):
         raise RefusedMessage("an event that is no object")
     if event.get("kind") == "MessageSent":

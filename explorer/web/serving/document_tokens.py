@@ -1,7 +1,7 @@
 """The tokens that open the sockets of pages.
 
-A token is signed with a key that follows from the process's secret and the login session of the request for the page.
-So it opens a socket for the same person alone, and holds nothing of the login: only which page was asked for.
+A token is signed with a key that is derived from the secret of the process and the login session of the request. So it
+opens a socket only for the same person. It contains the requested page, and nothing of the login.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from explorer.web.identity import Identity
 __all__ = ["DocumentTokens"]
 
 _LASTS: Final = 300
-"""Seconds in which the script of a page must open its socket."""
+"""Seconds within which the script of a page must open its socket."""
 _LONGEST_QUERY: Final = 8_000
-"""Bytes: the token travels in a header; the page's first message brings a longer query once more."""
+"""Bytes: the token is sent in a header. The first message of the page contains a longer query, too."""
 
 
 class DocumentTokens:
@@ -46,7 +46,7 @@ class DocumentTokens:
         )
 
     def document_of(self, token: str, identity: Identity) -> ID | None:
-        """Return the ID of the document that a token opens for a person; None if it opens none, or not any more."""
+        """Return the ID of the document that a token opens for a person; None if it is invalid or expired."""
         body, separator, signature = token.partition(".")
         expected = urlsafe_b64encode(hmac.digest(self._key(identity), body.encode(), "sha256")).rstrip(b"=")
         if not separator or not secrets.compare_digest(expected, signature.encode()):

@@ -1,4 +1,4 @@
-"""The pages themselves: a document for each request, which belongs to whoever asked for it."""
+"""The pages: a document for each request, which belongs to the person who sent it."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class DocumentHandler(PageHandler):
     SUPPORTED_METHODS = ("GET",)
 
     def initialize(self, access: Access, context: ApplicationContext, tokens: DocumentTokens) -> None:
-        """Take who may come, and what makes documents."""
+        """Take the arguments."""
         self._access = access
         self._context = context
         self._tokens = tokens
 
     async def get(self) -> None:
-        """Answer with the page, or with the way in."""
+        """Answer with the page, or with the login."""
         identity = self._access.identity(self.request)
         if isinstance(self._access, TokenAccess) and "token" in self.request.arguments:
             self._enter(self._access, identity)
@@ -47,7 +47,7 @@ class DocumentHandler(PageHandler):
             self.answer_refusal(_NO_TOKEN)
 
     async def _answer(self, identity: Identity) -> None:
-        # The application asks the request of a document for its person.
+        # The application reads the person from the request of a document.
         self.request.identity = identity  # type: ignore[attr-defined]
         token = self._tokens.make(identity, self.request)
         session = await self._context.create_session_if_needed(get_session_id(token), self.request, token)
@@ -82,10 +82,10 @@ class DocumentHandler(PageHandler):
 
 _NO_TOKEN: Final = Refusal(
     "Not your browser yet",
-    "This server lets changes be made or reports be signed, so it answers only the browser that opened the address "
-    "with a token.",
+    "On this server, changes can be committed or reports signed. So it answers only the browser that opened the "
+    "address with a token.",
     "Open the address that the server printed last in its terminal; it works once. If this browser has opened it "
-    "already, a link from another site did not carry that along: open this page again.",
+    "already, you followed a link from another site: open this page again.",
     again=True,
 )
 _SPENT_TOKEN: Final = Refusal(

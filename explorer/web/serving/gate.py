@@ -1,7 +1,8 @@
-"""Who may ask at all: the hosts, origins and documents that a request may name, before any handler sees it.
+"""The hosts, origins, and documents that a request may name, checked before any handler sees the request.
 
-A page of another site whose name resolves to this machine (DNS rebinding) sends its own name as the host. A page that
-is open beside this one sends its own origin with every message. Neither is answered.
+A page of another site whose name resolves to this machine (DNS rebinding) sends its own name as the host. A page of
+another site in the same browser sends its own origin with every message. Both are refused. A page may send messages
+only to the address that it was opened at, even if the server has several addresses.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, Final
 from tornado.httputil import HTTPServerRequest
 
 from explorer.web.serving.public_urls import PublicUrl, default_port
+from explorer.web.serving.trusted_proxies import TrustedProxies
 
 __all__ = ["LOOPBACK", "Gate", "Refusal", "is_handshake"]
 
@@ -23,7 +25,8 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _EVERYWHERE: Final = ("0.0.0.0", "::", "")  # noqa: S104  # compared with, not listened on
 _HOST: Final = re.compile(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?", re.IGNORECASE)
 _READS: Final = ("GET", "HEAD")
-# What a request names to Bokeh to choose its document.
+_SAME_SITE: Final = ("same-origin", "none")
+# By these, a request can name another document to Bokeh.
 _DOCUMENT_ARGUMENTS: Final = ("bokeh-session-id", "bokeh-token")
 _DOCUMENT_HEADER: Final = "Bokeh-Session-Id"
 _LONGEST_SHOWN: Final = 100
@@ -31,13 +34,13 @@ _LONGEST_SHOWN: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is refused, for the page that says so.
+    """Why a request is refused, as its page shows it.
 
     Attributes:
-        title: A few words.
+        title: Two to five words.
         message: What happened.
-        next_step: What to do.
-        again: Whether the same page may open when it is opened again from the page of the refusal.
+        next_step: What to do next.
+        again: Whether the page offers a link to itself, which may open.
         status: The HTTP status.
     """
 
@@ -54,17 +57,28 @@ class Gate:
     Args:
         address: Where the server listens.
         port: TCP port.
-        public_urls: Where people reach it through a proxy.
+        public_urls: The addresses at which people reach it through a proxy.
+        proxies: The proxies whose headers are believed.
+
+    Attributes:
+        proxies: As given.
     """
 
-    def __init__(self, address: str, port: int, public_urls: Sequence[PublicUrl] = ()) -> None:
+    def __init__(
+        self,
+        address: str,
+        port: int,
+        public_urls: Sequence[PublicUrl] = (),
+        proxies: TrustedProxies | None = None,
+    ) -> None:
+        self.proxies = TrustedProxies() if proxies is None else proxies
         self._port = port
         self._everywhere = address in _EVERYWHERE
         self._names = frozenset(map(_bracketed, _names_of(address)))
         self._public = tuple(public_urls)
 
     def refusal(self, request: HTTPServerRequest) -> Refusal | None:
-        """Return why a request is refused; None if it may go on."""
+        """Return why a request is refused; None if it is not."""
         host = _parsed(request.headers.get("Host", ""))
         if host is None or not (self._is_own(host, request) or any(_is_at(host, url) for url in self._public)):
             return _unknown_host(request.headers.get("Host", ""))
@@ -72,20 +86,20 @@ class Gate:
             return _FOREIGN_DOCUMENT
         if request.method in _READS and not is_handshake(request):
             return None
-        return self._origin_refusal(request)
+        return self._origin_refusal(request, host)
 
     def public_url(self, request: HTTPServerRequest) -> PublicUrl | None:
         """Return the public URL through which a request came; None if it came to the server's own address.
 
-        Behind a proxy that changes the host, the proxy's own headers and the page's origin tell.
+        If a proxy changes the host, its own headers and the page's origin name the URL.
         """
         if not self._public:
             return None
-        known = [_parsed(request.headers.get(name, "")) for name in ("Host", "X-Forwarded-Host")]
+        named = self._named_by_host(request)
         origin = request.headers.get("Origin", "").lower()
-        named = [url for host in known if host is not None for url in self._public if _is_at(host, url)]
-        named += [url for url in self._public if url.origin == origin]
-        if not named and request.headers.get("X-Forwarded-Proto", "").lower() == "https":
+        named = [url for url in named if url.origin == origin] or named
+        named = named or [url for url in self._public if url.origin == origin]
+        if not named and self._forwarded(request, "X-Forwarded-Proto").lower() == "https":
             named = [url for url in self._public if url.is_secure]
         return named[0] if named else None
 
@@ -100,26 +114,51 @@ class Gate:
         name, port = host
         if (port or default_port("http")) != self._port:
             return False
-        # An address in numbers cannot be resolved to something else; it is ours if the request came in at it.
+        # A numeric address cannot be resolved to another one. It is ours if the request came in at it.
         return name in self._names or (self._everywhere and _same_address(name, _local_address(request)))
 
-    def _origin_refusal(self, request: HTTPServerRequest) -> Refusal | None:
+    def _named_by_host(self, request: HTTPServerRequest) -> list[PublicUrl]:
+        """Return the public URLs at the host of a request, or else at the host that a trusted proxy reports."""
+        for text in (request.headers.get("Host", ""), self._forwarded(request, "X-Forwarded-Host")):
+            host = _parsed(text)
+            named = [] if host is None else [url for url in self._public if _is_at(host, url)]
+            if named:
+                return named
+        return []
+
+    def _forwarded(self, request: HTTPServerRequest, name: str) -> str:
+        """Return a header that only a trusted proxy may set."""
+        return request.headers.get(name, "") if self.proxies.are_in_front_of(request) else ""
+
+    def _origin_refusal(self, request: HTTPServerRequest, host: tuple[str, int | None]) -> Refusal | None:
         given = request.headers.get_list("Origin")
         if len(given) != 1:
             return _NO_ORIGIN
+        # Browsers say it themselves, whatever a proxy made of the host.
+        if request.headers.get("Sec-Fetch-Site", "same-origin").lower() not in _SAME_SITE:
+            return _other_origin(given[0])
         origin = given[0].lower()
-        if origin in {url.origin for url in self._public}:
+        public = {url.origin for url in self._public}
+        named = {url.origin for url in self._named_by_host(request)}
+        if origin in named or (not named and _is_at_own(origin, host)):
             return None
-        scheme, separator, host_text = origin.partition("://")
-        host = _parsed(host_text)
-        if separator and scheme == "http" and host is not None and self._is_own(host, request):
-            return None
-        return _other_origin(given[0])
+        if named or origin not in public:
+            return _other_origin(given[0])
+        # The proxy changed the host, and does not report the host that the browser asked.
+        return None if len(public) == 1 else _LOST_HOST
 
 
 def is_handshake(request: HTTPServerRequest) -> bool:
-    """Whether a request asks for a WebSocket."""
+    """Return whether a request opens a WebSocket."""
     return "websocket" in request.headers.get("Upgrade", "").lower() or "Sec-WebSocket-Key" in request.headers
+
+
+def _is_at_own(origin: str, host: tuple[str, int | None]) -> bool:
+    """Return whether an origin is that of a host of the server, which knows only HTTP."""
+    scheme, _, text = origin.partition("://")
+    page = _parsed(text)
+    port = default_port("http")
+    return scheme == "http" and page is not None and (page[0], page[1] or port) == (host[0], host[1] or port)
 
 
 def _names_of(address: str) -> tuple[str, ...]:
@@ -133,13 +172,13 @@ def _bracketed(name: str) -> str:
 
 
 def _parsed(text: str) -> tuple[str, int | None] | None:
-    """The name, in lower case, and the port of a host as a header has it; None for a text that is none."""
+    """Return the name, in lower case, and the port of a host; None if the text is not a host."""
     found = _HOST.fullmatch(text)
     return None if found is None else (found[1].lower(), int(found[2]) if found[2] else None)
 
 
 def _is_at(host: tuple[str, int | None], url: PublicUrl) -> bool:
-    """Whether a host is that of a public URL; proxies often leave the port out."""
+    """Return whether a host is that of a public URL; proxies often omit the port."""
     return host[0] == url.name and host[1] in (None, url.port)
 
 
@@ -151,12 +190,12 @@ def _same_address(name: str, address: str) -> bool:
 
 
 def _local_address(request: HTTPServerRequest) -> str:
-    """The address of this machine at which a request came in; empty if its connection is closed."""
+    """Return the address of this machine at which a request came in; empty if its connection is closed."""
     stream: Any = getattr(request.connection, "stream", None)
     try:
         return str(stream.socket.getsockname()[0]).partition("%")[0].removeprefix("::ffff:")
     except (AttributeError, OSError):
-        return ""  # closed in the meantime: nobody reads the answer
+        return ""  # the connection was closed in the meantime
 
 
 def _shown(text: str) -> str:
@@ -183,8 +222,15 @@ def _other_origin(origin: str) -> Refusal:
 
 _NO_ORIGIN: Final = Refusal(
     "No origin",
-    "The request does not say which page it comes from (it needs exactly one Origin header).",
-    "Open the page in a browser. If it is behind a proxy, let the proxy pass the header Origin on.",
+    "The request does not name the page that it comes from: it needs exactly one Origin header.",
+    "Open the page in a browser. If it is behind a proxy, let the proxy pass on the header Origin.",
+)
+_LOST_HOST: Final = Refusal(
+    "Unknown public address",
+    "The proxy changed the host of the request, and the server has several public addresses. It cannot tell which one "
+    "the page was opened at.",
+    "Let the proxy pass on the header Host, or report it in X-Forwarded-Host. If the proxy is on another machine, "
+    "start the server with --trusted-proxy and the address of the proxy.",
 )
 _FOREIGN_DOCUMENT: Final = Refusal(
     "Foreign session",

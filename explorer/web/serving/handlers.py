@@ -1,9 +1,9 @@
-"""What all handlers of the server share: errors as pages in words, without a stack trace."""
+"""The base of all handlers of the server: errors are pages in words, without a stack trace."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from tornado.web import RequestHandler
 
@@ -12,9 +12,12 @@ from explorer.web.serving.gate import Gate, Refusal
 
 __all__ = ["PageHandler", "Refused"]
 
+_BROWSER_LASTS: Final = 90 * 24 * 3600
+"""Seconds."""
+
 
 class GatedApplication(Protocol):
-    """The application of these handlers, as they see it."""
+    """The part of the application that these handlers use."""
 
     gate: Gate
 
@@ -23,14 +26,14 @@ class GatedApplication(Protocol):
 
 
 class PageHandler(RequestHandler):
-    """Answers with a page of its own template; each of its errors is a page too."""
+    """Answers with a page of a template; its errors are pages, too."""
 
     application: GatedApplication  # type: ignore[assignment]  # narrower than Tornado's
 
     SUPPORTED_METHODS: tuple[str, ...] = ("GET", "HEAD", "POST")
 
     def write_error(self, status_code: int, **_kwargs: Any) -> None:
-        """Answer with the page of an error; what happened inside is in the log alone."""
+        """Answer with the page of an error; only the log contains the details."""
         phrase = HTTPStatus(status_code).phrase
         self.answer_refusal(
             Refusal(
@@ -47,11 +50,15 @@ class PageHandler(RequestHandler):
         self.answer_page("refused", refusal=refusal, again=self.asked if refusal.again else "")
 
     def keep_session(self, cookie: str, session_id: str) -> None:
-        """Let the browser present a login session with each request that begins on a page of this server."""
+        """Set the cookie of a login session, which browsers send only with requests of pages of this server."""
         self.set_cookie(cookie, session_id, **self._attributes())
 
+    def keep_browser(self, cookie: str, mark: str) -> None:
+        """Set the mark of a browser in which a person has signed in."""
+        self.set_cookie(cookie, mark, max_age=_BROWSER_LASTS, **self._attributes())
+
     def drop_session(self, cookie: str) -> None:
-        """Let the browser forget its login session."""
+        """Remove the cookie of the login session."""
         self.clear_cookie(cookie, **self._attributes())
 
     def _attributes(self) -> dict[str, Any]:
@@ -61,13 +68,13 @@ class PageHandler(RequestHandler):
 
     @property
     def home(self) -> str:
-        """The path of the list of tables, as the browser knows it."""
+        """The path of the list of tables in the browser."""
         url = self.application.gate.public_url(self.request)
         return "/" if url is None else f"{url.prefix}/"
 
     @property
     def asked(self) -> str:
-        """The page that was asked for, below the list of tables."""
+        """The address of the requested page."""
         return f"{self.home}?{self.request.query}" if self.request.query else self.home
 
     def answer_page(self, template: str, **values: object) -> None:
@@ -83,5 +90,5 @@ class Refused(PageHandler):
         self._refusal = refusal
 
     def prepare(self) -> None:
-        """Answer, whatever the method is."""
+        """Answer every method."""
         self.answer_refusal(self._refusal)

@@ -19,7 +19,7 @@ _PAGE_POLICY: Final = (
     "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; object-src 'none'; "
     "worker-src 'none'; frame-ancestors 'none'"
 )
-# Other responses are not pages: opened alone in a window, they run nothing and load nothing.
+# Other responses are not pages: opened in a window, they run nothing and load nothing.
 _FILE_POLICY: Final = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 _ALWAYS: Final = {
     "X-Frame-Options": "DENY",

@@ -1,4 +1,4 @@
-"""The HTTP server: so many connections wait at once, and each has so long to send its request."""
+"""The HTTP server, which limits the waiting connections and the time that each has to send its request."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from explorer.core.errors import RequestError
 __all__ = ["MOST_WAITING", "REQUEST_SECONDS", "bind", "listen"]
 
 MOST_WAITING: Final = 200
-"""Connections that have not sent a whole request: more of them, and the one that waits longest is closed."""
+"""Connections that have not sent a full request. Beyond this number, the one that waits longest is closed."""
 REQUEST_SECONDS: Final = 20
-"""How long the headers of a request may take, and then its body; also how long an unused connection stays open."""
+"""Seconds for the headers of a request, and again for its body; also until an unused connection is closed."""
 _LARGEST_HEADERS: Final = 64 * 1024
 _LARGEST_BODY: Final = 64 * 1024
 
 
 class PatientServer(HTTPServer):
-    """Answers new requests however many others are half sent."""
+    """Answers new requests even if many others are half sent."""
 
     def initialize(self, *args: Any, **kwargs: Any) -> None:
         """Take the arguments of Tornado's server."""
         super().initialize(*args, **kwargs)
-        # In the order in which they began to wait.
+        # In the order of the start of their wait.
         self._waiting: dict[Any, None] = {}
 
     def start_request(self, server_conn: Any, request_conn: HTTPConnection) -> HTTPMessageDelegate:
@@ -50,7 +50,7 @@ class PatientServer(HTTPServer):
 
 
 class _Arriving(HTTPMessageDelegate):
-    """A request on its way: when all of it is there, its connection does not wait any more."""
+    """A request that is being received; once it is complete, its connection no longer waits."""
 
     def __init__(self, inner: HTTPMessageDelegate, waiting: dict[Any, None], connection: Any) -> None:
         self._inner = inner
@@ -60,11 +60,11 @@ class _Arriving(HTTPMessageDelegate):
     def headers_received(
         self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
     ) -> Awaitable[None] | None:
-        """Hand the headers on."""
+        """Pass on the headers."""
         return self._inner.headers_received(start_line, headers)
 
     def data_received(self, chunk: bytes) -> Awaitable[None] | None:
-        """Hand a part of the body on."""
+        """Pass on a part of the body."""
         return self._inner.data_received(chunk)
 
     def finish(self) -> None:
@@ -73,7 +73,7 @@ class _Arriving(HTTPMessageDelegate):
         self._inner.finish()
 
     def on_connection_close(self) -> None:
-        """Hand the end of the connection on."""
+        """Pass on the end of the connection."""
         self._inner.on_connection_close()
 
 
@@ -81,7 +81,7 @@ def bind(address: str, port: int) -> list[socket.socket]:
     """Return sockets at an address; port 0 takes a free one, the same for all of them.
 
     Raises:
-        RequestError: The address or the port cannot be had.
+        RequestError: If the address or the port is not available.
     """
     try:
         return bind_sockets(port, address)

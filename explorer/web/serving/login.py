@@ -1,4 +1,4 @@
-"""Signing in and out: forms of our own, sent with a right origin, and slower after each failure."""
+"""Signing in and out, by forms that need the right origin. After failures, attempts to sign in have to wait."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from urllib.parse import quote
 from explorer.formatting import plain
 from explorer.web.serving.handlers import PageHandler
 from explorer.web.serving.people.access import LoginAccess
-from explorer.web.serving.people.failed_logins import FailedLogins
+from explorer.web.serving.people.failed_logins import Attempt, FailedLogins
 
 __all__ = ["Login", "Logout"]
 
 _log = logging.getLogger(__name__)
-# One hash takes 64 MiB: two at once are enough for people, and no more for those who guess.
+# One hash takes 64 MiB. Two at once are enough for people, and limit those who guess.
 _HASHING: Final = ThreadPoolExecutor(max_workers=2, thread_name_prefix="explorer-login")
 _MOST_AT_ONCE: Final = 16
 _LONGEST: Final = 1_000
@@ -27,19 +27,19 @@ class Login(PageHandler):
     """The page that asks for a name and a password.
 
     Args:
-        access: Who may sign in.
-        failures: Those of this server.
+        access: The people who may sign in.
+        failures: The failed logins of this server.
     """
 
     _hashing = 0
 
     def initialize(self, access: LoginAccess, failures: FailedLogins) -> None:
-        """Take what is checked against."""
+        """Take the arguments."""
         self._access = access
         self._failures = failures
 
     def get(self) -> None:
-        """Show the form; someone who is signed in goes on."""
+        """Show the form, or redirect a person who is signed in."""
         if self._access.identity(self.request) is not None:
             self.redirect(self._next(), status=303)
             return
@@ -50,15 +50,15 @@ class Login(PageHandler):
         name, password = (
             self.get_body_argument(field, "", strip=False)[: _LONGEST + 1] for field in ("name", "password")
         )
-        address = self._peer()
-        wait = self._failures.wait(name, address)
+        attempt = self._attempt(name)
+        wait = self._failures.wait(attempt)
         if wait > 0 or Login._hashing >= _MOST_AT_ONCE:
             seconds = math.ceil(wait) or 1
             self.set_header("Retry-After", str(seconds))
             self._ask(f"Too many failed attempts. Try again in {seconds} s.", status=429, name=name)
             return
-        # Counted before it is checked: attempts sent at once wait for each other as those sent one by one.
-        self._failures.count(name, address)
+        # Counted before it is checked, so that attempts that are sent at once also wait for each other.
+        self._failures.count(attempt)
         Login._hashing += 1
         try:
             seal = await asyncio.get_running_loop().run_in_executor(
@@ -67,11 +67,13 @@ class Login(PageHandler):
         finally:
             Login._hashing -= 1
         if seal is None:
-            _log.warning("A login failed: name %s, address %s", plain(name, 60), address)
+            _log.warning("A login failed: name %s, address %s", plain(name, 60), self._address())
             self._ask("The name or the password is wrong.", status=403, name=name)
             return
-        self._failures.forget(name, address)
+        self._failures.forget(attempt)
         self._access.sessions.end(self.get_cookie(self._access.cookie) or "")
+        if not attempt.known:
+            self.keep_browser(self._access.browser_cookie, self._access.browsers.mark(name))
         self.keep_session(self._access.cookie, self._access.sessions.begin(name, seal))
         self.redirect(self._next(), status=303)
 
@@ -81,16 +83,16 @@ class Login(PageHandler):
         self.answer_page("login", problem=problem, next=self._next(), name=name[:200], again=again)
 
     def _next(self) -> str:
-        """The page that was asked for, below the list of tables; never an address elsewhere."""
+        """Return the address of the requested page, which is always on this server."""
         query = quote(self.get_argument("next", "").partition("?")[2], safe="/?&=%+,:;@!$'()*~")
         return f"{self.home}?{query}" if query else self.home
 
-    def _peer(self) -> str:
-        """The address that failures are counted for: behind a proxy the one that it names last."""
-        if self.application.gate.public_url(self.request) is None:
-            return str(self.request.remote_ip)
-        named = self.request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
-        return named[:60] or str(self.request.remote_ip)
+    def _attempt(self, name: str) -> Attempt:
+        browser = self._access.browsers.browser_of(self.get_cookie(self._access.browser_cookie) or "", name)
+        return Attempt(name, browser or self._address(), known=browser is not None)
+
+    def _address(self) -> str:
+        return self.application.gate.proxies.client(self.request)
 
 
 class Logout(PageHandler):
@@ -101,12 +103,12 @@ class Logout(PageHandler):
         self._access = access
 
     def get(self) -> None:
-        """Ask: a link from elsewhere must not sign anyone out."""
+        """Ask for confirmation, because a link from another site must not sign anyone out."""
         identity = self._access.identity(self.request)
         self.answer_page("logout", name="" if identity is None else identity.name)
 
     def post(self) -> None:
-        """Sign out; pages of the session that are still open are closed."""
+        """Sign out, and close the open pages of the session."""
         session_id = self.get_cookie(self._access.cookie) or ""
         self._access.sessions.end(session_id)
         self.application.close_sockets_of(session_id)

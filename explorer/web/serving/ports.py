@@ -1,4 +1,4 @@
-"""Ports that browsers refuse to open, so that a page served there could be seen by nobody.
+"""Ports that browsers refuse to open, so that pages cannot be served there.
 
 The list is that of the Fetch standard, "port blocking" (https://fetch.spec.whatwg.org/#port-blocking).
 """
@@ -25,12 +25,12 @@ def check_port(port: int) -> None:
     """Refuse a port that no browser opens.
 
     Raises:
-        RequestError: Browsers block it; the message names the nearest port above that they open.
+        RequestError: If browsers block it; the message names the nearest higher port that they open.
     """
     if port not in BLOCKED_PORTS:
         return
     nearest = next(number for number in range(max(port, 1024), 65536) if number not in BLOCKED_PORTS)
     raise RequestError(
-        f"Browsers refuse to open port {port}: it belongs to another protocol. Choose another one, such as {nearest}.",
+        f"Browsers refuse to open port {port}: it belongs to another protocol. Choose another port, such as {nearest}.",
         field="port",
     )

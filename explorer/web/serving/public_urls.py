@@ -1,4 +1,4 @@
-"""The addresses under which people reach the server through a proxy: ``--public-url https://example.org/lake/``."""
+"""The addresses at which people reach the server through a proxy: ``--public-url https://example.org/lake/``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PREFIX: Final = re.compile(r"(?:/[A-Za-z0-9._~-]+)*")
 
 @dataclass(frozen=True, slots=True)
 class PublicUrl:
-    """An address of the server, as browsers know it.
+    """An address of the server in browsers.
 
     Attributes:
         scheme: ``http`` or ``https``.
@@ -49,7 +49,7 @@ class PublicUrl:
 
 
 def default_port(scheme: str) -> int:
-    """Return the port of a scheme's URLs that name none."""
+    """Return the default port of a scheme."""
     return _PORTS[scheme]
 
 
@@ -57,7 +57,7 @@ def read_public_url(text: str) -> PublicUrl:
     """Return the address that a URL names.
 
     Raises:
-        RequestError: It is not an http or https URL, or has parts that an address of a server cannot have.
+        RequestError: If it is not an http or https URL, or has parts that an address of a server cannot have.
     """
     try:
         parts = urlsplit(text.strip())

@@ -1,4 +1,4 @@
-"""The server of the pages: where it listens, who may come, and how it ends."""
+"""The server of the pages: its address, its access, and its end."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from explorer.web.serving.people.access_token import AccessToken
 from explorer.web.serving.people.password_file import PasswordFile
 from explorer.web.serving.ports import check_port
 from explorer.web.serving.public_urls import read_public_url
+from explorer.web.serving.trusted_proxies import THIS_MACHINE, read_trusted_proxies
 
 __all__ = ["serve"]
 
@@ -34,6 +35,7 @@ def serve(
     allow_commits: bool = False,
     basic_auth: Path | str | None = None,
     public_urls: Sequence[str] = (),
+    trusted_proxies: Sequence[str] = (),
     ready: Callable[[str], None] | None = None,
     renewed: Callable[[str], None] | None = None,
     start: bool = True,
@@ -46,32 +48,38 @@ def serve(
         roots: As for `explorer.web.app.create_app`.
         port: TCP port; 0 takes a free one.
         address: Where to listen; the default is only this machine.
-        allow_commits: Let changes be committed from the pages. Off, every table refuses to be written to.
+        allow_commits: Allow commits from the pages; the default is read-only.
         basic_auth: The file of names and hashed passwords that visitors sign in with, as ``delta-explorer passwd``
             writes it.
-        public_urls: The addresses under which people reach the server through a proxy, such as
+        public_urls: The addresses at which people reach the server through a proxy, such as
             ``https://example.org/lake/``.
+        trusted_proxies: Addresses or networks of the proxies whose X-Forwarded headers are believed, such as
+            ``10.0.0.5`` or ``10.0.0.0/24``. The default is this machine if there are public URLs.
         ready: Called with the URL before the first request is answered. Where changes can be committed or reports be
             signed without a login, it contains a token that opens the server to one browser, once.
         renewed: Called with the URL for another browser each time that such a token was used.
         start: Run the server's loop; False returns the server unstarted, for tests.
-        spark_start: Start Spark with the server; otherwise when a person first opens a tab that needs it. It is stopped
-            with the server.
+        spark_start: Start Spark with the server; by default, the first tab that needs it starts it. It stops with the
+            server.
         key: Signs the reports and statements that visitors download, so a password is needed where others can visit.
 
     Returns:
         The Bokeh server.
 
     Raises:
-        TableNotFound: A root does not exist.
-        RequestError: The port is taken, or browsers refuse to open it; the password file cannot be used; a public URL
-            is none; or commits would be allowed, or reports signed, without a login for anyone who reaches this
-            machine.
+        TableNotFound: If a root does not exist.
+        RequestError: If the port is taken, or browsers refuse to open it; if the password file, a public URL, or a
+            trusted proxy is invalid; or if anyone who reaches this machine could commit or have reports signed.
     """
     _check_reach(address, commits=allow_commits, signs=key is not None, login=basic_auth is not None)
+    if trusted_proxies and not public_urls:
+        raise RequestError(
+            "--trusted-proxy needs --public-url, the address that people open. Give both.", field="trusted_proxy"
+        )
     if port:
         check_port(port)
     public = [read_public_url(text) for text in public_urls]
+    proxies = read_trusted_proxies(trusted_proxies or (THIS_MACHINE if public else ()))
     users = None if basic_auth is None else PasswordFile(Path(basic_auth))
     app = create_app(roots, allow_commits=allow_commits, key=key)
     sockets = bind(address, port)
@@ -86,7 +94,7 @@ def serve(
         access = TokenAccess(rights, chosen, AccessToken(announced.with_token))
     else:
         access = OpenAccess(rights)
-    server = listen(ExplorerApplication(app, Gate(address, chosen, public), access), sockets)
+    server = listen(ExplorerApplication(app, Gate(address, chosen, public, proxies), access), sockets)
     if isinstance(access, TokenAccess):
         access.token.renew()
     else:
@@ -99,10 +107,10 @@ def serve(
 
 
 def _check_reach(address: str, *, commits: bool, signs: bool, login: bool) -> None:
-    """Refuse to let anyone who reaches this machine commit or sign.
+    """Check that not everyone who reaches this machine can commit or sign.
 
     Raises:
-        RequestError: They could.
+        RequestError: If they could.
     """
     if login or address in LOOPBACK:
         return
@@ -119,26 +127,26 @@ def _check_reach(address: str, *, commits: bool, signs: bool, login: bool) -> No
 
 
 class _Announced:
-    """Tells whoever started the server its URL: first that it is ready, then the address for another browser."""
+    """Reports the URL of the server: first when it is ready, then for each other browser."""
 
     def __init__(self, url: str, ready: Callable[[str], None] | None, renewed: Callable[[str], None] | None) -> None:
         self._url = url
         self._tell, self._then = ready, renewed
 
     def plainly(self) -> None:
-        """Tell the URL."""
+        """Report the URL."""
         if self._tell is not None:
             self._tell(self._url)
 
     def with_token(self, token: str) -> None:
-        """Tell the URL with a token in it."""
+        """Report the URL with a token in it."""
         if self._tell is not None:
             self._tell(f"{self._url}?token={token}")
         self._tell = self._then
 
 
 def _run(server: BaseServer) -> None:
-    """Serve until the person interrupts it."""
+    """Serve until interrupted."""
     loop = server.io_loop
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, lambda *_: loop.add_callback_from_signal(loop.stop))

@@ -1,4 +1,4 @@
-"""The socket of a page: one for each document, for the person who asked for the page, and for our script's messages."""
+"""The socket of a page: one for each document, only for the person who requested it and the messages of our script."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from explorer.web.serving.people.access import Access
 __all__ = ["SIGNED_OUT", "Socket"]
 
 SIGNED_OUT: Final = 4401
-"""The code with which the socket of an ended login is closed; the page's script has words for it."""
+"""The code with which the socket of an ended login is closed; the script of the page explains it."""
 
 
 class Socket(PageHandler, CheckedSocket):
@@ -30,12 +30,12 @@ class Socket(PageHandler, CheckedSocket):
         self.login = ""
 
     def initialize(self, access: Access, tokens: DocumentTokens, **_values: Any) -> None:  # type: ignore[override]  # as Tornado means it
-        """Take who may come; Bokeh's part has taken its own values."""
+        """Take the arguments; the base class has taken its own."""
         self._access = access
         self._tokens = tokens
 
     async def prepare(self) -> None:
-        """Refuse whoever does not present the token of a document of their own, before there is a socket."""
+        """Refuse a request without the token of a document of the same person, before the socket opens."""
         identity = self._access.identity(self.request)
         offered = [part.strip() for part in self.request.headers.get("Sec-WebSocket-Protocol", "").split(",")]
         if identity is None:
@@ -48,7 +48,7 @@ class Socket(PageHandler, CheckedSocket):
             self.answer_refusal(_OPEN_ALREADY)
         else:
             self.login = identity.session
-            # The application asks the request of a document for its person.
+            # The application reads the person from the request of a document.
             self.request.identity = identity  # type: ignore[attr-defined]
 
     @property
@@ -57,7 +57,7 @@ class Socket(PageHandler, CheckedSocket):
         return self.application
 
     def check_origin(self, origin: str) -> bool:
-        """Whether the origin may open a socket; the gate has answered that for every handler."""
+        """Return whether the origin may open a socket; the gate has checked it for every handler."""
         return bool(origin)
 
     def open(self) -> None:
@@ -65,12 +65,12 @@ class Socket(PageHandler, CheckedSocket):
         self.bokeh.io_loop.add_callback(self._async_open, self._token)
 
     async def on_message(self, fragment: str | bytes) -> None:
-        """Hear a part of a message, from a person who is still signed in."""
+        """Receive a part of a message, if the person is still signed in."""
         if self.is_still_allowed():
             await super().on_message(fragment)
 
     def is_still_allowed(self) -> bool:
-        """Whether the login session goes on; otherwise the socket is closed."""
+        """Return whether the login session continues; close the socket if not."""
         identity = self._access.identity(self.request)
         if identity is not None and identity.session == self.login:
             return True
@@ -78,13 +78,13 @@ class Socket(PageHandler, CheckedSocket):
         return False
 
     def on_finish(self) -> None:
-        """Let go of the document too where no socket came of the request."""
+        """Release the document if the request did not open a socket."""
         if self.get_status() != 101:
             self.bokeh.release_document(self)
         super().on_finish()
 
     def on_close(self) -> None:
-        """Let go of the document."""
+        """Release the document."""
         self.bokeh.release_document(self)
         super().on_close()
 
@@ -98,5 +98,5 @@ _FOREIGN_TOKEN: Final = Refusal(
     "Reload the page.",
 )
 _OPEN_ALREADY: Final = Refusal(
-    "Page in use", "The page is connected to the server already, from another window.", "Open the address again."
+    "Page in use", "The page is already connected to the server, from another window.", "Open the address again."
 )

@@ -1,4 +1,4 @@
-"""The files that a page loads: those of Bokeh and Panel, and our own; nothing else of an installed package."""
+"""The files that a page loads: scripts and styles of Bokeh, Panel, and our own. Other files are not served."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _COMPONENT: Final = f"/{COMPONENT_PATH}explorer\\.web\\.page/Page"
 
 
 class StaticFile(StaticFileHandler):
-    """A file that may be read, and nothing but read."""
+    """A file that can only be read."""
 
     SUPPORTED_METHODS = ("GET", "HEAD")
 
     def validate_absolute_path(self, root: str, absolute_path: str) -> str | None:
-        """Answer 404 for a name that no file has, which the file system would refuse to look up."""
+        """Answer 404 for a name with a zero byte, which the file system refuses."""
         if "\0" in absolute_path:
             raise HTTPError(404)
         return super().validate_absolute_path(root, absolute_path)
 
 
 def static_routes() -> list[tuple[str, type[StaticFileHandler], dict[str, Any]]]:
-    """Return the addresses of files, with the folders that they are in."""
+    """Return the addresses of files, with their handlers and folders."""
     return [
         (r"/static/extensions/panel/(.*\.(?:js|css|woff2?|svg|png))", StaticFile, {"path": str(DIST_DIR)}),
         (r"/static/(js/bokeh[a-z-]*\.min\.js)", StaticFile, {"path": str(settings.bokehjs_path())}),

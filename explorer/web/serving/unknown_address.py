@@ -1,4 +1,4 @@
-"""What is answered at an address that is no page: one that was mistyped, or that another program had here."""
+"""The answer at an address without a page, such as a mistyped one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ __all__ = ["UnknownAddress"]
 
 
 class UnknownAddress(PageHandler):
-    """Answers every request with 404 and the way to the list of tables."""
+    """Answers every request with 404 and a link to the list of tables."""
 
     def prepare(self) -> None:
-        """Answer, whatever the method is."""
+        """Answer every method."""
         self.set_status(404)
         self.answer_page("unknown-address", path=self.request.path)

@@ -236,7 +236,8 @@ def test_switching_mapping_on_turns_clients_wrong_without_a_new_protocol() -> No
 
 def test_document_of_a_loss_has_the_fields_of_the_command_line() -> None:
     (first, *_) = losses(Requirements(PROTOCOL), Requirements(MASKED), client_facts())
-    assert list(first.document()) == ["client", "versionFrom", "before", "after", "because", "source", "asOf"]
+    names = ["client", "versionFrom", "before", "after", "because", "source", "asOf", "versionTo", "newest"]
+    assert list(first.document()) == names
 
 
 # --- properties -------------------------------------------------------------------------------------------------------

@@ -90,14 +90,14 @@ def test_a_broken_line_has_its_number_in_the_file(
                 assert error.value.line == len(before) + 1
 
 
-def test_an_object_over_two_lines_is_not_read_where_a_part_ends_within_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_documents_on_a_line_are_refused_behind_an_object_over_two_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two documents in another line, so that there are as many documents as lines."""
     monkeypatch.setattr(commit, "_PART", 4)
     data = b'{"txn":{"appId":"x","version":1},"add":\n{"path":"a"}}\n{}{}\n'
     for decode in at_least_one((decode_commit, decode_small)):
         with pytest.raises(MalformedAction) as error:
             decode(data, 4, "_delta_log/4.json")
-        assert error.value.line == 1
+        assert error.value.line == 3
 
 
 def test_a_history_is_the_same_however_small_the_parts_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

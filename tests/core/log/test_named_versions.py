@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -14,9 +14,10 @@ from explorer.core.log.log_path import STAGED_FOLDER, commit_name
 from explorer.core.log.log_segment import list_log
 from explorer.core.log.verify.verify import verify
 from explorer.core.protocol.actions import Protocol
-from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.log_store import LogStore, ObjectMeta
 from explorer.storage import open_store
 from tests.support.checkpoint_shapes import write_checkpoint
+from tests.support.faulty_store import FaultyStore
 from tests.support.small_logs import METADATA, PROTOCOL, add, lines, new_store, paths, write
 
 UUID = "80a083e8-7026-4e79-81be-64bd76c43a11"
@@ -32,6 +33,13 @@ TRACES: dict[str, Callable[[int], tuple[str, bytes]]] = {
     "a staged commit": lambda version: (f"{STAGED_FOLDER}/{version + 1:020d}.{UUID}.json", lines([add("z")])),
 }
 DESCRIPTION = {"kind": "set-description", "description": "x"}
+
+
+class _Flat(FaultyStore):
+    """A store that lists objects alone, as the protocol of stores allows."""
+
+    def list_from(self, folder: str, start: str = "") -> Iterable[ObjectMeta]:
+        return list(super().list_from(folder, start))
 
 
 def _log(folder: Path, trace: str, version: int = 5) -> LogStore:
@@ -79,6 +87,19 @@ def test_what_names_the_newest_version_or_an_older_one_changes_nothing(tmp_path:
     assert paths(explorer.Table(store).snapshot()) == {("a", None), ("b", None), ("c", None)}
     assert list_log(store, use_hint=True).named is None
     assert "lost-version" not in {each.kind for each in verify(store).problems}
+
+
+@pytest.mark.parametrize("trace", TRACES)
+def test_a_store_that_lists_objects_and_no_folders_is_asked_for_staged_commits_as_well(
+    tmp_path: Path, trace: str
+) -> None:
+    store = _Flat(_log(tmp_path, trace))
+    table = explorer.Table(store)
+    with pytest.raises(VersionGap, match="names version 5"):
+        table.snapshot()
+    table.refresh()
+    with pytest.raises(VersionGap, match="names version 5"):
+        table.history()
 
 
 def test_a_table_that_was_opened_before_is_refused_too(tmp_path: Path) -> None:

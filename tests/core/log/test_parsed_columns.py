@@ -126,7 +126,8 @@ def test_typed_statistics_have_the_types_of_their_columns() -> None:
 
 
 @pytest.mark.conformance("CKPT-021")
-def test_typed_statistics_bear_physical_names() -> None:
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_typed_statistics_bear_physical_names(mode: str) -> None:
     def mapped(name: str, kind: Any, physical: str, number: int) -> dict[str, Any]:
         keys = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": physical}
         return {"name": name, "type": kind, "nullable": True, "metadata": keys}
@@ -134,16 +135,25 @@ def test_typed_statistics_bear_physical_names() -> None:
     inner = {"type": "struct", "fields": [mapped("x", "string", "col-3", 3)]}
     fields = [mapped("n", "long", "col-1", 1), mapped("s", inner, "col-2", 2), mapped("p", "long", "col-4", 4)]
     metadata = metadata_with(
-        {STRUCT_KEY: "true", "delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "4"},
+        {STRUCT_KEY: "true", "delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": "4"},
         schema_string=json.dumps({"type": "struct", "fields": fields}),
         partition_columns=("p",),
     )
-    stats = '{"numRecords":1,"minValues":{"col-1":5,"col-2":{"col-3":"k"}}}'
+    bounds = '{"col-1":%d,"col-2":{"col-3":"%s"}}'
+    stats = f'{{"numRecords":2,"minValues":{bounds % (5, "k")},"maxValues":{bounds % (6, "l")}}}'
+    stats = f'{stats[:-1]},"nullCount":{{"col-1":0,"col-2":{{"col-3":1}}}}}}'
     file = Add(path="a", size=1, modification_time=1, stats=stats, partition_values={"col-4": "8"})
     store = log_of((Protocol(min_reader_version=2, min_writer_version=5), metadata, file))
     (found,) = adds_of(store, checkpoint_of(store).path)
     assert found["partitionValues_parsed"] == {"col-4": 8}
     assert found["stats_parsed"]["minValues"] == {"col-1": 5, "col-2": {"col-3": "k"}}
+    assert found["stats_parsed"]["maxValues"] == {"col-1": 6, "col-2": {"col-3": "l"}}
+    assert found["stats_parsed"]["nullCount"] == {"col-1": 0, "col-2": {"col-3": 1}}
+    # What was written is found again by the names that people see, in a log of the checkpoint alone.
+    store.delete(commit_name(0))
+    again = explorer.Table(store).snapshot()
+    for where, kept in (("n = 5", 1), ("n > 6", 0), ("s.x < 'k'", 0), ("p = 8", 1), ("p = 9", 0)):
+        assert sum(again.skipping(where).files.column("kept").to_pylist()) == kept, where
 
 
 @pytest.mark.conformance("CKPT-017", "CKPT-018")

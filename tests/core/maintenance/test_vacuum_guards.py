@@ -107,7 +107,8 @@ def test_live_files_that_are_gone_stand_against_a_vacuum(
     tmp_path: Path, there: str, status: str, missing: list[str], remedy: str
 ) -> None:
     guards, _ = _guards(_table(tmp_path / "t", there))
-    detail = f"{len(missing)} of 2 live files are gone, such as {missing[0]}."
+    verb = "is" if len(missing) == 1 else "are"
+    detail = f"{len(missing)} of 2 live files {verb} missing, such as {missing[0]}."
     assert guards["live-files"] == GuardResult(
         "live-files",
         status,  # type: ignore[arg-type]  # a parameter is any text

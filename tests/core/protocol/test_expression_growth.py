@@ -17,6 +17,8 @@ from explorer.core.protocol.sql.vetting import check_text
         ("repeat('x', length(s)) = s", "repeat"),
         ("repeat('x', (2000000000)) = s", "repeat"),
         ("space(2000000000) = s", "space"),
+        ("levenshtein(repeat('x', 50000), repeat('y', 50000)) > 1", "levenshtein"),
+        ("exists(sequence(1, 90000), y -> levenshtein(repeat(s, 300), repeat('y', 400)) > 1)", "levenshtein"),
         ("lpad(s, 2000000000, 'x') = s", "lpad"),
         ("rpad(s, 1000 * 1000000, 'x') = s", "rpad"),
         ("size(array_repeat(1, 2000000000)) > 1", "array_repeat"),

@@ -90,7 +90,6 @@ def test_a_word_knows_its_end_its_name_and_what_it_means() -> None:
     assert (word.end, word.value) == (6, "Null")
     assert Token("string", "'a'", 0).value == "'a'"
     assert [word.is_word("NULL"), word.is_word("NOT"), Token("name", "NULL", 0).is_word("NULL")] == [True, False, False]
-    assert [Token("word", text, 0).is_reserved for text in ("between", "TIMESTAMP_LTZ", "day")] == [True, True, False]
 
 
 @pytest.mark.parametrize(

@@ -249,7 +249,7 @@ def test_dropped_columns_are_said_whole() -> None:
     )
     assert [(guard.name, guard.status) for guard in made.guards] == [
         *((name, "pass") for name in ("column-mapping", "columns-left", "partition-columns", "constraint-columns")),
-        *((name, "pass") for name in ("generated-columns", "clustering-columns")),
+        *((name, "pass") for name in ("generated-columns", "clustering-columns", "values-dropped")),
         ("identity-columns", "warn"),
     ]
     assert msgspec.structs.replace(made, metadata=None, guards=()) == Proposal(

@@ -238,7 +238,9 @@ def test_ranges_that_cross_a_schema_that_does_not_fit_are_refused() -> None:
 def test_what_may_be_deleted_sooner_is_told_with_when(
     before: dict[str, str], after: dict[str, str] | None, removes: int, said: str
 ) -> None:
-    old = snapshot(properties=before)
+    metadata = msgspec.structs.replace(small_logs.METADATA, configuration=before)
+    live = [small_logs.add(f"{number}") for number in range(removes)]
+    old = small_logs.table({0: [small_logs.PROTOCOL, metadata, *live]}).snapshot()
     gone = tuple(small_logs.remove(f"{number}") for number in range(removes))
     made = change(removes=gone) if after is None else setting(old, configuration=after)
     made = msgspec.structs.replace(made, removes=gone)

@@ -54,9 +54,15 @@ def test_a_situation_knows_what_is_in_force_and_what_will_be() -> None:
 def test_clients_that_are_shut_out_are_named_and_their_owners_are_asked() -> None:
     passed = GuardResult("access", "pass", {"detail": "No known client loses access or gives wrong answers."})
     assert names(snapshot(), change())["access"] == passed
-    lost = [{"client": name, "versionFrom": "2", "before": "yes", "after": "no"} for name in ("b", "a")]
+    lost = [
+        {"client": name, "versionFrom": "2", "before": "yes", "after": "no", "versionTo": "2", "newest": True}
+        for name in ("b", "a")
+    ]
     found = [guard for guard in judge(Situation(snapshot(), change(), None, lost)) if guard.name == "access"]
-    evidence = {"clients": ["a 2", "b 2"], "detail": "2 client versions lose access."}
+    evidence = {
+        "clients": ["a 2 (newest known)", "b 2 (newest known)"],
+        "detail": "2 clients lose access in their newest releases.",
+    }
     assert found == [GuardResult("access", "warn", evidence, "Ask the owners of these clients before you commit.")]
 
 
@@ -145,7 +151,7 @@ def files(rows: Files) -> pa.Table:
         ),
         (
             [("a", 9, 2), ("b", 4, None), ("d", 8, 8)], [("c", 6, None), ("b", 4, 3), ("a", 9, 5)], (6, 6),
-            "3 files come back with 6 rows, 3 files go with 6 rows",
+            "1 file comes back, 1 file goes, 2 files stay and mask other rows: 6 rows back, 6 rows gone",
         ),
     ],
 )  # fmt: skip
@@ -156,8 +162,9 @@ def test_a_restore_counts_the_rows_that_readers_see_again_and_no_more(
     found = restore_guard(now, then, (now.metadata, "none"), (files(back), files(gone)), [])
     evidence: dict[str, object] = {
         "version": 1,
-        "filesBack": len(back),
-        "filesGone": len(gone),
+        "filesBack": len({path for path, *_ in back} - {path for path, *_ in gone}),
+        "filesGone": len({path for path, *_ in gone} - {path for path, *_ in back}),
+        "filesRemasked": len({path for path, *_ in gone} & {path for path, *_ in back}),
         "rowsBack": rows[0],
         "rowsGone": rows[1],
         "propertiesChanged": [],

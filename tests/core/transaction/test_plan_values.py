@@ -36,6 +36,7 @@ from explorer.core.transaction.proposal import (
     RecordedBatch,
     RowCheck,
     RowCounts,
+    Writing,
     Written,
 )
 from tests.support import small_logs
@@ -84,11 +85,14 @@ def test_a_digest_is_of_what_is_written_without_times_and_identifiers() -> None:
     volatile = {"timestamp": 5, "inCommitTimestamp": 5, "txnId": "t", "userMetadata": "why"}
     other: dict[str, Any] = {"add": {"timestamp": 5, "path": "a"}}
     plan = msgspec.structs.replace(plan_with(), actions=({"commitInfo": {**kept, **volatile}}, other))
-    expected = digest("file:///t", 3, INTENT, [{"commitInfo": kept}, other], [])
+    expected = digest("file:///t", 3, [{"commitInfo": kept}, other])
     assert plan.digest == expected
     assert msgspec.structs.replace(plan, txn_id="8", actions=({"commitInfo": kept}, other)).digest == expected
     odd = msgspec.structs.replace(plan, actions=({"commitInfo": 3}, {"txnId": "t"}))
-    assert odd.digest == digest("file:///t", 3, INTENT, [{"commitInfo": 3}, {"txnId": "t"}], [])
+    assert odd.digest == digest("file:///t", 3, [{"commitInfo": 3}, {"txnId": "t"}])
+    writing = Writing(lambda: Written(()), lambda _: plan.proposal)
+    waiting = msgspec.structs.replace(plan, proposal=msgspec.structs.replace(plan.proposal, writing=writing))
+    assert waiting.digest == digest("file:///t", 3, INTENT, [{"commitInfo": kept}, other], [])
 
 
 def test_the_document_of_a_plan_holds_all_of_it() -> None:

@@ -113,7 +113,7 @@ def test_enabling_a_feature_sets_its_property() -> None:
     assert _configuration(proposal(snapshot(), "enable-feature", feature="domainMetadata")) == {}
 
 
-@pytest.mark.conformance("ROWTRACK-001", "ROWTRACK-002", "ROWTRACK-005", "FILE-006", "FILE-007")
+@pytest.mark.conformance("ROWTRACK-001", "ROWTRACK-002", "ROWTRACK-005", "FILE-006")
 def test_enabling_row_tracking_numbers_every_file_in_the_same_commit() -> None:
     before = snapshot(small_logs.add("a", records=3), small_logs.add("b", records=5))
     made = proposal(before, "set-properties", properties={"delta.enableRowTracking": "true"})

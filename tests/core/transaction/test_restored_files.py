@@ -69,8 +69,8 @@ def test_a_restore_is_said_whole(asked: dict[str, Any]) -> None:
     assert (guard.name, guard.status, guard.evidence["filesBack"], guard.evidence["filesGone"]) == (
         "restore",
         "warn",
-        4,
-        3,
+        2,
+        1,
     )
     assert guard.evidence["undone"] == [{"version": 1, "operation": "DELETE", "user": "ana"}]
     assert guard.evidence["propertiesChanged"] == ["own"]

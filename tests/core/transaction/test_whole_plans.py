@@ -15,6 +15,7 @@ import pytest
 import explorer
 from explorer.core.compatibility.access import losses, requirements
 from explorer.core.compatibility.client_facts import client_facts
+from explorer.core.compatibility.loss_words import releases_in_words
 from explorer.core.compatibility.my_clients import MyClient
 from explorer.core.protocol.actions import Protocol
 from explorer.core.transaction.commit_plan import CommitPlan
@@ -215,12 +216,16 @@ def test_clients_that_a_commit_shuts_out_are_told_by_what_they_do() -> None:
     plan = make_plan(table, request(vectors()), context())
     assert (list(plan.consequences.readers), list(plan.consequences.writers)) == (readers, writers)
     (access,) = (guard for guard in plan.guards if guard.name == "access")
-    assert access.evidence["clients"] == sorted({f"{each.client} {each.version_from}" for each in lost})
+    named = {
+        f"{each.client} {releases_in_words(each.version_from, each.version_to, newest=each.newest)}" for each in lost
+    }
+    assert set(access.evidence["clients"]) == named  # type: ignore[call-overload]  # evidence is any value
     shut = next(each for each in lost if each.operation == "read")
     mine = MyClient(shut.client, "my own", shut.version_from, "reader", "finance", "reports")
     own = make_plan(table, request(vectors()), context(clients=(mine,)))
     said = {"version": "my own", "role": "reader", "owner": "finance", "note": "reports"}
-    assert list(own.consequences.readers) == [{**shut.document(), "mine": said}, *readers]
+    only = {"versionTo": shut.version_from, "newest": False, "mine": said}
+    assert list(own.consequences.readers) == [{**shut.document(), **only}, *readers]
     assert list(own.consequences.writers) == writers
     writer = msgspec.structs.replace(mine, role="writer")
     both = make_plan(table, request(vectors()), context(clients=(writer,))).consequences

@@ -14,7 +14,7 @@ import explorer
 from explorer.core.errors import ChangeFeedGap
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import AddCDCFile, DomainMetadata, Protocol
-from explorer.core.versions.delta_log import _same_commits
+from explorer.core.versions.delta_log import _same_files
 from explorer.core.versions.provenance import Provenance
 from explorer.core.versions.retention.horizon import horizon
 from explorer.core.versions.retention.missing_files import absent
@@ -158,8 +158,8 @@ def test_a_table_that_is_clustered_by_nothing_has_no_clustering() -> None:
 
 def test_logs_of_which_one_lost_old_commits_and_got_new_ones_are_the_same_log() -> None:
     known = small_logs.listed({}, dict.fromkeys(range(4), 1))
-    assert _same_commits(known, small_logs.listed({}, dict.fromkeys(range(2, 6), 1)))
-    assert _same_commits(small_logs.listed({}, dict.fromkeys(range(3, 5), 1)), known)
-    assert _same_commits(known, small_logs.listed({}, {7: 1}))
-    assert not _same_commits(known, small_logs.listed({}, {3: 2, 4: 1}))
-    assert not _same_commits(small_logs.listed({}, {2: 1, 3: 2}), known)
+    assert _same_files(known, small_logs.listed({}, dict.fromkeys(range(2, 6), 1)))
+    assert _same_files(small_logs.listed({}, dict.fromkeys(range(3, 5), 1)), known)
+    assert _same_files(known, small_logs.listed({}, {7: 1}))
+    assert not _same_files(known, small_logs.listed({}, {3: 2, 4: 1}))
+    assert not _same_files(small_logs.listed({}, {2: 1, 3: 2}), known)

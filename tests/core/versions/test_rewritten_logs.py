@@ -7,10 +7,17 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 import explorer
+from explorer.core.errors import VersionGap
+from explorer.core.log.log_path import checkpoint_name, commit_name
 from explorer.core.protocol.log_store import LogStore
+from explorer.core.versions import delta_log
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
+from tests.support.checkpoint_shapes import write_checkpoint
+from tests.support.faulty_store import FaultyStore
 from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, write
 from tests.support.small_proposals import protocol
 
@@ -91,3 +98,62 @@ def test_a_checkpoint_that_a_plan_asked_for_is_found_by_the_table_that_asked() -
         table.refresh()
         assert [found.version for found in table.listing.checkpoints] == [1, 2]
         assert table.plan(drop).blocking == ()
+
+
+def test_what_was_read_of_a_checkpoint_is_dropped_where_another_has_its_name(tmp_path: Path) -> None:
+    """A checkpoint that hides a file, and that is written again; the log has no new version."""
+    store = open_store(tmp_path)
+    write(store, {0: (PROTOCOL, METADATA, add("a")), 1: (add("b"),)})
+    write_checkpoint(store, 1, [PROTOCOL, METADATA, add("a")], "classic")
+    table = explorer.Table(store)
+    assert (table.snapshot().num_files, table.history().num_rows) == (1, 2)
+    store.delete(checkpoint_name(1))
+    write_checkpoint(store, 1, [PROTOCOL, METADATA, add("a"), add("b")], "classic")
+    later = table.successor()
+    table.refresh()
+    for each in at_least_one([table, later]):
+        assert (each.snapshot().num_files, each.history().num_rows) == (2, 2)
+
+
+def test_one_request_shows_new_versions_and_a_clean_up_of_a_log_that_was_listed_whole() -> None:
+    store = new_store()
+    write(store, {0: (PROTOCOL, METADATA, add("a")), **{number: (add(f"{number}"),) for number in range(1, 5)}})
+    counted = FaultyStore(store)
+    table = explorer.Table(counted)
+    assert table.version_range() == (0, 4)
+    write_checkpoint(store, 3, [PROTOCOL, METADATA, add("a"), *(add(f"{n}") for n in range(1, 4))], "classic")
+    for number in range(3):
+        store.delete(commit_name(number))
+    counted.requests.clear()
+    table.refresh()
+    assert counted.requests == ["list _delta_log"]
+    assert table.version_range() == (3, 4)
+
+
+def test_a_clean_up_of_a_long_log_is_noticed_without_listing_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delta_log, "_PAGE", 3)
+    store = new_store()
+    write(store, {0: (PROTOCOL, METADATA, add("a")), **{number: (add(f"{number}"),) for number in range(1, 5)}})
+    counted = FaultyStore(store)
+    table = explorer.Table(counted)
+    assert table.version_range() == (0, 4)
+    counted.requests.clear()
+    table.refresh()
+    assert counted.requests == [f"head {commit_name(0)}", "list _delta_log"]
+    write_checkpoint(store, 3, [PROTOCOL, METADATA, add("a"), *(add(f"{n}") for n in range(1, 4))], "classic")
+    for number in range(3):
+        store.delete(commit_name(number))
+    table.refresh()
+    assert table.version_range() == (3, 4)
+
+
+def test_a_hint_that_named_a_lost_version_and_was_deleted_keeps_no_table_closed(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    write(store, {0: (PROTOCOL, METADATA, add("a"))})
+    store.put("_delta_log/_last_checkpoint", b'{"version":5,"size":4}')
+    table = explorer.Table(store)
+    with pytest.raises(VersionGap):
+        table.snapshot()
+    store.delete("_delta_log/_last_checkpoint")
+    table.refresh()
+    assert (table.snapshot().version, table.version_range()) == (0, (0, 0))

@@ -165,17 +165,17 @@ def _checked(table: Table, text: str) -> None:
         raise result.error
 
 
-def test_no_attack_runs_through_any_way_in(classic: Engine, table: Table, source: str) -> None:
+def test_no_attack_runs_through_any_way_in(spark_engine: Engine, table: Table, source: str) -> None:
     entries, spellings = _entries(table, source), SPELLINGS
     pairs = [(name, text) for name in entries for text in spellings]
     if not WHOLE_DOSE:
         # Each way in with the first spelling, and with one that changes.
         pairs = [(name, text) for name, other in zip(entries, cycle(spellings[1:])) for text in (spellings[0], other)]
-    forget_runs(classic.session())
+    forget_runs(spark_engine.session())
     for name, text in at_least_one(pairs):
         with pytest.raises(RequestError) as refused:
             entries[name](text)
-        assert not was_run(classic.session()), (name, text)
+        assert not was_run(spark_engine.session()), (name, text)
         assert "Exception" not in str(refused.value), (name, text)
     print(f"{len(pairs)} attacks are refused")
 
@@ -198,9 +198,9 @@ KEPT: dict[str, Callable[[str], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("where", KEPT)
 def test_no_attack_in_a_tables_own_metadata_runs_when_rows_are_written(
-    classic: Engine, tmp_path: Path, source: str, where: str
+    spark_engine: Engine, tmp_path: Path, source: str, where: str
 ) -> None:
-    forget_runs(classic.session())
+    forget_runs(spark_engine.session())
     for number, text in enumerate(at_least_one(SPELLINGS if WHOLE_DOSE else SPELLINGS[:2])):
         asked = {"fields": COLUMNS, "configuration": {}, **KEPT[where](text)}
         root = write_table(
@@ -225,7 +225,7 @@ def test_no_attack_in_a_tables_own_metadata_runs_when_rows_are_written(
         for intent in at_least_one(intents):
             with pytest.raises(RequestError):
                 hostile.plan(intent)
-            assert not was_run(classic.session()), (where, text)
+            assert not was_run(spark_engine.session()), (where, text)
 
 
 def test_a_source_cannot_bring_expressions_as_the_defaults_of_its_columns(
@@ -250,6 +250,7 @@ def test_a_session_that_puts_variables_into_texts_is_switched_off_at_each_use(
     assert spark_engine.case_sensitive_session().conf.get("spark.sql.variable.substitute") == "false"
 
 
+@pytest.mark.filterwarnings("ignore:The SQL config 'spark.sql.parser.escapedStringLiterals' has been deprecated")
 @pytest.mark.parametrize(
     ("setting", "text", "same"),
     [
@@ -296,7 +297,7 @@ def test_work_past_its_time_is_stopped_with_the_limit_and_spark_goes_on(
     monkeypatch.setenv(WORK_VARIABLE, "0.7")
     with pytest.raises(ExpressionRefused) as refused:
         _checked(slow, "aggregate(sequence(1, 90000), id, (acc, y) -> acc + y % (id + 1)) > 0")
-    assert refused.value.reason == "deadline"
+    assert refused.value.reason == "deadline", str(refused.value)
     assert "was stopped after 0.7 seconds" in str(refused.value)
     assert f"set the variable {WORK_VARIABLE} to a higher number of seconds" in str(refused.value)
     monkeypatch.setenv(WORK_VARIABLE, "600")

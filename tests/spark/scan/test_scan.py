@@ -174,6 +174,11 @@ def test_void_fields_inside_structs_are_null_and_inside_arrays_refused(tmp_path:
     refused = write_table(tmp_path / "a", [column("a", array)], [DataFile("f.parquet", pa.table({"x": [1]}))])
     with pytest.raises(UnsupportedFeature, match="void"):
         explorer.open_table(refused).rows()
+    others = [column("a", array), column("s", struct(column("v", "void"))), column("x", "long"), *fields]
+    kept = pa.table({"x": [1], "s2": [None]})
+    fields[0]["name"] = "t"
+    root = write_table(tmp_path / "o", others, [DataFile("f.parquet", kept)])
+    assert _rows(root) == [{"x": 1, "t": None}]
 
 
 def test_an_empty_table_has_no_rows_and_the_right_schema(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_a_plan_that_reads_rows_shows_how_far_it_is_and_then_the_plan(orders: ex
     window = _Window(tmp_path / "w", lambda window: shown.append(window.lead("id < 10")))
     assert "Making the plan" in window.lead("id < 10")
     assert isinstance(window.settled(), Ready)
-    assert "10 updated, in 1 file" in window.lead("id < 10")
+    assert "10 updated in 1 file" in window.lead("id < 10")
     state = window.desk.state
     window.lead("id < 10")
     assert window.desk.state.draft.plan is state.draft.plan, "a page that is drawn again plans nothing"

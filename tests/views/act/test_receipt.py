@@ -16,6 +16,6 @@ def test_every_outcome_has_its_words(outcome: str) -> None:
     assert found.title
     assert found.text
     facts = dict(found.facts)
-    assert (facts["reason"], facts["by"], facts["transaction"]) == ("why", "nobody named", "7")
+    assert (facts["reason"], facts["by"], facts["transaction"]) == ("why", "no name given", "7")
     assert ("decided by" in facts) == (outcome == "conflicted")
     assert found.winner == (4 if outcome == "conflicted" else None)

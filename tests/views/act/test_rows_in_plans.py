@@ -87,7 +87,7 @@ THREE = (small_logs.add("a", 900), small_logs.add("b", 49), MASKED)
     [
         (THREE, 3, "3 rows will appear as inserted, 954 rows as deleted."),
         (THREE[:1], 1, "1 row will appear as inserted, 900 rows as deleted."),
-        ((), 2, "2 rows will appear as inserted, 0 rows as deleted."),
+        ((), 2, "2 rows will appear as inserted."),
         ((small_logs.add("a", None),), 1, "1 row will appear as inserted, rows of the files that go as deleted."),
     ],
 )

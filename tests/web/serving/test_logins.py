@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from explorer.core.errors import RequestError
-from explorer.web.serving.people.failed_logins import FailedLogins
 from explorer.web.serving.people.password_file import PasswordFile, remove_user, write_user
 from tests.support.own_loop import run_apart
 from tests.support.raw_pages import Answer, Pages, Talk, served_here
@@ -92,24 +91,6 @@ def test_guesses_are_slowed_down_and_in_the_log_without_the_password(
     said = " ".join(record.getMessage() for record in caplog.records)
     assert "A login failed: name eve, address 127.0.0.1" in said
     assert "guess" not in said
-
-
-def test_the_delay_grows_by_name_and_by_address_and_ends() -> None:
-    now = [0.0]
-    failures = FailedLogins(lambda: now[0])
-    waits = []
-    for _ in range(12):
-        waits.append(failures.wait("ana", "192.0.2.1"))
-        now[0] += waits[-1]
-        failures.count("ana", "192.0.2.1")
-    assert waits[:3] == [0, 0, 0]
-    assert waits[3:8] == [1, 2, 4, 8, 16]
-    assert waits[-1] == 256
-    assert failures.wait("ana", "192.0.2.2") == 30
-    assert failures.wait("ben", "192.0.2.1") == 300
-    assert failures.wait("ben", "192.0.2.2") == 0
-    failures.forget("ana", "192.0.2.1")
-    assert failures.wait("ana", "192.0.2.1") == 0
 
 
 def test_signing_out_ends_the_session_on_the_server_and_its_open_pages(guarded: Pages) -> None:

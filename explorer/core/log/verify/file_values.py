@@ -1,4 +1,4 @@
-"""What readers decode of each file that a log adds: its partition values, tags and statistics as the reader takes them.
+"""What readers decode of each file that a log adds: partition values, tags, statistics, and where its vector is.
 
 Protocol sections: Add File, Partition Value Serialization. Invariants: a value is judged by the functions that read it
 (PART-011), so a log in which nothing is found here fails no reader over a value; each text is decoded once.
@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from explorer.core.errors import CorruptTable, ExplorerError, MalformedAction
 from explorer.core.log.commit import Commit
-from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.actions import DeletionVectorId, Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import numpy_array
+from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.logical_files import LineSource, LogicalFiles
 from explorer.core.protocol.partition_values import parse_partition_value, partition_key, partition_texts
 from explorer.core.protocol.raw_actions import AddLine
@@ -75,6 +76,8 @@ class FileValues:
     def _of_line(self, add: AddLine) -> str:
         # Of statistics the first byte shows whether they are a string.
         key = bytes(add.partition_values), bytes(add.tags), bytes(add.stats)[:1]
+        if add.deletion_vector is not None and (fault := self._of_vector(add.deletion_vector.id)):
+            return fault
         if key not in self._known:
             try:
                 values, *_ = LineSource([add]).columns(_DECODED)
@@ -82,6 +85,17 @@ class FileValues:
                 return error.message
             self._known[key] = self._of_values(dict(values[0].as_py() or ()))
         return self._known[key]
+
+    def _of_vector(self, vector: DeletionVectorId) -> str:
+        """Why the place of a deletion vector cannot be worked out; empty if it can."""
+        key = vector.storage_type, vector.path_or_inline_dv
+        if vector.storage_type != "i" and key not in self._known:
+            self._known[key] = ""
+            try:
+                location(vector)
+            except ExplorerError as error:
+                self._known[key] = error.message
+        return self._known.get(key, "")
 
     def _of_values(self, values: Mapping[str, str | None]) -> str:
         return " ".join(_faults(values, self._fields))

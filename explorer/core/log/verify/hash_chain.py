@@ -4,7 +4,7 @@ Protocol: none. Definition, so that others can compute it too:
 
 - An action's digest is SHA-256 of its canonical JSON: the line's value with the keys of every object in the order of
   their UTF-8 bytes, no space, integers and fractions by their value, texts with the fewest escapes. A line that is not
-  JSON counts byte for byte.
+  JSON counts byte for byte; an action that is written over several lines counts as one line.
 - A link is SHA-256 of the link before (32 zero bytes at the start), the version as 8 bytes, most significant first, and
   the digests of the commit's actions in ascending order. So the order of lines and their spacing do not matter, as
   they do not in the protocol (LOG-020).
@@ -21,6 +21,7 @@ from typing import Final
 
 import msgspec
 
+from explorer.core.log.action_lines import action_lines
 from explorer.core.log.log_path import LogPath
 from explorer.core.protocol.limits import check_json_values
 from explorer.core.protocol.log_store import LogStore
@@ -88,7 +89,7 @@ def links(store: LogStore, commits: Mapping[int, LogPath]) -> Iterator[tuple[int
     for start in range(0, len(numbers), _BATCH):
         batch = numbers[start : start + _BATCH]
         for number, data in zip(batch, store.read_many([commits[each].path for each in batch]), strict=True):
-            head = link(head if number == before + 1 else START, number, data.split(b"\n"))
+            head = link(head if number == before + 1 else START, number, action_lines(data))
             before = number
             yield number, head.hex()
 

@@ -39,6 +39,7 @@ _STEPS: Final[Mapping[str, str]] = {
     "hint-differs": "Write a checkpoint, which renews the hint.",
     "stale-hint": "Nothing: the next checkpoint renews it.",
     "unusable-hint": "Nothing: the next checkpoint renews it.",
+    "spread-action": "Write a checkpoint, so that clients that read line by line begin after this commit.",
     "empty-commit": "Check its writer: it was interrupted, or the commit changes nothing.",
     "duplicate-action": _WRITER,
     "contradictory-action": _WRITER,
@@ -51,6 +52,8 @@ _STEPS: Final[Mapping[str, str]] = {
     "compaction-differs": "Delete the compaction: the commits hold all that it stands for.",
     "stray-compaction": _HARMLESS,
     "orphan-file": _HARMLESS,
+    "commit-short": "Compare the rows with their source, then write again what the commit lacks.",
+    "metrics-differ": f"Do not rely on the metrics of this commit. {_WRITER}",
     "former-property": "Set the property under the name in the detail.",
 }
 
@@ -66,12 +69,13 @@ class Problem(msgspec.Struct, frozen=True):
             action says of its file; all of these: versions cannot be read, or not in full);
             ``damaged-checkpoint`` (it cannot be read, and readers that can begin earlier do without it),
             ``hint-differs`` (the hint states other numbers than its checkpoint has), ``empty-commit`` (a commit of
-            zero bytes),
+            zero bytes), ``spread-action`` (an action is written over several lines),
             ``duplicate-action``, ``contradictory-action``, ``unremoved-vector``, ``misplaced-action``,
             ``clock-went-back``, ``no-in-commit-timestamp``, ``incomplete-checkpoint`` (it lacks a part or a sidecar,
             and readers do without it), ``checkpoint-differs``, ``checksum-differs``, ``unreadable-checksum``,
             ``compaction-differs``, ``unusable-hint``, ``stale-hint``, ``stray-compaction``, ``orphan-file``,
-            ``former-property`` (a property with an older name, which has no effect).
+            ``commit-short`` (its metrics state rows or files that its actions lack), ``metrics-differ`` (other numbers
+            that its actions contradict), ``former-property`` (a property with an older name, which has no effect).
         version: The version it is about, None for the log as a whole.
         file: Key of the file below the table's root.
         detail: What was found and what was expected.

@@ -15,15 +15,21 @@ from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, S
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.raw_actions import AddLine
+from explorer.core.protocol.record_counts import count_of_line
 
 __all__ = ["RunningState"]
 
 
 class RunningState:
-    """Files, protocol, metadata, transactions and domains after some version."""
+    """Files, protocol, metadata, transactions and domains after some version.
+
+    Attributes:
+        records: Rows of each file, by its key, as its commit states them; those of a checkpoint are not decoded.
+    """
 
     def __init__(self) -> None:
         self.files: dict[str, LiveFile] = {}
+        self.records: dict[str, int | None] = {}
         self.protocol: Protocol | None = None
         self.metadata: Metadata | None = None
         self.transactions: dict[str, SetTransaction] = {}
@@ -68,6 +74,7 @@ class RunningState:
             )
         vector = add.deletion_vector
         self._put(key, LiveFile(add.vector_id, add.size, 0 if vector is None else vector.cardinality))
+        self.records[key] = count_of_line(add.stats)
 
     def _apply_small(self, commit: Commit) -> Iterator[tuple[str, str]]:
         for name in ("protocol", "metaData"):
@@ -102,6 +109,7 @@ class RunningState:
 
     def _drop(self, key: str) -> None:
         file = self.files.pop(key)
+        self.records.pop(key, None)
         self.num_bytes -= file.size or 0
         self.num_unsized -= file.size is None
         if file.vector_id is not None:

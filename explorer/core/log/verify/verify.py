@@ -8,13 +8,14 @@ whose features this program does not read is verified too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from itertools import groupby
 from typing import Final
 
 import msgspec
 
 from explorer.core.errors import ExplorerError, IncompleteCheckpoint, TableNotFound
+from explorer.core.log.action_lines import action_lines
 from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.last_checkpoint import hint_text, parse_last_checkpoint
@@ -34,6 +35,7 @@ from explorer.core.log.verify.listed_files import (
     orphaned_files,
     without_doubles,
 )
+from explorer.core.log.verify.operation_metrics import commit_totals, compare_metrics
 from explorer.core.log.verify.problem import BREAKING, Problem
 from explorer.core.log.verify.readable_versions import ReadableVersions
 from explorer.core.log.verify.running_state import RunningState
@@ -194,10 +196,12 @@ class _Walk:
         self._info = None
         try:
             data = self._store.read(path.path)
-            self._link = link(self._link or START, path.version, data.split(b"\n"))
+            lines = action_lines(data)
+            self._link = link(self._link or START, path.version, lines)
             commit = decode_commit(data, path.version, path.path)
             state = RunningState() if self._state is None else self._state
             protocol, metadata = state.protocol, state.metadata
+            totals = commit_totals(commit, self._state)
             found = list(state.apply(commit))
             self._info = commit.commit_info()
         except FileNotFoundError:
@@ -211,24 +215,29 @@ class _Walk:
         if not data:
             detail = "the commit has zero bytes: it changes nothing, or its writer was interrupted"
             yield Problem("empty-commit", path.version, path.path, detail)
+        if lines != data.split(b"\n"):
+            detail = "an action is written over several lines: delta-spark cannot read this commit, other clients do"
+            yield Problem("spread-action", path.version, path.path, detail)
         # Without the state before, only what the commit itself says counts.
         for kind, detail in found:
             if self._state is not None or kind != "unremoved-vector":
                 yield Problem(kind, path.version, path.path, detail)
+        if self._info is not None:
+            for kind, detail in compare_metrics(self._info, totals, self._state):
+                yield Problem(kind, path.version, path.path, detail)
         for detail in self._values.of_commit(commit, state.protocol, state.metadata):
             yield Problem("invalid-file-values", path.version, path.path, detail)
-        yield from self._misplaced(path, data)
+        yield from self._misplaced(path, lines)
         yield from self._time(commit)
         new_protocol = None if state.protocol is protocol else state.protocol
         new_metadata = None if state.metadata is metadata else state.metadata
         for kind, detail in self._readable.commit(path.version, new_protocol, new_metadata):
             yield Problem(kind, path.version, path.path, detail)
 
-    def _misplaced(self, path: LogPath, data: bytes) -> Iterator[Problem]:
+    def _misplaced(self, path: LogPath, lines: Sequence[bytes]) -> Iterator[Problem]:
         for name in (b"checkpointMetadata", b"sidecar"):
             # The search is a cheap filter; only a line that passes it is decoded.
-            lines = [line for line in data.split(b"\n") if b'"%s"' % name in line]
-            if any(name.decode() in decode_json(line) for line in lines):
+            if any(name.decode() in decode_json(line) for line in lines if b'"%s"' % name in line):
                 yield Problem(
                     "misplaced-action", path.version, path.path, f"{name.decode()} belongs only in checkpoints"
                 )

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from explorer.core.errors import RequestError, UnsupportedFeature, VersionNotFound
+from explorer.core.log.action_lines import action_lines
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import LogFileKind, LogPath, compaction_name
 from explorer.core.log.log_segment import LogListing
@@ -112,7 +113,7 @@ def _kept(
     commit: Commit, data: bytes, newest: Reconciliation, small: dict[tuple[str, str], tuple[int, int]]
 ) -> Iterator[tuple[bytes, bytes]]:
     """Name and content of the actions of a commit that no later one replaces."""
-    texts = data.split(b"\n")
+    texts = action_lines(data)
     places: dict[int, list[str]] = {}
     for (name, _), (version, place) in small.items():
         if version == commit.version:

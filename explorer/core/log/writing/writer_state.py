@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 import msgspec
 import pyarrow as pa
 
+from explorer.core.log.action_lines import action_lines
 from explorer.core.log.checkpoint.file_columns import unique_ids
 from explorer.core.log.checkpoint.parquet_part import CheckpointPart
 from explorer.core.log.commit import Commit, decode_commit
@@ -219,7 +220,7 @@ def _whole(commit: Commit, data: bytes) -> Commit:
     try:
         _KNOWN.decode_lines(data)
     except msgspec.ValidationError:
-        texts = data.split(b"\n")
+        texts = action_lines(data)
         lines = (_whole_line(line, texts[commit.line_number(place) - 1]) for place, line in enumerate(commit.lines))
         return msgspec.structs.replace(commit, lines=list(lines))
     return commit

@@ -17,7 +17,8 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 
 from explorer.core.protocol.arrow.decoded_sizes import Chunk
-from explorer.core.protocol.limits import check_footer
+from explorer.core.protocol.arrow.footer_sizes import footer_size
+from explorer.core.protocol.limits import check_footer, footer_bytes, too_large_footer
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -175,12 +176,21 @@ def _spans(chunks: Sequence[Chunk]) -> list[tuple[int, int]]:
 
 
 def _check_footer(file: pa.NativeFile, size: int, name: str) -> None:
-    """Check the length of a file's footer, which is many times as large in memory.
+    """Check a file's footer, which may be many times as large in memory, before Arrow decodes it.
 
     Raises:
-        LimitExceeded: It is too long.
+        LimitExceeded: It is too long, or would take too much memory.
     """
-    tail = file.read_at(min(size, _END), max(0, size - _END))[-_TAIL.size :]
-    length = _TAIL.unpack(tail)[0] if len(tail) == _TAIL.size else size
-    if length <= size - _TAIL.size:
-        check_footer(name, length)
+    start = max(0, size - _END)
+    tail = file.read_at(min(size, _END), start)
+    length = _TAIL.unpack(tail[-_TAIL.size :])[0] if len(tail) >= _TAIL.size else size
+    end = size - _TAIL.size
+    if length > end:
+        return
+    check_footer(name, length)
+    begin = end - length
+    footer = tail[begin - start : end - start] if begin >= start else file.read_at(length, begin)
+    allowed = footer_bytes()
+    found = footer_size(footer, allowed)
+    if found > allowed:
+        raise too_large_footer(name, found, allowed)

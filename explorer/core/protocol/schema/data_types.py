@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar, assert_never
 
 import msgspec
 
@@ -40,10 +40,12 @@ __all__ = [
     "TypeVisitor",
     "UnreadColumn",
     "format_column",
+    "has_misplaced_void",
     "parse_column",
     "parse_columns",
     "parse_schema",
     "parse_type",
+    "storable_columns",
     "type_name",
     "type_outline",
     "visit",
@@ -221,6 +223,9 @@ _PRIMITIVES: Final = frozenset(
 )
 KNOWN_TYPES: Final = _PRIMITIVES | {"decimal", "char", "varchar", "null", "struct", "array", "map"}
 """Names of types that need nothing of clients beside the protocol and its features; of some, parameters follow."""
+_OF_VOID: Final = (
+    "Its type has void where no file can hold it: inside an array or a map, or as the only fields of a struct."
+)
 _ALIASES: Final = {"null": "void", "bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte"}
 _DECIMAL: Final = re.compile(r"decimal\(\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\)\Z")
 _COLUMN_PART = re.compile(r"(?:`((?:[^`]|``)*)`|[^.`]+)(?:\.|\Z)")
@@ -268,6 +273,45 @@ def parse_columns(text: str) -> tuple[StructType, tuple[UnreadColumn, ...]]:
     if unread and (not fields or limits.STRICT_TYPES):
         _parse_strictly(value)
     return StructType(tuple(fields)), tuple(unread)
+
+
+def storable_columns(schema: StructType) -> tuple[StructType, tuple[UnreadColumn, ...]]:
+    """The columns that files can hold, and those that no file can.
+
+    All columns count as storable where that would leave none, and where
+    `explorer.core.protocol.limits.STRICT_TYPES` is set.
+    """
+    readable = tuple(field for field in schema.fields if not has_misplaced_void(field.type))
+    if not readable or limits.STRICT_TYPES:
+        return schema, ()
+    closed = (field for field in schema.fields if has_misplaced_void(field.type))
+    return StructType(readable), tuple(UnreadColumn(field.name, type_name(field.type), _OF_VOID) for field in closed)
+
+
+def has_misplaced_void(kind: DataType) -> bool:
+    """Whether void is where no file can hold it: inside an array or a map, or as the only fields of a struct."""
+    match kind:
+        case PrimitiveType():
+            return False
+        case ArrayType():
+            return _holds_void(kind.element_type)
+        case MapType():
+            return _holds_void(kind.key_type) or _holds_void(kind.value_type)
+        case StructType():
+            inner = [field.type for field in kind.fields]
+            return (bool(inner) and all(each == VOID for each in inner)) or any(map(has_misplaced_void, inner))
+        case _:
+            assert_never(kind)
+
+
+def _holds_void(kind: DataType) -> bool:
+    match kind:
+        case StructType():
+            return any(_holds_void(field.type) for field in kind.fields)
+        case PrimitiveType():
+            return kind == VOID
+        case _:
+            return has_misplaced_void(kind)
 
 
 def _parse_strictly(value: JsonValue) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
+from math import prod
 from typing import Final
 
 from explorer.core.protocol.sql.functions import SYNTAX_WORDS
@@ -40,6 +41,8 @@ _ESCAPING: Final = {
 }
 # The argument that is put in again and again.
 _INSERTED: Final = {"replace": 2, "regexp_replace": 2, "array_join": 1, "concat_ws": 0}
+# Takes as many steps as one text is long times the other.
+_COMPARING: Final = frozenset({"levenshtein"})
 _SEARCHING: Final = frozenset({"regexp_replace", "regexp_extract_all"})
 _UNKNOWN_INSERTED: Final = 1_000
 _PRINTED: Final = frozenset({"format_string", "printf"})
@@ -120,6 +123,7 @@ def _of_call(call: Token, arguments: list[Tokens]) -> int:
     name = call.value.lower()
     sizes = [_growth(each) for each in arguments]
     together = max(sum(size for size in sizes if size > 1), 1)
+    _check_steps(call, sizes)
     if name in _SIZED:
         size = _number(call, arguments, _SIZED[name], f"how long the result of {name} is")
         found = max(size, together) if name in ("lpad", "rpad", "space") else max(size, 1) * together
@@ -150,6 +154,13 @@ def _of_call(call: Token, arguments: list[Tokens]) -> int:
             "Ask for less",
         )
     return found
+
+
+def _check_steps(call: Token, sizes: Sequence[int]) -> None:
+    """Refuse a comparison that is slow although its result is small."""
+    name = call.value.lower()
+    if name in _COMPARING and prod(sizes) > MOST_GROWTH:
+        raise TooLarge(call, f"can take {name} more than {MOST_GROWTH:,} steps for a row", "Compare shorter texts")
 
 
 def _of_lambda(call: Token, arguments: list[Tokens], sizes: list[int]) -> int:

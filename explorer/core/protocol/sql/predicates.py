@@ -37,6 +37,7 @@ __all__ = [
 Operator = Literal["=", "<", "<=", ">", ">=", "<=>"]
 _MOST_DEPTH: Final = 100
 _WILDCARD: Final = re.compile("[%_]")
+_PLAIN: Final = "only a comparison of a column with plain constants can be answered"
 
 
 class LiteralValue(msgspec.Struct, frozen=True):
@@ -185,7 +186,7 @@ class _Parser:
         try:
             found = self._condition(depth)
             if not self._at_border():
-                raise _NotUnderstood("only a comparison of a column with constants can be answered")
+                raise _NotUnderstood(_PLAIN)
         except _NotUnderstood as reason:
             self._place = start
             return self._unsplittable(str(reason))
@@ -239,7 +240,7 @@ class _Parser:
         if self._word("LIKE"):
             return _negated(self._like(column), negated)
         if negated or not self._at_border():
-            raise _NotUnderstood("only a comparison of a column with constants can be answered")
+            raise _NotUnderstood(_PLAIN)
         return Comparison(column, "=", LiteralValue("boolean", "true"))
 
     def _list(self, column: tuple[str, ...]) -> Expression:
@@ -271,7 +272,7 @@ class _Parser:
             raise self.error("a value is missing")
         value = self._literal()
         if value is None:
-            raise _NotUnderstood("only a comparison of a column with constants can be answered")
+            raise _NotUnderstood(_PLAIN)
         return value
 
     def _literal(self) -> LiteralValue | None:
@@ -282,10 +283,11 @@ class _Parser:
         return LiteralValue(kind, text)
 
     def _column(self) -> tuple[str, ...]:
-        parts = []
+        parts: list[str] = []
         while True:
-            if self.token.kind not in {"name", "word"} or (self.token.kind == "word" and self.token.is_reserved):
-                raise _NotUnderstood("only a comparison of a column with constants can be answered")
+            field = bool(parts) and self.token.kind in ("word", "name")
+            if not field and not self.token.is_column(self._tokens[min(self._place + 1, len(self._tokens) - 1)]):
+                raise _NotUnderstood(_PLAIN)
             parts.append(self._take())
             if self.token.text != "." or self.token.kind != "mark":
                 return tuple(parts)
@@ -302,7 +304,7 @@ class _Parser:
 
     def _mark(self, mark: str) -> None:
         if self.token.text != mark:
-            raise _NotUnderstood("only a comparison of a column with constants can be answered")
+            raise _NotUnderstood(_PLAIN)
         self._place += 1
 
     def _unsplittable(self, reason: str) -> Expression:
@@ -310,21 +312,33 @@ class _Parser:
         first = self.token
         if self._at_border():
             raise self.error(f"a condition is missing before {repr(first.text) if first.text else 'the end'}")
-        depth = betweens = cases = 0
+        depth = betweens = case_ends = 0
         while self.token.kind != "end":
             token = self.token
             if depth == 0 and token.text == ")":
                 break
-            if depth == 0 and cases == 0 and betweens == 0 and self._at_border():
+            if depth == 0 and self._place >= case_ends and betweens == 0 and self._at_border():
                 break
             depth += (token.kind == "mark") * ((token.text in "([") - (token.text in ")]"))
-            cases += token.is_word("CASE") - token.is_word("END")
+            if depth == 0 and token.is_word("CASE"):
+                case_ends = self._last_end()
             betweens += token.is_word("BETWEEN") - (betweens > 0 and token.is_word("AND") and depth == 0)
             self._place += 1
         if depth != 0:
             raise self.error("a parenthesis is not closed")
         last = self._tokens[self._place - 1]
         return Unsplittable(self._text[first.start : last.end], first.start + 1, reason)
+
+    def _last_end(self) -> int:
+        """The place of the last END inside the parentheses here: an earlier one may be a column of that name."""
+        depth, last = 0, self._place
+        for place in range(self._place, len(self._tokens)):
+            token = self._tokens[place]
+            depth += (token.kind == "mark") * ((token.text in "([") - (token.text in ")]"))
+            if depth < 0:
+                break
+            last = place if depth == 0 and token.is_word("END") else last
+        return last
 
 
 def _compare(column: tuple[str, ...], operator: str, value: LiteralValue) -> Expression:

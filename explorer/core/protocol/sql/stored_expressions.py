@@ -16,7 +16,14 @@ from explorer.core.protocol.sql.functions import CLOCK_FUNCTIONS, CLOCK_WITHOUT_
 from explorer.core.protocol.sql.tokens import Token, tokens_of
 from explorer.core.protocol.sql.vetting import check_text
 
-__all__ = ["check_stored_expression", "expression_columns", "expression_text", "mentions", "unknown_columns"]
+__all__ = [
+    "check_stored_expression",
+    "double_quoted",
+    "expression_columns",
+    "expression_text",
+    "mentions",
+    "unknown_columns",
+]
 
 
 def _split(words: str) -> frozenset[str]:
@@ -27,6 +34,8 @@ _NUMBER: Final = re.compile(r"\d+\w*\.?\w*")
 _LITERAL: Final = re.compile(r"\d+(e\d+)?(bd|[lsyfd])?", re.IGNORECASE | re.ASCII)
 """A number; any other word that begins with a digit is a name."""
 _NO_COLUMNS: Final = frozenset(["and", "or", "not", "null", "true", "false"])
+_JOINING: Final = frozenset(["and", "or", "not"])
+"""Of these, those that Spark takes for columns before an operator."""
 _COMPOUND: Final = frozenset(["||", "->", "=>", "::", "<<", ">>", ">>>"])
 _WORDS: Final = _split(
     """
@@ -67,16 +76,28 @@ def expression_columns(text: str) -> tuple[tuple[str, ...], ...]:
     return tuple(found)
 
 
+def double_quoted(text: str) -> tuple[Token, ...]:
+    """Return the texts in double quotes of an expression, which writers other than Spark mean as columns.
+
+    Raises:
+        InvalidIntent: A quote or a comment is not closed.
+    """
+    return tuple(
+        token for token in _tokens(text) if token.kind in ("string", "raw") and token.text.lstrip("rR").startswith('"')
+    )
+
+
 def mentions(text: str, path: tuple[str, ...], schema: StructType | None = None) -> bool:
     """True if an expression may read a column, a part of it, or a column that it is a part of.
 
     Args:
-        text: The expression; one that cannot be split counts as mentioning every column.
+        text: The expression; one that cannot be split counts as mentioning every column, and a text in double quotes
+            as the column of that name.
         path: Logical path; the steps ``element``, ``key`` and ``value`` into arrays and maps need not be written.
         schema: Tells these steps from fields of such names; without it, such a field is not told from its struct.
     """
     try:
-        written = expression_columns(text)
+        written = (*expression_columns(text), *((token.text[1:-1],) for token in double_quoted(text)))
     except InvalidIntent:
         return True
     wanted = _folded(path, schema)
@@ -183,7 +204,8 @@ def _is_no_column(tokens: list[Token], place: int, path: tuple[str, ...], after:
         return True
     first = path[0].lower()
     typed = following.kind == "string" and (first in _WORDS or first == "x")
-    return len(path) == 1 and tokens[place].kind == "word" and (typed or first in _NO_COLUMNS)
+    joins = first in _NO_COLUMNS and not (first in _JOINING and following.kind == "operator")
+    return len(path) == 1 and tokens[place].kind == "word" and (typed or joins)
 
 
 def _lambdas(tokens: list[Token]) -> list[tuple[frozenset[str], range]]:

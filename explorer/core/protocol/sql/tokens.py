@@ -30,13 +30,10 @@ _TOKEN: Final = re.compile(
       | (?P<mark>.)""",
     re.VERBOSE | re.DOTALL,
 )
-_RESERVED: Final = frozenset(
-    {
-        *("AND", "OR", "NOT", "IN", "IS", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "ESCAPE", "DIV", "DISTINCT"),
-        *("CASE", "WHEN", "THEN", "ELSE", "END", "CAST", "EXISTS", "SELECT", "FROM", "WHERE", "INTERVAL"),
-        *("NULL", "TRUE", "FALSE", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"),
-    }
-)
+_NO_COLUMNS: Final = frozenset({"NULL", "TRUE", "FALSE", "CURRENT_PATH"})
+_BEFORE_WORDS: Final = frozenset({"NOT", "SELECT", "FROM", "VALUES", "WITH"})
+_WHOLE_NUMBER: Final = re.compile(r"\d+(?=[lsy]\Z)", re.IGNORECASE | re.ASCII)
+"""The digits of a whole number whose type is written behind it, such as ``1L``."""
 
 
 class Token(msgspec.Struct, frozen=True):
@@ -60,10 +57,17 @@ class Token(msgspec.Struct, frozen=True):
         """Whether it is this keyword, in any case."""
         return self.kind == "word" and self.text.upper() == word
 
-    @property
-    def is_reserved(self) -> bool:
-        """Whether the word has a meaning of its own, so that it is no column unless quoted."""
-        return self.text.upper() in _RESERVED
+    def is_column(self, following: Token) -> bool:
+        """Whether Spark takes the token for a column, or for the first part of its path, before another token.
+
+        Unless its setting ``spark.sql.ansi.enforceReservedKeywords`` is on, Spark reserves no word but these: ``date``,
+        ``interval``, even ``case`` are columns where a column can be. A call or a typed text (``DATE '2026-05-01'``)
+        begins with a word too, and what follows shows that.
+        """
+        if self.kind != "word":
+            return self.kind == "name"
+        word = self.text.upper()
+        return word not in _NO_COLUMNS and not (word in _BEFORE_WORDS and following.kind in ("word", "name"))
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -94,7 +98,7 @@ def literal_of(tokens: list[Token], place: int) -> tuple[str, str, int] | None:
     """The constant that begins at a token: its kind, its text, and the place after it; None if there is none."""
     token = tokens[place]
     sign = ""
-    if token.kind == "mark" and token.text in "+-" and tokens[place + 1].kind == "number":
+    if token.kind == "mark" and token.text in "+-" and _is_number(tokens[place + 1]):
         sign, place = token.text.strip("+"), place + 1
         token = tokens[place]
     match token.kind:
@@ -102,9 +106,15 @@ def literal_of(tokens: list[Token], place: int) -> tuple[str, str, int] | None:
             return _number_kind(token.text), sign + token.text, place + 1
         case "string" if _is_plain(token.text):
             return "string", token.text[1:-1], place + 1
+        case "word" if digits := _WHOLE_NUMBER.match(token.text):
+            return "integer", sign + digits.group(), place + 1
         case "word":
             return _word_literal(tokens, place)
     return None
+
+
+def _is_number(token: Token) -> bool:
+    return token.kind == "number" or (token.kind == "word" and _WHOLE_NUMBER.match(token.text) is not None)
 
 
 def _word_literal(tokens: list[Token], place: int) -> tuple[str, str, int] | None:

@@ -36,6 +36,7 @@ __all__ = [
 
 _ROWS: Final = 1 << 16
 _FEW: Final = 16
+_WIDE: Final = 1_000
 _MOST_BYTES: Final = 1 << 30
 _BLOCK: Final = 1 << 22
 
@@ -83,7 +84,7 @@ def parse_texts(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf]) -> Pars
     for start in range(0, len(dense), _ROWS):
         some = dense.slice(start, _ROWS)
         stated = stated_leaves(some, leaves)
-        for offset, block, table in _blocks(some, _wire_schema(stated), start):
+        for offset, block, table in _blocks(some, stated, start):
             parsed = _by_row(block, stated) if table is None else _by_column(table, stated)
             if len(stated) < len(leaves):
                 parsed = _with_unknown(parsed, leaves, len(block))
@@ -168,16 +169,29 @@ def _where(chosen: pa.BooleanArray, first: ParsedTexts, second: ParsedTexts) -> 
 
 
 def _blocks(
+    texts: pa.StringArray, leaves: Sequence[StatisticsLeaf], start: int
+) -> Iterator[tuple[int, pa.StringArray, pa.Table | None]]:
+    """Offset, texts and parsed table of blocks that together are ``texts``; no table where each is decoded by itself.
+
+    These are the few that Arrow refuses, and few texts of many columns: Arrow's reader takes kilobytes a column.
+    """
+    if len(texts) <= _FEW and len(leaves) >= _WIDE:
+        yield start, texts, None
+        return
+    yield from _halved(texts, _wire_schema(leaves), start)
+
+
+def _halved(
     texts: pa.StringArray, wire: pa.Schema, start: int
 ) -> Iterator[tuple[int, pa.StringArray, pa.Table | None]]:
-    """Offset, texts and parsed table of blocks that together are ``texts``; no table where Arrow refuses."""
+    """The same by Arrow alone."""
     table = _read(texts, wire)
     if table is not None or len(texts) <= _FEW:
         yield start, texts, table
         return
     half = len(texts) // 2
-    yield from _blocks(texts.slice(0, half), wire, start)
-    yield from _blocks(texts.slice(half), wire, start + half)
+    yield from _halved(texts.slice(0, half), wire, start)
+    yield from _halved(texts.slice(half), wire, start + half)
 
 
 def _read(texts: pa.StringArray, wire: pa.Schema) -> pa.Table | None:

@@ -206,3 +206,13 @@ PROPERTIES: Final[dict[str, TableProperty]] = {
     row.key.lower(): row for row in tuple(globals().values()) if isinstance(row, TableProperty)
 }
 """Every property that this program knows, by its key in lower case."""
+
+
+def property_of(key: str) -> TableProperty | None:
+    """Return the property that a key of a table is of; None of any other key.
+
+    Clients compare the keys of a table in their case, all but those of constraints: ``DELTA.APPENDONLY`` does nothing.
+    What a person names in any case, `explorer.core.transaction.intents.property_settings` brings into the true one.
+    """
+    row = PROPERTIES.get(key.lower())
+    return row if row is not None and row.key == key else None

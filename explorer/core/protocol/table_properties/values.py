@@ -14,10 +14,10 @@ from typing import Final
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.json_values import plain_number
 
-__all__ = ["CONSTRAINT_PREFIX", "constraints", "flag", "interval", "number"]
+__all__ = ["CONSTRAINT_PREFIX", "constraint_name", "constraints", "flag", "interval", "number"]
 
 CONSTRAINT_PREFIX: Final = "delta.constraints."
-"""What the key of a CHECK constraint begins with; its name follows."""
+"""What the key of a CHECK constraint begins with, in any case; its name follows."""
 
 _TRUE: Final = {"true": True, "false": False}
 _UNITS: Final = {
@@ -87,9 +87,20 @@ def interval(configuration: Mapping[str, str], key: str, default: timedelta) -> 
 
 def constraints(configuration: Mapping[str, str]) -> dict[str, str]:
     """CHECK constraints: name -> SQL expression (CONSTR-006)."""
-    return {
-        key[len(CONSTRAINT_PREFIX) :]: text for key, text in configuration.items() if key.startswith(CONSTRAINT_PREFIX)
-    }
+    named = ((constraint_name(key), text) for key, text in configuration.items())
+    return {name: text for name, text in named if name is not None}
+
+
+def constraint_name(key: str) -> str | None:
+    """Return the name of the CHECK constraint that a key is of; None for the key of another property.
+
+    The reference takes the prefix in any case, and enforces what follows. It leaves the prefix out of the name only
+    where it is in small letters, so no two keys have the same name: that of ``DELTA.CONSTRAINTS.C1`` is the whole key.
+    """
+    if not key.lower().startswith(CONSTRAINT_PREFIX):
+        return None
+    name = key.removeprefix(CONSTRAINT_PREFIX)
+    return key if name.lower().startswith(CONSTRAINT_PREFIX) else name
 
 
 def _unreadable(key: str, text: str, expected: str) -> CorruptTable:

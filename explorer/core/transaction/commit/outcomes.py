@@ -40,7 +40,8 @@ def guard_failed(plan: JudgedPlan) -> GuardFailed:
         for guard in plan.blocking
     ]
     reasons = "; ".join(_reason(guard).removesuffix(".") for guard in plan.blocking)
-    return GuardFailed(f"This change must not be committed: {reasons}.", results=blocking)
+    steps = " ".join(dict.fromkeys(guard.remedy for guard in plan.blocking if guard.remedy))
+    return GuardFailed(f"This change must not be committed: {reasons}. {steps}".rstrip(), results=blocking)
 
 
 def _reason(guard: GuardResult) -> str:

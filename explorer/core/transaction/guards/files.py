@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from explorer.core.errors import StorageError
+from explorer.core.protocol.counted import all_of
+from explorer.core.protocol.file_places import way_back
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.retention.missing_files import absent
@@ -26,11 +28,10 @@ def file_guards(store: LogStore, paths: Sequence[str]) -> tuple[GuardResult, ...
         return (GuardResult("files-exist", "unknown", evidence, "Try again, or accept this guard by name."),)
     evidence = {"files": len(paths), "missing": gone[:_MOST_NAMED], "numMissing": len(gone)}
     if not gone:
-        detail = "The one file exists." if len(paths) == 1 else f"All {len(paths):,} files exist."
+        detail = all_of(len(paths), "file", "exists", "exist")
         return (GuardResult("files-exist", "pass", evidence | {"detail": detail}),)
     verb = "is" if len(gone) == 1 else "are"
     detail = f"{len(gone):,} of {len(paths):,} files {verb} gone, such as {gone[0]}."
     if len(paths) == 1:
         detail = f"The only file is gone: {gone[0]}."
-    remedy = "Bring them back from a backup, or choose a version whose files exist."
-    return (GuardResult("files-exist", "fail", evidence | {"detail": detail}, remedy),)
+    return (GuardResult("files-exist", "fail", evidence | {"detail": detail}, way_back(gone)),)

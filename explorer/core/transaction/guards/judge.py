@@ -8,12 +8,11 @@ has are with its proposal.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 import msgspec
 
+from explorer.core.compatibility.loss_words import losses_in_words, releases_in_words
 from explorer.core.errors import ExplorerError
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.counted import counted
@@ -158,33 +157,20 @@ def _identity(situation: Situation) -> GuardResult:
     )
 
 
-_LOST: Final = {
-    "wrong": ("answers wrongly", "answer wrongly"),
-    "no": ("loses access", "lose access"),
-    "unknown": ("is unknown", "are unknown"),
-}
-"""What becomes of a client, the worst first, of one and of several."""
-
-
 def _access(situation: Situation) -> GuardResult:
-    ranks = list(_LOST)
-    worst: dict[str, str] = {}
-    for loss in situation.losses:
-        client, after = f"{loss['client']} {loss['versionFrom']}", str(loss["after"])
-        worst[client] = min(after, worst.get(client, after), key=ranks.index)
-    if not worst:
+    losses = situation.losses
+    if not losses:
         return GuardResult("access", "pass", {"detail": "No known client loses access or gives wrong answers."})
-    counts = Counter(worst.values())
-    kinds = [(counts[kind], words[counts[kind] > 1]) for kind, words in _LOST.items() if counts[kind]]
-    versions = counted(len(worst), "client version")
-    detail = (
-        f"{versions} {kinds[0][1]}."
-        if len(kinds) == 1
-        else f"{versions} are affected: {', '.join(f'{count} {words}' for count, words in kinds)}."
-    )
+    told = losses_in_words((str(loss["client"]), str(loss["after"]), bool(loss["newest"])) for loss in losses)
+    first = sorted(losses, key=lambda loss: (not loss["newest"], loss["after"] != "wrong", str(loss["client"])))
+    clients = [
+        f"{loss['client']} "
+        + releases_in_words(str(loss["versionFrom"]), str(loss["versionTo"]), newest=bool(loss["newest"]))
+        for loss in first
+    ]
     return GuardResult(
         "access",
         "warn",
-        {"clients": sorted(worst), "detail": detail},
+        {"clients": list(dict.fromkeys(clients)), "detail": f"{told[0].upper()}{told[1:]}."},
         "Ask the owners of these clients before you commit.",
     )

@@ -20,10 +20,10 @@ from explorer.core.protocol.table_properties.registry import (
     IN_COMMIT_TIMESTAMPS,
     LOG_RETENTION,
     NUM_INDEXED_COLS,
-    PROPERTIES,
     SET_TRANSACTION_RETENTION,
     STATS_AS_JSON,
     STATS_AS_STRUCT,
+    property_of,
 )
 from explorer.core.transaction.consequences import in_days, shorter_retentions
 from explorer.core.transaction.proposal import GuardResult, Proposal
@@ -104,7 +104,7 @@ def _configurations(snapshot: Snapshot, proposal: Proposal) -> tuple[dict[str, s
 
 
 def _change(key: str, before: str | None, after: str | None) -> dict[str, object]:
-    known = PROPERTIES.get(key.lower())
+    known = property_of(key)
     change: dict[str, object] = {"property": key, "before": before, "after": after}
     if known is not None:
         change |= {"default": known.default, "effect": known.effect, "feature": feature_of_property(key)}

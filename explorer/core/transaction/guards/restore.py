@@ -52,14 +52,18 @@ def restore_guard(
     metadata, mode = restored
     properties = diff_properties(snapshot.metadata.configuration, metadata.configuration)
     columns = diff_metadata(snapshot.metadata, metadata, (snapshot.column_mapping_mode, mode))
-    moved = f"{_moved(back.num_rows, 'comes', rows_back)}, {_moved(gone.num_rows, 'goes', rows_gone)}"
+    same = pc.is_in(back.column("path"), value_set=gone.column("path").combine_chunks())
+    remasked = pc.sum(same).as_py() or 0
+    come, go = back.num_rows - remasked, gone.num_rows - remasked
+    moved = _moves(come, go, remasked, (rows_back, rows_gone))
     changed = " and ".join(_changed(len(properties), len(columns)))
     verb = "changes" if len(properties) + len(columns) == 1 else "change"
     form = f"; {changed} {verb}" if changed else ""
     evidence: dict[str, object] = {
         "version": target.version,
-        "filesBack": back.num_rows,
-        "filesGone": gone.num_rows,
+        "filesBack": come,
+        "filesGone": go,
+        "filesRemasked": remasked,
         "rowsBack": rows_back,
         "rowsGone": rows_gone,
         "propertiesChanged": [change.key for change in properties],
@@ -80,12 +84,26 @@ def _versions(first: int, last: int) -> str:
     return f"v{last}" if first == last else f"v{first} to v{last}"
 
 
-def _moved(files: int, verb: str, rows: int | None) -> str:
+def _moves(back: int, gone: int, remasked: int, rows: tuple[int | None, int | None]) -> str:
+    """The files and rows that come back and go; rows of files that stay are told by themselves."""
+    if not remasked:
+        return f"{_moved(back, 'comes', rows[0])}, {_moved(gone, 'goes', rows[1])}"
+    files = [_moved(back, "comes", None, alone=True), _moved(gone, "goes", None, alone=True)]
+    stay = counted(remasked, "file stays and masks other rows", "files stay and mask other rows")
+    said = [f"{_number(number)} {verb}" for number, verb in zip(rows, ("back", "gone"), strict=True)]
+    return f"{', '.join(files)}, {stay}: {', '.join(said)}"
+
+
+def _number(rows: int | None) -> str:
+    return "an unknown number of rows" if rows is None else counted(rows, "row") if rows else "no row"
+
+
+def _moved(files: int, verb: str, rows: int | None, *, alone: bool = False) -> str:
     if not files:
         return f"no file {verb}{' back' if verb == 'comes' else ''}"
     what = counted(files, f"file {verb}", f"files {'come' if verb == 'comes' else 'go'}")
-    number = "an unknown number of rows" if rows is None else counted(rows, "row")
-    return f"{what}{' back' if verb == 'comes' else ''} with {number}"
+    what = f"{what}{' back' if verb == 'comes' else ''}"
+    return what if alone else f"{what} with {_number(rows)}"
 
 
 def _changed(properties: int, columns: int) -> Iterator[str]:

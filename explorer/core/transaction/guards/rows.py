@@ -12,7 +12,7 @@ from typing import Final
 import pyarrow as pa
 
 from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, ExpressionRefused, InvalidIntent
-from explorer.core.protocol.counted import counted
+from explorer.core.protocol.counted import all_of, counted
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.transaction.proposal import GuardResult, RowCheck
@@ -113,7 +113,7 @@ def _judged(check: RowCheck, result: CheckResult) -> GuardResult:
     evidence |= {"rows": result.rows_checked, "violations": result.violations}
     rows, violations = result.rows_checked or 0, result.violations or 0
     if result.passed:
-        detail = "The one row satisfies it." if rows == 1 else f"All {rows:,} rows satisfy it."
+        detail = all_of(rows, "row", "satisfies it", "satisfy it")
         return GuardResult(check.guard, "pass", evidence | {"detail": detail})
     verb = "does" if violations == 1 else "do"
     evidence |= {

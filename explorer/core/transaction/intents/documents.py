@@ -15,6 +15,7 @@ from msgspec import inspect, structs
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.limits import check_json_values
 from explorer.core.transaction.intents.records import Intent
 
 __all__ = ["intent_document", "intent_fields", "intent_kind", "intent_kinds", "parse_intent"]
@@ -66,8 +67,10 @@ def parse_intent(value: str | bytes | Mapping[str, object] | Intent) -> Intent:
     Raises:
         InvalidIntent: The text is not a JSON object, the kind or a field does not exist, is missing or has a wrong
             type; ``field`` names it, ``allowed`` lists what is allowed there.
+        LimitExceeded: The text has too many values.
     """
     if isinstance(value, (str, bytes)):
+        check_json_values(value, "The intent")
         try:
             value = msgspec.json.decode(value)
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:

@@ -18,14 +18,12 @@ from explorer.core.protocol.json_values import JsonObject, JsonValue, decode_jso
 from explorer.core.protocol.schema import field_metadata
 from explorer.core.protocol.schema.char_types import char_type_text
 from explorer.core.protocol.schema.data_types import (
-    VOID,
-    ArrayType,
     DataType,
     InvalidType,
-    MapType,
     PrimitiveType,
     StructField,
     StructType,
+    has_misplaced_void,
     parse_type,
 )
 from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR
@@ -151,15 +149,10 @@ def _is_read(value: JsonValue) -> bool:
 
 
 def _check_void(kind: DataType, name: str, place: str) -> None:
-    for part in nested_types(kind):
-        inner = [
-            *([part.element_type] if isinstance(part, ArrayType) else []),
-            *([part.key_type, part.value_type] if isinstance(part, MapType) else []),
-        ]
-        empty = isinstance(part, StructType) and all(field.type == VOID for field in part.fields)
-        if VOID in inner or empty:
-            raise InvalidIntent(
-                f"The type of {name!r} has void inside an array or a map, or a struct with nothing else: no file can "
-                "hold it.",
-                field=place,
-            )
+    is_empty = any(isinstance(part, StructType) and not part.fields for part in nested_types(kind))
+    if is_empty or has_misplaced_void(kind):
+        raise InvalidIntent(
+            f"The type of {name!r} has void inside an array or a map, or a struct with nothing else: no file can "
+            "hold it.",
+            field=place,
+        )

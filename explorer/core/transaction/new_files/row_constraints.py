@@ -25,9 +25,16 @@ from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, GENERATIO
 from explorer.core.protocol.schema.nested_types import walk_structs
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.values import constraints
+from explorer.core.transaction.new_files.kept_texts import (
+    KeptText,
+    kept_check,
+    kept_defaults,
+    kept_generated,
+    kept_of_column,
+)
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["RowRule", "quoted_column", "row_rules"]
+__all__ = ["RowRule", "kept_texts", "quoted_column", "row_rules"]
 
 Path = tuple[str, ...]
 
@@ -39,11 +46,13 @@ class RowRule(msgspec.Struct, frozen=True):
         kind: ``not-null``, ``check``, ``invariant``, ``generated`` or ``length``.
         name: The column, or the constraint's name.
         expression: SQL over logical column names.
+        kept: The SQL that the table keeps for it; None of a rule that the table states otherwise.
     """
 
     kind: str
     name: str
     expression: str
+    kept: KeptText | None = None
 
 
 def row_rules(snapshot: Snapshot) -> tuple[RowRule, ...]:
@@ -56,7 +65,10 @@ def row_rules(snapshot: Snapshot) -> tuple[RowRule, ...]:
     rules = list(_nullability(snapshot.schema))
     rules += _lengths(snapshot.schema)
     if "checkConstraints" in features:
-        rules += [RowRule("check", name, text) for name, text in constraints(dict(snapshot.properties)).items()]
+        checks = constraints(snapshot.metadata.configuration)
+        rules += [
+            RowRule("check", name, text, kept_check(name, text, snapshot.schema)) for name, text in checks.items()
+        ]
     if "invariants" in features:
         rules += _invariants(snapshot.schema)
     if "generatedColumns" in features:
@@ -67,6 +79,16 @@ def row_rules(snapshot: Snapshot) -> tuple[RowRule, ...]:
 def quoted_column(path: Path) -> str:
     """A column as SQL, every part in backticks."""
     return ".".join(f"`{part.replace('`', '``')}`" for part in path)
+
+
+def kept_texts(snapshot: Snapshot) -> tuple[KeptText, ...]:
+    """Return the expressions in force at a version: those of `row_rules`, and the defaults.
+
+    Raises:
+        CorruptTable: An invariant cannot be read.
+    """
+    rules = [rule.kept for rule in row_rules(snapshot) if rule.kept is not None]
+    return (*rules, *kept_defaults(snapshot).values())
 
 
 def _nullability(schema: StructType) -> Iterator[RowRule]:
@@ -149,7 +171,9 @@ def _invariants(schema: StructType) -> Iterator[RowRule]:
     for path, _, field in walk_structs(schema):
         text = field.metadata.get(INVARIANTS)
         if text is not None:
-            yield RowRule("invariant", format_column(path), _invariant(str(text), format_column(path)))
+            column = format_column(path)
+            rule = _invariant(str(text), column)
+            yield RowRule("invariant", column, rule, kept_of_column("invariant of", column, rule, schema, of="rows"))
 
 
 def _invariant(text: str, column: str) -> str:
@@ -173,5 +197,6 @@ def _generated(schema: StructType) -> Iterator[RowRule]:
     for field in schema.fields:
         text = field.metadata.get(GENERATION_EXPRESSION)
         if text is not None:
-            column = quoted_column((field.name,))
-            yield RowRule("generated", format_column((field.name,)), f"{column} <=> (\n{text}\n)")
+            column = format_column((field.name,))
+            rule = f"{quoted_column((field.name,))} <=> (\n{text}\n)"
+            yield RowRule("generated", column, rule, kept_generated(field, schema))

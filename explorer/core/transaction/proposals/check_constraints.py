@@ -7,6 +7,7 @@ more than case (CONSTR-011); an expression names columns that exist (CONSTR-009)
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Final
 
@@ -21,8 +22,9 @@ from explorer.core.protocol.sql.stored_expressions import (
     expression_text,
     unknown_columns,
 )
-from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX, constraints
+from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX, constraint_name
 from explorer.core.transaction.intents.records import AddConstraint, DropConstraint
+from explorer.core.transaction.new_files.kept_texts import KeptText, kept_check
 from explorer.core.transaction.proposal import GuardResult, Proposal, RowCheck
 from explorer.core.transaction.proposals.entry import proposes_alone
 from explorer.core.versions.snapshot import Snapshot
@@ -67,7 +69,7 @@ def add_constraint(intent: AddConstraint, snapshot: Snapshot) -> Proposal:
                 _UNSEEN,
             ),
         ),
-        guards=(_expression_guard(text, columns, clock),),
+        guards=(_expression_guard(kept_check(name, text, snapshot.schema), columns, clock),),
         undo=f"Drop the constraint {name!r}.",
     )
 
@@ -78,27 +80,36 @@ def drop_constraint(intent: DropConstraint, snapshot: Snapshot) -> Proposal:
     Raises:
         InvalidIntent: There is no such constraint.
     """
-    known = constraints(snapshot.metadata.configuration)
-    found = [name for name in known if name.lower() == intent.name.lower()]
-    if not found:
-        near = get_close_matches(intent.name.lower(), known, 1)
-        raise InvalidIntent(
-            f"There is no constraint {intent.name!r}. Constraints: {', '.join(known) or 'none'}.",
-            field="name",
-            allowed=list(known),
-            nearest=near[0] if near else None,
-        )
-    expression = known[found[0]]
-    left = {
-        key: value
-        for key, value in snapshot.metadata.configuration.items()
-        if key.lower() != f"{CONSTRAINT_PREFIX}{intent.name}".lower()
-    }
+    configuration = snapshot.metadata.configuration
+    key = _key_of(intent.name, configuration)
+    expression = configuration[key]
+    left = {other: value for other, value in configuration.items() if other != key}
     return Proposal(
         operation="DROP CONSTRAINT",
         parameters={"name": intent.name, "expr": expression, "existed": "true"},
         metadata=msgspec.structs.replace(snapshot.metadata, configuration=left),
-        undo=f"Add the constraint {found[0]!r} again with the expression {expression}, as long as all rows satisfy it.",
+        undo=f"Add the constraint {key[len(CONSTRAINT_PREFIX) :]!r} again with the expression {expression}, as long as "
+        "all rows satisfy it.",
+    )
+
+
+def _key_of(wanted: str, configuration: Mapping[str, str]) -> str:
+    """The key of the constraint that a name means: its own name, else one that differs in case or by the prefix."""
+    names = {key: name for key in configuration if (name := constraint_name(key)) is not None}
+    same = [key for key, name in names.items() if name == wanted]
+    found = same or [key for key in names if key[len(CONSTRAINT_PREFIX) :].lower() == wanted.lower()]
+    if len(found) == 1:
+        return found[0]
+    known = list(names.values())
+    near = [names[key] for key in found] or get_close_matches(wanted.lower(), known, 1)
+    several = (
+        f"Several constraints differ from {wanted!r} in case alone" if found else f"There is no constraint {wanted!r}"
+    )
+    raise InvalidIntent(
+        f"{several}. Constraints: {', '.join(known) or 'none'}.",
+        field="name",
+        allowed=known,
+        nearest=near[0] if near else None,
     )
 
 
@@ -108,7 +119,8 @@ def _check_name(name: str, snapshot: Snapshot) -> None:
             f"A constraint's name must have 1 to {_LONGEST} printable characters, unlike {name[:_LONGEST]!r}.",
             field="name",
         )
-    taken = [other for other in constraints(snapshot.metadata.configuration) if other.lower() == name.lower()]
+    keys = {key: other for key in snapshot.metadata.configuration if (other := constraint_name(key)) is not None}
+    taken = [other for key, other in keys.items() if key[len(CONSTRAINT_PREFIX) :].lower() == name.lower()]
     if taken:
         raise InvalidIntent(
             f"There is already a constraint {taken[0]!r}. Drop it first, or choose another name.",
@@ -135,8 +147,11 @@ def _no_column(name: str, expression: str, snapshot: Snapshot) -> InvalidIntent:
     )
 
 
-def _expression_guard(text: str, columns: list[str], clock: tuple[str, ...]) -> GuardResult:
-    evidence: dict[str, object] = {"expression": text, "columns": columns}
+def _expression_guard(rule: KeptText, columns: list[str], clock: tuple[str, ...]) -> GuardResult:
+    evidence: dict[str, object] = {"expression": rule.text, "columns": columns}
+    if rule.doubt:
+        remedy = "Write columns in backticks, and texts in single quotes."
+        return GuardResult("expression", "unknown", evidence | {"detail": rule.doubt}, remedy)
     if not clock:
         return GuardResult("expression", "pass", evidence | {"detail": "All that it names are columns of the table."})
     detail = f"It calls {', '.join(clock)}: a row that passes today may not pass tomorrow."

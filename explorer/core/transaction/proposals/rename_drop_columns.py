@@ -7,7 +7,7 @@ usage tracking is set by the first of them (CMUSAGE-001).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -30,6 +30,7 @@ from explorer.core.transaction.guards.column_dependents import (
     partition_guard,
 )
 from explorer.core.transaction.guards.column_names import check_free, names_guard
+from explorer.core.transaction.guards.column_traces import LoggedOperation, traces_guard, values_guard
 from explorer.core.transaction.intents.property_settings import statistics_column, statistics_columns_of
 from explorer.core.transaction.intents.records import DropColumns, RenameColumn
 from explorer.core.transaction.proposal import GuardResult, Proposal
@@ -38,7 +39,7 @@ from explorer.core.transaction.proposals.entry import proposes_alone
 from explorer.core.transaction.proposals.operation_parameters import attribute_name, parameter_text
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["PROPOSALS", "drop_columns", "rename_column"]
+__all__ = ["PROPOSALS", "drop_columns", "named_elsewhere", "rename_column"]
 
 
 Path = tuple[str, ...]
@@ -90,6 +91,7 @@ def drop_columns(intent: DropColumns, snapshot: Snapshot) -> Proposal:
         generated_guard(snapshot, paths),
         clustering_guard(snapshot, paths),
         char_guard(snapshot.schema, paths),
+        values_guard(snapshot, paths),
         _identity_guard([format_column(column.path) for column, field in found if _is_identity(field.metadata)]),
     )
     return Proposal(
@@ -100,6 +102,25 @@ def drop_columns(intent: DropColumns, snapshot: Snapshot) -> Proposal:
         undo="Restore an earlier version: the files still hold the columns, but rows written since have none. Columns "
         "added later under the same names are new columns and start empty.",
     )
+
+
+def named_elsewhere(
+    intent: RenameColumn | DropColumns, snapshot: Snapshot, operations: Iterable[LoggedOperation]
+) -> GuardResult:
+    """Say what else names the columns of an intent.
+
+    Args:
+        intent: What was asked for.
+        snapshot: The newest version.
+        operations: What the commits of the log say that they did, oldest first.
+
+    Raises:
+        InvalidIntent: There is no such column.
+    """
+    renamed = isinstance(intent, RenameColumn)
+    names = [intent.column] if isinstance(intent, RenameColumn) else intent.columns
+    paths = [struct_field(snapshot.schema, name)[0].path for name in names]
+    return traces_guard(snapshot, paths, operations, renamed=renamed)
 
 
 def _without(name: str) -> Callable[[tuple[StructField, ...]], list[StructField]]:

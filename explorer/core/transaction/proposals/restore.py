@@ -157,7 +157,8 @@ def _metadata(snapshot: Snapshot, target: Snapshot, protocol: Protocol) -> Metad
     if USAGE_TRACKING in supported_features(protocol):
         used = HAS_DROPPED_OR_RENAMED.of(now.configuration, unset=True) or _drops_or_renames(snapshot, target)
         configuration[HAS_DROPPED_OR_RENAMED.key] = str(used).lower()
-    schema = StructType(tuple(_furthest(field, snapshot.schema) for field in target.schema.fields))
+    current = {field.physical_name: field for field in reversed(snapshot.schema.fields)}
+    schema = StructType(tuple(_furthest(field, current.get(field.physical_name)) for field in target.schema.fields))
     text = then.schema_string if schema == target.schema else schema.to_json()
     return msgspec.structs.replace(then, configuration=configuration, schema_string=text)
 
@@ -223,10 +224,14 @@ def _drops_or_renames(snapshot: Snapshot, target: Snapshot) -> bool:
     return not now.items() <= then.items()
 
 
-def _furthest(field: StructField, current: StructType) -> StructField:
-    """An identity column with the mark that is furthest in the direction of its step (IDENT-004)."""
+def _furthest(field: StructField, twin: StructField | None) -> StructField:
+    """An identity column with the mark that is furthest in the direction of its step (IDENT-004).
+
+    Args:
+        field: The column in the target.
+        twin: The same column now; None if it was dropped.
+    """
     step = field.metadata.get(IDENTITY_STEP)
-    twin = next((other for other in current.fields if other.physical_name == field.physical_name), None)
     if not isinstance(step, int) or twin is None:
         return field
     found = (item.metadata.get(IDENTITY_HIGH_WATER_MARK) for item in (field, twin))

@@ -38,7 +38,9 @@ from explorer.core.protocol.table_properties.registry import (
     ROW_TRACKING,
     STATS_COLUMNS,
     SYMLINK_FORMAT_MANIFEST,
+    property_of,
 )
+from explorer.core.protocol.table_properties.values import constraint_name
 from explorer.core.transaction.guards.column_names import names_guard
 from explorer.core.transaction.intents.property_settings import (
     PropertyWishes,
@@ -137,7 +139,7 @@ def changed_properties(before: Mapping[str, str], after: Mapping[str, str]) -> d
 
 def _removable(key: str, snapshot: Snapshot) -> str:
     """The true key of a property that may be removed; an unknown key that is set may be removed too."""
-    if key in snapshot.metadata.configuration and key.lower() not in PROPERTIES and "constraints." not in key.lower():
+    if key in snapshot.metadata.configuration and property_of(key) is None and constraint_name(key) is None:
         return key
     name = true_key(key)
     known = PROPERTIES.get(name.lower())
@@ -317,7 +319,7 @@ def _undo(snapshot: Snapshot, metadata: Metadata, of_mapping: str = "") -> str:
     """
     changes = changed_properties(snapshot.metadata.configuration, metadata.configuration)
     by_hand = {key: was for key, (was, _) in changes.items() if not (of_mapping and key == COLUMN_MAPPING_MODE.key)}
-    by_hand = {key: was for key, was in by_hand.items() if not _is_fixed(key)}
+    by_hand = {key: was for key, was in by_hand.items() if not _is_fixed(key) and not _is_respelled(key)}
     steps = [f"set {key} to {was!r}" for key, was in by_hand.items() if was is not None]
     gone = [key for key, was in by_hand.items() if was is None]
     steps += [f"unset {', '.join(gone)}"] if gone else []
@@ -335,8 +337,15 @@ def _left_behind(changes: Mapping[str, tuple[str | None, str | None]], of_mappin
     fixed = [key for key in changes if _is_fixed(key) and not (of_mapping and key == MAX_COLUMN_ID.key)]
     if IN_COMMIT_TIMESTAMPS.key in changes and IN_COMMIT_TIMESTAMPS.of(_after(changes)):
         fixed += [key for key in (ICT_ENABLEMENT_VERSION.key, ICT_ENABLEMENT_TIMESTAMP.key) if key not in fixed]
+    if respelled := [key for key, (_, value) in changes.items() if value is None and _is_respelled(key)]:
+        yield f"{', '.join(respelled)} cannot be set again, and did nothing."
     if fixed:
         yield f"{', '.join(fixed)} {'stays' if len(fixed) == 1 else 'stay'} set."
+
+
+def _is_respelled(key: str) -> bool:
+    """True for a key that is one of Delta's in another case alone: nothing sets it again, and it does nothing."""
+    return property_of(key) is None and key.lower() in PROPERTIES
 
 
 def _after(changes: Mapping[str, tuple[str | None, str | None]]) -> dict[str, str]:
@@ -344,7 +353,7 @@ def _after(changes: Mapping[str, tuple[str | None, str | None]]) -> dict[str, st
 
 
 def _is_fixed(key: str) -> bool:
-    known = PROPERTIES.get(key.lower())
+    known = property_of(key)
     return known is not None and known.why_fixed is not None
 
 

@@ -11,12 +11,18 @@ from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.intents.documents import intent_kind
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Written
+from explorer.core.transaction.proposal import Circumstances, Proposal, Written
 from explorer.core.transaction.proposals.rows.append_rows import numberings
 from explorer.core.transaction.proposals.rows.change_rows import change_rows
 from explorer.core.transaction.proposals.rows.delete_rows import hides_rows, records_changes, touched_files
 from explorer.core.transaction.row_engine import FoundChanges
-from explorer.core.transaction.row_preparation.found_files import Found, OnVersion, statistics_guard, to_be_written
+from explorer.core.transaction.row_preparation.found_files import (
+    Found,
+    OnVersion,
+    skipped,
+    statistics_guard,
+    to_be_written,
+)
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.reads import Reads, lasting, rows_matched, rows_meeting
 from explorer.core.versions.snapshot import Snapshot
@@ -35,7 +41,9 @@ def changing(
     engine = context.row_engine(intent_kind(intent))
 
     def find(snapshot: Snapshot) -> _FoundChanges:
-        found = engine.find_changes(log, snapshot, intent, source)
+        where = intent.where if isinstance(intent, intents.Update) else None
+        unread = skipped(engine, log, snapshot, where)
+        found = engine.find_changes(log, snapshot, intent, source, unread.doubted)
         touched = touched_files(log.store, snapshot, found.matched, unknown_fields(log, snapshot))
         masked, alike = hides_rows(snapshot), engine.reads_alike(snapshot)
         inserted = found.counts.inserted
@@ -48,9 +56,8 @@ def changing(
             )
 
         reads = Reads()  # for a merge that changes rows which match nothing, too
-        guards: tuple[GuardResult, ...] = ()
+        guards = statistics_guard(snapshot, where, touched, unread)
         if isinstance(intent, intents.Update):
-            guards = statistics_guard(snapshot, intent.where, touched)
             reads = rows_meeting(snapshot, intent.where, alike=alike)
         elif not intent.not_matched_by_source:
             reads = rows_matched(snapshot, intent.on, alike=alike)

@@ -16,6 +16,7 @@ from explorer.core.transaction.row_preparation.found_files import (
     OnVersion,
     kept_files,
     rewriting,
+    skipped,
     statistics_guard,
 )
 from explorer.core.versions.delta_log import DeltaLog
@@ -30,7 +31,8 @@ def deleting(log: DeltaLog, intent: intents.Delete, context: Context, circumstan
     engine = context.row_engine("delete")
 
     def find(snapshot: Snapshot) -> Found:
-        matched = engine.matching_rows(log, snapshot, intent.where)
+        unread = skipped(engine, log, snapshot, intent.where)
+        matched = engine.matching_rows(log, snapshot, intent.where, unread.doubted)
         touched = touched_files(log.store, snapshot, matched, unknown_fields(log, snapshot))
         layout, recorded = FileLayout.of(snapshot), records_changes(snapshot)
         chosen = touched if recorded else kept_files(touched)
@@ -39,7 +41,7 @@ def deleting(log: DeltaLog, intent: intents.Delete, context: Context, circumstan
             return engine.rewrite(log, snapshot, chosen, intent.where, layout, recorded=recorded)
 
         reads = rows_meeting(snapshot, intent.where, alike=engine.reads_alike(snapshot))
-        return Found(touched, reads, write, statistics_guard(snapshot, intent.where, touched))
+        return Found(touched, reads, write, statistics_guard(snapshot, intent.where, touched, unread))
 
     found_at = lasting(find, Found.changed)
 

@@ -17,12 +17,13 @@ from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule
-from explorer.core.transaction.proposal import Circumstances, Proposal, Written
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Written
 from explorer.core.transaction.proposals.rows.append_rows import numberings
 from explorer.core.transaction.proposals.rows.delete_rows import hides_rows, records_changes, touched_files
 from explorer.core.transaction.proposals.rows.overwrite_rows import Replaced, overwrite_rows, replaced_files
 from explorer.core.transaction.row_engine import Incoming, RowEngine
-from explorer.core.transaction.row_preparation.found_files import OnVersion, to_be_written
+from explorer.core.transaction.row_preparation.found_files import OnVersion, skipped, statistics_guard, to_be_written
+from explorer.core.transaction.row_preparation.skipped_files import SkippedFiles
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.reads import Reads, exactly, lasting, rows_meeting
 from explorer.core.versions.snapshot import Snapshot
@@ -40,7 +41,8 @@ def overwriting(
         if intent.partitions and not snapshot.partition_columns:
             raise InvalidIntent("The table has no partitions: leave the field partitions out.", field="partitions")
         rules = () if intent.where is None else (RowRule("condition", "where", intent.where),)
-        replaced = _replaced(log, engine, snapshot, intent.where)
+        unread = skipped(engine, log, snapshot, intent.where)
+        replaced = _replaced(log, engine, snapshot, intent.where, unread)
         incoming = engine.incoming_rows(snapshot, source, rules=rules, partitions=intent.partitions)
         if intent.where is None:
             replaced, reads = replaced_files(snapshot, incoming.partitions), Reads(partitions=incoming.partitions)
@@ -66,7 +68,8 @@ def overwriting(
                 made, adds=(*made.adds, *kept.adds), changes=(*inserts, *kept.changes), rows=made.rows + kept.rows
             )
 
-        return _FoundRows(replaced, reads, write, incoming, numbered)
+        guards = statistics_guard(snapshot, intent.where, replaced.touched, unread)
+        return _FoundRows(replaced, reads, write, (*incoming.guards, *guards), incoming, numbered)
 
     found_at = lasting(find, _FoundRows.changed)
 
@@ -83,7 +86,7 @@ def overwriting(
                 new_rows=new_rows,
                 circumstances=circumstances,
                 masked=masked,
-                guards=at.incoming.guards,
+                guards=at.guards,
                 reads=at.reads,
             )
 
@@ -95,11 +98,12 @@ def overwriting(
 
 
 class _FoundRows(msgspec.Struct, frozen=True):
-    """What an overwrite found: what goes, what it looked into, how it writes, its rows and how they are numbered."""
+    """What an overwrite found: what goes, what it looked into, how it writes, its guards, its rows and numbers."""
 
     replaced: Replaced
     reads: Reads
     write: Callable[[], Written]
+    guards: tuple[GuardResult, ...]
     incoming: Incoming
     numbered: tuple[Numbering, ...]
 
@@ -108,11 +112,13 @@ class _FoundRows(msgspec.Struct, frozen=True):
         return (*self.replaced.whole, *(file.add for file in self.replaced.partial))
 
 
-def _replaced(log: DeltaLog, engine: RowEngine, snapshot: Snapshot, where: str | None) -> Replaced:
+def _replaced(
+    log: DeltaLog, engine: RowEngine, snapshot: Snapshot, where: str | None, unread: SkippedFiles
+) -> Replaced:
     """The files with rows that meet a condition; nothing without one."""
     if where is None:
         return Replaced(())
-    matched = engine.matching_rows(log, snapshot, where)
+    matched = engine.matching_rows(log, snapshot, where, unread.doubted)
     touched = touched_files(log.store, snapshot, matched, unknown_fields(log, snapshot))
     return Replaced(
         tuple(file.add for file in touched if file.is_emptied),

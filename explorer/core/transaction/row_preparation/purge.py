@@ -12,7 +12,15 @@ from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.proposal import Circumstances, Proposal, Written
 from explorer.core.transaction.proposals.rewriting.purge_rows import files_to_purge, purge_rows
 from explorer.core.transaction.proposals.rows.delete_rows import touched_files
-from explorer.core.transaction.row_preparation.found_files import Found, OnVersion, kept_files, rewriting
+from explorer.core.transaction.row_preparation.found_files import (
+    Found,
+    OnVersion,
+    kept_files,
+    rewriting,
+    skipped,
+    statistics_guard,
+)
+from explorer.core.transaction.row_preparation.skipped_files import NONE_SKIPPED
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.reads import Reads, lasting
 from explorer.core.versions.snapshot import Snapshot
@@ -28,10 +36,12 @@ def purging(log: DeltaLog, intent: intents.Purge, context: Context, circumstance
         # Only a table that maps its columns can drop one and keep its files.
         mapped = snapshot.column_mapping_mode != "none"
         dropped = frozenset(engine.files_with_dropped_columns(log, snapshot)) if mapped else frozenset()
-        masking = None
+        masking, unread = None, NONE_SKIPPED
         if intent.where is not None:
             masking = frozenset(engine.files_masking(log, snapshot, intent.where))
-            dropped &= masking | (engine.matching_rows(log, snapshot, intent.where).keys() if dropped else frozenset())
+            if dropped:
+                unread = skipped(engine, log, snapshot, intent.where)
+                dropped &= masking | engine.matching_rows(log, snapshot, intent.where, unread.doubted).keys()
         matched = files_to_purge(snapshot, masking, dropped)
         touched = touched_files(log.store, snapshot, matched, unknown_fields(log, snapshot))
         layout = FileLayout.of(snapshot)
@@ -39,7 +49,8 @@ def purging(log: DeltaLog, intent: intents.Purge, context: Context, circumstance
         def write() -> Written:
             return engine.rewrite(log, snapshot, kept_files(touched), "false", layout, recorded=False)
 
-        return _Purge(touched, Reads(), write, with_dropped=len(dropped))
+        guards = statistics_guard(snapshot, None, (), unread)
+        return _Purge(touched, Reads(), write, guards, with_dropped=len(dropped))
 
     found_at = lasting(find, _Purge.changed)
 
@@ -47,7 +58,9 @@ def purging(log: DeltaLog, intent: intents.Purge, context: Context, circumstance
         found = found_at(snapshot)
 
         def complete(rewrite: Written) -> Proposal:
-            return purge_rows(snapshot, found.touched, rewrite, circumstances, with_dropped=found.with_dropped)
+            return purge_rows(
+                snapshot, found.touched, rewrite, circumstances, with_dropped=found.with_dropped, guards=found.guards
+            )
 
         kept = kept_files(found.touched)
         return rewriting(kept, found.write, complete) if kept else complete(Written(()))

@@ -50,12 +50,14 @@ class DeskSheet:
         person: Who plans and commits; empty if not known.
         signed_in: The server knows the person, who cannot choose another name.
         may_commit: The tables are opened so that they can be changed.
+        check_source: Refuses a source of rows, given a table's name, that may not be read.
     """
 
     state: at.State
     person: str
     signed_in: bool
     may_commit: bool
+    check_source: Callable[[str, str], None]
 
     def draft_of(self, question: Question) -> Draft | ExplorerError | None:
         """Return the plan that answers a question or why there is none; None while it is not planned."""
@@ -96,6 +98,9 @@ class DeskTables(Protocol):
     def open(self, name: str) -> ChangeableTable:
         """Open a table for the desk alone: it follows the log with each plan."""
 
+    def check_source(self, name: str, source: str) -> None:
+        """Refuse a source of rows for a table that may not be read."""
+
     def look_again(self, name: str, *, reopen: bool = False) -> None:
         """Take notice that a table was changed; ``reopen`` if more than its log was."""
 
@@ -131,7 +136,10 @@ class Desk:
     def sheet(self) -> DeskSheet:
         """What a page is drawn from."""
         with self._lock:
-            return DeskSheet(self._state, self._person, self._signed_in, self._tables.allow_commits)
+            tables = self._tables
+            return DeskSheet(
+                self._state, self._person, self._signed_in, tables.allow_commits, check_source=tables.check_source
+            )
 
     @property
     def person(self) -> str:

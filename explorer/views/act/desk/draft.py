@@ -27,6 +27,9 @@ class ChangeableTable(Protocol):
     def snapshot(self, version: int | None = None) -> Snapshot:
         """Return the table at a version."""
 
+    def check_source(self, source: str) -> None:
+        """Refuse a source of rows that may not be read."""
+
     def plan(
         self,
         intent: Intent,
@@ -149,10 +152,19 @@ class Draft:
             case "running":
                 return f"The same change was under way{by} when this was planned, since {began}. Wait for its outcome."
             case "committed":
-                return f"The same change was carried out{by}{version}, begun {began}. This plan would do it once more."
+                return f"The same change was carried out{by}{version}, begun {began}. {self._would_do}"
             case _:
                 doubt = f"The same change was begun{by} {began}, and whether it was written{version} is not known."
                 return f"{doubt} Look for it in the history before you do it once more."
+
+    @property
+    def _would_do(self) -> str:
+        """What the plan of a change that was carried out before would do now."""
+        if self.plan.nothing_to_do:
+            return "Nothing is left to do."
+        if any(guard.status == "fail" for guard in self.plan.guards):
+            return "It cannot be done again as the table is now."
+        return "This plan would do it once more."
 
     def answers(self, question: Question) -> bool:
         """Whether it is what a question asks for; why a commit broke off is told whoever asks."""

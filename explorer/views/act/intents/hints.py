@@ -128,7 +128,7 @@ def _version(text: str, facts: TableFacts) -> str:
 
 def _property(key: str, configuration: Mapping[str, str]) -> str:
     known = PROPERTIES.get(key.lower())
-    now = next((value for name, value in configuration.items() if name.lower() == key.lower()), None)
+    now = configuration.get(key if known is None else known.key)
     set_to = "" if now is None else f"Now {now}. "
     if known is None:
         return set_to

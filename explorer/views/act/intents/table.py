@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from explorer import formatting as fmt
-from explorer.core.protocol.table_properties.registry import LOG_RETENTION
+from explorer.core.protocol.table_properties.registry import LOG_RETENTION, property_of
 from explorer.core.protocol.table_properties.registry import PROPERTIES as KNOWN
-from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX
+from explorer.core.protocol.table_properties.values import constraint_name
 from explorer.core.transaction.intents import records as intents
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.entry import PROPERTIES, Headline, IntentGroup, counted, intent_entry
@@ -35,9 +35,9 @@ def _unset_properties(snapshot: Snapshot, _answers: Answers) -> tuple[FormField,
 
 
 def _why_kept(key: str) -> str:
-    if key.startswith(CONSTRAINT_PREFIX):
+    if constraint_name(key) is not None:
         return "a constraint: drop it by name"
-    known = KNOWN.get(key.lower())
+    known = property_of(key)
     return "" if known is None or known.why_fixed is None else known.why_fixed
 
 

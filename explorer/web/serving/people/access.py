@@ -1,6 +1,6 @@
-"""Whom a request comes from: one interface, and its answers for a server that asks for nothing, a token or a login.
+"""The person that a request comes from: one interface, for servers without a login, with a token, or with a login.
 
-Another way to know people (single sign-on, roles) is another class with this interface.
+Single sign-on and roles would be other classes with this interface.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from tornado.httputil import HTTPServerRequest
 
 from explorer.web.identity import Identity, KnownBy
 from explorer.web.serving.people.access_token import AccessToken
+from explorer.web.serving.people.known_browsers import KnownBrowsers
 from explorer.web.serving.people.login_sessions import LoginSessions
 from explorer.web.serving.people.password_file import PasswordFile
 
@@ -20,14 +21,14 @@ __all__ = ["Access", "LoginAccess", "OpenAccess", "Rights", "TokenAccess"]
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What people may do on a server."""
+    """The permissions of people on a server."""
 
     commit: bool = False
     sign: bool = False
 
 
 class Access(Protocol):
-    """Who may come, and as whom.
+    """Decides who may open the pages, and as which person.
 
     Attributes:
         cookie: Name of the cookie that holds the ID of a login session; servers on other ports have their own.
@@ -36,14 +37,14 @@ class Access(Protocol):
     cookie: str
 
     def identity(self, request: HTTPServerRequest) -> Identity | None:
-        """Return whom a request comes from; None if it may not come. It is asked again at each message."""
+        """Return the person that a request comes from; None if it is refused. It is called again at each message."""
 
 
 class OpenAccess:
-    """Everyone who reaches the server may look.
+    """Everyone who reaches the server may open the pages.
 
     Args:
-        rights: What they may do.
+        rights: Their permissions.
     """
 
     cookie = ""
@@ -52,15 +53,15 @@ class OpenAccess:
         self._identity = Identity(may_commit=rights.commit, may_sign=rights.sign)
 
     def identity(self, _request: HTTPServerRequest) -> Identity:
-        """Return the identity that all visitors have in common."""
+        """Return the identity that all visitors share."""
         return self._identity
 
 
 class TokenAccess:
-    """Whoever opened the address with the token may come.
+    """The browser that opened the address with the token may open the pages.
 
     Args:
-        rights: What they may do.
+        rights: Their permissions.
         port: TCP port of the server.
         token: The token.
     """
@@ -72,7 +73,7 @@ class TokenAccess:
         self._rights = rights
 
     def identity(self, request: HTTPServerRequest) -> Identity | None:
-        """Return whom the cookie of a request names."""
+        """Return the person of the cookie of a request."""
         session_id = _presented(request, self.cookie)
         if self.sessions.find(session_id) is None:
             return None
@@ -80,22 +81,24 @@ class TokenAccess:
 
 
 class LoginAccess:
-    """Whoever signed in may come, for as long as the password file has the name with the same password.
+    """People who signed in may open the pages, as long as the password file has their name with the same password.
 
     Args:
-        rights: What they may do.
+        rights: Their permissions.
         port: TCP port of the server.
         users: The password file.
     """
 
     def __init__(self, rights: Rights, port: int, users: PasswordFile) -> None:
         self.cookie = _cookie_name(port)
+        self.browser_cookie = f"explorer-browser-{port}"
+        self.browsers = KnownBrowsers()
         self.sessions = LoginSessions()
         self.users = users
         self._rights = rights
 
     def identity(self, request: HTTPServerRequest) -> Identity | None:
-        """Return whom the cookie of a request names."""
+        """Return the person of the cookie of a request."""
         session_id = _presented(request, self.cookie)
         found = self.sessions.find(session_id)
         if found is None:

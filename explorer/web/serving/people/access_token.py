@@ -1,4 +1,4 @@
-"""The one-time token in the address that the server prints, as Jupyter does: who has it is at the terminal."""
+"""The one-time token in the address that the server prints, which only a person at its terminal can read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["AccessToken"]
 
 
 class AccessToken:
-    """A token that opens the server to one browser; then there is another one.
+    """A token that opens the server to one browser, and is then replaced.
 
     Args:
         announce: Called with each token, for the address that is printed.
@@ -20,12 +20,12 @@ class AccessToken:
         self._token = ""
 
     def renew(self) -> None:
-        """Make a token, and print its address; the one before is worth nothing any more."""
+        """Replace the token, and print its address; the previous one is no longer valid."""
         self._token = secrets.token_urlsafe(24)
         self._announce(self._token)
 
     def spend(self, token: str) -> bool:
-        """Whether this is the token; it opens the server once."""
+        """Return whether this is the token, which is then replaced."""
         if not self._token or not secrets.compare_digest(token.encode(), self._token.encode()):
             return False
         self.renew()

@@ -1,4 +1,4 @@
-"""The sessions of those who signed in or came with a one-time token; the server alone knows whose they are."""
+"""The sessions of people who signed in or used a one-time token; only the server stores their names."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class LoginSession:
     """A session.
 
     Attributes:
-        name: Whose it is; empty where a token began it.
-        seal: The hash of the password with which it began: another password ends it.
+        name: The name of the person; empty if a token started it.
+        seal: The hash of the password at its start; a changed password ends it.
     """
 
     name: str
@@ -28,13 +28,13 @@ class LoginSession:
 
 
 class LoginSessions:
-    """The sessions of one server, of which those that were used last are kept."""
+    """The sessions of one server; beyond a limit, the ones that were used longest ago end."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, tuple[LoginSession, float]] = {}
 
     def begin(self, name: str = "", seal: str = "") -> str:
-        """Begin a session; return its ID, which only the browser of the person may know."""
+        """Start a session; return its ID, a secret of the browser."""
         session_id = secrets.token_urlsafe(32)
         if len(self._sessions) >= _MOST:
             del self._sessions[next(iter(self._sessions))]
@@ -43,7 +43,7 @@ class LoginSessions:
 
     def find(self, session_id: str) -> LoginSession | None:
         """Return a session that has not ended."""
-        # The ID is 256 random bits: whoever finds one by the time that a look-up takes could as well guess it.
+        # The ID has 256 random bits, so that the time of a look-up does not help to guess one.
         found, used = self._sessions.pop(session_id, (None, 0.0))
         if found is None or time.monotonic() - used > _LASTS:
             return None

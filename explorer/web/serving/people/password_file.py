@@ -1,7 +1,7 @@
 """The file of names and hashed passwords that ``delta-explorer passwd`` writes: ``{"ana": "$argon2id$…"}``.
 
-It is read again when it has changed. A file that cannot be read, or that others may read, changes nothing: the last
-good state holds, and the log says why.
+It is read again when it changes. A file that cannot be read, or that others may read, changes nothing: the last good
+state stays, and the log contains the reason.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _HASHER: Final = PasswordHasher()
 _LONGEST_NAME: Final = 200
 _LONGEST_PASSWORD: Final = 1_000
 _LARGEST_FILE: Final = 4 * 1024 * 1024
-# Spends as much time on a name that does not exist as on one that does.
+# So that an unknown name takes as much time as a known one.
 _NOBODY: Final = _HASHER.hash(os.urandom(24))
 
 
@@ -39,7 +39,7 @@ class PasswordFile:
         path: The file.
 
     Raises:
-        RequestError: It cannot be read, others may read it, or a password in it is not hashed.
+        RequestError: If it cannot be read, if others may read it, or if a password in it is not hashed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -48,7 +48,7 @@ class PasswordFile:
         self._users = _read(path)
 
     def hash_of(self, name: str) -> str | None:
-        """Return the hash of a person's password as the file has it now; None if the person may not sign in."""
+        """Return the current hash of a person's password; None if the person may not sign in."""
         return self._current().get(name)
 
     def verified(self, name: str, password: str) -> str | None:
@@ -67,15 +67,15 @@ class PasswordFile:
             try:
                 self._users = _read(self._path)
             except RequestError as error:
-                _log.error("The users stay as they were. %s", error)  # the message says all of it
+                _log.error("The users stay as they were. %s", error)  # the message is complete
         return self._users
 
 
 def write_user(path: Path, name: str, password: str) -> None:
-    """Add a person to a file, or change the person's password; the file is made if there is none.
+    """Add a person to a file, or change the person's password; the file is created if it does not exist.
 
     Raises:
-        RequestError: The name or the password cannot be used, or the file cannot be read or written.
+        RequestError: If the name or the password is invalid, or the file cannot be read or written.
     """
     if not name or len(name) > _LONGEST_NAME or not name.isprintable() or name != name.strip():
         raise RequestError(
@@ -94,7 +94,7 @@ def remove_user(path: Path, name: str) -> None:
     """Remove a person from a file.
 
     Raises:
-        RequestError: The file does not name the person, or cannot be read or written.
+        RequestError: If the file does not contain the person, or cannot be read or written.
     """
     users = _content(path)
     if name not in users:
@@ -121,7 +121,7 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 
 
 def _read(path: Path) -> Mapping[str, str]:
-    """The hashes by name, of a file that its owner alone may read."""
+    """Return the hashes by name, of a file that only its owner may read."""
     users = _content(path)
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:

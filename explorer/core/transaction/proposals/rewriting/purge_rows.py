@@ -52,6 +52,7 @@ def purge_rows(
     circumstances: Circumstances,
     *,
     with_dropped: int = 0,
+    guards: tuple[GuardResult, ...] = (),
 ) -> Proposal:
     """Rewrite files without the rows that they mask, and without columns that the table has dropped.
 
@@ -61,6 +62,7 @@ def purge_rows(
         rewrite: What replaces those that keep a row.
         circumstances: The present and fresh identifiers.
         with_dropped: How many of the files hold a dropped column.
+        guards: Doubts about what was found.
     """
     made = (msgspec.structs.replace(add, data_change=False) for add in rewrite.adds)
     fresh, mark, faults = number_rows(made, snapshot.row_tracking, snapshot.version + 1)
@@ -77,7 +79,7 @@ def purge_rows(
         tags={ROWS_KEPT_TAG: str(tracking.enabled).lower()} if tracking.supported else {},
         is_blind_append=False,
         isolation="SnapshotIsolation",
-        guards=(*faults, _found(hidden, removes, with_dropped)),
+        guards=(*faults, *guards, _found(hidden, removes, with_dropped)),
         change_feed="Nothing appears in it: the rows that readers see stay the same.",
         undo=f"Restore version {snapshot.version}, as long as its files are not vacuumed.",
     )

@@ -20,7 +20,7 @@ from explorer.core.transaction.new_files.file_actions import remove_of
 from explorer.core.transaction.new_files.row_ids import number_rows
 from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, RowCounts, Written
-from explorer.core.transaction.proposals.rows.append_rows import moved
+from explorer.core.transaction.proposals.rows.append_rows import NOTHING_APPEARS, moved
 from explorer.core.transaction.proposals.rows.delete_rows import hide_rows, kept_tags, records_changes
 from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
@@ -154,9 +154,11 @@ def _found(counts: RowCounts, touched: Sequence[Touched]) -> GuardResult:
             "deleted": counts.deleted + counts.deleted_alone,
             "inserted": counts.inserted,
         }
-        said = ", ".join(f"{number:,} {what}" for what, number in parts.items() if number)
-        place = f", in {counted(len(touched), 'file')}" if touched else ""
-        detail = f"Rows: {said}{place}."
+        said = [f"{number:,} {what}" for what, number in parts.items() if number and what != "inserted"]
+        place = f" in {counted(len(touched), 'file')}" if touched else ""
+        told = [f"{' and '.join(said)}{place}"] if said else []
+        told += [f"{counts.inserted:,} inserted"] if counts.inserted else []
+        detail = f"Rows: {', '.join(told)}."
         return GuardResult("rows-found", "pass", evidence | {"detail": detail})
     detail = "No row matches, so there is nothing to commit."
     return GuardResult("rows-found", "fail", evidence | {"detail": detail}, "Check the conditions.")
@@ -168,4 +170,5 @@ def _feed(counts: RowCounts) -> str:
         "deleted": counts.deleted + counts.deleted_alone,
         "inserted": counts.inserted,
     }
-    return f"Rows will appear as {'; '.join(f'{what}: {number:,}' for what, number in parts.items() if number)}."
+    told = [f"{what}: {number:,}" for what, number in parts.items() if number]
+    return f"Rows will appear as {'; '.join(told)}." if told else NOTHING_APPEARS

@@ -120,7 +120,7 @@ def delete_rows(
         reads=reads,
         staged=staged,
         guards=(*guards, *faults, _found(deleted, removes)),
-        change_feed=f"{counted(deleted, 'row')} will appear as deleted." if records_changes(snapshot) else None,
+        change_feed=_feed(deleted) if records_changes(snapshot) else None,
         undo=f"Restore version {snapshot.version}, as long as its files are not vacuumed.",
     )
 
@@ -168,6 +168,14 @@ def _metrics(
         "numDeletionVectorsUpdated": sum(file.add.deletion_vector is not None for file in masked),
     }
     return {name: str(number) for name, number in numbers.items()}
+
+
+def _feed(deleted: int) -> str:
+    return (
+        f"{counted(deleted, 'row')} will appear as deleted."
+        if deleted
+        else "No row will appear in the change data feed."
+    )
 
 
 def _found(deleted: int, removes: Sequence[Remove]) -> GuardResult:

@@ -21,7 +21,7 @@ from explorer.core.transaction.new_files.file_actions import adds, num_records, 
 from explorer.core.transaction.new_files.row_ids import number_rows
 from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Written
-from explorer.core.transaction.proposals.rows.append_rows import moved
+from explorer.core.transaction.proposals.rows.append_rows import NOTHING_APPEARS, moved
 from explorer.core.transaction.proposals.rows.delete_rows import hide_rows, kept_tags, records_changes
 from explorer.core.versions.reads import Reads, partitions_of
 from explorer.core.versions.snapshot import Snapshot
@@ -157,14 +157,29 @@ def _live_rows(add: Add) -> int | None:
 
 
 def _feed(new: int, gone: int | None) -> str:
-    deleted = "rows of the files that go" if gone is None else counted(gone, "row")
-    return f"{counted(new, 'row')} will appear as inserted, {deleted} as deleted."
+    old = "rows of the files that go" if gone is None else counted(gone, "row") if gone else ""
+    appear = {"inserted": counted(new, "row") if new else "", "deleted": old}
+    told = [(rows, what) for what, rows in appear.items() if rows]
+    if not told:
+        return NOTHING_APPEARS
+    (first, what), *rest = told
+    others = "".join(f", {rows} as {done}" for rows, done in rest)
+    return f"{first[0].upper()}{first[1:]} will appear as {what}{others}."
+
+
+def _replacing(rows: int, files: int, gone: int | None) -> str:
+    if not files:
+        return f"{counted(rows, 'new row')}, and no row goes."
+    old = "an unknown number of rows" if gone is None else counted(gone, "row")
+    if not rows:
+        return f"{old[0].upper()}{old[1:]} in {counted(files, 'file')} {'goes' if gone == 1 else 'go'}, and none comes."
+    return f"{counted(rows, 'row replaces', 'rows replace')} {old} in {counted(files, 'file')}."
 
 
 def _found(rows: int, files: int, gone: int | None) -> GuardResult:
     evidence: dict[str, object] = {"rows": rows, "files": files, "rowsGone": gone}
     if rows or files:
-        detail = f"{counted(rows, 'row replaces', 'rows replace')} those of {counted(files, 'file')}."
+        detail = _replacing(rows, files, gone)
         return GuardResult("rows-found", "pass", evidence | {"detail": detail})
     detail = "There are no rows to replace and none to write, so there is nothing to commit."
     return GuardResult("rows-found", "fail", evidence | {"detail": detail})

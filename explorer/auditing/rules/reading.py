@@ -1,0 +1,212 @@
+"""What keeps readers from rows: features, places of files, and what only some clients take."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import Final
+
+import pyarrow.compute as pc
+
+from explorer import formatting as fmt
+from explorer.auditing.finding import Evidence, Finding, Place, Remedy
+from explorer.auditing.rule import Rule
+from explorer.auditing.subject import Subject
+from explorer.auditing.words import named
+from explorer.core.errors import ExplorerError, UnsupportedFeature
+from explorer.core.protocol.actions import DeletionVectorId
+from explorer.core.protocol.deletion_vectors import location
+from explorer.core.protocol.file_places import FilePlaces
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, format_column, parse_type
+from explorer.core.protocol.schema.nested_types import walk
+from explorer.core.protocol.schema.type_widening import recorded_changes
+from explorer.core.protocol.table_features import missing_features
+
+__all__ = ["READING_RULES"]
+
+_MOST: Final = 4
+_LEAVING: Final = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:|\.\."
+# What Java takes for no URI: characters that must be encoded, and a colon behind what is not a scheme.
+_NO_URI: Final = (
+    r"[\x00-\x20\"<>\\^`{|}\[\]\x7f]|%[^0-9A-Fa-f]|%[0-9A-Fa-f][^0-9A-Fa-f]|%[0-9A-Fa-f]?$"
+    r"|^(?:[^A-Za-z/:][^/:]*|[A-Za-z][^/:]*[^A-Za-z0-9+.\-/:][^/:]*):"
+)
+_INTEGERS: Final = frozenset({"byte", "short"})
+_FEWEST_DIGITS: Final = 10
+
+
+def _unread(subject: Subject) -> tuple[Finding, ...]:
+    """A table that demands what this program does not do."""
+    try:
+        subject.snapshot.files(["path"])
+        subject.snapshot.require_schema()
+    except UnsupportedFeature as error:
+        return (
+            Finding(
+                rule="unread-table",
+                severity="warning",
+                label="not read here",
+                title="This program cannot read the rows of the newest version",
+                evidence=(Evidence(str(error)),),
+                effect="No rule that needs the newest version has an answer here, and nothing can be written to the "
+                "table.",
+                remedy=_see_clients(subject),
+                versions=((subject.version, subject.version),),
+            ),
+        )
+    return ()
+
+
+def _unreachable(subject: Subject) -> tuple[Finding, ...]:
+    """Live files, or their deletion vectors, at a place that cannot be read."""
+    places, faults = FilePlaces(subject.log.store), dict[str, str]()
+    for name, path in _named_elsewhere(subject):
+        try:
+            places.place_of(path if isinstance(path, str) else location(path) or "")
+        except ExplorerError as error:
+            faults[name] = str(error)
+    if not faults:
+        return ()
+    reasons = list(dict.fromkeys(faults.values()))
+    count = len(faults)
+    return (
+        Finding(
+            rule="unreachable-files",
+            severity="error",
+            label=f"{fmt.plural(count, 'file')} out of reach",
+            title=f"{fmt.plural(count, 'file')} of the newest version cannot be reached",
+            evidence=(
+                Evidence(named(list(faults), count), Place("files", subject.version)),
+                *(Evidence(fmt.shorten(fmt.plain(reason, 400), 300)) for reason in reasons[:_MOST]),
+            ),
+            effect="A query that needs one of them fails. Whether they exist is not known.",
+            remedy=Remedy(
+                "See the files, and copy them to the table or allow their storage",
+                command=f"delta-explorer files {shlex.quote(subject.log.location)}",
+                place=Place("files"),
+            ),
+            versions=((subject.version, subject.version),),
+            files=count,
+        ),
+    )
+
+
+def _named_elsewhere(subject: Subject) -> Iterator[tuple[str, str | DeletionVectorId]]:
+    """The live files whose path leaves the table, and the files of their deletion vectors: what each is called."""
+    life, live = subject.history.lifetimes, subject.live
+    paths = life.take(live, ["path"]).column(0)
+    for path in paths.filter(pc.match_substring_regex(paths, _LEAVING)).to_pylist():
+        yield path, path
+    places, vectors = life.vector_files
+    for place in sorted({*places[live].tolist()} - {-1}):
+        yield f"the deletion vector {vectors[place].path_or_inline_dv}", vectors[place]
+
+
+def _no_uris(subject: Subject) -> tuple[Finding, ...]:
+    """Live files whose path in the log is not a URI, as the protocol demands."""
+    paths = subject.history.lifetimes.take(subject.live, ["raw_path"]).column(0)
+    odd = paths.filter(pc.match_substring_regex(paths, _NO_URI)).to_pylist()
+    if not odd:
+        return ()
+    return (
+        Finding(
+            rule="unencoded-paths",
+            severity="warning",
+            label=f"{fmt.plural(len(odd), 'path')} not encoded",
+            title=f"{fmt.plural(len(odd), 'live file')} {'has' if len(odd) == 1 else 'have'} a path that is not a URI",
+            evidence=(Evidence(named(odd, len(odd)), Place("files", subject.version)),),
+            effect="delta-spark fails on such a path, and other clients may read another file. This program reads it "
+            "as it is written.",
+            remedy=_copied(subject),
+            versions=((subject.version, subject.version),),
+            files=len(odd),
+        ),
+    )
+
+
+def _unlisted_changes(subject: Subject) -> tuple[Finding, ...]:
+    """Columns whose recorded change of type is not in the protocol's list, though some readers carry it out."""
+    if missing_features(["typeWidening"], subject.protocol):
+        return ()  # without the feature the records mean nothing
+    found = [
+        (format_column(path), change)
+        for path, field in walk(subject.snapshot.schema)
+        for change in _narrow_changes(field)
+    ]
+    if not found:
+        return ()
+    columns = list(dict.fromkeys(column for column, _ in found))
+    return (
+        Finding(
+            rule="unlisted-type-changes",
+            severity="warning",
+            label=f"{fmt.plural(len(columns), 'column')} widened otherwise",
+            title=f"The change of type of {named(columns, len(columns))} is not one that the protocol lists",
+            evidence=tuple(
+                Evidence(f"{column}: {change}", Place("columns", column=column)) for column, change in found
+            ),
+            effect="delta-spark refuses the table; delta-kernel and this program read it. A byte or short may become a "
+            f"decimal with at least {_FEWEST_DIGITS} digits before the point.",
+            remedy=_copied(subject),
+        ),
+    )
+
+
+def _narrow_changes(field: StructField) -> Iterator[str]:
+    for change in recorded_changes(field):
+        match change:
+            case {"fromType": str() as before, "toType": str() as after} if before in _INTEGERS and _is_narrow(after):
+                yield f"{before} to {after}"
+
+
+def _is_narrow(name: str) -> bool:
+    """Whether a type is a decimal with fewer digits before the point than the protocol asks for."""
+    match parse_type(name):
+        case PrimitiveType(name="decimal", precision=precision, scale=scale):
+            return precision - scale < _FEWEST_DIGITS
+        case _:
+            return False
+
+
+def _see_clients(subject: Subject) -> Remedy:
+    command = f"delta-explorer compatibility {shlex.quote(subject.log.location)}"
+    return Remedy("See which clients read the table", command=command, place=Place("clients"))
+
+
+def _copied(subject: Subject) -> Remedy:
+    return Remedy(
+        "Export the rows and create the table again from them",
+        command=f"delta-explorer rows {shlex.quote(subject.log.location)} --output rows.parquet",
+    )
+
+
+READING_RULES: Final = (
+    Rule(
+        "unread-table",
+        "warning",
+        "a table that this program does not read",
+        "What is not read is not judged.",
+        _unread,
+    ),
+    Rule(
+        "unreachable-files",
+        "error",
+        "live files at places that cannot be read",
+        "A query that needs one fails.",
+        _unreachable,
+    ),
+    Rule(
+        "unencoded-paths",
+        "warning",
+        "paths that are not URIs",
+        "Some clients cannot read the file, and fail.",
+        _no_uris,
+    ),
+    Rule(
+        "unlisted-type-changes",
+        "warning",
+        "changes of type that the protocol does not list",
+        "Some clients refuse a table with one.",
+        _unlisted_changes,
+    ),
+)

@@ -1,0 +1,56 @@
+"""Next steps that change nothing: where something can be seen, with the command that lists it."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Final
+
+from explorer.auditing.finding import Aspect, Place, Remedy
+from explorer.auditing.subject import Subject
+
+__all__ = ["COMMANDS", "see", "table_command", "verify_command"]
+
+COMMANDS: Final[dict[Aspect, str]] = {
+    "difference": "diff",
+    "commit": "history",
+    "files": "files",
+    "columns": "columns",
+    "masked rows": "deletion-vectors",
+    "statistics": "statistics",
+    "changes": "changes",
+    "state": "snapshot",
+    "clients": "compatibility",
+}
+"""The command that lists what of a table."""
+_OF_A_VERSION: Final = frozenset({"files", "masked rows", "statistics", "state"})
+
+
+def see(subject: Subject, label: str, place: Place) -> Remedy:
+    """A step to a place, which a page links to and a command lists.
+
+    Args:
+        subject: The table.
+        label: The step, as an imperative.
+        place: The place.
+    """
+    return Remedy(label, command=table_command(subject, COMMANDS[place.aspect], *_options(place)), place=place)
+
+
+def table_command(subject: Subject, command: str, *options: str) -> str:
+    """A command of this program for the table."""
+    return f"delta-explorer {command} {shlex.join([subject.log.location, *options])}"
+
+
+def verify_command(subject: Subject) -> str:
+    """The command that lists every problem of the log with its file."""
+    return table_command(subject, "verify")
+
+
+def _options(place: Place) -> list[str]:
+    version, before = place.version, place.compared
+    if version is not None and place.aspect == "difference":
+        return [str(version - 1 if before is None else before), str(version)]
+    if version is not None and place.aspect == "changes":
+        return ["--from", str(version if before is None else before + 1), "--to", str(version), "--inferred"]
+    options = ["--version", str(version)] if version is not None and place.aspect in _OF_A_VERSION else []
+    return [*options, *(["--column", place.column] if place.aspect == "statistics" and place.column else [])]

@@ -1,0 +1,196 @@
+"""The operation metrics of a commit compared with the actions beside them.
+
+Protocol section: Commit Provenance Information. Invariants: metrics decide nothing, so only those are compared that
+writers are known to count in one of a few ways, each of which is accepted; what the actions do not state contradicts
+nothing. A writer may leave out files without rows: more files and bytes than were added are no difference where the
+rows agree, or are not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+from explorer.core.log.commit import Commit
+from explorer.core.log.table_state import LiveFile
+from explorer.core.log.verify.running_state import RunningState
+from explorer.core.protocol.actions import CommitInfo
+from explorer.core.protocol.file_paths import canonical_key
+from explorer.core.protocol.json_values import JsonObject, JsonValue
+from explorer.core.protocol.raw_actions import AddLine, RemoveLine
+from explorer.core.protocol.record_counts import count_of_line
+
+__all__ = ["Totals", "commit_totals", "compare_metrics"]
+
+Totals: TypeAlias = Mapping[str, int | None]
+"""What the actions of a commit add up to; None where they do not state it."""
+
+_ADDED: Final = ("new_files", "added_files")
+_REMOVED: Final = ("gone_files", "removed_files")
+_NEW_BYTES: Final = ("new_bytes", "added_bytes")
+# Of files that a DELETE or an UPDATE rewrites, delta-spark counts the change files in, and not always the files.
+_GONE_BYTES: Final = ("gone_bytes", "removed_bytes", "gone_and_change_bytes", "change_bytes", "no_bytes")
+_ROWS: Final = ("new_rows", "added_rows", "visible_rows")
+_COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("numAddedFiles", "numTargetFilesAdded", "numRestoredFiles", "numConvertedFiles"), _ADDED),
+    # delta-rs counts change files among the added ones.
+    **dict.fromkeys(("num_added_files", "num_target_files_added"), (*_ADDED, "added_and_change_files")),
+    "numFilesAdded": _ADDED,
+    **dict.fromkeys(("numRemovedFiles", "numTargetFilesRemoved", "numFilesRemoved"), _REMOVED),
+    **dict.fromkeys(("num_removed_files", "num_target_files_removed"), _REMOVED),
+    **dict.fromkeys(("numAddedBytes", "numTargetBytesAdded", "restoredFilesSize"), _NEW_BYTES),
+    **dict.fromkeys(("numRemovedBytes", "numTargetBytesRemoved", "removedFilesSize"), _GONE_BYTES),
+    **dict.fromkeys(("numOutputRows", "num_output_rows"), _ROWS),
+    **dict.fromkeys(("numAddedChangeFiles", "numTargetChangeFilesAdded"), ("change_files",)),
+    **dict.fromkeys(("numDeletionVectorsAdded", "numTargetDeletionVectorsAdded"), ("new_vectors",)),
+    **dict.fromkeys(("numDeletionVectorsRemoved", "numTargetDeletionVectorsRemoved"), ("gone_vectors",)),
+    "numOfFilesAfterRestore": ("live_files",),
+    "tableSizeAfterRestore": ("live_bytes",),
+}
+"""Metrics, and the totals of actions that a writer may mean."""
+_OF_DELETE: Final[Mapping[str, tuple[str, ...]]] = {
+    "numDeletedRows": ("deleted_rows",),
+    "num_deleted_rows": ("deleted_rows",),
+    "numCopiedRows": ("new_rows",),
+}
+_AT_LEAST: Final[Mapping[str, tuple[str, ...]]] = {"num_added_rows": _ROWS}
+"""Metrics of which the actions may show more: delta-rs leaves out the rows that an overwrite copied."""
+_WRITTEN: Final[Mapping[str, tuple[str, ...]]] = {"numFiles": _ADDED, "numOutputBytes": _NEW_BYTES}
+"""Metrics that also count files without rows, which the commit leaves out."""
+_MEANT: Final = {**_COUNTED, **_OF_DELETE, **_AT_LEAST, **_WRITTEN}
+_NAMES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(_ADDED, "files are added"),
+    **dict.fromkeys(_REMOVED, "files are removed"),
+    **dict.fromkeys(_NEW_BYTES, "bytes are added"),
+    **dict.fromkeys(_GONE_BYTES, "bytes are removed"),
+    **dict.fromkeys(_ROWS, "rows are in the added files"),
+    "change_files": "change files are added",
+    "new_vectors": "files are added with a deletion vector",
+    "gone_vectors": "files are removed with a deletion vector",
+    "live_files": "files are live after the commit",
+    "live_bytes": "bytes are live after the commit",
+    "deleted_rows": "rows are deleted",
+}
+_LOSSES: Final = frozenset({*_ADDED, *_REMOVED, *_ROWS, "deleted_rows", "live_files"})
+"""Totals of which fewer than stated show that actions are missing."""
+
+
+class _Difference(NamedTuple):
+    """A metric that no total of the actions equals: what it states, and the first of the totals."""
+
+    name: str
+    stated: int
+    found: int
+    is_short: bool
+
+
+def commit_totals(commit: Commit, state: RunningState | None) -> Totals:
+    """Add up the actions of a commit.
+
+    Args:
+        commit: The commit.
+        state: The state before it; None where it is not known.
+    """
+    adds = {canonical_key(line.add.path): line.add for line in commit.lines if line.add is not None}
+    removes = {canonical_key(line.remove.path): line.remove for line in commit.lines if line.remove is not None}
+    live: Mapping[str, LiveFile] = {} if state is None else state.files
+    new = [add for key, add in adds.items() if key not in removes and key not in live]
+    sizes = {key: live[key].size if key in live else remove.size for key, remove in removes.items()}
+    gone = [size for key, size in sizes.items() if key not in adds]
+    changes = commit.change_sizes()
+    num_vectors = sum(add.deletion_vector is not None for add in adds.values())
+    num_dropped = sum(remove.deletion_vector is not None for remove in removes.values())
+    return {
+        "new_files": len(new),
+        "added_files": len(adds),
+        "added_and_change_files": len(adds) + len(changes),
+        "gone_files": len(gone),
+        "removed_files": len(removes),
+        "new_bytes": _sum(add.size for add in new),
+        "added_bytes": _sum(add.size for add in adds.values()),
+        "gone_bytes": _sum(gone),
+        "removed_bytes": _sum(sizes.values()),
+        "gone_and_change_bytes": _sum((*gone, *changes)),
+        "change_bytes": _sum(changes),
+        "no_bytes": 0,
+        "new_rows": _sum(count_of_line(add.stats) for add in new),
+        "added_rows": _sum(count_of_line(add.stats) for add in adds.values()),
+        "visible_rows": _sum(map(_visible, adds.values())),
+        "change_files": len(changes),
+        "new_vectors": num_vectors,
+        "gone_vectors": num_dropped,
+        "deleted_rows": None if state is None else _deleted(adds, removes, state),
+    }
+
+
+def compare_metrics(info: CommitInfo, totals: Totals, state: RunningState | None) -> Iterator[tuple[str, str]]:
+    """Yield kind and detail of each metric that the actions contradict.
+
+    Args:
+        info: The provenance of the commit.
+        totals: What its actions add up to.
+        state: The state after it; None where the state before it is not known.
+    """
+    if info.operation_metrics is None:
+        return
+    after: Totals = {} if state is None else {
+        "live_files": len(state.files), "live_bytes": None if state.num_unsized else state.num_bytes
+    }  # fmt: skip
+    for each in _differing(info.operation_metrics, info.operation, {**totals, **after}):
+        what = _NAMES[_MEANT[each.name][0]]
+        detail = f"operationMetrics state {each.name} = {each.stated:,}, but {each.found:,} {what}"
+        yield ("commit-short" if each.is_short else "metrics-differ"), detail
+
+
+def _deleted(adds: Mapping[str, AddLine], removes: Mapping[str, RemoveLine], state: RunningState) -> int | None:
+    """How many rows fewer can be seen after a commit."""
+    replaced = [key for key in {**adds, **removes} if key in state.files]
+    before = _sum(_minus(state.records.get(key), state.files[key].masked) for key in replaced)
+    return _minus(before, _sum(map(_visible, adds.values())))
+
+
+def _differing(metrics: JsonObject, operation: str | None, totals: Totals) -> Iterator[_Difference]:
+    counted = {**_COUNTED, **(_OF_DELETE if operation == "DELETE" else {})}
+    found = list(_compared(metrics, counted, totals))
+    found += (each for each in _compared(metrics, _AT_LEAST, totals) if each.stated > each.found)
+    yield from found
+    lacks_rows = any(each.is_short for each in found)
+    yield from (each for each in _compared(metrics, _WRITTEN, totals) if lacks_rows or each.stated < each.found)
+
+
+def _compared(metrics: JsonObject, counted: Mapping[str, tuple[str, ...]], totals: Totals) -> Iterator[_Difference]:
+    for name, meant in counted.items():
+        stated = _number(metrics.get(name))
+        known = [totals.get(total) for total in meant]
+        if stated is None or None in known or stated in known:
+            continue
+        numbers = [number for number in known if number is not None]
+        yield _Difference(name, stated, numbers[0], not _LOSSES.isdisjoint(meant) and stated > max(numbers))
+
+
+def _number(value: JsonValue) -> int | None:
+    """A metric as a number: clients write text or numbers; None where it is neither."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 19 else None
+
+
+def _visible(add: AddLine) -> int | None:
+    vector = add.deletion_vector
+    return _minus(count_of_line(add.stats), 0 if vector is None else vector.cardinality)
+
+
+def _sum(numbers: Iterable[int | None]) -> int | None:
+    """The sum; None where one is not known."""
+    total = 0
+    for number in numbers:
+        if number is None:
+            return None
+        total += number
+    return total
+
+
+def _minus(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one - other

@@ -1,0 +1,155 @@
+"""Guards of a column that is dropped or renamed: the values that go, and what else names it.
+
+Protocol sections: Column Mapping, Commit Provenance Information, Per-file Statistics, Clustered Table. Invariants: a
+number of values is exact or said to be the most there can be, never 0 for unknown; a predicate that may name the
+column counts as naming it, as writers spell predicates in many ways.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+import pyarrow.compute as pc
+
+from explorer.core.errors import CorruptTable, RequestError
+from explorer.core.protocol.clustering import clustering_columns
+from explorer.core.protocol.counted import counted
+from explorer.core.protocol.schema.data_types import format_column
+from explorer.core.protocol.table_properties.registry import STATS_COLUMNS
+from explorer.core.transaction.intents.property_settings import statistics_columns_of
+from explorer.core.transaction.proposal import GuardResult
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["LoggedOperation", "traces_guard", "values_guard"]
+
+Path = tuple[str, ...]
+
+_MOST_NAMED: Final = 20
+_LONGEST: Final = 200
+_BY_COLUMNS: Final = frozenset(["clusterby", "newclusteringcolumns", "orderby", "partitionby", "zorderby"])
+"""Parameters of operations, beside predicates, that name columns."""
+_EXPRESSION_ID: Final = re.compile(r"(?<=\w)#\d+L?")
+_STRING: Final = re.compile(r"'[^']*'")
+
+
+class LoggedOperation(msgspec.Struct, frozen=True):
+    """What a commit says that it did: its version, its operation and the operation's parameters."""
+
+    version: int
+    operation: str | None
+    parameters: Mapping[str, object]
+
+
+def values_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
+    """Say how many values readers lose with columns that are dropped."""
+    found = {format_column(path): _values(snapshot, path) for path in paths}
+    known = {name: rows for name, (rows, _) in found.items()}
+    evidence: dict[str, object] = {"rowsWithValues": known, "files": snapshot.num_files}
+    gone = [f"{name} in {_rows(*number)}" for name, number in found.items() if number[0] != 0]
+    if not gone:
+        which = "the column" if len(paths) == 1 else "the columns"
+        return GuardResult("values-dropped", "pass", evidence | {"detail": f"No row has a value in {which}."})
+    detail = f"Readers lose the values of {', '.join(gone)}. The files keep them until they are rewritten."
+    remedy = (
+        f"Commit only if these values may go. Version {snapshot.version} shows them as long as its files are not "
+        "vacuumed; a purge rewrites the files without them."
+    )
+    return GuardResult("values-dropped", "warn", evidence | {"detail": detail}, remedy)
+
+
+def traces_guard(
+    snapshot: Snapshot, paths: Sequence[Path], operations: Iterable[LoggedOperation], *, renamed: bool
+) -> GuardResult:
+    """Say what else names columns: predicates and columns of earlier commits, statistics settings, clustering.
+
+    Args:
+        snapshot: The newest version.
+        paths: The columns, by the names that they have now.
+        operations: The commits of the log, oldest first.
+        renamed: They are renamed, not dropped.
+    """
+    naming = [found for operation in operations for found in _naming(operation, paths)]
+    names = ", ".join(map(format_column, paths))
+    said = [*_in_commits(naming, names), *_in_settings(snapshot, paths, renamed=renamed)]
+    versions = list(dict.fromkeys(found["version"] for found in naming))
+    evidence: dict[str, object] = {"commits": naming[-_MOST_NAMED:], "numCommits": len(versions)}
+    if not said:
+        detail = f"No earlier commit, clustering or statistics setting names {names}."
+        return GuardResult("named-elsewhere", "pass", evidence | {"detail": detail})
+    what = "uses the new name" if renamed else "does without the column"
+    remedy = f"Check that every job that runs such an operation {what} before you commit."
+    return GuardResult("named-elsewhere", "warn", evidence | {"detail": " ".join(said)}, remedy)
+
+
+def _values(snapshot: Snapshot, path: Path) -> tuple[int | None, bool]:
+    """How many live rows have a value in a column, None if unknown; and whether the number is exact."""
+    records, masked = snapshot.num_records, snapshot.num_deleted_records
+    live = None if records is None else records - masked
+    if live == 0:
+        return 0, True
+    try:
+        nulls = snapshot.column_ranges(format_column(path)).column("null_count")
+    except RequestError:
+        return live, False
+    if records is None or nulls.null_count:
+        return live, False
+    values = records - (pc.sum(nulls).as_py() or 0)
+    assert live is not None, "rows are counted"
+    return min(values, live), not masked or values == 0
+
+
+def _rows(rows: int | None, exact: bool) -> str:
+    if rows is None:
+        return "an unknown number of rows"
+    return counted(rows, "row") if exact else f"up to {counted(rows, 'row')}"
+
+
+def _in_commits(naming: Sequence[Mapping[str, object]], names: str) -> Iterator[str]:
+    if not naming:
+        return
+    versions = list(dict.fromkeys(found["version"] for found in naming))
+    last = naming[-1]
+    commits = counted(len(versions), "earlier commit names", "earlier commits name")
+    yield f"{commits} {names}, such as v{last['version']} {last['operation']} with {last['parameter']} {last['text']}."
+
+
+def _in_settings(snapshot: Snapshot, paths: Sequence[Path], *, renamed: bool) -> Iterator[str]:
+    listed = snapshot.metadata.configuration.get(STATS_COLUMNS.key, "")
+    if listed.strip() and any(_touches(each, path) for each in statistics_columns_of(listed) for path in paths):
+        follows = "the commit writes the new name into it" if renamed else "the commit takes the column out of it"
+        yield f"{STATS_COLUMNS} names it; {follows}."
+    if not renamed:
+        return  # a clustering column cannot be dropped
+    try:
+        clustered = clustering_columns(snapshot.schema, snapshot.column_mapping_mode, snapshot.domain_metadata)
+    except CorruptTable:
+        return  # judged where the table is clustered
+    if any(_touches(each, path) for each in clustered for path in paths):
+        yield "The table is clustered by it, and stays so under the new name."
+
+
+def _naming(operation: LoggedOperation, paths: Sequence[Path]) -> Iterator[dict[str, object]]:
+    for name, value in operation.parameters.items():
+        if "predicate" not in name.lower() and name.lower() not in _BY_COLUMNS:
+            continue
+        text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        if any(_names(text, path) for path in paths):
+            shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}\u2026"
+            stated = operation.operation or "commit"
+            yield {"version": operation.version, "operation": stated, "parameter": name, "text": shown}
+
+
+def _names(text: str, path: Path) -> bool:
+    """Whether the text of a predicate may name a column, a part of it, or the struct that holds it."""
+    plain = _STRING.sub("''", _EXPRESSION_ID.sub("", text))
+    first, *rest = (re.escape(part.replace("`", "``")) for part in path)
+    parts = "".join(rf"(\s*\.\s*`?{part}`?(?!\w)|(?!\s*\.))" for part in rest)
+    return re.search(rf"(?<!\w)`?{first}`?(?!\w){parts}", plain, re.IGNORECASE) is not None
+
+
+def _touches(one: Path, other: Path) -> bool:
+    shorter = min(len(one), len(other))
+    return [part.lower() for part in one[:shorter]] == [part.lower() for part in other[:shorter]]

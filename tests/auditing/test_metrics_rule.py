@@ -1,0 +1,34 @@
+"""Commits whose operation metrics their actions contradict, as the audit tells of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import explorer
+from explorer.auditing import Finding
+from tests.support.audited_tables import NOW
+from tests.support.small_logs import METADATA, PROTOCOL, add, commit_info, table
+
+
+def _found(found: explorer.Table, rule: str) -> Finding:
+    """The one finding of a rule."""
+    (finding,) = (each for each in found.audit(NOW, verify=True).findings if each.rule == rule)
+    return finding
+
+
+@pytest.mark.parametrize(
+    ("metrics", "severity", "title"),
+    [
+        ({"numFiles": "2", "numOutputRows": "7"}, "error", "1 commit did less than the writer recorded"),
+        ({"numOutputRows": "3"}, "warning", "1 commit did not do what the operation metrics state"),
+    ],
+)
+def test_a_commit_that_lacks_rows_is_an_error_and_other_numbers_are_a_warning(
+    metrics: dict[str, Any], severity: str, title: str
+) -> None:
+    written = [commit_info("WRITE", operation_metrics=metrics), add("c", 4)]
+    finding = _found(table({0: [PROTOCOL, METADATA], 1: written}), "metrics-differ")
+    assert (finding.severity, finding.title, finding.versions) == (severity, title, ((1, 1),))
+    assert finding.remedy is not None
