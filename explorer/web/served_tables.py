@@ -93,7 +93,10 @@ class Deeds:
 
 @dataclass(frozen=True, slots=True)
 class TableSummary:
-    """A row of the list of tables; all but the name is unknown where ``problem`` is set."""
+    """A row of the list of tables; all but the name is unknown where ``problem`` is set.
+
+    ``redated`` says which of its commits are drawn at another time than that of their files.
+    """
 
     ref: TableRef
     problem: Problem | None = None
@@ -106,6 +109,7 @@ class TableSummary:
     size: int | None = None
     files: int | None = None
     bars: tuple[SparkBar, ...] = ()
+    redated: str = ""
     recent: RecentCommits = RecentCommits()
     deeds: Deeds = Deeds()
     findings: tuple[Finding, ...] = ()
@@ -345,6 +349,7 @@ def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
         size=commit.num_bytes,
         files=commit.num_files,
         bars=_bars(facts),
+        redated=facts.commits.redated_note,
         recent=_recent(facts),
         deeds=_deeds(facts),
         findings=facts.audit().findings,

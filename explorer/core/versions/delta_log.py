@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from copy import copy
 from datetime import UTC, datetime, tzinfo
 from functools import partial
@@ -151,8 +151,10 @@ class DeltaLog:
 
         Raises:
             VersionGap: Not even the newest can be rebuilt.
+            UnsupportedFeature: A catalog manages the commits, and staged ones show that it ratified more than these.
         """
-        return self.listing.earliest(), self.listing.latest
+        with self._managed_refused():
+            return self.listing.earliest(), self.listing.latest
 
     @located
     def snapshot(self, version: int | None = None, timestamp: datetime | str | None = None) -> Snapshot:
@@ -178,7 +180,8 @@ class DeltaLog:
     def history_record(self) -> History:
         """The recorded commits and lifetimes, read at the first call."""
         if self._history is None or self._outdated:
-            self._history = self._read_history()
+            with self._managed_refused():
+                self._history = self._read_history()
         return self._history
 
     @located
@@ -188,7 +191,8 @@ class DeltaLog:
             return self._history
         if self._provenance is None or self._outdated:
             listing = self.listing
-            self._provenance = read_provenance(self.store, listing, self._kept_indexes())
+            with self._managed_refused():
+                self._provenance = read_provenance(self.store, listing, self._kept_indexes())
         return self._provenance
 
     @located
@@ -629,18 +633,23 @@ class DeltaLog:
         return False
 
     def _newest(self) -> Snapshot:
-        recent = self._recent
-        try:
-            newest = self._snapshot(recent.latest)
-        except VersionGap:
-            if recent.named is not None and recent.recorded >= 0:
-                # Where a catalog or a service orders the commits, versions without one are no loss: such a table is
-                # refused as what it is.
-                check_published(self.store, self._snapshot(recent.recorded).protocol, recent.recorded)
-            raise
+        with self._managed_refused():
+            newest = self._snapshot(self._recent.latest)
         if self._catalog is None:
             check_published(self.store, newest.protocol, newest.version)
         return newest
+
+    @contextmanager
+    def _managed_refused(self) -> Iterator[None]:
+        """Where a catalog or a service orders the commits, versions without one are no loss: such a table is refused
+        as what it is."""
+        try:
+            yield
+        except VersionGap:
+            recent = self._recent
+            if recent.named is not None and recent.recorded >= 0:
+                check_published(self.store, self._snapshot(recent.recorded).protocol, recent.recorded)
+            raise
 
     def _snapshot(self, version: int) -> Snapshot:
         # Taken out and put back at the end in steps that threads cannot interrupt: two may ask at once.

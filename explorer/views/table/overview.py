@@ -117,7 +117,8 @@ def _verdict(facts: TableFacts, version: int, totals: _Totals) -> str:
     )
     files = f"{fmt.plural(totals.files, 'file')}, {fmt.size(totals.size)}"
     snapshot, lost = facts.snapshot(version), facts.lost_data(version)
-    doubts = (*((lost,) if lost else ()), *(column.message for column in snapshot.unread_columns))
+    contested = () if snapshot.contested is None else (f"Error: {snapshot.contested.message}",)
+    doubts = (*contested, *((lost,) if lost else ()), *(column.message for column in snapshot.unread_columns))
     return " ".join((f"{rows}{hidden} in {files}. v{version} is {newest}.", *doubts))
 
 

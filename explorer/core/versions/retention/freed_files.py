@@ -1,7 +1,7 @@
 """The files that VACUUM may delete some time, and since when nothing needs each.
 
-Protocol sections: VACUUM, Deletion Vectors, Add CDC File. Invariant: a file that a recorded VACUUM took, or that is known
-to be missing, is not among them; by the log alone, one that was deleted without a record is.
+Protocol sections: VACUUM, Deletion Vectors, Add CDC File. Invariant: a file that a recorded VACUUM took, or that is
+known to be missing, is not among them; by the log alone, one that was deleted without a record is.
 """
 
 from __future__ import annotations
