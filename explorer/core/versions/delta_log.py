@@ -229,7 +229,8 @@ class DeltaLog:
             return self._history.table(_most(limit)).select(PROVENANCE)
         if self._told is None or self._outdated:
             listing = self.listing
-            self._told = read_provenance_table(self.store, listing, self._kept_indexes())
+            with self._managed_refused():
+                self._told = read_provenance_table(self.store, listing, self._kept_indexes())
         return self._told.slice(0, _most(limit))
 
     @located

@@ -193,7 +193,7 @@ class Commits:
         if not len(self):
             return np.zeros(0, bool)
         by_file = np.array(self.texts("timestamp_basis")) == "file"
-        known = flags(self.history.column("commit_info_timestamp").is_valid())
+        known = self.history.column("commit_info_timestamp").is_valid().to_numpy()
         apart = by_file & known & (np.abs(self._stated - self._written) > _DAY)
         drawn = np.where(apart, self._written, self._stated)
         later = np.append(np.minimum.accumulate(drawn[::-1])[::-1][1:], np.iinfo(np.int64).max)

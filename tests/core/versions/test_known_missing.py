@@ -66,7 +66,10 @@ def test_after_an_own_vacuum_the_horizon_neither_keeps_these_versions_nor_frees_
 def test_after_an_own_vacuum_the_changes_that_it_took_are_lost(tmp_path: Path) -> None:
     fed = small_logs.metadata({"id": "long"}, (), FED)
     feed = AddCDCFile(path="_change_data/x", size=4)
-    write(open_store(tmp_path), {0: [Protocol(min_reader_version=1, min_writer_version=4), fed, add("a")], 1: [feed, add("b")]})
+    write(
+        open_store(tmp_path),
+        {0: [Protocol(min_reader_version=1, min_writer_version=4), fed, add("a")], 1: [feed, add("b")]},
+    )
     for name in ("a", "b", "_change_data/x", "_delta_log/00000000000000000001.json"):
         file = tmp_path / name
         file.parent.mkdir(exist_ok=True)
