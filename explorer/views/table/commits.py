@@ -208,8 +208,8 @@ class Commits:
             return ""
         of = "All commits" if count == len(self) else f"{fmt.count(count)} of {fmt.plural(len(self), 'commit')}"
         return (
-            f"{of} are drawn at the time that their writers recorded. Their files are more than a day from it, as after "
-            "a copy of the table; time travel by timestamp still uses the times of the files."
+            f"{of} are drawn at the time that their writers recorded. Their files are more than a day from it, as "
+            "after a copy of the table; time travel by timestamp still uses the times of the files."
         )
 
     @cached_property
