@@ -222,7 +222,8 @@ class Commits:
 
     def _moments(self, column: str) -> Int64s:
         found = self.history.column(column).cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-        return found.astype(np.int64)
+        moments: Int64s = found.astype(np.int64)
+        return moments
 
     def values(self, column: str) -> Float64s:
         """Return a numeric column as float64, NaN where unknown."""
