@@ -30,6 +30,8 @@ _LENGTH: Final = struct.Struct("<I")
 _LEVEL: Final = 2
 _PREFIXES: Final = 7
 _BY_DICTIONARY: Final = (2, 8)
+# How many bytes behind a chunk Arrow reads too, as an old writer did not count the header of a dictionary.
+_BEHIND: Final = 100
 # Dictionaries that are larger than this are looked into where their pages have many values.
 _SMALL: Final = 1 << 10
 # How much is decoded at once where values are counted, in bytes.
@@ -43,7 +45,7 @@ class Chunk(msgspec.Struct, frozen=True):
     Attributes:
         path: Its column, dotted.
         start: Where it begins, in bytes from the start of the file.
-        length: Its bytes as stored.
+        length: Its bytes as stored, and those behind that may belong to it.
         values: Its values, nulls included.
         codec: The name of its compression, as Arrow's footer says it.
         width: Bytes of a value; None for texts and bytes, whose length is their own.
@@ -88,6 +90,7 @@ def chunk_of(described: pq.ColumnChunkMetaData, column: pq.ColumnSchema, size: i
     kind = described.physical_type
     width = column.length if kind == "FIXED_LEN_BYTE_ARRAY" else _WIDTHS.get(kind)
     levels = (column.max_definition_level > 0) + (column.max_repetition_level > 0)
+    length = min(length + _BEHIND, size - start)
     return Chunk(described.path_in_schema, start, length, values, described.compression, width, levels)
 
 
