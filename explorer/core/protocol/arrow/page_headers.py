@@ -8,9 +8,8 @@ bound and checked against nothing else; a page that Arrow skips has no values, w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final
-
-import msgspec
 
 from explorer.core.protocol.arrow.thrift import INTEGER, STRUCT, Fields, read_struct
 
@@ -23,7 +22,8 @@ _LONGEST: Final = 1 << 24
 _DATA, _DICTIONARY, _DATA_V2 = 0, 2, 3
 
 
-class PageHeader(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True)
+class PageHeader:
     """What a page states about itself.
 
     Attributes:
