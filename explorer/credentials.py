@@ -49,6 +49,21 @@ _VALUE: Final = (
     r"|(?!(?:null|none|true|false)\b)[^\s&;,'\"<>()\[\]{}\\]*[^\s&;,'\"<>()\[\]{}\\.:]"
 )
 _NAMED: Final = re.compile(rf"(?is)({_SECRET_NAME}{_SEPARATOR})(?!\*\*\*)(?:{_VALUE})")
+# An object of JSON under such a name; one that is cut off or nested deeply is hidden to the end of the text.
+_OBJECT: Final = re.compile(
+    rf"(?is)((?<!\\)\\*+[\"']{_SECRET_NAME}\\*+[\"']\s*+:\s*+)(?!\{{\s*+\}}|\{{\*\*\*)"
+    r"\{(?:(?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+\}|.*)"
+)
+# In a sentence, a value has quotes or a digit: other words say what is wrong with it.
+_SENTENCE: Final = re.compile(
+    rf"(?i)({_SECRET_NAME}[\"'`]?\s++(?:is|was|set\s+to)\b(?:\s++(?:now|set\s+to|equal\s+to))?:?\s++)(?!\*\*\*)"
+    r"(?:\"[^\"\n]++\"|'[^'\n]++'|`[^`\n]++`|(?=[^\s\d]*\d)(?!v?\d+(?:[\s.,;:)]|$))[^\s\"'`<>()\[\]{},;]{5,}[^\s\"'`<>()\[\]{},;.:])"
+)
+# user:password@host without a scheme; what looks like a version of a table is none.
+_BARE_USER: Final = re.compile(
+    r"(?i)(?<![\w/:@.%+\-])(?!(?:e-?)?mail(?:to)?:)([a-z_][\w.\-]{0,99}:)(?!/|\*\*\*@)[^\s:@'\"<>]{1,999}"
+    r"(?=@(?!v\d+\b)[a-z0-9\-]{1,99}(?![@\w]))"
+)
 # In a condition, such as secret = 5, a plain word is the name of a column.
 _COMPARISON: Final = re.compile(r"[a-z]+\s+=\s*")
 _SIGNATURE: Final = re.compile(r"(?i)(signature(?:=|%3D|\\+u003d))(?!\*\*\*)[^\s&;,'\"<>)\]}\\]*[^\s&;,'\"<>)\]}\\.]")
@@ -93,12 +108,15 @@ def without_credentials(text: str) -> str:
         text = _USER.sub(rf"\1{HIDDEN}@", text)
         text = _QUERY.sub(rf"\1?{HIDDEN}", text)
         text = _FRAGMENT.sub(rf"\1#{HIDDEN}", text)
+    if "@" in text:
+        text = _BARE_USER.sub(rf"\1{HIDDEN}", text)
     if "%40" in text:
         text = _ENCODED_USER.sub(rf"\1{HIDDEN}%40", text)
     if _HINT.search(text) is None:
         return text
+    text = _OBJECT.sub(rf"\1{{{HIDDEN}}}", text)
     text = _NAMED.sub(_hidden, _HEADER.sub(rf"\1\2{HIDDEN}", _PRIVATE_KEY.sub(rf"\1{HIDDEN}", text)))
-    for pattern in (_SIGNATURE, _OPTION):
+    for pattern in (_SIGNATURE, _OPTION, _SENTENCE):
         text = pattern.sub(rf"\1{HIDDEN}", text)
     return _BEARER.sub(rf"\1 {HIDDEN}", text)
 

@@ -30,6 +30,11 @@ SECRETS = [
     f"-----BEGIN RSA PRIVATE KEY-----\n{C}\n-----END RSA PRIVATE KEY-----",
     f'"private_key": "-----BEGIN PRIVATE KEY-----\\n{C}\\n-----END PRIVATE KEY-----\\n"',
     f"jdbc:postgresql://h/db?user=a&password={C}", f"postgresql://a:{C}@h/db",
+    f"secret.key is {C}", f"The option fs.s3a.access.key is set to '{C}'", f'the password was "{C} {C}"',
+    f"token is: {C}.", f'"secret": {{"value": "{C}"}}', f'{{"token": {{"id": 1, "of": {{"x": ["{C}"]}}}}}}',
+    f'{{\\"secret\\": {{\\"value\\": \\"{C}\\"}}}}', f'"password": {{"value": "{C}',
+    f'{{"token": {{"a": {{"b": {{"c": {{"d": {{"e": "{C}"}}}}}}}}}}}}',
+    f"user:{C}@host", f"admin:{C}@db.internal:5432", f"bot:a/{C}@10.0.0.1/x", f"'user:{C}@localhost'",
 ]  # fmt: skip
 PLAIN = [
     "The token in this address is not valid. Each token opens the server to one browser, once.",
@@ -37,6 +42,8 @@ PLAIN = [
     "The password of 'ana' in /x is not hashed. Run: delta-explorer passwd /x ana",
     "A password has 1 to 1,000 characters. Choose another one.",
     "signature: valid", "s3://bucket/part-0001.parquet", "abfss://container@account/t", "secret = null", "token=true",
+    "The secret is not set.", "token is expired", "a password is required", "key=5", "w:t@v3", "at 12:30:45 a@b",
+    "the token is version 3", "mailto:me@example.com", "a: b@c.com", "user@host", "secret: {}", "the secret is 5",
     "Basic information is shown.", "sig = 'x' AND secret = 5", "part=a/part-1.parquet", "author: ana, sign: yes",
 ]  # fmt: skip
 
@@ -57,7 +64,9 @@ def test_other_texts_stay_as_they_are(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["a" * 200_000, "secret" * 30_000, "secret=" * 30_000, "'secret': '" * 20_000, "secret " * 30_000,
+    ['"secret": {x' * 20_000, '{"secret": ' * 20_000, "token is " * 30_000, "token is " + "a" * 200_000,
+     "a:b" * 60_000 + "@", "a:" * 90_000 + "@", "a:b@" * 50_000, "token is 'a " * 20_000,
+     "a" * 200_000, "secret" * 30_000, "secret=" * 30_000, "'secret': '" * 20_000, "secret " * 30_000,
      '\\"' * 50_000 + "secret", "x.secret" + " " * 100_000, "secret>" + "<a>" * 30_000, "%40" * 50_000,
      ":/" * 50_000 + "%40", "Authorization: " + "\\" * 100_000, "password: \\'" + "a\\" * 50_000,
      "-----BEGIN PRIVATE KEY-----" * 5_000, "bearer " * 30_000, "--secret " * 30_000, "secret\\\\\\" * 20_000],
