@@ -7,6 +7,7 @@ Invariants: nothing is decided here. The table's state comes from `explorer.core
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
@@ -241,10 +242,18 @@ class Table(DeltaLog):
         Raises:
             EngineUnavailable: Spark or Java is missing.
             RequestError: The table has a column of a name that ``row_identity`` adds.
+
+        Warns:
+            ContestedWarning: Other clients read other rows of the version, as its log contradicts itself.
         """
+        from explorer.core.log.contested import ContestedWarning
         from explorer.spark.scan.scan import rows
 
-        return rows(self, self.snapshot(version, timestamp), where, row_identity)
+        snapshot = self.snapshot(version, timestamp)
+        found = rows(self, snapshot, where, row_identity)
+        if snapshot.contested is not None:
+            warnings.warn(snapshot.contested.message, ContestedWarning, stacklevel=2)
+        return found
 
     def files_frame(self, version: int | None = None, *, statistics: Sequence[str] | None = None) -> DataFrame:
         """Return the live files of a version as a Spark DataFrame, replayed by Spark; the driver holds no file list.

@@ -146,7 +146,7 @@ def _takes(store: ObjectStore, key: str) -> bool:
 
     try:
         obstore.put(store, key, b"")
-    except Exception:  # noqa: BLE001 - the first refusal is told
+    except Exception:  # noqa: BLE001 - the first refusal is reported
         return False
     return True
 

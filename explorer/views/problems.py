@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from explorer.core import errors
+from explorer.core.log.contested import ContestedFiles
+from explorer.core.protocol.table_features import CATALOG_FEATURES
 from explorer.debug import DEBUG_VARIABLE, in_words
 
-__all__ = ["Problem", "lost_problem", "problem_of", "replaced_problem"]
+__all__ = ["Problem", "data_problems", "lost_problem", "problem_of", "replaced_problem"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,13 @@ _GONE = (
     "The log itself is not affected. Choose a version whose files still exist, or restore the file from a backup.",
 )
 
+_AGREE = "Rows, counts, and statistics of this version differ by client until the table is repaired."
+_MANAGED = (
+    "warning",
+    "A catalog manages this table",
+    "The newest version is not known here, so none is shown as the newest. Read the table through its catalog.",
+)
+
 
 def problem_of(error: Exception, nearest: int | None = None) -> Problem:
     """Describe any error; an error that this package did not raise on purpose is called a fault of the program.
@@ -95,9 +104,7 @@ def problem_of(error: Exception, nearest: int | None = None) -> Problem:
             next_step="This is a fault of the program, not of the table. Start the server or the kernel with "
             f"{DEBUG_VARIABLE}=1 set, do the same again, and report what its log says.",
         )
-    severity, title, step = (
-        _GONE if _is_gone(error) else next((s, t, n) for kind, s, t, n in _WORDS if isinstance(error, kind))
-    )
+    severity, title, step = _words_for(error)
     facts = error.facts()
     shown = tuple(
         (name, ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
@@ -114,6 +121,30 @@ def problem_of(error: Exception, nearest: int | None = None) -> Problem:
         facts=shown,
         nearest=named if isinstance(named, int) else nearest,
     )
+
+
+def data_problems(contested: ContestedFiles | None, lost: str) -> tuple[Problem, ...]:
+    """Describe what is wrong with the rows of a version, before they are read.
+
+    Args:
+        contested: The files of which other readers read other rows.
+        lost: Why its rows can no longer be read; empty if they can, as far as is known.
+    """
+    found: tuple[Problem, ...] = ()
+    if contested is not None:
+        found = (replace(problem_of(contested.error()), title="Readers disagree about this version", next_step=_AGREE),)
+    if not lost:
+        return found
+    step = "Choose a version whose files still exist, or restore the files from a backup."
+    return (*found, Problem("StorageError", "warning", "The data of this version is lost", lost, step))
+
+
+def _words_for(error: errors.ExplorerError) -> tuple[str, str, str]:
+    if _is_gone(error):
+        return _GONE
+    if _is_managed(error):
+        return _MANAGED
+    return next((severity, title, step) for kind, severity, title, step in _WORDS if isinstance(error, kind))
 
 
 def lost_problem(error: errors.ExplorerError) -> Problem:
@@ -146,3 +177,9 @@ def replaced_problem(version: int, newest: int) -> Problem:
 
 def _is_gone(error: errors.ExplorerError) -> bool:
     return isinstance(error, errors.StorageError) and isinstance(error.__cause__, FileNotFoundError)
+
+
+def _is_managed(error: errors.ExplorerError) -> bool:
+    """Whether only the table's catalog knows its newest version."""
+    named = error.features if isinstance(error, errors.UnsupportedFeature) else None
+    return bool(named) and CATALOG_FEATURES.issuperset(named or ())

@@ -24,6 +24,7 @@ from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.retention.known_missing import KnownMissing
 from explorer.debug import log_failure
 from explorer.storage.roots import AllowedRoots
 from explorer.storage.served_roots import ServedRoots, TableRef
@@ -92,7 +93,10 @@ class Deeds:
 
 @dataclass(frozen=True, slots=True)
 class TableSummary:
-    """A row of the list of tables; all but the name is unknown where ``problem`` is set."""
+    """A row of the list of tables; all but the name is unknown where ``problem`` is set.
+
+    ``redated`` says which of its commits are drawn at another time than that of their files.
+    """
 
     ref: TableRef
     problem: Problem | None = None
@@ -105,6 +109,7 @@ class TableSummary:
     size: int | None = None
     files: int | None = None
     bars: tuple[SparkBar, ...] = ()
+    redated: str = ""
     recent: RecentCommits = RecentCommits()
     deeds: Deeds = Deeds()
     findings: tuple[Finding, ...] = ()
@@ -170,6 +175,7 @@ class Catalog:
         self._stopped: dict[str, float] = {}
         self._changed: dict[str, float] = {}
         self._emptied: dict[str, float] = {}
+        self._missing: dict[str, KnownMissing] = {}
 
     def refs(self) -> list[TableRef]:
         """Return the tables under the roots, by name."""
@@ -250,7 +256,7 @@ class Catalog:
             ExplorerError: The table cannot be opened.
         """
         ref = self.roots.locate(name)
-        return explorer.open_table(ref.location, roots=(ref.root,), read_only=not self.allow_commits)
+        return self._sharing(explorer.open_table(ref.location, roots=(ref.root,), read_only=not self.allow_commits))
 
     def check_source(self, name: str, source: str) -> None:
         """Check that rows for a table may be read from a place.
@@ -298,7 +304,13 @@ class Catalog:
                 del self._readings[ref.location]
 
     def _opened(self, ref: TableRef) -> explorer.Table:
-        return explorer.open_table(ref.location, roots=(ref.root,), read_only=True)
+        return self._sharing(explorer.open_table(ref.location, roots=(ref.root,), read_only=True))
+
+    def _sharing(self, table: explorer.Table) -> explorer.Table:
+        """The table, with what any window has learned of its missing files."""
+        with self._lock:
+            table.known_missing = self._missing.setdefault(table.location, table.known_missing)
+        return table
 
     def _still_kept(self, location: str) -> _Kept | None:
         """What was read, unless files of its versions may have gone since that began."""
@@ -337,6 +349,7 @@ def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
         size=commit.num_bytes,
         files=commit.num_files,
         bars=_bars(facts),
+        redated=facts.commits.redated_note,
         recent=_recent(facts),
         deeds=_deeds(facts),
         findings=facts.audit().findings,

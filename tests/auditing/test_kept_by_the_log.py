@@ -43,11 +43,13 @@ def old_log(folder: Path, removed_before: int | None) -> explorer.Table:
         # removed, and kept for days yet
         (HOUR, None, [LOG, LOG, LOG]),
         # the time of the files comes after that of the log
-        (6 * DAY, None, [LOG, LOG, LOG]),
+        (4 * DAY, None, [LOG, LOG, LOG]),
+        # the same, and within two days
+        (6 * DAY, ((1, 2),), [LOG, LOG, LOG]),
         # removed long ago: a vacuum takes what the two versions that had the file need
         (45 * DAY, ((1, 2),), [LOG, FILES, FILES]),
     ],
-    ids=["nothing removed", "an hour ago", "six days ago", "45 days ago"],
+    ids=["nothing removed", "an hour ago", "four days ago", "six days ago", "45 days ago"],
 )
 def test_a_vacuum_is_said_to_take_the_versions_whose_files_it_may_delete_and_no_others(
     tmp_path: Path, removed_before: int | None, vacuumed: tuple[tuple[int, int], ...] | None, by: list[str]
@@ -57,6 +59,8 @@ def test_a_vacuum_is_said_to_take_the_versions_whose_files_it_may_delete_and_no_
     assert [(row["status"], row["by"]) for row in rows[:3]] == [("at risk", each) for each in by]
     found = [each for each in audit(Subject(table, NOW)).findings if each.rule == "versions-at-risk"]
     assert [each.versions for each in found] == ([] if vacuumed is None else [vacuumed])
-    if vacuumed is not None:
+    if removed_before == 6 * DAY:
+        assert found[0].title.startswith("2 versions can be vacuumed from ")
+    elif vacuumed is not None:
         assert found[0].title == "A vacuum now takes the data of 2 versions"
         assert (found[0].files, found[0].size) == (1, 100)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
@@ -62,16 +63,7 @@ def _taken(subject: Subject) -> tuple[Finding, ...]:
     if not len(versions):
         return ()
     found = runs(versions)
-    vacuums = [span.vacuum for span in states.spans() if span.vacuum is not None]
-    basis = (
-        Evidence("their files were looked for")
-        if states.checked
-        else Evidence(
-            f"v{vacuums[-1]} records that VACUUM took files removed before {_before(subject, vacuums[-1])}; the files "
-            "were not looked for",
-            Place("commit", vacuums[-1]),
-        )
-    )
+    basis = tuple(_why_taken(subject, versions))
     one = len(versions) == 1
     return (
         Finding(
@@ -80,12 +72,30 @@ def _taken(subject: Subject) -> tuple[Finding, ...]:
             label=f"{fmt.plural(len(versions), 'version')} vacuumed",
             title=f"{fmt.plural(len(versions), 'version')} {'has' if one else 'have'} lost {'its' if one else 'their'} "
             "data",
-            evidence=(Evidence(spans(found), Place("commit", found[0][0])), basis),
+            evidence=(Evidence(spans(found), Place("commit", found[0][0])), *basis),
             effect="The log still shows what they did; their rows can no longer be read or restored.",
             remedy=Remedy("See which versions can be read", command=table_command(subject, "retention")),
             versions=found,
         ),
     )
+
+
+def _why_taken(subject: Subject, versions: Int64s) -> Iterator[Evidence]:
+    """Why data counts as gone: files that were looked for or deleted here, or the last VACUUM that the log records."""
+    states = subject.states
+    if states.checked:
+        yield Evidence("their files were looked for")
+    elif states.lost is not None and states.lost.named:
+        last = max(states.lost.named)
+        names, count = states.lost.named[last], int(states.lost.count[last])
+        yield Evidence(f"v{last + states.readable_from} needs files that no longer exist: {named(names, count)}")
+    vacuum = int(states.vacuums[versions - states.first].max())
+    if vacuum >= 0:
+        yield Evidence(
+            f"v{vacuum} records that VACUUM took files removed before {_before(subject, vacuum)}; the files were not "
+            "looked for",
+            Place("commit", vacuum),
+        )
 
 
 def _before(subject: Subject, version: int) -> str:
@@ -96,13 +106,17 @@ def _before(subject: Subject, version: int) -> str:
 def _at_risk(subject: Subject) -> tuple[Finding, ...]:
     """Versions that VACUUM may take now, or within two days."""
     states, since = subject.states, _vacuumed_from(subject)
-    there = np.union1d(states.versions("at risk"), states.versions("readable"))
+    risky = states.versions("at risk")
+    doubted = states.unfinished[risky - states.first] >= 0
+    unsure = risky[doubted]
+    there = np.union1d(risky[~doubted], states.versions("readable"))
     lost_from = since[there - states.first]
     now = there[lost_from < subject.now]
     soon = there[(lost_from >= subject.now) & (lost_from <= subject.now + _SOON)]
     versions = np.union1d(now, soon)
+    doubts = _unfinished(subject, unsure)
     if not len(versions):
-        return ()
+        return doubts
     found = runs(versions)
     files, size = _expiring(subject, now)
     kept = duration(subject.risks.terms.files)
@@ -120,6 +134,7 @@ def _at_risk(subject: Subject) -> tuple[Finding, ...]:
     if len(now) and len(soon):
         evidence.append(Evidence(f"{len(soon):,} more, {spans(runs(soon))}, from {time_text(deadline or 0)}"))
     return (
+        *doubts,
         Finding(
             rule="versions-at-risk",
             severity="info",
@@ -141,6 +156,29 @@ def _vacuumed_from(subject: Subject) -> Int64s:
     since, states = subject.risks.data.since, subject.states
     early = np.full(len(states.codes) - len(since), FOREVER)
     return np.concatenate([early, np.where(since == subject.risks.terms.files, UNTIMED, since)])
+
+
+def _unfinished(subject: Subject, versions: Int64s) -> tuple[Finding, ...]:
+    """Versions whose data a VACUUM may have taken of which the log does not record that it ended well."""
+    if not len(versions):
+        return ()
+    vacuum = int(subject.states.unfinished[versions - subject.states.first].max())
+    found = runs(versions)
+    return (
+        Finding(
+            rule="versions-at-risk",
+            severity="info",
+            label=f"{fmt.plural(len(versions), 'version')} at risk",
+            title=f"An unfinished VACUUM may have taken the data of {fmt.plural(len(versions), 'version')}",
+            evidence=(
+                Evidence(spans(found), Place("commit", found[0][0])),
+                Evidence(f"v{vacuum} records a VACUUM that is not known to have completed", Place("commit", vacuum)),
+            ),
+            effect="Some, all, or none of the files that it listed were deleted. The log does not record which.",
+            remedy=Remedy("Look for the files", command=table_command(subject, "retention")),
+            versions=found,
+        ),
+    )
 
 
 def _longer(subject: Subject, versions: Int64s) -> Remedy:

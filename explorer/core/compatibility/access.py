@@ -257,13 +257,13 @@ def loss_of(
 
 
 def _outcome(loss: AccessLoss | None) -> tuple[Access, Access, tuple[str, ...]] | None:
-    """What successive releases of a client have in common that are told together."""
+    """Return what successive releases share that are reported together; None without a loss."""
     return None if loss is None else (loss.before, loss.after, loss.because)
 
 
 def _joined(first: AccessLoss, last: AccessLoss | None) -> AccessLoss:
     """The loss of the first of some successive releases, which reaches to the last one."""
-    assert last is not None, "releases with a loss are not told together with others"
+    assert last is not None, "releases with a loss are reported apart from others"
     return msgspec.structs.replace(first, version_to=last.version_to, newest=last.newest)
 
 

@@ -46,9 +46,10 @@ PARTITION_CASE: Final = "partition column of another case"
 NO_PARTITION_COLUMN: Final = "missing partition column"
 """A partition column that the schema does not have."""
 PROPERTY_INTERVAL: Final = "property with an invalid interval"
-"""A duration that every reader works out names months or years, or is no interval at all."""
+"""A duration that every reader evaluates names months or years, or is not an interval."""
 PROPERTY_VALUE: Final = "property with an invalid value"
 """A property that every writer needs has a value that cannot be read."""
+_VOID: Final = ("void", "null")
 _READ: Final = (registry.FILE_RETENTION, registry.SET_TRANSACTION_RETENTION)
 _WRITTEN: Final = (
     registry.CHECKPOINT_INTERVAL, registry.NUM_INDEXED_COLS, registry.CHANGE_DATA_FEED, registry.ISOLATION_LEVEL,
@@ -74,13 +75,14 @@ _NO_URI: Final = (
 
 def demands_of(metadata: Metadata) -> frozenset[str]:
     """Name what the metadata demands of clients beside the protocol."""
-    found = {f"type {name}" for name in _type_names(_schema(metadata)) if name not in KNOWN_TYPES}
-    if "void" in _type_names(_schema(metadata)) or "null" in _type_names(_schema(metadata)):
+    types = frozenset(_type_names(_schema(metadata)))
+    found = {f"type {name}" for name in types if name not in KNOWN_TYPES}
+    if not types.isdisjoint(_VOID):
         found.add(VOID_COLUMN)
-    columns = _columns(metadata)
+    columns = {column.lower() for column in _columns(metadata)}
     if respelled_partitions(metadata):
         found.add(PARTITION_CASE)
-    if any(name.lower() not in {column.lower() for column in columns} for name in metadata.partition_columns):
+    if any(name.lower() not in columns for name in metadata.partition_columns):
         found.add(NO_PARTITION_COLUMN)
     if _bad(metadata.configuration, _READ):
         found.add(PROPERTY_INTERVAL)
@@ -156,24 +158,20 @@ def _columns(metadata: Metadata) -> tuple[str, ...]:
             return ()
 
 
-def _type_names(value: JsonValue) -> frozenset[str]:
-    return frozenset(_walk(value))
-
-
-def _walk(value: JsonValue) -> Iterator[str]:
-    match value:
-        case str():
-            yield value.partition("(")[0].strip()
-        case {"fields": [*fields]}:
-            for field in fields:
-                if isinstance(field, dict):
-                    yield from _walk(field.get("type"))
-        case {"elementType": element}:
-            yield from _walk(element)
-        case {"keyType": key, "valueType": item}:
-            yield from _walk(key)
-            yield from _walk(item)
-        case {"type": str() as name}:
-            yield from _walk(name)
-        case _:
-            return
+def _type_names(schema: JsonValue) -> Iterator[str]:
+    """Yield the names of all types of a schema, those of nested fields too."""
+    waiting = [schema]
+    while waiting:
+        match waiting.pop():
+            case str() as name:
+                yield name.partition("(")[0].strip()
+            case {"fields": [*fields]}:
+                waiting += [field.get("type") for field in fields if isinstance(field, dict)]
+            case {"elementType": element}:
+                waiting.append(element)
+            case {"keyType": key, "valueType": item}:
+                waiting += [key, item]
+            case {"type": str() as name}:
+                waiting.append(name)
+            case _:
+                continue

@@ -18,11 +18,15 @@ from explorer.core.errors import CorruptTable
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.logical_files import FileSource, LogicalFiles
 
-__all__ = ["ContestedFiles", "contested_files"]
+__all__ = ["ContestedFiles", "ContestedWarning", "contested_files"]
 
 _READERS: Final = (
     "Clients that identify a file by its path and its deletion vector, such as delta-spark and delta-kernel,"
 )
+
+
+class ContestedWarning(UserWarning):
+    """Rows of a version that other clients read differently, as its log contradicts itself."""
 
 
 class ContestedFiles(msgspec.Struct, frozen=True):

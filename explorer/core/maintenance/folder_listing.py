@@ -38,7 +38,7 @@ _Changes = list[tuple[Commit, int]]
 
 
 def look_at_folder(log: DeltaLog) -> FolderLook:
-    """List the folder, and hold it against the log.
+    """List the folder, and hold it against the log; files that are missing are known from then on.
 
     Raises:
         TableError: The log is broken.
@@ -57,7 +57,10 @@ def look_at_folder(log: DeltaLog) -> FolderLook:
     files = _files(listing, stay, needed_files(carried, history.lifetimes, changes), changes)
     written = dict(zip(paths.to_pylist(), numbers(one_column(listing, "modified"))[0].tolist(), strict=True))
     needed = [place for place in data_locations(history.lifetimes) if place not in written]
-    return FolderLook(files, absent(log.store, needed), _change_times(log, changes, written), others)
+    found = FolderLook(files, absent(log.store, needed), _change_times(log, changes, written), others)
+    untold = {commit.version for commit, _ in changes} - found.changes.keys()
+    log.known_missing.looked_for_all(found.missing, history.latest, untold)
+    return found
 
 
 def _changes(log: DeltaLog, history: History) -> _Changes:

@@ -9,6 +9,7 @@ a VACUUM, which hold only provenance; no rule asks for them.)
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -23,7 +24,7 @@ from explorer.core.maintenance.unused_files import NeededFiles, UnusedFiles, nee
 from explorer.core.maintenance.vacuum_effects import VacuumEffects, vacuum_effects, versions_in_words
 from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.counted import all_of, counted
-from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.file_paths import canonical_key, decode_path
 from explorer.core.protocol.table_properties.registry import ENABLED_FORMATS, FILE_RETENTION
 from explorer.core.protocol.times import milliseconds, moment_text, span_milliseconds
 from explorer.core.transaction.commit_plan import Consequences, MaintenanceFile, MaintenancePlan
@@ -92,7 +93,16 @@ def delete_unused(log: DeltaLog, plan: MaintenancePlan, current: MaintenancePlan
         batch, left = left[:_BATCH], left[_BATCH:]
         log.store.delete_many([file.path for file in batch])
         deleted += batch
+        paths = frozenset(file.path for file in batch)
+        log.known_missing.deleted(paths, _told_in(log, paths))
     return tuple(deleted)
+
+
+def _told_in(log: DeltaLog, paths: frozenset[str]) -> Iterator[int]:
+    """The versions whose recorded changes are in some files."""
+    for commit in read_commits(log.store, _with_changes(log, log.history_record())):
+        if not paths.isdisjoint(canonical_key(file.path) for file in commit.change_files()):
+            yield commit.version
 
 
 def _not_named(log: DeltaLog, files: list[MaintenanceFile], seen: int) -> list[MaintenanceFile]:

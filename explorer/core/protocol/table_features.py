@@ -356,6 +356,16 @@ def check_readable(protocol: Protocol, version: int, *, by_catalog: bool = False
         CorruptTable: The protocol contradicts itself.
     """
     missing = why_not_readable(protocol, by_catalog=by_catalog)
+    managed = [name for name in missing if name in CATALOG_FEATURES]
+    if missing and len(managed) == len(missing):
+        raise UnsupportedFeature(
+            f"A catalog manages the commits of this table ({', '.join(managed)}). Its log holds only what is "
+            f"published, up to version {version} here, and does not record which version is the newest. Read the table "
+            "through its catalog, or pass the commits that it ratified (`catalog` of `open_table`).",
+            features=managed,
+            operation="read",
+            version=version,
+        )
     if missing:
         raise UnsupportedFeature(
             f"Version {version} can only be read by a client that implements {', '.join(missing)}; "

@@ -8,8 +8,8 @@ change and only new ones appear; if a file vanishes while it is read (clean-up),
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from copy import copy
 from datetime import UTC, datetime, tzinfo
 from functools import partial
@@ -49,6 +49,7 @@ from explorer.core.versions.located import located
 from explorer.core.versions.provenance import Provenance
 from explorer.core.versions.retention.folder_look import FolderLook
 from explorer.core.versions.retention.horizon import Horizon, horizon
+from explorer.core.versions.retention.known_missing import KnownMissing
 from explorer.core.versions.retention.missing_files import absent, data_locations
 from explorer.core.versions.retention.retention import version_retention
 from explorer.core.versions.retention.version_states import VersionRisks
@@ -80,6 +81,7 @@ class DeltaLog:
     Attributes:
         store: The store of its files.
         time_zone: The zone of partition values without a zone.
+        known_missing: The files that are known to be missing; objects of the same table may share it.
     """
 
     @located
@@ -105,6 +107,7 @@ class DeltaLog:
         self._indexes = None if indexes is None or catalog is not None else indexes
         self.store = store if catalog is None else CatalogStore(store, catalog)
         self.time_zone = time_zone
+        self.known_missing = KnownMissing()
         self._catalog = catalog
         self._history: History | None = None
         self._provenance: Provenance | None = None
@@ -148,8 +151,10 @@ class DeltaLog:
 
         Raises:
             VersionGap: Not even the newest can be rebuilt.
+            UnsupportedFeature: A catalog manages the commits, and staged ones show that it ratified more than these.
         """
-        return self.listing.earliest(), self.listing.latest
+        with self._managed_refused():
+            return self.listing.earliest(), self.listing.latest
 
     @located
     def snapshot(self, version: int | None = None, timestamp: datetime | str | None = None) -> Snapshot:
@@ -175,7 +180,8 @@ class DeltaLog:
     def history_record(self) -> History:
         """The recorded commits and lifetimes, read at the first call."""
         if self._history is None or self._outdated:
-            self._history = self._read_history()
+            with self._managed_refused():
+                self._history = self._read_history()
         return self._history
 
     @located
@@ -185,7 +191,8 @@ class DeltaLog:
             return self._history
         if self._provenance is None or self._outdated:
             listing = self.listing
-            self._provenance = read_provenance(self.store, listing, self._kept_indexes())
+            with self._managed_refused():
+                self._provenance = read_provenance(self.store, listing, self._kept_indexes())
         return self._provenance
 
     @located
@@ -222,7 +229,8 @@ class DeltaLog:
             return self._history.table(_most(limit)).select(PROVENANCE)
         if self._told is None or self._outdated:
             listing = self.listing
-            self._told = read_provenance_table(self.store, listing, self._kept_indexes())
+            with self._managed_refused():
+                self._told = read_provenance_table(self.store, listing, self._kept_indexes())
         return self._told.slice(0, _most(limit))
 
     @located
@@ -270,9 +278,20 @@ class DeltaLog:
             skip=skip,
         )
         if skip:
-            return without_vacuumed(self.store, found)
-        check_sources(self.store, found)
+            return without_vacuumed(found, self.look_for)
+        check_sources(found, self.look_for)
         return found
+
+    def look_for(self, locations: Iterable[str]) -> frozenset[str]:
+        """Return the decoded locations at which there is no file, and know it from now on.
+
+        Raises:
+            NotAllowed: An absolute location is outside the places that may be read.
+        """
+        wanted = frozenset(locations)
+        missing = absent(self.store, wanted)
+        self.known_missing.looked_for(wanted, missing)
+        return missing
 
     @located
     def retention(self, now: datetime) -> pa.Table:
@@ -287,13 +306,18 @@ class DeltaLog:
             num_missing_files; see `explorer.core.versions.retention`.
         """
         history = self.history_record()
-        missing = absent(self.store, data_locations(history.lifetimes))
+        needed = data_locations(history.lifetimes)
+        missing = absent(self.store, needed)
+        self.known_missing.looked_for_all(missing, history.latest)
         return version_retention(history, self.listing, now, missing)
 
     @located
     def version_risks(self) -> VersionRisks:
-        """What leads to the loss of versions, from the log alone; `VersionRisks.at` says their states at a time."""
-        return VersionRisks(self.history_record(), self.listing)
+        """What leads to the loss of versions, from the log and the files that are known to be missing.
+
+        `VersionRisks.at` says their states at a time.
+        """
+        return VersionRisks(self.history_record(), self.listing, self.known_missing)
 
     @located
     def settings_history(self) -> pa.Table:
@@ -610,18 +634,23 @@ class DeltaLog:
         return False
 
     def _newest(self) -> Snapshot:
-        recent = self._recent
-        try:
-            newest = self._snapshot(recent.latest)
-        except VersionGap:
-            if recent.named is not None and recent.recorded >= 0:
-                # Where a catalog or a service orders the commits, versions without one are no loss: such a table is
-                # refused as what it is.
-                check_published(self.store, self._snapshot(recent.recorded).protocol, recent.recorded)
-            raise
+        with self._managed_refused():
+            newest = self._snapshot(self._recent.latest)
         if self._catalog is None:
             check_published(self.store, newest.protocol, newest.version)
         return newest
+
+    @contextmanager
+    def _managed_refused(self) -> Iterator[None]:
+        """Where a catalog or a service orders the commits, versions without one are no loss: such a table is refused
+        as what it is."""
+        try:
+            yield
+        except VersionGap:
+            recent = self._recent
+            if recent.named is not None and recent.recorded >= 0:
+                check_published(self.store, self._snapshot(recent.recorded).protocol, recent.recorded)
+            raise
 
     def _snapshot(self, version: int) -> Snapshot:
         # Taken out and put back at the end in steps that threads cannot interrupt: two may ask at once.

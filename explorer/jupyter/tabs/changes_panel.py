@@ -30,6 +30,7 @@ __all__ = ["ChangesPanel"]
 _PAGE = 50
 _SPANS = 12
 _VERSIONS = 20
+_PIECES = 60
 _INFERRED = (
     "where the feed was off, from the files that were added and removed: rows that were only rewritten are left out; "
     "an update is paired by row id or by key columns, else it is a delete and an insert"
@@ -110,14 +111,15 @@ class ChangesPanel(RowPanel):
         where = f"v{first}" if first == last else f"v{first} to v{last}"
         self.head.value = tag("div", tag("b", f"Rows that changed in {where}"))
         self.strip.value = _strip(origins.spans)
-        pieces = readable_pieces(view, origins.spans, inferred=inferred)
+        pieces = readable_pieces(view, origins.spans)
         unrecorded = inferred and not self._chosen
         estimate = f"The change feed was off here, so changes are inferred. {origins.estimate}"
         before = (
             (estimate if unrecorded else origins.estimate)
             if origins.available
-            else _nothing(origins.spans, pieces, inferred=inferred)
+            else _nothing(origins.spans, inferred=inferred)
         )
+        before = " ".join(filter(None, (_in_parts(pieces), before)))
         if origins.problem is not None:
             state = WorkState("failed", problem=origins.problem)
         if found is not self._shown:
@@ -147,7 +149,19 @@ def _kind(span: ChangeSpan) -> str:
     return f"dte-from-{span.kind}" + (" dte-hole" if span.is_hole else "")
 
 
-def _nothing(spans: Sequence[ChangeSpan], pieces: Sequence[tuple[int, int]], *, inferred: bool) -> str:
+def _in_parts(pieces: Sequence[tuple[int, int]]) -> str:
+    """The ranges that can be read instead of one whose columns changed; empty if there are none."""
+    if not pieces:
+        return ""
+    named = [f"v{first}" if first == last else f"v{first} to v{last}" for first, last in pieces[-_PIECES:]]
+    more = f", and {fmt.plural(len(pieces) - _PIECES, 'earlier part')}" if len(pieces) > _PIECES else ""
+    return (
+        "A column was renamed, dropped or retyped within these versions. "
+        f"Read them in {len(pieces)} parts: {', '.join(reversed(named))}{more}."
+    )
+
+
+def _nothing(spans: Sequence[ChangeSpan], *, inferred: bool) -> str:
     if all(span.kind == "none" for span in spans):
         return "No row changed in these versions."
     if not inferred and any(span.kind == "off" for span in spans):
@@ -155,9 +169,6 @@ def _nothing(spans: Sequence[ChangeSpan], pieces: Sequence[tuple[int, int]], *, 
             "The change feed was off, so nothing was recorded. Choose \u201crecorded or inferred\u201d to infer "
             "the changes from the files that were added and removed."
         )
-    if pieces:
-        named = ", ".join(f"v{first}" if first == last else f"v{first} to v{last}" for first, last in pieces)
-        return f"A column was renamed, dropped or retyped within these versions. Read them in parts: {named}."
     return "No changes of these versions are known: the chart below says why."
 
 

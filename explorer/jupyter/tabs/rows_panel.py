@@ -83,7 +83,7 @@ class RowsPanel(RowPanel):
             state,
             verb=f"Show {PAGE_ROWS} rows",
             answered=page is not None,
-            before=rows_estimate(snapshot, self.where.value),
+            before=view.facts.lost_data(view.version) or rows_estimate(snapshot, self.where.value),
             available=snapshot.num_files > 0,
         )
 

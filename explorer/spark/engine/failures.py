@@ -23,7 +23,7 @@ from explorer.core.errors import (
     UnsupportedFeature,
 )
 from explorer.core.protocol.file_places import way_back
-from explorer.core.protocol.limits import footer_bytes, too_large_footer
+from explorer.core.protocol.limits import footer_bytes, too_large_footer, too_many_decoded
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE
 from explorer.debug import SEE_MORE
 from explorer.spark.engine.failure_kinds import known_failure
@@ -42,8 +42,8 @@ __all__ = ["condition_of", "failure_of", "first_sentence", "messages_of"]
 _READ_FILE: Final = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (\S+?)\.?\s")
 _NOT_FOUND: Final = re.compile(r"\[PATH_NOT_FOUND\] Path does not exist: (.+?)\. SQLSTATE")
 _TASK_READ: Final = re.compile(
-    r"explorer: file (is missing|has another size|has too large a footer|cannot be read|cannot be fetched): (\S+)"
-    r"(?: :: (.*))?"
+    r"explorer: file (is missing|has another size|has too large a footer|takes too much memory|cannot be read"
+    r"|cannot be fetched): (\S+)(?: :: (.*))?"
 )
 _UNKNOWN_FILE: Final = re.compile(r"explorer: no entry of the log for the file (\S+)")
 _NO_FIELD_IDS: Final = "Parquet file schema doesn't contain any field Ids"
@@ -186,6 +186,11 @@ def _told_by_task(what: str, path: str, detail: str, at: str, version: int | Non
         )
     if what == "has too large a footer":
         return too_large_footer(path, int(detail) if detail.isdecimal() else 0, footer_bytes())
+    if what == "takes too much memory":
+        # A name in a log may look like more of the message.
+        numbers = [int(number) for number in detail.split(" of ") if number.isascii() and number.isdecimal()]
+        found, allowed = numbers if len(numbers) == 2 else (0, 0)
+        return too_many_decoded("The rows of a data file that are read at once", path, version, found, allowed)
     if what == "cannot be fetched":
         return StorageError(
             f"The data file {path}{at} cannot be fetched from its store: {detail.rstrip('.')}. Check the address, the "

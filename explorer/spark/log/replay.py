@@ -18,14 +18,13 @@ from explorer.core.errors import ExplorerError
 from explorer.core.log.checkpoint.reader import CheckpointFile, unreadable
 from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.replay import Reconciliation, checkpoint_reader, read_commits
-from explorer.core.protocol.limits import footer_bytes
 from explorer.core.protocol.logical_files import LineSource, LogicalFiles
 from explorer.spark.engine.failures import failure_of, messages_of
 from explorer.spark.engine.file_addresses import FileAddress
 from explorer.spark.engine.session import engine
 from explorer.spark.log.tasks import UNITS, Make, Replay, packed
 from explorer.spark.map_tables import equip
-from explorer.spark.scan.object_files import secrets_in, sent_files
+from explorer.spark.scan.object_files import room, secrets_in, sent_files
 from explorer.spark.scan.object_rows import ObjectRows
 from explorer.spark.scan.plan import addresses_of
 
@@ -107,7 +106,7 @@ def work_of(log: DeltaLog, make: Make, segment: LogSegment) -> Work:
     own = make(LogicalFiles([gone.survivors(LineSource(lines)), LineSource(list(newest.live.values()))]))
     addresses = _addresses(log, files)
     units, stores = _units(files, addresses, packed(own))
-    replay = Replay(make, gone, ObjectRows(stores, secrets_in(addresses), (), "", "", footer_bytes()))
+    replay = Replay(make, gone, ObjectRows(stores, secrets_in(addresses), (), "", "", room()))
     return Work(units, replay, own.schema, files)
 
 

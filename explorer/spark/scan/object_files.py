@@ -27,10 +27,11 @@ from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_type
 
 from explorer.core.errors import StorageError
-from explorer.core.protocol.arrow import footer_sizes, thrift
-from explorer.core.protocol.limits import footer_bytes
+from explorer.core.protocol import limits
+from explorer.core.protocol.arrow import chunk_sizes, footer_sizes, page_headers, rows_at_once, thrift
 from explorer.spark.engine.file_addresses import FileAddress, RemoteFile
-from explorer.spark.scan import object_rows
+from explorer.spark.scan import measured_batches, object_rows
+from explorer.spark.scan.measured_batches import Room
 from explorer.spark.scan.object_rows import ObjectRows, Shape
 from explorer.storage import ranged_file
 from explorer.storage.objects import ObjectLogStore
@@ -46,6 +47,7 @@ __all__ = [
     "read_footers",
     "read_objects",
     "remote_file",
+    "room",
     "secrets_in",
     "sent_files",
     "spooled",
@@ -53,6 +55,17 @@ __all__ = [
 
 _FIELD_ID: Final = "parquet.field.id"
 _MOST_TASKS: Final = 64
+# What the tasks read with, and what of this program it imports.
+_SENT: Final = (
+    object_rows,
+    measured_batches,
+    ranged_file,
+    chunk_sizes,
+    footer_sizes,
+    page_headers,
+    rows_at_once,
+    thrift,
+)
 _FOOTERS: Final = (
     "name string, rows long, digest string, columns array<struct<path: array<string>, id: int>>, failure string"
 )
@@ -117,7 +130,7 @@ def read_objects(session: SparkSession, addresses: Sequence[FileAddress], schema
     fields = [st.StructField(field.name, field.dataType) for field in schema.fields]
     fields += [st.StructField(path, st.StringType()), st.StructField(row, st.LongType())]
     frame = session.createDataFrame(files).repartition(min(files.num_rows, _MOST_TASKS))
-    read = object_rows.reader(ObjectRows(stores, secrets_in(addresses), shapes, path, row, footer_bytes()))
+    read = object_rows.reader(ObjectRows(stores, secrets_in(addresses), shapes, path, row, room()))
     return FileRows(frame.mapInArrow(read, st.StructType(fields)), sf.col(path), sf.col(row))
 
 
@@ -131,13 +144,18 @@ def read_footers(session: SparkSession, addresses: Sequence[FileAddress]) -> Dat
     _send_code()
     files, stores = sent_files(addresses)
     frame = session.createDataFrame(files).repartition(min(files.num_rows, _MOST_TASKS))
-    read = object_rows.footer_reader(ObjectRows(stores, secrets_in(addresses), (), "", "", footer_bytes()))
+    read = object_rows.footer_reader(ObjectRows(stores, secrets_in(addresses), (), "", "", room()))
     return frame.mapInArrow(read, _FOOTERS)
 
 
 def _send_code() -> None:
-    for module in (object_rows, ranged_file, footer_sizes, thrift):
+    for module in _SENT:
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # PySpark's own
+
+
+def room() -> Room:
+    """How much memory a file may take in a task."""
+    return Room(limits.footer_bytes(), limits.MAX_DECODED_BYTES, limits.DECODED_RATIO, limits.MOST_DECODED_BYTES)
 
 
 def secrets_in(addresses: Sequence[FileAddress]) -> tuple[str, ...]:

@@ -3,7 +3,8 @@
 It is sent to the workers by value, with what it imports of this program; all of that imports only PyArrow and obstore,
 so the workers need nothing else of it. Invariants: columns are found by physical name, or by Parquet field id where
 the table maps by id; a column that a file lacks is null; rows are numbered by their place in the file; a file that is
-missing, of another size than the log says, or unreadable raises with its name, and no error text contains a credential.
+missing, of another size than the log says, too large in memory, or unreadable raises with its name, and no error text
+contains a credential.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from explorer.core.protocol.arrow.footer_sizes import footer_size
+from explorer.spark.scan.measured_batches import Room, TooManyBytes, measured_batches
 from explorer.storage.ranged_file import ranged_file
 
 __all__ = ["FOOTERS", "ObjectRows", "Shape", "footer_reader", "open_file", "reader"]
@@ -31,7 +33,6 @@ FOOTERS = pa.schema(
 """What the footer of a file says: its name, physical rows, SHA-256 of the footer (thrift bytes, their length, closing
 magic) in hexadecimal, columns at every level with their field ids; or why it could not be read."""
 
-_BATCH_ROWS = 1 << 16
 _OWN_READER = "give Spark the jars and the settings of the object store and open the table without storage_options"
 
 
@@ -75,7 +76,7 @@ class ObjectRows:
         secrets: Texts that no error may contain.
         columns: What to read.
         file_column, row_column: Names of the columns for the file's name and the row's place; None leaves both out.
-        footer_bytes: How many bytes the footer of a file may take in memory.
+        room: How much memory a file may take.
     """
 
     stores: tuple[Any, ...]
@@ -83,7 +84,7 @@ class ObjectRows:
     columns: tuple[Shape, ...]
     file_column: str
     row_column: str
-    footer_bytes: int
+    room: Room
 
 
 def reader(rows: ObjectRows) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -140,9 +141,9 @@ def _footer_digest(source: Any) -> str:
 
 def _check_footer(rows: ObjectRows, source: Any, name: str) -> None:
     """Refuse a footer that takes more memory than is allowed, before Arrow decodes it."""
-    footer, _ = _footer(source, rows.footer_bytes)
-    found = footer_size(footer, rows.footer_bytes)
-    if found > rows.footer_bytes:
+    footer, _ = _footer(source, rows.room.footer)
+    found = footer_size(footer, rows.room.footer)
+    if found > rows.room.footer:
         raise _Told(_message("has too large a footer", name, str(found)))
 
 
@@ -187,7 +188,7 @@ def _rows_of(rows: ObjectRows, file: dict[str, Any]) -> Iterator[pa.RecordBatch]
         _check_calendar(parquet.metadata.metadata or {}, rows.columns, name)
         chosen = _wanted(parquet.schema_arrow, rows.columns)
         place = 0
-        for batch in parquet.iter_batches(batch_size=_BATCH_ROWS, columns=chosen):
+        for batch in measured_batches(source, parquet, chosen, rows.room):
             columns = [_found(batch, shape) for shape in rows.columns]
             columns += [
                 pa.array([name], pa.string()).take(pa.array([0] * batch.num_rows, pa.int32())),
@@ -200,6 +201,8 @@ def _rows_of(rows: ObjectRows, file: dict[str, Any]) -> Iterator[pa.RecordBatch]
         raise
     except FileNotFoundError:
         raise _Told(_message("is missing", name)) from None
+    except TooManyBytes as error:
+        raise _Told(_message("takes too much memory", name, f"{error.found} of {error.allowed}")) from None
     except Exception as error:  # noqa: BLE001 - it goes to the JVM as text, so only its first line may pass
         raise _failed("cannot be read", name, error, rows.secrets) from None
 

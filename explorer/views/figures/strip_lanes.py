@@ -94,8 +94,8 @@ def lane_labels(timeline: Timeline, theme: Theme, axis: Axis, rows: Rows, lanes:
 
 def _said(timeline: Timeline, axis: Axis, lane: Lane) -> list[tuple[int, int, str]]:
     """The words of the spans that have room for any at all: a lane may have thousands that have not."""
-    ends = np.array([(span.first - 0.5, span.last + 0.5) for span in lane.spans], np.float64).reshape(-1, 2)
-    wide = np.flatnonzero(np.diff(timeline.axis.places(ends), axis=1)[:, 0] >= _ROOM * axis.pixel)
+    ends = np.array([timeline.edges(span.first, span.last) for span in lane.spans], np.float64).reshape(-1, 2)
+    wide = np.flatnonzero(np.diff(ends, axis=1)[:, 0] >= _ROOM * axis.pixel)
     return [(span.first, span.last, span.label) for span in (lane.spans[index] for index in wide.tolist())]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from explorer.core.versions.change_feed.feed import ChangeSources, ChangeVersion
 
-__all__ = ["ChangeSpan", "VersionCounts", "change_counts", "change_spans", "schema_pieces", "unpaired_versions"]
+__all__ = ["ChangeSpan", "VersionCounts", "change_counts", "change_spans", "unpaired_versions"]
 
 _WORDS: Final = {
     "recorded": "recorded by the change feed",
@@ -80,18 +80,6 @@ def change_spans(sources: ChangeSources) -> tuple[ChangeSpan, ...]:
         versions = list(found)
         spans.append(ChangeSpan(versions[0], versions[-1], kind, _WORDS[kind], len(versions) / total))
     return tuple(spans)
-
-
-def schema_pieces(spans: Sequence[ChangeSpan]) -> tuple[tuple[int, int], ...]:
-    """Return the ranges, both ends included, into which a range falls where its columns were renamed or replaced.
-
-    Each can be read alone; there are none if the whole range can.
-    """
-    if not any(span.kind == "schema" for span in spans):
-        return ()
-    pieces = groupby(spans, key=lambda span: span.kind == "schema")
-    found = [list(piece) for _, piece in pieces]
-    return tuple((piece[0].from_version, piece[-1].to_version) for piece in found)
 
 
 def unpaired_versions(versions: Iterable[ChangeVersion], keys: str) -> frozenset[int]:

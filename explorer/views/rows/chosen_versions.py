@@ -22,6 +22,9 @@ class KnownTable(Protocol):
     def snapshot(self, version: int) -> Snapshot:
         """Return the snapshot of a version."""
 
+    def lost_data(self, version: int) -> str:
+        """Return why the rows of a version can no longer be read; empty where its data is not known to be lost."""
+
     def keep(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the value kept under a key, or make it and keep it."""
 

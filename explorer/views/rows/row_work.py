@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from explorer import formatting as fmt
-from explorer.core.errors import ExplorerError, RequestError
+from explorer.core.errors import ChangeFeedGap, ExplorerError, RequestError, StorageError
+from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.versions.change_feed.feed import ChangeSources
+from explorer.core.versions.change_feed.schema_breaks import readable_ranges
 from explorer.core.versions.change_feed.sources import difference_table, read_estimate
+from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.listing import Listing
 from explorer.views.problems import Problem, problem_of
-from explorer.views.rows.change_spans import ChangeSpan, change_spans, schema_pieces
+from explorer.views.rows.change_spans import ChangeSpan, change_spans
 from explorer.views.rows.chosen_versions import ChosenVersions
 from explorer.views.rows.differences import RowDifferences, row_differences
 from explorer.views.rows.listings import changes_listing, rows_listing
@@ -49,9 +53,9 @@ __all__ = [
 
 PAGE_ROWS: Final = 100
 _CHANGES: Final = 200
-_PIECES: Final = 12
 _OF_EACH_KIND: Final = 100
 _KEYS: Final = 200
+_Result = TypeVar("_Result")
 _NAME: Final = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]+?))\s*(?:,|\Z)")
 
 
@@ -152,7 +156,7 @@ class PagedRows:
             where = asked.where.strip() or None
             return row_page(view.facts.log, snapshot, begin, PAGE_ROWS, where=where, masked=asked.masked)
 
-        self._work.begin(asked, make)
+        self._work.begin(asked, _learning(view.facts.log, make))
 
 
 class RangeChanges:
@@ -172,10 +176,12 @@ class RangeChanges:
         def make() -> Job[ChangePreview]:
             from explorer.spark.changes.change_preview import change_preview
 
-            pairing = names_in(keys)
-            return change_preview(view.facts.log, first, last, _CHANGES, inferred=inferred, skip=True, keys=pairing)
+            pairing, shown = names_in(keys), _sources(view, (first, last), inferred=inferred).schema_version
+            return change_preview(
+                view.facts.log, first, last, _CHANGES, inferred=inferred, skip=True, schema_version=shown, keys=pairing
+            )
 
-        self._work.begin(_changes_key(view, keys, inferred=inferred), make)
+        self._work.begin(_changes_key(view, keys, inferred=inferred), _learning(view.facts.log, make))
 
     def cancel(self) -> None:
         """Stop a running read."""
@@ -217,7 +223,7 @@ class ComparedRows:
 
             return row_diff_preview(view.facts.log, *ends, names_in(keys) or None, _OF_EACH_KIND)
 
-        self._work.begin(_ends_key(view, keys), make)
+        self._work.begin(_ends_key(view, keys), _learning(view.facts.log, make))
 
     def cancel(self) -> None:
         """Stop a running comparison."""
@@ -268,13 +274,16 @@ def change_origins(view: ChosenVersions, *, inferred: bool) -> ChangeOrigins:
     return ChangeOrigins(change_spans(sources), estimate, reading.files > 0)
 
 
-def readable_pieces(
-    view: ChosenVersions, spans: Sequence[ChangeSpan], *, inferred: bool
-) -> tuple[tuple[int, int], ...]:
-    """Return the ranges, each readable alone, into which the view's range falls where its columns changed."""
-    pieces = schema_pieces(spans)[:_PIECES]
-    found = ((piece, _sources(view, piece, inferred=inferred)) for piece in pieces)
-    return tuple(piece for piece, sources in found if not any(hole.kind == "schema" for hole in sources.skipped))
+def readable_pieces(view: ChosenVersions, spans: Sequence[ChangeSpan]) -> tuple[tuple[int, int], ...]:
+    """Return the ranges, each readable alone, into which the view's range falls where its columns changed.
+
+    There are none if the whole range can be read as one.
+    """
+    if not any(span.kind == "schema" for span in spans):
+        return ()
+    first, last = change_range(view)
+    history = view.facts.log.history_record()
+    return view.facts.keep(("pieces", first, last), lambda: readable_ranges(history, first, last))
 
 
 def nothing_recorded(view: ChosenVersions) -> bool:
@@ -328,11 +337,38 @@ def names_in(text: str) -> list[str]:
     return [(quoted.replace("``", "`") or plain).strip() for quoted, plain in _NAME.findall(text) if quoted or plain]
 
 
+def _learning(log: DeltaLog, make: Callable[[], Job[_Result]]) -> Callable[[], Job[_Result]]:
+    """Make a job from whose failure the log learns which file is missing."""
+
+    def learn(error: BaseException | None) -> None:
+        path = error.path if isinstance(error, StorageError | ChangeFeedGap) else None
+        if path is not None:
+            with suppress(ExplorerError):
+                log.look_for([canonical_key(path)])
+
+    def made() -> Job[_Result]:
+        try:
+            job = make()
+        except ExplorerError as error:
+            learn(error)
+            raise
+        job.subscribe(lambda work: learn(work.error))
+        return job
+
+    return made
+
+
 def _sources(view: ChosenVersions, versions: tuple[int, int], *, inferred: bool) -> ChangeSources:
-    facts = view.facts
-    return facts.keep(
-        ("sources", *versions, inferred), lambda: facts.log.change_sources(*versions, inferred, skip=True)
-    )
+    """Where the changes of a range are; its rows have the schema of its last version where the usual one fits none."""
+    facts, last = view.facts, versions[1]
+
+    def find() -> ChangeSources:
+        usual = facts.log.change_sources(*versions, inferred, skip=True)
+        if usual.schema_version == last or not any(hole.kind == "schema" for hole in usual.skipped):
+            return usual
+        return facts.log.change_sources(*versions, inferred, skip=True, schema_version=last)
+
+    return facts.keep(("sources", *versions, inferred), find)
 
 
 def key_choices(view: ChosenVersions, version: int) -> tuple[str, ...]:

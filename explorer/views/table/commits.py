@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,8 @@ from explorer.core.versions.commit_times import is_doubtful
 from explorer.core.versions.updated_rows import rewritten_rows, updated_rows
 
 __all__ = ["CommitRecord", "Commits", "TimeBasis", "commit_sentence", "plain_reason"]
+
+_DAY = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,14 @@ class CommitRecord:
     schema_changed: bool = False
     timestamp_basis: str = ""
     written: datetime | None = None
+
+    @property
+    def drawn(self) -> datetime | None:
+        """The time at which it is drawn: the writer's, where the file's is more than a day from it."""
+        if self.timestamp_basis != "file" or self.timestamp is None or self.written is None:
+            return self.timestamp
+        apart = abs(self.timestamp - self.written) > timedelta(milliseconds=_DAY)
+        return self.written if apart else self.timestamp
 
     @property
     def predicate(self) -> str:
@@ -165,9 +175,55 @@ class Commits:
 
     @cached_property
     def times(self) -> Int64s:
-        """Commit times, ms since the epoch; that of the commit before where one is unknown."""
-        found = self.history.column("timestamp").cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-        return np.maximum.accumulate(found.astype(np.int64)) if len(found) else found.astype(np.int64)
+        """Times to draw commits at, ms since the epoch, never falling; that of the commit before where one is unknown.
+
+        Where the time of a commit's file is more than a day from its writer's clock, it is the writer's: a copy of the
+        table gives all files the time of the copy. Versions are still looked up by the times of the files.
+        """
+        if not len(self):
+            return np.zeros(0, np.int64)
+        return np.maximum.accumulate(np.where(self.redated, self._written, self._stated))
+
+    @cached_property
+    def redated(self) -> Mask:
+        """Where the writer's time is drawn in place of the file's.
+
+        A clock that ran ahead would move all later commits: its time is drawn only if no later commit is before it.
+        """
+        if not len(self):
+            return np.zeros(0, bool)
+        by_file = np.array(self.texts("timestamp_basis")) == "file"
+        known = self.history.column("commit_info_timestamp").is_valid().to_numpy()
+        apart = by_file & known & (np.abs(self._stated - self._written) > _DAY)
+        drawn = np.where(apart, self._written, self._stated)
+        later = np.append(np.minimum.accumulate(drawn[::-1])[::-1][1:], np.iinfo(np.int64).max)
+        found: Mask = apart & ((self._written < self._stated) | (self._written <= later))
+        return found
+
+    @property
+    def redated_note(self) -> str:
+        """Which times are drawn that are not those of the files, and why; empty if there are none."""
+        count = int(self.redated.sum())
+        if not count:
+            return ""
+        of = "All commits" if count == len(self) else f"{fmt.count(count)} of {fmt.plural(len(self), 'commit')}"
+        return (
+            f"{of} are drawn at the time that their writers recorded. Their files are more than a day from it, as "
+            "after a copy of the table; time travel by timestamp still uses the times of the files."
+        )
+
+    @cached_property
+    def _stated(self) -> Int64s:
+        return self._moments("timestamp")
+
+    @cached_property
+    def _written(self) -> Int64s:
+        return self._moments("commit_info_timestamp")
+
+    def _moments(self, column: str) -> Int64s:
+        found = self.history.column(column).cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+        moments: Int64s = found.astype(np.int64)
+        return moments
 
     def values(self, column: str) -> Float64s:
         """Return a numeric column as float64, NaN where unknown."""

@@ -46,6 +46,7 @@ _FRESH_MINUTES = 5
 _FEW_COMMITS, _FEW_FILES = 2_000, 20_000
 # One for all tables that a process shows, so that its 256 MiB are all that is kept of their checkpoints.
 _COLUMNS = KeptColumns()
+_LOST = "Its rows can no longer be read or restored; the log still shows what it changed."
 T = TypeVar("T")
 
 
@@ -87,7 +88,7 @@ class TableFacts:
         self._lock = threading.RLock()
         # Taken before the other one, never after it.
         self._judging = threading.Lock()
-        self._judged: tuple[datetime, bool] | None = None
+        self._judged: tuple[Hashable, bool] | None = None
         self._lanes_at_hand: tuple[Lane, ...] | None = None
         self._audit_at_hand: Audit | None = None
         self._kept: OrderedDict[Hashable, object] = OrderedDict()
@@ -245,12 +246,12 @@ class TableFacts:
     def lanes(self) -> tuple[Lane, ...]:
         """Return what can be read, what may be lost by the table's own retention, and where the feed was recorded.
 
-        It is told from the log alone, as of some minutes ago at most; no file is looked for. Nothing is told of a log
-        that is known in part.
+        It follows from the log, as of some minutes ago at most, and from what is known of missing files. Nothing is
+        said of a log that is known in part.
         """
         if self.partial:
             return ()
-        return self.keep(("lanes", self._now()), self._lanes)
+        return self.keep(("lanes", self._moment()), self._lanes)
 
     def feed_lane(self) -> Lane | None:
         """Return the versions whose commits recorded the change feed; None if the feed was never on.
@@ -260,20 +261,35 @@ class TableFacts:
         return self.keep("feed", lambda: feed_lane(self.commits.versions, self.commits.flags("change_feed")))
 
     def states(self) -> VersionStates:
-        """Return which versions can be read now, which a clean-up may take, and which are gone, by the log alone.
+        """Return which versions can be read now, which a clean-up may take, and which are gone.
+
+        By the log, and by the files that are known to be missing.
 
         Raises:
             TableError: The history, or the value of a property of retention, cannot be read.
         """
         return self.keep("risks", self.log.version_risks).at(milliseconds(self._clock()))
 
+    def lost_data(self, version: int) -> str:
+        """Return why the rows of a version can no longer be read; empty where its data is not known to be lost."""
+        states = None if self.partial else self._known_or_none(self.states)
+        if states is None or states.state(version) != "data gone":
+            return ""
+        place = version - states.readable_from
+        missing = 0 if states.lost is None else int(states.lost.count[place])
+        if states.lost is not None and missing:
+            such = f", such as {states.lost.named[place][0]}" if missing > 1 else f": {states.lost.named[place][0]}"
+            return f"{fmt.plural(missing, 'file')} of v{version} no longer {_exist(missing)}{such}. {_LOST}"
+        vacuum = int(states.vacuums[version - states.first])
+        return f"v{vacuum} records a VACUUM that deleted files of v{version}. {_LOST}"
+
     def horizon(self) -> Horizon:
-        """Return what a VACUUM with any retention would take now, by the log alone.
+        """Return what a VACUUM with any retention would take now, by the log and what is known of missing files.
 
         Raises:
             TableError: The history, or the value of a property of retention, cannot be read.
         """
-        return self.keep(("horizon", self._now()), lambda: self.log.horizon(self._clock()))
+        return self.keep(("horizon", self._moment()), lambda: self.log.horizon(self._clock()))
 
     def audit(self, *, wait: bool = True) -> Audit:
         """Return what the rules find in the table as it is now, by the log alone.
@@ -283,7 +299,7 @@ class TableFacts:
                 `awaits_log` is true.
         """
         unread = not wait and self.awaits_log
-        return self.keep(("audit", self._now(), unread), lambda: audit(self.subject(unread=unread)))
+        return self.keep(("audit", self._moment(), unread), lambda: audit(self.subject(unread=unread)))
 
     def audit_at_hand(self) -> Audit | None:
         """Return the findings of the last `judge`; None before the first."""
@@ -301,7 +317,7 @@ class TableFacts:
     @property
     def is_judged(self) -> bool:
         """Whether `judge` was asked some minutes ago at most, and would find nothing else."""
-        return self.partial or self._judged == (self._now(), self.awaits_log)
+        return self.partial or self._judged == (self._moment(), self.awaits_log)
 
     @property
     def is_judged_soon(self) -> bool:
@@ -315,17 +331,19 @@ class TableFacts:
     def judge(self) -> None:
         """Find out what takes long on a large log, its lanes and findings; other questions are answered meanwhile.
 
-        It does not read the log again: see `prepare_audit`.
+        It does not read the log again: see `prepare_audit`. Of versions at risk it looks for some files, as nothing
+        records the vacuum of this program, or of another, that took them.
         """
         with self._judging:
             if self.is_judged:
                 return
-            judged = self._now(), self.awaits_log
             risks, lineage = self._known_or_none(self.log.version_risks), self._known_or_none(self.lineage)
             if risks is not None:
+                self._known_or_none(lambda: self.log.look_for(risks.deciding(milliseconds(self._clock()))))
                 self.keep("risks", lambda: risks)
                 changes = setting_changes(self.log.history_record())
                 self.keep("settings", lambda: changes)
+            judged = self._moment(), self.awaits_log
             self._lanes_at_hand = self.lanes() if len(self.commits) else ()
             commits, unread = self.commits, judged[1]
             # Nothing that the rules ask for may wait for this object's lock: who holds it may be waiting for them.
@@ -391,6 +409,10 @@ class TableFacts:
         now = self._clock()
         return now.replace(minute=now.minute // _FRESH_MINUTES * _FRESH_MINUTES, second=0, microsecond=0)
 
+    def _moment(self) -> Hashable:
+        """What an answer about lost versions follows from: the time, and what is known of missing files."""
+        return self._now(), self.log.known_missing.now.revision
+
     def keep(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the value kept under a key, or make it (one thread at a time) and keep it."""
         with self._lock:
@@ -430,3 +452,7 @@ class TableFacts:
             said = Span(self.first, self.last, "unknown", f"until when is unknown: {error}")
             return (Lane("log", (said,)), *((feed,) if feed else ()))
         return (*retention, *((feed,) if feed else ()))
+
+
+def _exist(count: int) -> str:
+    return "exists" if count == 1 else "exist"

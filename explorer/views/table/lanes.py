@@ -1,11 +1,11 @@
 """The lanes of the strip: which versions can be read, which are at risk or gone, and where the feed was recorded.
 
-Retention is judged from the log alone: whether the files themselves exist is not looked up for a drawing.
+Retention is judged from the log, and from what is known of missing files: none is looked for for a drawing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -22,7 +22,7 @@ from explorer.core.versions.retention.version_states import STATES, VersionState
 __all__ = ["Lane", "Span", "State", "feed_lane", "retention_lanes", "spans_of"]
 
 State = Literal["readable", "at risk", "gone", "hole", "recorded", "unknown"]
-_STATES: Final[tuple[State, ...]] = ("readable", "at risk", "gone")
+_STATES: Final[tuple[State, ...]] = ("readable", "at risk", "gone", "at risk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,10 @@ def retention_lanes(states: VersionStates) -> tuple[Lane, Lane]:
     risky, no_log = status == "at risk", status == "log gone"
     by_log = ~states.by_data
     log = np.where(no_log, 2, np.where(risky & by_log, 1, 0))
-    data = np.where((status == "data gone") | no_log, 2, np.where(risky & ~by_log, 1, 0))
-    log_words = {"gone": "gone from the log", "at risk": "the next cleanup of the log may take it"}
-    data_words = {"gone": "gone", "at risk": "the next vacuum may take it"}
+    doubted = states.unfinished >= 0
+    data = np.where((status == "data gone") | no_log, 2, np.where(risky & ~by_log, np.where(doubted, 3, 1), 0))
+    log_words = ("", "the next cleanup of the log may take it", "gone from the log")
+    data_words = ("", "the next vacuum may take it", "gone", "an unfinished vacuum may have taken it")
     return (
         Lane("log", _spans(versions, log, np.where(by_log, states.since, FOREVER), log_words)),
         Lane("data", _spans(versions, data, np.where(by_log, FOREVER, states.since), data_words)),
@@ -86,12 +87,12 @@ def spans_of(versions: Int64s, codes: npt.NDArray[np.int64]) -> list[tuple[int, 
     ]
 
 
-def _spans(versions: Int64s, codes: npt.NDArray[np.int64], since: Int64s, words: Mapping[str, str]) -> tuple[Span, ...]:
+def _spans(versions: Int64s, codes: npt.NDArray[np.int64], since: Int64s, words: Sequence[str]) -> tuple[Span, ...]:
     start = int(versions[0]) if len(versions) else 0
     found = []
     for first, last, code in spans_of(versions, codes):
         soonest = int(since[first - start : last - start + 1].min())
-        found.append(Span(first, last, _STATES[code], words.get(_STATES[code], _safe(soonest))))
+        found.append(Span(first, last, _STATES[code], words[code] or _safe(soonest)))
     return tuple(found)
 
 

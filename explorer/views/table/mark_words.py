@@ -53,9 +53,15 @@ def _label(commit: CommitRecord | None, version: int) -> str:
     if commit is None:
         return f"v{version}: not in the log"
     who = f" by {commit.user_name}" if commit.user_name else ""
-    return f"v{version} {commit.operation}{who}\n{commit_sentence(commit)}\n{fmt.day(commit.timestamp)}"
+    return f"v{version} {commit.operation}{who}\n{commit_sentence(commit)}\n{_when(commit)}"
+
+
+def _when(commit: CommitRecord) -> str:
+    """The time at which it is drawn; where that is the writer's, also that of the file."""
+    said = fmt.day(commit.drawn)
+    return said if commit.drawn == commit.timestamp else f"{said} by its writer; file of {fmt.day(commit.timestamp)}"
 
 
 def _short_time(record: CommitRecord) -> str:
-    words = fmt.day(record.timestamp).split(" ")
-    return f"{words[0]} {words[1]} {words[3]}" if record.timestamp else ""
+    words = fmt.day(record.drawn).split(" ")
+    return f"{words[0]} {words[1]} {words[3]}" if record.drawn else ""

@@ -116,8 +116,10 @@ def _verdict(facts: TableFacts, version: int, totals: _Totals) -> str:
         else f"{fmt.plural(facts.last - version, 'version')} behind v{facts.last}"
     )
     files = f"{fmt.plural(totals.files, 'file')}, {fmt.size(totals.size)}"
-    unread = (column.message for column in facts.snapshot(version).unread_columns)
-    return " ".join((f"{rows}{hidden} in {files}. v{version} is {newest}.", *unread))
+    snapshot, lost = facts.snapshot(version), facts.lost_data(version)
+    contested = () if snapshot.contested is None else (f"Error: {snapshot.contested.message}",)
+    doubts = (*contested, *((lost,) if lost else ()), *(column.message for column in snapshot.unread_columns))
+    return " ".join((f"{rows}{hidden} in {files}. v{version} is {newest}.", *doubts))
 
 
 def _figures(snapshot: Snapshot, totals: _Totals) -> tuple[KeyFigure, ...]:

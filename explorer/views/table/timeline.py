@@ -222,9 +222,16 @@ class Timeline:
         return float(self.middles[0]) - self.width / 2, float(self.middles[-1]) + self.width / 2
 
     def edges(self, first: int, last: int) -> tuple[float, float]:
-        """Return where a range of versions, both inclusive, begins and ends on the axis."""
-        left, right = self.axis.places(np.array([first - 0.5, last + 0.5])).tolist()
-        return left, right
+        """Return where a range of versions, both inclusive, begins and ends on the axis.
+
+        On an axis of time that is from the commit of the first to that of the version after the last; a range that
+        reaches the ends of what is drawn covers them.
+        """
+        if self.axis.kind == "version":
+            return first - 0.5, last + 0.5
+        left, right = self.axis.places(np.array([first, last + 1])).tolist()
+        start, end = self.range
+        return (start if first <= self.first else left), (end if last >= self.last else right)
 
     def position(self, version: int) -> float:
         """Return where a version is on the axis: in the middle of its mark."""

@@ -183,7 +183,7 @@ def test_files_that_are_gone_are_counted_with_the_first_of_them_named() -> None:
     found = broken()
     whole = sources(found, 0, 5, inferred=True)
     with pytest.raises(ChangeFeedGap) as refused:
-        check_sources(found.store, whole)
+        check_sources(whole, found.look_for)
     error = refused.value
     assert str(error) == (
         "The changes of version 2 are gone: their file _change_data/c is no longer in the table's folder, most likely "
@@ -191,15 +191,15 @@ def test_files_that_are_gone_are_counted_with_the_first_of_them_named() -> None:
     )
     assert (error.version, error.versions, error.path, error.missing) == (2, [2, 3, 4], "_change_data/c", 4)
     with pytest.raises(ChangeFeedGap) as ending:
-        check_sources(found.store, sources(found, 2, 2))
+        check_sources(sources(found, 2, 2), found.look_for)
     assert str(ending.value).endswith("deleted by VACUUM. 2 files are missing, of 1 version.")
-    check_sources(found.store, sources(found, 5, 5))
+    check_sources(sources(found, 5, 5), found.look_for)
     assert kinds(found.change_sources(5, 5)) == [(5, "insert", "d")]
 
 
 def test_versions_whose_files_are_gone_are_left_out_and_named_among_the_holes() -> None:
     found = broken()
-    left = without_vacuumed(found.store, sources(found, 0, 5, skip=True))
+    left = without_vacuumed(sources(found, 0, 5, skip=True), found.look_for)
     gone = "is no longer in the table's folder"
     place = sources(found, 3, 3).files.column("dv_path_or_inline")[0].as_py().removeprefix("file://")
     assert left.skipped == (
@@ -216,7 +216,7 @@ def test_versions_whose_files_are_gone_are_left_out_and_named_among_the_holes() 
     assert (left.from_version, left.to_version, left.schema_version) == (0, 5, 5)
     assert found.change_sources(0, 5, skip=True) == left
     unbroken = sources(found, 5, 5)
-    assert without_vacuumed(found.store, unbroken) is unbroken
+    assert without_vacuumed(unbroken, found.look_for) is unbroken
 
 
 def inferred() -> explorer.Table:

@@ -14,6 +14,7 @@ from obstore.store import MemoryStore
 from explorer.core.errors import LimitExceeded
 from explorer.core.protocol import limits
 from explorer.spark.engine.failures import failure_of
+from explorer.spark.scan.object_files import room
 from explorer.spark.scan.object_rows import ObjectRows, Shape, footer_reader, reader
 from tests.support.forged_footers import FOOTERS, parquet_with
 
@@ -26,7 +27,7 @@ def _task(data: bytes) -> tuple[ObjectRows, list[pa.RecordBatch]]:
     obstore.put(store, "a.parquet", data)
     shapes = (Shape("id", None, pa.int64()),)
     file = {"store": 0, "key": "a.parquet", "size": len(data), "name": "a.parquet"}
-    return ObjectRows((store,), (), shapes, "file", "row", limits.footer_bytes()), [pa.RecordBatch.from_pylist([file])]
+    return ObjectRows((store,), (), shapes, "file", "row", room()), [pa.RecordBatch.from_pylist([file])]
 
 
 @pytest.mark.parametrize("name", FOOTERS)

@@ -1,7 +1,7 @@
 """The strip's figure: what lies where, what a step changes, and that no text of a table is markup."""
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,15 @@ def traces(count: int = 1_000, window: tuple[int, int] | None = None, **more: An
         timeline, more.get("theme", LIGHT), frame, lanes=more.get("lanes", ()), history=more.get("map")
     )
     return {str(trace["name"]): trace for trace in drawn["data"]}
+
+
+def _at(commits: Commits, moments: list[datetime]) -> Commits:
+    """The commits at other times, by their files and by what they state."""
+    found = commits.history
+    for name in ("timestamp", "commit_info_timestamp"):
+        times = pa.array(moments, found.schema.field(name).type)
+        found = found.set_column(found.schema.get_field_index(name), name, times)
+    return Commits(found)
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
@@ -76,10 +85,8 @@ def test_a_note_stands_beside_the_diamond_of_its_commit() -> None:
 
 
 def test_few_commits_over_weeks_are_dated_by_days() -> None:
-    hours = history([5] * 15)
-    column = hours.history.schema.get_field_index("timestamp")
-    moments = pa.array([START + timedelta(days=2 * n, hours=3) for n in range(15)], pa.timestamp("ms", "UTC"))
-    timeline = timeline_of(Commits(hours.history.set_column(column, "timestamp", moments)))
+    moments = [START + timedelta(days=2 * n, hours=3) for n in range(15)]
+    timeline = timeline_of(_at(history([5] * 15), moments))
     dates = next(t for t in timeline_figure(timeline, LIGHT, Frame())["data"] if t["name"] == "dates")
     assert dates["text"][:2] == ["Sat 3 Jan 2026", "Wed 7"]  # type: ignore[index]
     # The first label is longer than a day is wide: the day after it has no room.
@@ -207,11 +214,9 @@ def test_it_can_be_drawn_by_the_time_of_the_commits(count: int, width: int) -> N
 
 def test_no_date_ends_outside_of_the_figure() -> None:
     hours = history([5] * 38)
-    column = hours.history.schema.get_field_index("timestamp")
     shown = set[bool]()
     for days in range(7):
-        moments = pa.array([START + timedelta(days=n + days) for n in range(38)], pa.timestamp("ms", "UTC"))
-        timeline = timeline_of(Commits(hours.history.set_column(column, "timestamp", moments)))
+        timeline = timeline_of(_at(hours, [START + timedelta(days=n + days) for n in range(38)]))
         for width in (600, 1024, 1440):
             frame = Frame(width)
             dates = next(t for t in timeline_figure(timeline, LIGHT, frame)["data"] if t["name"] == "dates")
@@ -223,11 +228,8 @@ def test_no_date_ends_outside_of_the_figure() -> None:
 
 
 def test_a_pause_is_as_long_as_it_was_on_an_axis_of_time() -> None:
-    hours = history([5] * 12)
     moments = [START + timedelta(days=n if n < 6 else n + 24) for n in range(12)]
-    column = hours.history.schema.get_field_index("timestamp")
-    commits = Commits(hours.history.set_column(column, "timestamp", pa.array(moments, pa.timestamp("ms", "UTC"))))
-    timeline = timeline_of(commits, axis="time")
+    timeline = timeline_of(_at(history([5] * 12), moments), axis="time")
     day = 86_400_000
     assert timeline.single
     assert np.rint(np.diff(timeline.middles) / day).tolist() == [1] * 5 + [25] + [1] * 5

@@ -24,6 +24,7 @@ def _states(rows: list[tuple[VersionState, bool, int]], first: int = 0) -> Versi
         since=np.array([row[2] for row in rows], np.int64),
         by_data=np.array([row[1] for row in rows]),
         vacuums=np.full(count, -1),
+        unfinished=np.full(count, -1),
         lacking=np.full(count, -1),
         checked=False,
     )

@@ -141,6 +141,6 @@ def compaction_problems(store: LogStore, listing: LogListing) -> Iterator[Proble
         except FileNotFoundError:
             continue
         except ExplorerError as error:
-            # A commit that cannot be read is told where it stands.
+            # A commit that cannot be read is reported by the walk.
             if getattr(error, "path", None) == path.path:
                 yield Problem("compaction-differs", path.version, path.path, error.message)

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.decoded_sizes import Chunk
+from explorer.core.protocol.arrow.chunk_sizes import Chunk
 from explorer.core.protocol.arrow.footer_sizes import footer_size
 from explorer.core.protocol.limits import check_footer, footer_bytes, too_large_footer
 

@@ -2,15 +2,14 @@
 
 Format: Apache Parquet's PageHeader in Thrift's compact protocol. Invariants: a header takes no more memory than its
 bytes, however it is made; what a header states about its page is what Arrow allocates by, so it is believed as an upper
-bound and checked against nothing else.
+bound and checked against nothing else; a page that Arrow skips has no values, whatever its header states.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final
-
-import msgspec
 
 from explorer.core.protocol.arrow.thrift import INTEGER, STRUCT, Fields, read_struct
 
@@ -23,7 +22,8 @@ _LONGEST: Final = 1 << 24
 _DATA, _DICTIONARY, _DATA_V2 = 0, 2, 3
 
 
-class PageHeader(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True)
+class PageHeader:
     """What a page states about itself.
 
     Attributes:
@@ -83,7 +83,7 @@ def _header_at(read: Callable[[int, int], bytes], position: int, end: int) -> Pa
 
 def _page(fields: Fields, start: int) -> PageHeader | None:
     kind, decoded, stored = (_number(fields, number) for number in (1, 2, 3))
-    details = fields.get((_DETAILS.get(kind, 0), STRUCT), {})
+    details = fields.get((_DETAILS[kind], STRUCT), {}) if kind in _DETAILS else {}
     values, encoding = 0, 0
     if isinstance(details, dict) and details:
         values, encoding = _number(details, 1), _number(details, 4 if kind == _DATA_V2 else 2)

@@ -9,7 +9,7 @@ refused with its first hole, never read in part (CDF-011, CDF-013, D-38).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Literal
 
 import msgspec
@@ -28,7 +28,6 @@ from explorer.core.versions.change_feed.schema_breaks import why_not_readable_as
 from explorer.core.versions.change_feed.sources import change_table, locations
 from explorer.core.versions.history import History
 from explorer.core.versions.provenance import CommitRecord
-from explorer.core.versions.retention.missing_files import absent
 
 __all__ = [
     "ChangeSources",
@@ -41,6 +40,9 @@ __all__ = [
     "check_sources",
     "without_vacuumed",
 ]
+
+LookFor = Callable[[Iterable[str]], Set[str]]
+"""Returns those of some decoded locations at which there is no file."""
 
 
 class FeedSpan(msgspec.Struct, frozen=True):
@@ -221,7 +223,7 @@ def change_sources(
     )
 
 
-def check_sources(store: LogStore, sources: ChangeSources) -> None:
+def check_sources(sources: ChangeSources, look_for: LookFor) -> None:
     """Check that every file that holds the changes still exists (CDF-018).
 
     Raises:
@@ -229,7 +231,7 @@ def check_sources(store: LogStore, sources: ChangeSources) -> None:
         NotAllowed: The log points outside the places that may be read.
     """
     needed = locations(sources.files)
-    gone = absent(store, [path for _, path in needed])
+    gone = look_for(path for _, path in needed)
     if not gone:
         return
     version, path = next((version, path) for version, path in needed if path in gone)
@@ -250,10 +252,10 @@ def check_sources(store: LogStore, sources: ChangeSources) -> None:
     )
 
 
-def without_vacuumed(store: LogStore, sources: ChangeSources) -> ChangeSources:
+def without_vacuumed(sources: ChangeSources, look_for: LookFor) -> ChangeSources:
     """The changes of the versions whose files all still exist; the others are skipped, and named."""
     needed = locations(sources.files)
-    gone = absent(store, [path for _, path in needed])
+    gone = look_for(path for _, path in needed)
     first = {version: path for version, path in reversed(needed) if path in gone}
     if not first:
         return sources

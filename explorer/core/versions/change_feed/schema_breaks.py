@@ -17,7 +17,7 @@ from explorer.core.protocol.schema.data_types import StructField, format_column,
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.versions.history import History
 
-__all__ = ["why_not_readable_as", "why_rows_do_not_fit"]
+__all__ = ["readable_ranges", "why_not_readable_as", "why_rows_do_not_fit"]
 
 _Columns = dict[tuple[str, ...], tuple[tuple[str, ...], StructField]]
 
@@ -34,6 +34,26 @@ def why_not_readable_as(history: History, written: int, read: int) -> str | None
         CorruptTable: The log has no protocol for one of them.
     """
     return _why(_layout_at(history, written), _layout_at(history, read))
+
+
+def readable_ranges(history: History, from_version: int, to_version: int) -> tuple[tuple[int, int], ...]:
+    """Cut a range where its rows stop to fit one schema: each part can be shown with the schema of its last version.
+
+    Args:
+        history: The recorded commits; it has the metadata of the range.
+        from_version, to_version: The range, both inclusive.
+
+    Returns:
+        The parts, ascending, both ends included; one alone if nothing breaks the range.
+    """
+    starts = history.layout_changes(from_version, to_version)
+    found: list[tuple[int, int]] = []
+    end = to_version
+    for before, start in zip(reversed([from_version, *starts[:-1]]), reversed(starts), strict=True):
+        if start > from_version and why_not_readable_as(history, before, end) is not None:
+            found.append((start, end))
+            end = start - 1
+    return ((from_version, end), *reversed(found))
 
 
 def why_rows_do_not_fit(written: tuple[Protocol, Metadata], read: tuple[Protocol, Metadata]) -> str | None:

@@ -1,17 +1,19 @@
 """The files that VACUUM may delete some time, and since when nothing needs each.
 
-Protocol sections: VACUUM, Deletion Vectors, Add CDC File. Invariant: a file that a recorded VACUUM took is not among
-them; by the log alone, one that nobody recorded as deleted is.
+Protocol sections: VACUUM, Deletion Vectors, Add CDC File. Invariant: a file that a recorded VACUUM took, or that is
+known to be missing, is not among them; by the log alone, one that was deleted without a record is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Final
 
 import msgspec
 import numpy as np
 
 from explorer.core.protocol.arrow.arrays import Int64s, Integers, Mask, numbers
+from explorer.core.protocol.deletion_vectors import location
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 from explorer.core.versions.retention.expiry import FOREVER, LastNeeded
@@ -45,26 +47,31 @@ def freed_by_folder(look: FolderLook) -> Freed:
 def freed_by_log(history: History, risks: VersionRisks, needed: LastNeeded, taken: TakenFiles) -> Freed:
     """Data files, files of deletion vectors and change files that nothing needs and no recorded VACUUM took."""
     life = history.lifetimes
-    found = [_data_files(life, needed, taken), _vector_files(life, needed, taken), _change_files(history, risks, taken)]
+    gone = risks.known.now.missing
+    data, vectors = _data_files(life, needed, taken, gone), _vector_files(life, needed, taken, gone)
+    found = [data, vectors, _change_files(history, risks, taken)]
     return Freed(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
 _Files = tuple[Int64s, Int64s, Mask]
 
 
-def _data_files(life: Lifetimes, needed: LastNeeded, taken: TakenFiles) -> _Files:
+def _data_files(life: Lifetimes, needed: LastNeeded, taken: TakenFiles, gone: Set[str]) -> _Files:
     rows = np.flatnonzero(needed.paths != FOREVER)
     last = _last_of_each(life.path_ids[rows], life.removed[rows])
     rows = rows[last]
     rows = rows[~taken.mask(needed.paths[rows], life.removed[rows])]
+    if gone:
+        paths = life.take(rows, ["path"]).column(0).to_pylist()
+        rows = rows[np.fromiter((path not in gone for path in paths), bool, len(rows))]
     sizes, known = life.sizes
     return needed.paths[rows], sizes[rows], known[rows]
 
 
-def _vector_files(life: Lifetimes, needed: LastNeeded, taken: TakenFiles) -> _Files:
+def _vector_files(life: Lifetimes, needed: LastNeeded, taken: TakenFiles, gone: Set[str]) -> _Files:
     """The log has the place and the size of each vector, so it has the end of the last one of a file."""
     files, ids = life.vector_files
-    inside = np.array([*(vector.storage_type == "u" for vector in ids), False])
+    inside = np.array([*(vector.storage_type == "u" and location(vector) not in gone for vector in ids), False])
     rows = np.flatnonzero((needed.vectors != FOREVER) & inside[files])
     if not len(rows):
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, bool)
@@ -81,8 +88,9 @@ def _vector_files(life: Lifetimes, needed: LastNeeded, taken: TakenFiles) -> _Fi
 
 def _change_files(history: History, risks: VersionRisks, taken: TakenFiles) -> _Files:
     """VACUUM counts them as needed until their commit was written."""
-    records = [record for record in history.commits if record.change_files and record.version in risks.listing.commits]
-    commits = risks.listing.commits
+    commits, gone = risks.listing.commits, risks.known.now.feed
+    records = [record for record in history.commits if record.change_files and record.version in commits]
+    records = [record for record in records if record.version not in gone]
     records = [record for record in records if not taken.mask(np.array([written(record)]), np.array([record.version]))]
     sizes = [size for record in records for size in record.change_sizes]
     since = [commits[record.version].modified for record in records for _ in record.change_sizes]

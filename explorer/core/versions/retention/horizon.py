@@ -213,21 +213,23 @@ def horizon(history: History, risks: VersionRisks, now: datetime, look: FolderLo
         history: The recorded commits and lifetimes.
         risks: What leads to the loss of versions.
         now: The present, with a zone.
-        look: What the folder holds; None goes by the log alone, and believes what it records of VACUUM.
+        look: What the folder holds; None goes by the log, which is believed in what it records of VACUUM, and by the
+            files that are known to be missing.
 
     Raises:
         RequestError: ``now`` has no zone.
     """
     life, present = history.lifetimes, milliseconds(now)
     if look is None:
-        missing, needed, taken = None, risks.needed, TakenFiles(risks.vacuums)
-        lost, recorded = taken.mask(needed.first, life.removed), partial(recorded_by_log, risks, taken)
+        states, needed = risks.at(present), risks.needed
+        taken = TakenFiles([vacuum for vacuum in risks.vacuums if vacuum.version > risks.known.now.checked_to])
+        missing = MissingFiles(life, risks.known.now.missing).instances
+        lost, recorded = taken.mask(needed.first, life.removed) | missing, partial(recorded_by_log, risks, taken)
         freed = freed_by_log(history, risks, needed, taken)
     else:
-        missing, needed = MissingFiles(life, look.missing), _with_times(life, risks.needed, look)
-        lost, recorded = missing.instances, partial(recorded_by_folder, look)
+        states, needed = risks.at(present, look.missing), _with_times(life, risks.needed, look)
+        lost, recorded = MissingFiles(life, look.missing).instances, partial(recorded_by_folder, look)
         freed = freed_by_folder(look)
-    states = risks.given(present, missing)
     since = data_risk(life, needed.first).since
     versions = life.readable_from + np.arange(len(since), dtype=np.int64)
     gone = np.isin(versions, states.versions("data gone"))

@@ -109,10 +109,10 @@ def feed_lasting(
 
 def recorded_by_log(risks: VersionRisks, taken: TakenFiles, record: CommitRecord) -> tuple[int, bool]:
     """Until when change files are needed, which VACUUM takes from the time of their commit, and whether it did."""
-    path = risks.listing.commits.get(record.version)
+    path, missing = risks.listing.commits.get(record.version), record.version in risks.known.now.feed
     if path is None:
-        return FOREVER, False
-    return path.modified, bool(taken.mask(np.array([written(record)]), np.array([record.version]))[0])
+        return FOREVER, missing
+    return path.modified, missing or bool(taken.mask(np.array([written(record)]), np.array([record.version]))[0])
 
 
 def written(record: CommitRecord) -> int:

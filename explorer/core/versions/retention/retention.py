@@ -60,7 +60,7 @@ def version_retention(
     """
     risks = VersionRisks(history, listing)
     lost = None if missing is None else MissingFiles(history.lifetimes, missing)
-    states = risks.given(milliseconds(now), lost)
+    states = risks.given(milliseconds(now), lost, -1 if lost is None else history.latest)
     words = _Words(history, risks, states, lost)
     return _table(states, [words.row(place) for place in range(len(states.codes))])
 

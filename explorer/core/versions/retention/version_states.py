@@ -1,13 +1,14 @@
 """The state of every version, column by column: readable, at risk, or gone; the one source of whoever shows it.
 
 Protocol sections: Metadata Cleanup, VACUUM. Invariants: a version is at risk from the first time at which a clean-up by
-the table's own properties may delete something that it needs. Its data is gone where files were looked for and are
-missing; where nobody looked, where the log records a VACUUM that was completed and took one of its files.
+the table's own properties, or a VACUUM that began and is not known to have ended, may delete something that it needs.
+Its data is gone where one of its files is known to be missing; where its files were not looked for since, also where
+the log records a VACUUM that was completed, deleted files, and whose cut-off is past the tombstone of one of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 from typing import Final, Literal
 
@@ -19,7 +20,9 @@ from explorer.core.errors import VersionGap, VersionNotFound
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.arrow.arrays import Int64s, Mask
+from explorer.core.protocol.deletion_vectors import location
 from explorer.core.versions.history import History
+from explorer.core.versions.provenance import CommitRecord
 from explorer.core.versions.retention.expiry import (
     FOREVER,
     UNTIMED,
@@ -32,6 +35,7 @@ from explorer.core.versions.retention.expiry import (
     log_risk,
     retention_terms,
 )
+from explorer.core.versions.retention.known_missing import KnownMissing
 from explorer.core.versions.retention.missing_files import MissingFiles
 
 __all__ = ["STATES", "RecordedVacuum", "StateSpan", "VersionRisks", "VersionState", "VersionStates"]
@@ -46,15 +50,20 @@ _MOST_DIGITS: Final = 18
 
 
 class RecordedVacuum(msgspec.Struct, frozen=True):
-    """A VACUUM that the log records as completed.
+    """A VACUUM that the log records.
 
     Attributes:
         version: The version of its last commit.
         before: It deleted files whose tombstones are older, ms since the epoch.
+        completed: Whether the log says so. One that failed, or of which only the start is recorded, may have deleted
+            some of these files, all or none.
+        began: When it began, ms since the epoch, by the clock of the tombstones.
     """
 
     version: int
     before: int
+    completed: bool = True
+    began: int = 0
 
 
 class StateSpan(msgspec.Struct, frozen=True):
@@ -84,8 +93,11 @@ class VersionStates(msgspec.Struct, frozen=True):
             `UNTIMED` where it may be lost at any time, because a tombstone states no time.
         by_data: Whether its data decides that, not its log.
         vacuums: The version that records the VACUUM that took its data, or -1.
+        unfinished: The version that records a VACUUM that may have taken its data, as nothing says that it ended, or
+            -1.
         lacking: Of a version whose log is gone the missing commit that it needs, or -1.
-        checked: Whether the files were looked for.
+        checked: Whether the files of all versions were looked for.
+        lost: The files that are known to be missing; None if none is and nothing was looked for.
     """
 
     first: int
@@ -94,8 +106,10 @@ class VersionStates(msgspec.Struct, frozen=True):
     since: Int64s
     by_data: Mask
     vacuums: Int64s
+    unfinished: Int64s
     lacking: Int64s
     checked: bool
+    lost: MissingFiles | None = None
 
     def state(self, version: int) -> VersionState:
         """The state of a version of the table; of one before the first row, too."""
@@ -138,21 +152,26 @@ class VersionRisks:
         needed: Until when the files of each instance of the lifetimes were needed.
         expiry: From when VACUUM may delete what each instance of the lifetimes needs.
         data, log: From when VACUUM, or clean-up of the log, may take each readable version.
-        vacuums: Those that the log records, ascending.
+        vacuums: Those that the log records as completed, ascending.
+        unfinished: Those that it records as begun and not as completed, ascending.
+        known: The files that are known to be missing.
         life, listing: The lifetimes and the listing that this comes from.
 
     Raises:
         CorruptTable: A property has no readable value.
     """
 
-    def __init__(self, history: History, listing: LogListing) -> None:
+    def __init__(self, history: History, listing: LogListing, known: KnownMissing | None = None) -> None:
         life = history.lifetimes
         self.terms: Terms = retention_terms(history)
         self.needed: LastNeeded = last_needed(life, self.terms)
         self.expiry: Int64s = expiries(self.needed, self.terms)
         self.data: Risk = data_risk(life, self.expiry)
         self.log: Risk = log_risk(listing, life, self.terms)
-        self.vacuums = tuple(_vacuums(history))
+        vacuums = tuple(_vacuums(history))
+        self.vacuums = tuple(vacuum for vacuum in vacuums if vacuum.completed)
+        self.unfinished = tuple(vacuum for vacuum in vacuums if not vacuum.completed)
+        self.known = KnownMissing() if known is None else known
         self.life, self.listing = life, listing
 
     def at(self, now: int, missing: Set[str] | None = None) -> VersionStates:
@@ -160,12 +179,24 @@ class VersionRisks:
 
         Args:
             now: ms since the epoch.
-            missing: Those of the needed locations at which there is no file; None if nobody looked.
+            missing: Those of the needed locations at which there is no file; None if nobody looked just now, so that
+                what is known from earlier counts.
         """
-        return self.given(now, None if missing is None else MissingFiles(self.life, missing))
+        if missing is not None:
+            return self.given(now, MissingFiles(self.life, missing), self.life.last)
+        known = self.known.now
+        some = known.missing or known.checked_to >= 0
+        return self.given(now, MissingFiles(self.life, known.missing) if some else None, known.checked_to)
 
-    def given(self, now: int, lost: MissingFiles | None) -> VersionStates:
-        """The states at a time, with what a look at the files found; None if nobody looked."""
+    def given(self, now: int, lost: MissingFiles | None, checked_to: int = -1) -> VersionStates:
+        """The states at a time, with the files that are known to be missing.
+
+        Args:
+            now: ms since the epoch.
+            lost: These files; None if none is known.
+            checked_to: The newest version of which all files were looked for: of a VACUUM that the log records up to
+                it, nothing more can be told.
+        """
         start = max(0, self.life.readable_from - _MOST_GONE)
         lacking, covered = _before(self.listing, start, self.life.readable_from)
         count = len(self.data.since)
@@ -173,9 +204,12 @@ class VersionRisks:
         since = np.minimum(data, self.log.since)
         # A tombstone expires after its last millisecond, a checkpoint may be the cut-off at its midnight.
         by_data = data < self.log.since
+        unfinished, begun = self._begun(checked_to)
+        by_data |= begun < since
+        since = np.minimum(since, begun)
         risky = (since != FOREVER) & (now > since - ~by_data)
-        vacuums = np.full(count, -1) if lost is not None else self._taken()
-        gone = vacuums >= 0 if lost is None else lost.count > 0
+        vacuums = self._taken(checked_to)
+        gone = vacuums >= 0 if lost is None else (vacuums >= 0) | (lost.count > 0)
         codes = np.where(gone, _DATA_GONE, np.where(risky, _AT_RISK, _READABLE))
         before = np.where((lacking < 0) | covered, _AT_RISK, _LOG_GONE)
         early = len(lacking)
@@ -186,20 +220,57 @@ class VersionRisks:
             since=np.concatenate([np.full(early, FOREVER), np.where(gone, FOREVER, since)]),
             by_data=np.concatenate([np.zeros(early, bool), by_data]),
             vacuums=np.concatenate([np.full(early, -1), vacuums]).astype(np.int64),
+            unfinished=np.concatenate([np.full(early, -1), np.where(gone, -1, unfinished)]).astype(np.int64),
             lacking=np.concatenate([np.where(covered, -1, lacking), np.full(count, -1)]),
-            checked=lost is not None,
+            checked=checked_to >= self.life.last,
+            lost=lost,
         )
 
-    def _taken(self) -> Int64s:
-        """For each readable version the first recorded VACUUM that took one of its files, or -1."""
-        taken = np.full(len(self.data.since), -1)
+    def deciding(self, now: int, most: int = 64) -> tuple[str, ...]:
+        """Return the locations of the files that tell whether versions at risk were lost already: few of each.
+
+        A VACUUM takes all that is old enough, so where the first file that a version can lose is there, none ran.
+
+        Args:
+            now: ms since the epoch.
+            most: How many files, at most.
+        """
+        states = self.at(now)
+        risky = (states.codes == _AT_RISK) & states.by_data
+        places = np.flatnonzero(risky[self.life.readable_from - states.first :])
+        rows = np.unique(self.data.first[places])
+        rows = rows[rows >= 0][:most]
+        paths = self.life.take(rows, ["path"]).column(0).to_pylist()
+        files, ids = self.life.vector_files
+        vectors = (location(ids[place]) for place in files[rows].tolist() if place >= 0)
+        return tuple(dict.fromkeys(place for place in (*paths, *vectors) if place is not None))
+
+    def _taken(self, checked_to: int) -> Int64s:
+        """For each readable version the first VACUUM, of those after a version, that took one of its files, or -1."""
+        taken, _ = self._first_of(self.vacuums, checked_to)
+        return taken
+
+    def _begun(self, checked_to: int) -> tuple[Int64s, Int64s]:
+        """The first VACUUM that may have taken a file of each version and is not known to have ended, or -1; and when
+        it began, `FOREVER` for never."""
+        return self._first_of(self.unfinished, checked_to)
+
+    def _first_of(self, vacuums: Sequence[RecordedVacuum], checked_to: int) -> tuple[Int64s, Int64s]:
+        found, since = np.full(len(self.data.since), -1), np.full(len(self.data.since), FOREVER)
+        for vacuum in vacuums:
+            if vacuum.version > checked_to:
+                chosen = (found < 0) & self._within(vacuum)
+                found[chosen], since[chosen] = vacuum.version, vacuum.began
+        return found, since
+
+    def _within(self, vacuum: RecordedVacuum) -> Mask:
+        """The versions that need a file whose tombstone a VACUUM took for old."""
         removed = self.data.since - self.terms.files
-        gone_in = np.full(len(taken), FOREVER)
+        gone_in = np.full(len(removed), FOREVER)
         known = self.data.first >= 0
         gone_in[known] = self.life.removed[self.data.first[known]]
-        for vacuum in self.vacuums:
-            taken[(taken < 0) & (removed < vacuum.before) & (gone_in <= vacuum.version)] = vacuum.version
-        return taken
+        found: Mask = (removed < vacuum.before) & (gone_in <= vacuum.version)
+        return found
 
 
 def _before(listing: LogListing, start: int, stop: int) -> tuple[Int64s, Mask]:
@@ -233,18 +304,39 @@ def _is_rebuilt(listing: LogListing, version: int) -> bool:
 
 
 def _vacuums(history: History) -> Iterator[RecordedVacuum]:
-    """Yield what ``VACUUM START`` and ``VACUUM END`` say; a VACUUM without an end may have deleted nothing."""
-    begun: int | None = None
+    """Yield what ``VACUUM START`` and ``VACUUM END`` say of files that may be gone.
+
+    A VACUUM that states that it had nothing to delete, or deleted nothing, took nothing.
+    """
+    begun: RecordedVacuum | None = None
     for record in history.commits:
         info = record.info
-        if info is not None and info.operation == "VACUUM START":
-            # Tombstones are in the writer's time, which a copy of the commit file has lost.
-            written = None if record.time_in_commit else info.timestamp
-            begun = _cut_off(record.timestamp if written is None else written, info)
-        elif info is not None and info.operation == "VACUUM END":
-            if begun is not None and _parameter(info, "status") == "COMPLETED":
-                yield RecordedVacuum(record.version, begun)
-            begun = None
+        if info is None or info.operation not in ("VACUUM START", "VACUUM END"):
+            continue
+        if info.operation == "VACUUM START":
+            if begun is not None:
+                yield begun
+            begun = None if _states_none(info, "numFilesToDelete") else _begun(record, info)
+            continue
+        if begun is not None and not _states_none(info, "numDeletedFiles"):
+            completed = _parameter(info, "status") == "COMPLETED"
+            yield msgspec.structs.replace(begun, version=record.version, completed=completed)
+        begun = None
+    if begun is not None:
+        yield begun
+
+
+def _begun(record: CommitRecord, info: CommitInfo) -> RecordedVacuum | None:
+    # Tombstones are in the writer's time, which a copy of the commit file has lost.
+    written = None if record.time_in_commit else info.timestamp
+    began = record.timestamp if written is None else written
+    before = _cut_off(began, info)
+    return None if before is None else RecordedVacuum(record.version, before, completed=False, began=began)
+
+
+def _states_none(info: CommitInfo, metric: str) -> bool:
+    """Whether the metrics of a VACUUM state that there were no files."""
+    return str((info.operation_metrics or {}).get(metric, "")) == "0"
 
 
 def _cut_off(timestamp: int, info: CommitInfo) -> int | None:
