@@ -150,7 +150,10 @@ def _no_column(name: str, expression: str, snapshot: Snapshot) -> InvalidIntent:
 def _expression_guard(rule: KeptText, columns: list[str], clock: tuple[str, ...]) -> GuardResult:
     evidence: dict[str, object] = {"expression": rule.text, "columns": columns}
     if rule.doubt:
-        remedy = "Write columns in backticks, and texts in single quotes."
+        remedy = (
+            "Write columns in backticks, and texts in single quotes. If its meaning is right as Spark reads it, "
+            "accept this guard by name."
+        )
         return GuardResult("expression", "unknown", evidence | {"detail": rule.doubt}, remedy)
     if not clock:
         return GuardResult("expression", "pass", evidence | {"detail": "All that it names are columns of the table."})
