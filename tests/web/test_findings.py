@@ -132,6 +132,8 @@ def test_the_lane_under_the_bars_shows_what_is_safe_to_read(tmp_path: Path) -> N
     created = [small_logs.commit_info("CREATE TABLE"), small_logs.PROTOCOL, small_logs.metadata({"id": "long"})]
     replaced = [small_logs.remove("0.parquet"), small_logs.add("1.parquet")]
     small_logs.write_log(tmp_path / "w" / "t", [created, loaded("0.parquet"), replaced])
+    # The page looks for the file that a vacuum may take.
+    (tmp_path / "w" / "t" / "0.parquet").write_bytes(b"rows")
     view = _page(Catalog([str(tmp_path / "w")]), "?t=w/t").view
     assert view is not None
     log, data = view.lanes
