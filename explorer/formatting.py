@@ -178,7 +178,7 @@ def plain(text: object, limit: int = 4000) -> str:
     """
     raw = str(text)
     shown = "".join(_visible(character) for character in raw[:limit])
-    return shown if len(raw) <= limit else shown + "\u2026"
+    return shown if len(raw) <= limit else shown.rstrip("\u2026") + "\u2026"
 
 
 def readable_lines(text: object, limit: int = 20_000) -> str:

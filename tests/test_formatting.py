@@ -161,3 +161,9 @@ def test_rows_that_are_masked_no_more_are_shown_again() -> None:
     assert [fmt.hidden_rows(masked) for masked in (0, 1, 2_500, -1, -3)] == [
         "0 more rows hidden", "1 more row hidden", "2,500 more rows hidden", "1 row shown again", "3 rows shown again"
     ]  # fmt: skip
+
+
+def test_a_text_that_is_cut_behind_an_ellipsis_has_only_one() -> None:
+    assert fmt.plain("no credentials,\u2026 set them", 16) == "no credentials,\u2026"
+    assert fmt.plain("a\u2026b", 2) == "a\u2026"
+    assert fmt.plain("a\u2026", 2) == "a\u2026"

@@ -271,13 +271,18 @@ def _differing(
 def _details(problems: Sequence[Problem]) -> tuple[Evidence, ...]:
     shown = tuple(
         Evidence(
-            fmt.shorten(fmt.plain(f"{each.file}: {each.detail}", 400), 300),
+            fmt.shorten(fmt.plain(_detail(each), 400), 300),
             None if each.version is None else Place("commit", each.version),
         )
         for each in problems[:_MOST_DETAILS]
     )
     more = len(problems) - _MOST_DETAILS
     return (*shown, Evidence(f"{more:,} more")) if more > 0 else shown
+
+
+def _detail(problem: Problem) -> str:
+    """Return what is wrong with a file, which is named once."""
+    return problem.detail if problem.file in problem.detail else f"{problem.file}: {problem.detail}"
 
 
 def _versions(problems: Sequence[Problem]) -> tuple[tuple[int, int], ...]:
