@@ -11,8 +11,19 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-__all__ = ["HIDDEN", "concealed", "holds_credentials", "safe_address", "safe_path", "secrets_of", "without_credentials"]
+__all__ = [
+    "ADDRESS_IN_PATH",
+    "HIDDEN",
+    "concealed",
+    "holds_credentials",
+    "safe_address",
+    "safe_path",
+    "secrets_of",
+    "without_credentials",
+]
 
+ADDRESS_IN_PATH: Final = r"(?i):/|%3A|\?|%3F|@|%40|#"
+"""The paths that may contain credentials, as a pattern for Python and Arrow; paths below a table do not match."""
 HIDDEN: Final = "***"
 """What stands in place of a credential."""
 _SECRET: Final = ("key", "secret", "token", "sas", "password", "proxy_url", "proxy-url")
@@ -28,8 +39,7 @@ _QUERY: Final = re.compile(rf"({_SCHEME}[^\s?#'\"<>]*)\?[^\s'\"<>#]*[^\s'\"<>#.,
 _FRAGMENT: Final = re.compile(rf"({_SCHEME}[^\s#'\"<>]*)#[^\s'\"<>]*=[^\s'\"<>]*")
 # The same in an address that is a value of another one: s3%3A%2F%2Fuser%3Apassword%40bucket.
 _ENCODED_USER: Final = re.compile(r"(?i)((?:%3A|:)(?:%2F|/){1,2})[^\s'\"<>&]*%40")
-# What a path below a table has not.
-_ADDRESS: Final = re.compile(r"(?i):/|%3A|\?|%3F|@|%40|#")
+_ADDRESS: Final = re.compile(ADDRESS_IN_PATH)
 _WORDS: Final = (
     r"(?:secret|token|passw(?:or)?d|passphrase|credential|azure\.sas\."
     r"|(?:api|access|account|private|encryption|shared|signing)[_\-.]?key)"

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.credentials import safe_path
+from explorer.credentials import ADDRESS_IN_PATH, safe_path
 
 __all__ = ["FileNames"]
-
-# As in `safe_path`: other paths contain no credentials.
-_ADDRESS: Final = r"(?i):/|%3A|\?|%3F|@|%40|#"
 
 
 class FileNames:
@@ -29,7 +26,7 @@ class FileNames:
     """
 
     def __init__(self, paths: pa.ChunkedArray) -> None:
-        addresses = paths.filter(pc.match_substring_regex(paths, _ADDRESS)).to_pylist()
+        addresses = paths.filter(pc.match_substring_regex(paths, ADDRESS_IN_PATH)).to_pylist()
         safe = {path: name for path in addresses if (name := safe_path(path)) != path}
         self._names = _told_apart(safe)
         self._paths = {name: path for path, name in self._names.items()}

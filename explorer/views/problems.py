@@ -181,5 +181,6 @@ def _is_gone(error: errors.ExplorerError) -> bool:
 
 def _is_managed(error: errors.ExplorerError) -> bool:
     """Whether only the table's catalog knows its newest version."""
-    named = error.features if isinstance(error, errors.UnsupportedFeature) else None
-    return bool(named) and CATALOG_FEATURES.issuperset(named or ())
+    if not isinstance(error, errors.UnsupportedFeature) or not error.features:
+        return False
+    return CATALOG_FEATURES.issuperset(error.features)

@@ -30,6 +30,10 @@ _SAME_SITE: Final = ("same-origin", "none")
 _DOCUMENT_ARGUMENTS: Final = ("bokeh-session-id", "bokeh-token")
 _DOCUMENT_HEADER: Final = "Bokeh-Session-Id"
 _LONGEST_SHOWN: Final = 100
+_OPEN_OURS: Final = (
+    "Open the address that the server printed at its start. Behind a proxy, start the server with --public-url and the "
+    "address that people open, for example --public-url https://example.org/lake/."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +210,7 @@ def _unknown_host(host: str) -> Refusal:
     return Refusal(
         "Unknown host",
         f"The request names the host \u201c{_shown(host)}\u201d, which is not an address of this server.",
-        "Open the address that the server printed at its start. Behind a proxy, start the server with "
-        "--public-url and the address that people open, such as --public-url https://example.org/lake/.",
+        _OPEN_OURS,
     )
 
 
@@ -215,8 +218,7 @@ def _other_origin(origin: str) -> Refusal:
     return Refusal(
         "Request from another site",
         f"The request comes from a page of \u201c{_shown(origin)}\u201d, which is not this server.",
-        "Open the address that the server printed at its start. Behind a proxy, start the server with "
-        "--public-url and the address that people open, such as --public-url https://example.org/lake/.",
+        _OPEN_OURS,
     )
 
 

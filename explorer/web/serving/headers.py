@@ -9,7 +9,7 @@ from tornado.web import OutputTransform
 
 from explorer.web.html.nonce import nonce_of
 
-__all__ = ["SecurityHeaders", "nonce_of"]
+__all__ = ["SecurityHeaders"]
 
 # Only scripts with the nonce of their request run. There is no 'self' for scripts, because an injected element could
 # name any of the libraries that Bokeh and Panel serve. There is no 'unsafe-eval': no call of `Function` or `eval` in
