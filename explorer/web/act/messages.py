@@ -134,7 +134,7 @@ class ActMessages:
 
     def _check_right(self) -> None:
         if not self._window.identity.may_commit:
-            raise NotAllowed("This login may not commit changes. Ask whoever runs the server.")
+            raise NotAllowed("This login may not commit changes. Ask the administrator of the server.")
 
     def _commit(self, message: Message, *, approved: bool) -> None:
         """Commit what this message approved; a second press approves nothing."""

@@ -66,10 +66,10 @@ def taken(message: Message[Any], document: Document) -> Message[Any] | None:
         raise RefusedMessage("a header of another program")
     if message.msgtype == "PULL-DOC-REQ":
         if message.content:
-            raise RefusedMessage("PULL-DOC-REQ with a content")
+            raise RefusedMessage("PULL-DOC-REQ with content")
         return message
     if message.msgtype != "PATCH-DOC":
-        raise RefusedMessage(f"{message.msgtype} is not taken from a page")
+        raise RefusedMessage(f"{message.msgtype}, which a page does not send")
     content = message.content
     if not isinstance(content, dict) or set(content) != {"events"} or not isinstance(content["events"], list):
         raise RefusedMessage("PATCH-DOC without a list of events")
@@ -83,7 +83,7 @@ def taken(message: Message[Any], document: Document) -> Message[Any] | None:
 def _is_taken(event: object, document: Document) -> bool:
     """Return whether an event is for the document; unused events of the chart are not."""
     if not isinstance(event, dict):
-        raise RefusedMessage("an event that is no object")
+        raise RefusedMessage("an event that is not an object")
     if event.get("kind") == "MessageSent":
         return _is_taken_message(event, document)
     if event.get("kind") == "ModelChanged" and set(event) == {"kind", "model", "attr", "new"}:
@@ -100,7 +100,7 @@ def _is_taken(event: object, document: Document) -> bool:
 def _is_taken_message(event: Mapping[str, Any], document: Document) -> bool:
     data = event.get("msg_data")
     if set(event) != {"kind", "msg_type", "msg_data"} or event["msg_type"] != "bokeh_event":
-        raise RefusedMessage("a message that is no event")
+        raise RefusedMessage("a message that is not an event")
     if not isinstance(data, dict) or set(data) != {"type", "name", "values"} or data["type"] != "event":
         raise RefusedMessage("an event of another form")
     values = _entries(data["values"])
@@ -122,9 +122,9 @@ def _model(reference: object, document: Document) -> object:
 
 
 def _entries(values: object) -> dict[str, Any]:
-    """The entries of a map as Bokeh writes it, which has no key twice and only texts as keys."""
+    """The entries of a map as Bokeh writes it, which has no key twice and only strings as keys."""
     if not isinstance(values, dict) or values.get("type") != "map" or not set(values) <= {"type", "entries"}:
-        raise RefusedMessage("values that are no map")
+        raise RefusedMessage("values that are not a map")
     pairs = values.get("entries", [])
     if not isinstance(pairs, list):
         raise RefusedMessage("a map without entries")
@@ -137,7 +137,7 @@ def _entries(values: object) -> dict[str, Any]:
 
 
 class _Plain:
-    """Texts, numbers, lists and maps of those: nothing that Bokeh would make an object of."""
+    """Strings, numbers, lists, and maps of those: nothing that Bokeh would make an object of."""
 
     def __init__(self) -> None:
         self._values = 0
@@ -145,9 +145,9 @@ class _Plain:
     def check(self, value: object, depth: int) -> None:
         self._values += 1
         if depth > _DEEPEST or self._values > _MOST_VALUES:
-            raise RefusedMessage("data that are too deep or too many")
+            raise RefusedMessage("data that is too deep or too large")
         if isinstance(value, int | float) and not abs(value) <= _LARGEST_NUMBER:
-            raise RefusedMessage("a number that no script counts to")
+            raise RefusedMessage("a number beyond 2**53")
         if value is None or isinstance(value, str | int | float):
             return
         if isinstance(value, list):

@@ -1,8 +1,8 @@
-// Tells how the page's socket ended: Bokeh opens it, and says nothing where the server refuses it.
+// Records how the page's socket ended. Bokeh opens the socket, and reports nothing if the server refuses it.
 (function () {
   const SIGNED_OUT = 4401, REFUSED = 4400;
   const root = document.documentElement;
-  // The page's script is not there before the socket is.
+  // page.js arrives only through the socket.
   document.addEventListener("click", ({ target }) => {
     if (!root.dataset.live && target.closest?.("#silence [data-do=reload]")) location.reload();
   });
