@@ -33,6 +33,8 @@ FOOTERS = pa.schema(
 """What the footer of a file says: its name, physical rows, SHA-256 of the footer (thrift bytes, their length, closing
 magic) in hexadecimal, columns at every level with their field ids; or why it could not be read."""
 
+# So many bytes at the end of a file are fetched at once: most footers are shorter.
+_END = 1 << 16
 _OWN_READER = "give Spark the jars and the settings of the object store and open the table without storage_options"
 
 
@@ -115,9 +117,9 @@ def _footer_of(rows: ObjectRows, file: dict[str, Any]) -> dict[str, Any]:
     answer: dict[str, Any] = dict.fromkeys(FOOTERS.names) | {"name": file["name"]}
     try:
         source = open_file(rows, file)
-        _check_footer(rows, source, file["name"])
-        digest = _footer_digest(source)
-        parquet = pq.ParquetFile(source)
+        ended = _end_of(rows, source, file["name"])
+        digest = _footer_digest(*ended)
+        parquet = pq.ParquetFile(source, metadata=_metadata(*ended))
         columns = [column for field in parquet.schema_arrow for column in _columns(field, ())]
         return answer | {"rows": parquet.metadata.num_rows, "digest": digest, "columns": columns}
     except ImportError:
@@ -130,35 +132,48 @@ def _footer_of(rows: ObjectRows, file: dict[str, Any]) -> dict[str, Any]:
         return answer | {"failure": f"the file cannot be read: {_safe_text(error, rows.secrets)}"}
 
 
-def _footer_digest(source: Any) -> str:
+def _footer_digest(footer: bytes, tail: bytes) -> str:
     import hashlib
 
-    footer, tail = _footer(source, source.size())
     if len(tail) < 8 or tail[4:] != b"PAR1" or not footer:
         raise ValueError("it is no Parquet file, or its footer is encrypted or cut off")
     return hashlib.sha256(footer + tail).hexdigest()
 
 
-def _check_footer(rows: ObjectRows, source: Any, name: str) -> None:
-    """Refuse a footer that takes more memory than is allowed, before Arrow decodes it."""
-    footer, _ = _footer(source, rows.room.footer)
+def _end_of(rows: ObjectRows, source: Any, name: str) -> tuple[bytes, bytes]:
+    """The footer of a file and the eight bytes after it; a footer that takes more memory than is allowed is refused."""
+    footer, tail = _footer(source, rows.room.footer)
     found = footer_size(footer, rows.room.footer)
     if found > rows.room.footer:
         raise _Told(_message("has too large a footer", name, str(found)))
+    return footer, tail
 
 
 def _footer(source: Any, longest: int) -> tuple[bytes, bytes]:
     """The footer of a file, empty if it is cut off, and the eight bytes after it; no more of it than is asked for."""
     size = source.size()
-    source.seek(max(0, size - 8))
-    tail = source.read(8)
+    start = max(0, size - _END)
+    source.seek(start)
+    end = source.read(size - start)
+    tail = end[-8:]
     length = int.from_bytes(tail[:4], "little")
-    if length + 12 > size:
-        return b"", tail
-    source.seek(size - 8 - length)
-    footer = source.read(min(length, longest + 1))
+    begin = size - 8 - length
+    if begin < 4:
+        footer = b""
+    elif begin >= start:
+        footer = end[begin - start : -8]
+    else:
+        source.seek(begin)
+        footer = source.read(min(length, longest + 1))
     source.seek(0)
     return footer, tail
+
+
+def _metadata(footer: bytes, tail: bytes) -> Any:
+    """What a footer says, so that Arrow does not fetch it again; None where it is cut off, which Arrow reports."""
+    import pyarrow.parquet as pq
+
+    return pq.read_metadata(pa.BufferReader(b"PAR1" + footer + tail)) if footer else None
 
 
 def _columns(field: Any, above: tuple[str, ...]) -> Iterator[dict[str, Any]]:
@@ -183,8 +198,8 @@ def _rows_of(rows: ObjectRows, file: dict[str, Any]) -> Iterator[pa.RecordBatch]
     name = file["name"]
     try:
         source = open_file(rows, file)
-        _check_footer(rows, source, name)
-        parquet = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
+        metadata = _metadata(*_end_of(rows, source, name))
+        parquet = pq.ParquetFile(source, metadata=metadata, coerce_int96_timestamp_unit="us")
         _check_calendar(parquet.metadata.metadata or {}, rows.columns, name)
         chosen = _wanted(parquet.schema_arrow, rows.columns)
         place = 0
