@@ -9,7 +9,6 @@ a VACUUM, which hold only provenance; no rule asks for them.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -86,6 +85,7 @@ def delete_unused(log: DeltaLog, plan: MaintenancePlan, current: MaintenancePlan
     left = [file for file in current.files if file.path in planned]
     seen = current.read_version
     deleted: list[MaintenanceFile] = []
+    recorded_in = _change_files(log)
     while left:
         log.refresh()
         left = _not_named(log, left, seen)
@@ -93,16 +93,15 @@ def delete_unused(log: DeltaLog, plan: MaintenancePlan, current: MaintenancePlan
         batch, left = left[:_BATCH], left[_BATCH:]
         log.store.delete_many([file.path for file in batch])
         deleted += batch
-        paths = frozenset(file.path for file in batch)
-        log.known_missing.deleted(paths, _told_in(log, paths))
+        paths = [file.path for file in batch]
+        log.known_missing.deleted(paths, [recorded_in[path] for path in paths if path in recorded_in])
     return tuple(deleted)
 
 
-def _told_in(log: DeltaLog, paths: frozenset[str]) -> Iterator[int]:
-    """The versions whose recorded changes are in some files."""
-    for commit in read_commits(log.store, _with_changes(log, log.history_record())):
-        if not paths.isdisjoint(canonical_key(file.path) for file in commit.change_files()):
-            yield commit.version
+def _change_files(log: DeltaLog) -> dict[str, int]:
+    """The files of recorded changes, and the version of each."""
+    commits = read_commits(log.store, _with_changes(log, log.history_record()))
+    return {canonical_key(file.path): commit.version for commit in commits for file in commit.change_files()}
 
 
 def _not_named(log: DeltaLog, files: list[MaintenanceFile], seen: int) -> list[MaintenanceFile]:
