@@ -17,7 +17,7 @@ from explorer.core.log.verify.running_state import RunningState
 from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.json_values import JsonObject, JsonValue
-from explorer.core.protocol.raw_actions import AddLine, RemoveLine
+from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.protocol.record_counts import count_of_line
 
 __all__ = ["Totals", "commit_totals", "compare_metrics"]
@@ -94,10 +94,11 @@ def commit_totals(commit: Commit, state: RunningState | None) -> Totals:
     adds = {canonical_key(line.add.path): line.add for line in commit.lines if line.add is not None}
     removes = {canonical_key(line.remove.path): line.remove for line in commit.lines if line.remove is not None}
     live: Mapping[str, LiveFile] = {} if state is None else state.files
-    new = [add for key, add in adds.items() if key not in removes and key not in live]
+    new = {key: add for key, add in adds.items() if key not in removes and key not in live}
     sizes = {key: live[key].size if key in live else remove.size for key, remove in removes.items()}
     gone = [size for key, size in sizes.items() if key not in adds]
     changes = commit.change_sizes()
+    rows = {key: count_of_line(add.stats) for key, add in adds.items()}
     num_vectors = sum(add.deletion_vector is not None for add in adds.values())
     num_dropped = sum(remove.deletion_vector is not None for remove in removes.values())
     return {
@@ -106,20 +107,20 @@ def commit_totals(commit: Commit, state: RunningState | None) -> Totals:
         "added_and_change_files": len(adds) + len(changes),
         "gone_files": len(gone),
         "removed_files": len(removes),
-        "new_bytes": _sum(add.size for add in new),
+        "new_bytes": _sum(add.size for add in new.values()),
         "added_bytes": _sum(add.size for add in adds.values()),
         "gone_bytes": _sum(gone),
         "removed_bytes": _sum(sizes.values()),
         "gone_and_change_bytes": _sum((*gone, *changes)),
         "change_bytes": _sum(changes),
         "no_bytes": 0,
-        "new_rows": _sum(count_of_line(add.stats) for add in new),
-        "added_rows": _sum(count_of_line(add.stats) for add in adds.values()),
-        "visible_rows": _sum(map(_visible, adds.values())),
+        "new_rows": _sum(rows[key] for key in new),
+        "added_rows": _sum(rows.values()),
+        "visible_rows": (visible := _sum(_minus(rows[key], _masked(add)) for key, add in adds.items())),
         "change_files": len(changes),
         "new_vectors": num_vectors,
         "gone_vectors": num_dropped,
-        "deleted_rows": None if state is None else _deleted(adds, removes, state),
+        "deleted_rows": None if state is None else _minus(_replaced_rows({**adds, **removes}, state), visible),
     }
 
 
@@ -142,11 +143,10 @@ def compare_metrics(info: CommitInfo, totals: Totals, state: RunningState | None
         yield ("commit-short" if each.is_short else "metrics-differ"), detail
 
 
-def _deleted(adds: Mapping[str, AddLine], removes: Mapping[str, RemoveLine], state: RunningState) -> int | None:
-    """How many rows fewer can be seen after a commit."""
-    replaced = [key for key in {**adds, **removes} if key in state.files]
-    before = _sum(_minus(state.records.get(key), state.files[key].masked) for key in replaced)
-    return _minus(before, _sum(map(_visible, adds.values())))
+def _replaced_rows(keys: Iterable[str], state: RunningState) -> int | None:
+    """How many rows can be seen in files before a commit that names them."""
+    replaced = [key for key in keys if key in state.files]
+    return _sum(_minus(state.records.get(key), state.files[key].masked) for key in replaced)
 
 
 def _differing(metrics: JsonObject, operation: str | None, totals: Totals) -> Iterator[_Difference]:
@@ -177,9 +177,8 @@ def _number(value: JsonValue) -> int | None:
     return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 19 else None
 
 
-def _visible(add: AddLine) -> int | None:
-    vector = add.deletion_vector
-    return _minus(count_of_line(add.stats), 0 if vector is None else vector.cardinality)
+def _masked(add: AddLine) -> int:
+    return 0 if add.deletion_vector is None else add.deletion_vector.cardinality
 
 
 def _sum(numbers: Iterable[int | None]) -> int | None:

@@ -201,9 +201,11 @@ class _Walk:
             commit = decode_commit(data, path.version, path.path)
             state = RunningState() if self._state is None else self._state
             protocol, metadata = state.protocol, state.metadata
-            totals = commit_totals(commit, self._state)
+            info = commit.commit_info()
+            has_metrics = info is not None and info.operation_metrics is not None
+            totals = commit_totals(commit, self._state) if has_metrics else {}
             found = list(state.apply(commit))
-            self._info = commit.commit_info()
+            self._info = info
         except FileNotFoundError:
             yield from self._gap(path.version, path.version)
             return
@@ -222,8 +224,8 @@ class _Walk:
         for kind, detail in found:
             if self._state is not None or kind != "unremoved-vector":
                 yield Problem(kind, path.version, path.path, detail)
-        if self._info is not None:
-            for kind, detail in compare_metrics(self._info, totals, self._state):
+        if info is not None:
+            for kind, detail in compare_metrics(info, totals, self._state):
                 yield Problem(kind, path.version, path.path, detail)
         for detail in self._values.of_commit(commit, state.protocol, state.metadata):
             yield Problem("invalid-file-values", path.version, path.path, detail)
