@@ -7,8 +7,10 @@ removed and added in one commit stays, so no VACUUM deletes it; only the deletio
 from __future__ import annotations
 
 import msgspec
+import pyarrow.compute as pc
 
 from explorer.core.protocol.actions import Add, DeletionVectorDescriptor, Remove
+from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.file_paths import decode_path
 from explorer.core.transaction.proposal import Proposal
@@ -49,7 +51,8 @@ def file_moves(snapshot: Snapshot, proposal: Proposal) -> FileMoves:
         return FileMoves()
     removed = {decode_path(remove.path): remove for remove in proposal.removes}
     paths = {decode_path(add.path) for add in proposal.adds}
-    live = (paths | removed.keys()).intersection(snapshot.logical_files.column("path").to_pylist())
+    there = snapshot.logical_files.column("path")
+    live = frozenset(there.filter(pc.is_in(there, value_set=strings([*paths, *removed]))).to_pylist())
     remasked = [add for add in proposal.adds if decode_path(add.path) in removed]
     others = [add for add in proposal.adds if decode_path(add.path) not in removed]
     had = set(filter(None, (_stored(removed[decode_path(add.path)].deletion_vector) for add in remasked)))
