@@ -8,7 +8,7 @@ from typing import Final
 from explorer.auditing.finding import Aspect, Place, Remedy
 from explorer.auditing.subject import Subject
 
-__all__ = ["COMMANDS", "see", "table_command", "verify_command"]
+__all__ = ["COMMANDS", "see", "table_command", "verify_command", "written_again"]
 
 COMMANDS: Final[dict[Aspect, str]] = {
     "difference": "diff",
@@ -44,6 +44,17 @@ def table_command(subject: Subject, command: str, *options: str) -> str:
 def verify_command(subject: Subject) -> str:
     """The command that lists every problem of the log with its file."""
     return table_command(subject, "verify")
+
+
+def written_again(subject: Subject, how: str = "") -> Remedy:
+    """The step to make the table again from its rows.
+
+    Args:
+        subject: The table.
+        how: What is then different, as ``with fewer partition columns``; empty for from its rows alone.
+    """
+    label = f"Export the rows and create the table again {how or 'from them'}"
+    return Remedy(label, command=table_command(subject, "rows", "--output", "rows.parquet"))
 
 
 def _options(place: Place) -> list[str]:

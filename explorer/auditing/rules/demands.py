@@ -7,7 +7,7 @@ from typing import Final
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import Rule
-from explorer.auditing.steps import see, table_command
+from explorer.auditing.steps import see, written_again
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.compatibility.demands import PROPERTY_INTERVAL, PROPERTY_VALUE, is_unreadable, respelled_partitions
@@ -154,10 +154,7 @@ def _partitions(subject: Subject) -> tuple[Finding, ...]:
             ),
             effect="Names are compared exactly by delta-spark, deltalake and DuckDB, which refuse the table; "
             "delta-kernel reads NULL in the column.",
-            remedy=Remedy(
-                "Export the rows and create the table again from them",
-                command=table_command(subject, "rows", "--output", "rows.parquet"),
-            ),
+            remedy=written_again(subject),
         ),
     )
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Final
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import NotAnswered, Rule
+from explorer.auditing.steps import table_command
 from explorer.auditing.subject import Subject
 from explorer.core.errors import CorruptTable
-from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.transaction.intents.records import DropConstraint
-from explorer.core.transaction.new_files.kept_texts import KeptText, kept_check
+from explorer.core.transaction.new_files.kept_texts import KeptText
 from explorer.core.transaction.new_files.row_constraints import kept_texts
 
 __all__ = ["EXPRESSION_RULES"]
@@ -49,12 +48,10 @@ def _in_doubt(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 
 def _next_step(subject: Subject, kept: KeptText) -> Remedy:
-    rules = constraints(subject.metadata.configuration)
-    name = next((each for each, text in rules.items() if kept_check(each, text, subject.snapshot.schema) == kept), None)
-    if name is not None:
+    if (name := kept.constraint) is not None:
         return Remedy(f"Drop the constraint {fmt.shorten(fmt.plain(name, 200), 40)}\u2026", DropConstraint(name=name))
-    command = f"delta-explorer snapshot {shlex.quote(subject.log.location)}"
-    return Remedy("See the column's metadata, and have the engine that wrote it change it", command=command)
+    step = "See the column's metadata, and have the engine that wrote it change it"
+    return Remedy(step, command=table_command(subject, "snapshot"))
 
 
 def _place(kept: KeptText) -> Place:

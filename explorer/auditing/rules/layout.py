@@ -9,7 +9,7 @@ import numpy as np
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import NotAnswered, Rule
-from explorer.auditing.steps import see, table_command
+from explorer.auditing.steps import see, written_again
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s
@@ -45,10 +45,7 @@ def _explosion(subject: Subject) -> tuple[Finding, ...]:
             ),
             effect="Files stay small whatever compaction does, and each query lists all partitions; fewer partition "
             "columns, or clustering instead, would let files grow.",
-            remedy=Remedy(
-                "Export the rows and create the table again with fewer partition columns",
-                command=table_command(subject, "rows", "--output", "rows.parquet"),
-            ),
+            remedy=written_again(subject, "with fewer partition columns"),
             files=len(subject.live),
             size=int(sizes.sum()),
         ),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from typing import Final
 
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
-from explorer.auditing.finding import Evidence, Finding, Place, Remedy
+from explorer.auditing.finding import Evidence, Finding, Place
 from explorer.auditing.rule import Rule
+from explorer.auditing.steps import see, written_again
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.compatibility.demands import paths_without_uri
@@ -44,7 +44,7 @@ def _unread(subject: Subject) -> tuple[Finding, ...]:
                 evidence=(Evidence(str(error)),),
                 effect="No rule that needs the newest version has an answer here, and nothing can be written to the "
                 "table.",
-                remedy=_see_clients(subject),
+                remedy=see(subject, "See which clients read the table", Place("clients")),
                 versions=((subject.version, subject.version),),
             ),
         )
@@ -74,11 +74,7 @@ def _unreachable(subject: Subject) -> tuple[Finding, ...]:
                 *(Evidence(fmt.shorten(fmt.plain(reason, 400), 300)) for reason in reasons[:_MOST]),
             ),
             effect="A query that needs one of them fails. Whether they exist is not known.",
-            remedy=Remedy(
-                "See the files, and copy them to the table or allow their storage",
-                command=f"delta-explorer files {shlex.quote(subject.log.location)}",
-                place=Place("files"),
-            ),
+            remedy=see(subject, "See the files, and copy them to the table or allow their storage", Place("files")),
             versions=((subject.version, subject.version),),
             files=count,
         ),
@@ -111,7 +107,7 @@ def _no_uris(subject: Subject) -> tuple[Finding, ...]:
             evidence=(Evidence(named(odd, len(odd)), Place("files", subject.version)),),
             effect="delta-spark fails on such a path, and other clients may read another file. This program reads it "
             "as it is written.",
-            remedy=_copied(subject),
+            remedy=written_again(subject),
             versions=((subject.version, subject.version),),
             files=len(odd),
         ),
@@ -141,20 +137,8 @@ def _unlisted_changes(subject: Subject) -> tuple[Finding, ...]:
             ),
             effect="delta-spark refuses the table; delta-kernel and this program read it. A byte or short may become a "
             "decimal with at least ten digits before the point.",
-            remedy=_copied(subject),
+            remedy=written_again(subject),
         ),
-    )
-
-
-def _see_clients(subject: Subject) -> Remedy:
-    command = f"delta-explorer compatibility {shlex.quote(subject.log.location)}"
-    return Remedy("See which clients read the table", command=command, place=Place("clients"))
-
-
-def _copied(subject: Subject) -> Remedy:
-    return Remedy(
-        "Export the rows and create the table again from them",
-        command=f"delta-explorer rows {shlex.quote(subject.log.location)} --output rows.parquet",
     )
 
 

@@ -29,6 +29,7 @@ class KeptText(msgspec.Struct, frozen=True):
         doubt: Why Spark may not read it as its writer meant it, as a sentence; empty where nothing suggests that.
         advice: What to do where it is in doubt, or cannot be evaluated.
         column: The column that it belongs to; None of a constraint.
+        constraint: The name of the constraint; None of a column's expression.
     """
 
     name: str
@@ -36,6 +37,7 @@ class KeptText(msgspec.Struct, frozen=True):
     doubt: str
     advice: str
     column: str | None = None
+    constraint: str | None = None
 
     @property
     def remedy(self) -> str:
@@ -62,7 +64,7 @@ def kept_check(name: str, text: str, schema: StructType) -> KeptText:
     better = in_backticks(text, schema)
     again = " with columns in backticks and texts in single quotes" if better is None else f" as {better}"
     advice = f"Drop the constraint (drop-constraint), and add it again{again}."
-    return KeptText(f"The constraint {name}", text, doubt(text, schema, of="rows"), advice)
+    return KeptText(f"The constraint {name}", text, doubt(text, schema, of="rows"), advice, constraint=name)
 
 
 def kept_of_column(what: str, column: str, text: str, schema: StructType, *, of: Subject) -> KeptText:
