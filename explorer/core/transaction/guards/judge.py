@@ -161,7 +161,7 @@ def _access(situation: Situation) -> GuardResult:
     losses = situation.losses
     if not losses:
         return GuardResult("access", "pass", {"detail": "No known client loses access or gives wrong answers."})
-    told = losses_in_words((str(loss["client"]), str(loss["after"]), bool(loss["newest"])) for loss in losses)
+    summary = losses_in_words((str(loss["client"]), str(loss["after"]), bool(loss["newest"])) for loss in losses)
     first = sorted(losses, key=lambda loss: (not loss["newest"], loss["after"] != "wrong", str(loss["client"])))
     clients = [
         f"{loss['client']} "
@@ -171,6 +171,6 @@ def _access(situation: Situation) -> GuardResult:
     return GuardResult(
         "access",
         "warn",
-        {"clients": list(dict.fromkeys(clients)), "detail": f"{told[0].upper()}{told[1:]}."},
+        {"clients": list(dict.fromkeys(clients)), "detail": f"{summary[0].upper()}{summary[1:]}."},
         "Ask the owners of these clients before you commit.",
     )

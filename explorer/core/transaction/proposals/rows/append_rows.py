@@ -22,12 +22,11 @@ from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.row_ids import number_rows
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.identity_columns import identity_rule
-from explorer.core.transaction.proposals.rows.delete_rows import records_changes
+from explorer.core.transaction.proposals.rows.delete_rows import appearing, records_changes
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["NOTHING_APPEARS", "Addition", "append_rows", "moved", "numberings"]
+__all__ = ["Addition", "append_rows", "moved", "numberings"]
 
-NOTHING_APPEARS: Final = "No row will appear in the change data feed."
 _LONG: Final = np.iinfo(np.int64)
 
 
@@ -91,13 +90,9 @@ def append_rows(snapshot: Snapshot, added: Addition) -> Proposal:
         tags={IDENTITY_TAG: "true"} if numbered else {},
         is_blind_append=True,
         guards=(*added.guards, *faults, _some(added.rows)),
-        change_feed=_feed(added.rows) if records_changes(snapshot) else None,
+        change_feed=appearing(added.rows, "inserted") if records_changes(snapshot) else None,
         undo=f"Restore version {snapshot.version}.",
     )
-
-
-def _feed(rows: int) -> str:
-    return f"{counted(rows, 'row')} will appear as inserted." if rows else NOTHING_APPEARS
 
 
 def _some(rows: int) -> GuardResult:

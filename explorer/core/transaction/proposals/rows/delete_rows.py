@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -32,7 +33,18 @@ from explorer.core.transaction.proposal import Circumstances, GuardResult, Propo
 from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["delete_rows", "hide_rows", "hides_rows", "kept_tags", "records_changes", "touched_files"]
+__all__ = [
+    "NOTHING_APPEARS",
+    "appearing",
+    "delete_rows",
+    "hide_rows",
+    "hides_rows",
+    "kept_tags",
+    "records_changes",
+    "touched_files",
+]
+
+NOTHING_APPEARS: Final = "No row will appear in the change data feed."
 
 
 def hides_rows(snapshot: Snapshot) -> bool:
@@ -120,7 +132,7 @@ def delete_rows(
         reads=reads,
         staged=staged,
         guards=(*guards, *faults, _found(deleted, removes)),
-        change_feed=_feed(deleted) if records_changes(snapshot) else None,
+        change_feed=appearing(deleted, "deleted") if records_changes(snapshot) else None,
         undo=f"Restore version {snapshot.version}, as long as its files are not vacuumed.",
     )
 
@@ -170,12 +182,9 @@ def _metrics(
     return {name: str(number) for name, number in numbers.items()}
 
 
-def _feed(deleted: int) -> str:
-    return (
-        f"{counted(deleted, 'row')} will appear as deleted."
-        if deleted
-        else "No row will appear in the change data feed."
-    )
+def appearing(rows: int, what: str) -> str:
+    """Return how many rows a commit shows in the change data feed, as inserted or deleted."""
+    return f"{counted(rows, 'row')} will appear as {what}." if rows else NOTHING_APPEARS
 
 
 def _found(deleted: int, removes: Sequence[Remove]) -> GuardResult:

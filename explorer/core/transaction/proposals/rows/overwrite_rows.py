@@ -21,8 +21,8 @@ from explorer.core.transaction.new_files.file_actions import adds, num_records, 
 from explorer.core.transaction.new_files.row_ids import number_rows
 from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Written
-from explorer.core.transaction.proposals.rows.append_rows import NOTHING_APPEARS, moved
-from explorer.core.transaction.proposals.rows.delete_rows import hide_rows, kept_tags, records_changes
+from explorer.core.transaction.proposals.rows.append_rows import moved
+from explorer.core.transaction.proposals.rows.delete_rows import NOTHING_APPEARS, hide_rows, kept_tags, records_changes
 from explorer.core.versions.reads import Reads, partitions_of
 from explorer.core.versions.snapshot import Snapshot
 
