@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -48,7 +48,7 @@ class CommitRecord:
 
     Rows are those a reader sees, net of rewrites and of those updated; ``num_rows`` is their number after the commit.
     Sizes are bytes. ``updated_masked`` are those updated whose earlier values a deletion vector hides. ``written`` is
-    the time by the writer's clock.
+    the time by the writer's clock, and ``redated`` says that it is drawn at that time.
     """
 
     version: int
@@ -79,14 +79,12 @@ class CommitRecord:
     schema_changed: bool = False
     timestamp_basis: str = ""
     written: datetime | None = None
+    redated: bool = False
 
     @property
     def drawn(self) -> datetime | None:
-        """The time at which it is drawn: the writer's, where the file's is more than a day from it."""
-        if self.timestamp_basis != "file" or self.timestamp is None or self.written is None:
-            return self.timestamp
-        apart = abs(self.timestamp - self.written) > timedelta(milliseconds=_DAY)
-        return self.written if apart else self.timestamp
+        """The time at which it is drawn; see `Commits.redated`."""
+        return self.written if self.redated else self.timestamp
 
     @property
     def predicate(self) -> str:
@@ -158,7 +156,10 @@ class Commits:
     def record(self, version: int) -> CommitRecord | None:
         """Return the commit of a version, or ``None`` if it is no longer in the log."""
         row = self._row_of.get(version)
-        return None if row is None else _records_of(self.history.slice(row, 1), self.updated[row : row + 1])[0]
+        if row is None:
+            return None
+        one = slice(row, row + 1)
+        return _records_of(self.history.slice(row, 1), self.updated[one], self.redated[one])[0]
 
     def records(self, from_version: int, to_version: int, limit: int = 50) -> list[CommitRecord]:
         """Return up to ``limit`` newest commits of (from, to], newest first."""
@@ -167,11 +168,11 @@ class Commits:
 
     def newest_first(self) -> list[CommitRecord]:
         """Return all commits, newest first."""
-        return _records_of(self.history, self.updated)[::-1]
+        return _records_of(self.history, self.updated, self.redated)[::-1]
 
     def records_where(self, chosen: Mask) -> list[CommitRecord]:
         """Return the commits of a mask over all of them, oldest first."""
-        return _records_of(self.history.filter(pa.array(chosen)), self.updated[chosen])
+        return _records_of(self.history.filter(pa.array(chosen)), self.updated[chosen], self.redated[chosen])
 
     @cached_property
     def times(self) -> Int64s:
@@ -317,11 +318,12 @@ def _form_words(commit: CommitRecord) -> str:
     return f"{' and '.join(commit.form_changes)} changed"
 
 
-def _records_of(rows: pa.Table, updated: Int64s) -> list[CommitRecord]:
-    return [_record(row, number) for row, number in zip(rows.to_pylist(), updated.tolist(), strict=True)]
+def _records_of(rows: pa.Table, updated: Int64s, redated: Mask) -> list[CommitRecord]:
+    each = zip(rows.to_pylist(), updated.tolist(), redated.tolist(), strict=True)
+    return [_record(row, number, redated=is_redated) for row, number, is_redated in each]
 
 
-def _record(row: Mapping[str, Any], updated: int) -> CommitRecord:
+def _record(row: Mapping[str, Any], updated: int, *, redated: bool) -> CommitRecord:
     rewritten = row["rows_rewritten"] or 0
     if row["rows_added"] is not None:
         rewritten = min(rewritten, row["rows_added"] - updated)
@@ -356,6 +358,7 @@ def _record(row: Mapping[str, Any], updated: int) -> CommitRecord:
         schema_changed=bool(row["schema_changed"]),
         timestamp_basis=row["timestamp_basis"],
         written=row["commit_info_timestamp"],
+        redated=redated,
     )
 
 
