@@ -52,7 +52,7 @@ def _compare(table: explorer.Table, version: int) -> int:
 
 
 def _readable(folder: Path) -> Iterator[tuple[explorer.Table, int]]:
-    """Two versions of a table's later half, or all of them, as far as their files can be listed."""
+    """Two versions of a table's later half, or all of them, as far as their files can be listed with typed columns."""
     try:
         table = explorer.open_table(folder)
         first, last = table.version_range()
@@ -60,7 +60,9 @@ def _readable(folder: Path) -> Iterator[tuple[explorer.Table, int]]:
         return
     for version in some_of(range((first + last + 1) // 2, last + 1), 2):
         try:
-            table.snapshot(version).files()
+            snapshot = table.snapshot(version)
+            snapshot.files()
+            snapshot.require_schema()  # the frame types partition values and statistics by it
         except ExplorerError:
             continue
         yield table, version
