@@ -69,7 +69,7 @@ _SENTENCE: Final = re.compile(
     rf"(?i)({_SECRET_NAME}[\"'`]?\s++(?:is|was|set\s+to)\b(?:\s++(?:now|set\s+to|equal\s+to))?:?\s++)(?!\*\*\*)"
     r"(?:\"[^\"\n]++\"|'[^'\n]++'|`[^`\n]++`|(?=[^\s\d]*\d)(?!v?\d+(?:[\s.,;:)]|$))[^\s\"'`<>()\[\]{},;]{5,}[^\s\"'`<>()\[\]{},;.:])"
 )
-# user:password@host without a scheme; what looks like a version of a table is none.
+# user:password@host without a scheme; a version of a table, such as t:a@v3, does not count.
 _BARE_USER: Final = re.compile(
     r"(?i)(?<![\w/:@.%+\-])(?!(?:e-?)?mail(?:to)?:)([a-z_][\w.\-]{0,99}:)(?!/|\*\*\*@)[^\s:@'\"<>]{1,999}"
     r"(?=@(?!v\d+\b)[a-z0-9\-]{1,99}(?![@\w]))"

@@ -24,7 +24,7 @@ class KnownFiles(msgspec.Struct, frozen=True):
         missing: Decoded locations, relative to the table's root or absolute, at which there is no file.
         feed: The versions of which a file of recorded changes is missing.
         checked_to: The newest version of which every file was looked for, with all earlier ones; -1 for none.
-        revision: Counts what was learned, so that an answer from an earlier moment can be told.
+        revision: Counts what was learned, so that an answer from an earlier moment can be recognized.
     """
 
     missing: frozenset[str] = frozenset()
