@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import logging
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -21,21 +22,26 @@ from tornado.websocket import WebSocketClosedError
 from explorer.auditing.report.signature import SigningKey
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
-from explorer.web.figure_pane import load_figures
+from explorer.debug import log_failure
+from explorer.page.address import address_of
+from explorer.page.identity import Identity
+from explorer.page.pages import TABLE_REGIONS
+from explorer.page.session import Session
+from explorer.page.strip import Screen
+from explorer.page.table_session import TableSession
 from explorer.web.first_page import FirstPages
+from explorer.web.home.session import HomeSession
 from explorer.web.html.nonce import nonce_of
 from explorer.web.html.page_scripts import script_addresses, script_json, sessions_json
-from explorer.web.identity import Identity
-from explorer.web.page import SCRIPTS, head_styles, icon, script_tag
-from explorer.web.pages import TABLE_REGIONS
-from explorer.web.render import environment, render
+from explorer.web.html.page_styles import head_styles, icon, module_tag, plotly_tag, script_tag
+from explorer.web.html.templates import environment
+from explorer.web.panel_host import PanelHost
 from explorer.web.served_tables import Catalog
-from explorer.web.session import Session, show_failure
-from explorer.web.strip import Screen
 
 __all__ = ["create_app"]
 
 _log = logging.getLogger(__name__)
+_CHART_HEIGHT, _STRIP_HEIGHT = 210, 208  # pixels that are kept free while there is no figure
 _VISIT = 4 * 3_600_000  # ms without a page that end a visit; first.js has the same
 
 
@@ -53,8 +59,9 @@ def create_app(
         TableNotFound: A root does not exist.
     """
     catalog = Catalog(roots, allow_commits=allow_commits, key=key)
-    load_figures()
-    pn.extension("plotly", exception_handler=show_failure, design=None)
+    # What the first figure needs, before there are threads: two of them must not begin these imports at once.
+    importlib.import_module("explorer.views.figures.charts")
+    pn.extension(exception_handler=_log_fault, design=None)
     for name in ("asyncio", "bokeh.server.views.ws"):
         logging.getLogger(name).addFilter(_is_no_closed_window)
     # What is loaded now stays for good: looked through again and again, it takes a tenth of the time of a large log.
@@ -62,10 +69,11 @@ def create_app(
     gc.freeze()
 
     def begin() -> Session:
-        return Session(
-            catalog, _query(), _theme(), unquote(pn.state.cookies.get("explorer-person", ""))[:200],
-            identity=_identity(), screen=_screen(), since=_since(), early_spark=True, later=True,
-        )  # fmt: skip
+        query, host = _query(), PanelHost(_identity(), unquote(pn.state.cookies.get("explorer-person", ""))[:200])
+        seen = {"theme": _theme(), "screen": _screen(), "later": True}
+        if address_of(query).table:
+            return TableSession(catalog, host, query, early_spark=True, **seen)
+        return HomeSession(catalog, host, query, since=_since(), **seen)
 
     pages = FirstPages(begin)
 
@@ -78,7 +86,9 @@ def create_app(
             pages.join(server.application_context.application)
         session = pages.take(document)
         session.open()
-        return _template(session)
+        assert isinstance(session.host, PanelHost)
+        session.host.open()
+        return _template(session, session.host)
 
     return app
 
@@ -100,10 +110,15 @@ def _serve_styles_from_here() -> None:
         pn.state.curdoc.template_variables["dist_url"] = get_dist_path()
 
 
-def _template(session: Session) -> pn.Template:
+def _template(session: Session, host: PanelHost) -> pn.Template:
     shown, nonce = session.shown, _nonce()
     template = pn.Template(_page())
-    template.add_panel("page", session.page)
+    template.add_panel("page", host.bridge)
+    figures = {
+        name: figure.message(None)
+        for name, figure in (("strip", shown.timeline), ("chart", shown.chart))
+        if figure is not None
+    }
     values: dict[str, Any] = {
         "theme": session.theme,
         "mark": session.mark,
@@ -112,17 +127,16 @@ def _template(session: Session) -> pn.Template:
         "icon": icon(),
         "nonce": nonce,
         "head_styles": head_styles(nonce),
-        "scripts": {name: script_tag(name, nonce) for name in SCRIPTS},
+        "scripts": {name: script_tag(name, nonce) for name in ("theme", "styled", "first", "socket", "connect")},
+        "start": module_tag(nonce),
+        "plotly": plotly_tag(nonce),
         # Each is HTML of a template, which escaped what it shows.
         "regions": {name: Markup(shown.regions.get(name, "")) for name in TABLE_REGIONS},  # noqa: S704
         "hidden": {"timeline-slot": False, "chart-card": False} | shown.hidden,
-        "chart_height": session.chart.height,
-        "shortcuts": Markup(render("shortcuts")),  # noqa: S704  # as above
-        "strip_height": 208 if shown.timeline is None else shown.timeline.figure["layout"]["height"],
-        "strip_figure": script_json(None if shown.timeline is None else shown.timeline.message(None)),
+        "chart_height": _CHART_HEIGHT if shown.chart is None else shown.chart.height,
+        "strip_height": _STRIP_HEIGHT if shown.timeline is None else shown.timeline.figure["layout"]["height"],
+        "figures": script_json(figures),
     }
-    if session.kind == "table":
-        template.add_panel("chart", session.chart.pane)
     for name, value in values.items():
         template.add_variable(name, value)
     return template
@@ -133,6 +147,11 @@ def _page() -> jinja2.Template:
     made = environment().overlay()
     made.filters = made.filters | {"script_addresses": script_addresses, "sessions_json": sessions_json}
     return made.get_template("page.html")
+
+
+def _log_fault(error: Exception) -> None:
+    """Log an error that no handler caught (Panel's exception handler)."""
+    log_failure(_log, "a callback failed", error)
 
 
 def _nonce() -> str:

@@ -11,7 +11,7 @@ from bokeh.application.handlers import Handler
 from bokeh.document import Document
 from panel.io.state import set_curdoc
 
-from explorer.web.session import Session
+from explorer.page.session import Session
 
 __all__ = ["FirstPages"]
 

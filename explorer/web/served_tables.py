@@ -9,9 +9,10 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,7 @@ import pyarrow.compute as pc
 
 import explorer
 from explorer.auditing import Finding
+from explorer.auditing.erasure import Neighbour, out_of_reach
 from explorer.auditing.report.signature import SigningKey
 from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.protocol.times import milliseconds
@@ -26,6 +28,7 @@ from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.known_missing import KnownMissing
 from explorer.debug import log_failure
+from explorer.page.table_reading import TableReading
 from explorer.storage.roots import AllowedRoots
 from explorer.storage.served_roots import ServedRoots, TableRef
 from explorer.views import TableFacts
@@ -34,7 +37,6 @@ from explorer.views.card import TONES
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import TimeBasis
 from explorer.views.table.timeline import amounts_of
-from explorer.web.table_reading import TableReading
 
 __all__ = ["SPARK_DAYS", "Catalog", "Deed", "Deeds", "RecentCommits", "SparkBar", "TableSummary"]
 
@@ -44,6 +46,7 @@ SPARK_DAYS = 60
 _SPARK_BARS = 30
 _RECENT = 500
 _SAID = ("operation", "user_name", "reason")
+_CUT = "it holds more tables than are listed here; serve a folder below it to look at the others"
 _log = logging.getLogger(__name__)
 
 
@@ -257,6 +260,23 @@ class Catalog:
         """
         ref = self.roots.locate(name)
         return self._sharing(explorer.open_table(ref.location, roots=(ref.root,), read_only=not self.allow_commits))
+
+    def beside(self) -> tuple[Iterable[Neighbour], tuple[str, ...]]:
+        """Return the served tables, with the logs that the pages read, and the roots under which these are all.
+
+        What is below the roots and not served is named among them.
+        """
+
+        def others() -> Iterator[Neighbour]:
+            for ref in self.roots.tables():
+                yield Neighbour(ref.name, partial(self._log_named, ref.name))
+            yield from (out_of_reach(root, _CUT) for root in self.roots.cut)
+            yield from (out_of_reach(*folder) for folder in self.roots.unreadable)
+
+        return others(), self.roots.locations
+
+    def _log_named(self, name: str) -> DeltaLog:
+        return self.facts(name).log
 
     def check_source(self, name: str, source: str) -> None:
         """Check that rows for a table may be read from a place.

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 import explorer
 from explorer.core.transaction.intents.records import SetProperties
-from explorer.web.address import Address
-from explorer.web.pages import table_page
+from explorer.page.address import Address
+from explorer.page.pages import table_page
 from explorer.web.served_tables import Catalog
 from tests.architecture.sources import PACKAGE
 from tests.support.idle_windows import idle_work

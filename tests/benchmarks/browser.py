@@ -19,8 +19,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
+from explorer.page.tabs import TABS
 from explorer.storage.kept_indexes import CACHE_VARIABLE
-from explorer.web.tabs import TABS
 from tests.benchmarks.runs import environment
 from tests.benchmarks.sets import FOLDER, REPOSITORY, prepared
 from tests.e2e.conftest import ARGUMENTS, CHROMIUM

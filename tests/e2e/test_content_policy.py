@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from explorer.web.tabs import TABS
+from explorer.page.tabs import TABS
 from tests.e2e.conftest import settle
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import WHOLE_DOSE

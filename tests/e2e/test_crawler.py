@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from explorer.web.tabs import TABS as TAB_SPECS
+from explorer.page.tabs import TABS as TAB_SPECS
 from tests.e2e.crawler import Crawler
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import WHOLE_DOSE

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from explorer.web.tabs import TABS
+from explorer.page.tabs import TABS
 from tests.e2e.crawler import Crawler
 from tests.e2e.odd_warehouse import ODD_TABLES, write_odd_tables
 from tests.support.dose import WHOLE_DOSE

@@ -1,14 +1,14 @@
 """What a window has under way, for pages without a window."""
 
+from explorer.page.act.desk import ActDesk
+from explorer.page.identity import Identity
+from explorer.page.tabs import begin_work
+from explorer.page.tabs.changes import FeedWork
+from explorer.page.tabs.data import RowsWork
+from explorer.page.tabs.diff_rows import DifferencesWork
+from explorer.page.window_work import NewWindow, WindowWork
 from explorer.views.case_desk import CaseDesk
-from explorer.web.act.desk import ActDesk
-from explorer.web.identity import Identity
 from explorer.web.served_tables import Catalog
-from explorer.web.tabs import begin_work
-from explorer.web.tabs.changes import FeedWork
-from explorer.web.tabs.data import RowsWork
-from explorer.web.tabs.diff_rows import DifferencesWork
-from explorer.web.window_work import NewWindow, WindowWork
 
 __all__ = ["idle_work", "work_at"]
 

@@ -7,8 +7,8 @@ import io
 
 import pytest
 
+from explorer.page.address import Address
 from explorer.system import ENGINE_INFO
-from explorer.web.address import Address
 from explorer.web.home.activity import activity
 from explorer.web.home.tables import home_page
 from explorer.web.served_tables import Catalog, TableSummary

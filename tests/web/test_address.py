@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.core.errors import RequestError
+from explorer.page.address import Address
+from explorer.page.tabs import TABS, tab_named
 from explorer.views.act.intents.registry import offered_kinds
-from explorer.web.address import Address
-from explorer.web.tabs import TABS, tab_named
 
 
 def test_defaults_are_left_out() -> None:

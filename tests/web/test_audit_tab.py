@@ -14,14 +14,14 @@ from explorer.auditing.report import verify_report
 from explorer.cli.app import command_group
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.versions.commit_times import moment
+from explorer.page.address import Address
+from explorer.page.export import export_files
+from explorer.page.pages import Rendered, table_page
+from explorer.page.tabs import TABS, export_named
 from explorer.views import TableFacts
 from explorer.views.table.clients import client_listing, clients_in_use, newest_releases
 from explorer.views.table.retention_curve import retention_curve
-from explorer.web.address import Address
-from explorer.web.export import export_files
-from explorer.web.pages import Rendered, table_page
 from explorer.web.served_tables import Catalog
-from explorer.web.tabs import TABS, export_named
 from tests.support import small_logs
 from tests.support.at_least_one import at_least_one
 from tests.support.audited_tables import loaded

@@ -15,15 +15,15 @@ from explorer.auditing.report import verify_report
 from explorer.auditing.report.case_file import CommitPin, read_case
 from explorer.auditing.report.signature import SigningKey
 from explorer.core.errors import RequestError
+from explorer.page.address import Address
+from explorer.page.export import export_files
+from explorer.page.pages import Rendered, table_page
+from explorer.page.tabs import export_named, handlers
+from explorer.page.window import Message
+from explorer.page.window_work import WindowWork
 from explorer.views import TableView
 from explorer.views.case_desk import CaseDesk
-from explorer.web.address import Address
-from explorer.web.export import export_files
-from explorer.web.pages import Rendered, table_page
 from explorer.web.served_tables import Catalog
-from explorer.web.tabs import export_named, handlers
-from explorer.web.window import Message
-from explorer.web.window_work import WindowWork
 from tests.support import small_logs
 from tests.support.at_least_one import at_least_one
 from tests.support.audited_tables import loaded
@@ -33,7 +33,7 @@ from tests.support.page_elements import assert_harmless
 
 
 class _Window:
-    """A window without a browser: messages are handled at once, as `explorer.web.window.Window` has it."""
+    """A window without a browser: messages are handled at once, as `explorer.page.window.Window` has it."""
 
     def __init__(self, catalog: Catalog, query: str) -> None:
         self.query, self.catalog = query, catalog

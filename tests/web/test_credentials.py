@@ -13,11 +13,11 @@ import pytest
 import explorer
 from explorer.cli.app import run
 from explorer.core.errors import StorageError
+from explorer.page.address import Address
+from explorer.page.pages import Rendered, table_page
+from explorer.page.tabs import TABS
 from explorer.views.act.receipt import receipt
-from explorer.web.address import Address
-from explorer.web.pages import Rendered, table_page
 from explorer.web.served_tables import Catalog
-from explorer.web.tabs import TABS
 from tests.support.at_least_one import at_least_one
 from tests.support.idle_windows import idle_work
 from tests.support.small_logs import METADATA, PROTOCOL, add, commit_info, remove, write_log

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from explorer.core.errors import NotAllowed
-from explorer.web.address import Address
-from explorer.web.pages import problem_page, waiting_page
+from explorer.page.address import Address
+from explorer.page.pages import problem_page, waiting_page
 
 CANARY = "CANARY4711"
 

@@ -1,9 +1,9 @@
 """A figure in its place: redrawn as little as its data allow, whether it has shapes or not."""
 
 import pytest
+from explorer.web.figure_pane import FigurePane
 
 from explorer.views.figures.plotly import Figure
-from explorer.web.figure_pane import FigurePane
 
 
 def figure(*shapes: float, height: int = 150) -> Figure:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from explorer.web.address import Address
+from explorer.page.address import Address
+from explorer.page.pages import Rendered, table_page
 from explorer.web.home.tables import home_page
-from explorer.web.pages import Rendered, table_page
 from explorer.web.served_tables import Catalog
 from tests.support import small_logs
 from tests.support.audited_tables import loaded

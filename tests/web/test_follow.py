@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from explorer.web.figure_pane import load_figures
 
 import explorer
 from explorer.storage import open_store
 from explorer.storage.served_roots import TableRef
 from explorer.web import session
-from explorer.web.figure_pane import load_figures
 from explorer.web.served_tables import Catalog
 from tests.support import hostile_tables
 from tests.web.test_session import Window

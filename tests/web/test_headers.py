@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from explorer.web.render import environment
+from explorer.page.render import environment
 from tests.support import hostile_tables
 from tests.support.at_least_one import at_least_one
 from tests.support.server_thread import served_in_thread

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from explorer.page.address import STANDINGS, Address
 from explorer.storage.served_roots import ServedRoots, TableRef
-from explorer.web.address import STANDINGS, Address
 from explorer.web.home.reading import HomeReading, Progress
 from explorer.web.home.tables import home_page, home_rows, progress_line
 from explorer.web.served_tables import Catalog, TableSummary

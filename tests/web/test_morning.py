@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from explorer.web.address import Address
+from explorer.page.address import Address
 from explorer.web.home.morning import Morning, morning, new_commits
 from explorer.web.home.tables import home_page
 from explorer.web.served_tables import Catalog, TableSummary

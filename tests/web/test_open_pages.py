@@ -9,15 +9,15 @@ from typing import Any
 
 import msgspec
 import pytest
+from explorer.web.figure_pane import load_figures
 
 import explorer
 from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.log_store import LogStore
+from explorer.page.tabs import TABS
 from explorer.storage import open_store
 from explorer.views import TableFacts
-from explorer.web.figure_pane import load_figures
 from explorer.web.served_tables import Catalog
-from explorer.web.tabs import TABS
 from tests.support import hostile_tables, small_logs
 from tests.support.faulty_store import FaultyStore
 from tests.web.test_session import Window

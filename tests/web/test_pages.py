@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from explorer.web.address import Address
+from explorer.page.address import Address
+from explorer.page.pages import Rendered, table_page
+from explorer.page.tabs import TABS
 from explorer.web.home.tables import home_page
-from explorer.web.pages import Rendered, table_page
 from explorer.web.served_tables import Catalog
-from explorer.web.tabs import TABS
 from tests.support import hostile_tables, small_logs
 from tests.support.idle_windows import idle_work
 from tests.support.page_elements import Elements, assert_harmless

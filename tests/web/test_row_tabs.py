@@ -11,13 +11,13 @@ import pytest
 import explorer
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.page.address import Address
+from explorer.page.pages import Rendered, table_page
+from explorer.page.tabs.changes import FeedWork
+from explorer.page.tabs.data import RowsWork
 from explorer.views.rows.change_spans import change_spans
 from explorer.views.rows.row_work import names_in
-from explorer.web.address import Address
-from explorer.web.pages import Rendered, table_page
 from explorer.web.served_tables import Catalog
-from explorer.web.tabs.changes import FeedWork
-from explorer.web.tabs.data import RowsWork
 from tests.support import hostile_tables, small_logs
 from tests.support.idle_windows import idle_work
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 from bokeh.document import Document
+from explorer.web.figure_pane import load_figures
+from explorer.web.page import Page
 from panel.io.state import set_curdoc
 
 import explorer
-from explorer.web.figure_pane import load_figures
-from explorer.web.page import Page
+from explorer.page.session import Session
+from explorer.page.tabs import TABS
+from explorer.page.window import Message
 from explorer.web.served_tables import Catalog
-from explorer.web.session import Session
-from explorer.web.tabs import TABS
-from explorer.web.window import Message
 from tests.support import hostile_tables, small_logs
 from tests.support.page_elements import Elements
 
@@ -184,7 +184,7 @@ def test_the_list_of_tables_is_filled_in_row_by_row_and_can_be_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load_figures()
-    monkeypatch.setattr("explorer.web.session._PATIENCE", 0.0)
+    monkeypatch.setattr("explorer.page.session._PATIENCE", 0.0)
     for number in range(40):
         hostile_tables.empty_table(tmp_path / "w" / f"t{number:02}")
     catalog = Catalog([str(tmp_path / "w")])
@@ -209,7 +209,7 @@ def test_of_many_tables_the_names_are_sent_before_the_first_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load_figures()
-    monkeypatch.setattr("explorer.web.session._FEW_TABLES", 2)
+    monkeypatch.setattr("explorer.page.session._FEW_TABLES", 2)
     for number in range(3):
         hostile_tables.empty_table(tmp_path / "w" / f"t{number}")
     window = Window.__new__(Window)
@@ -258,7 +258,7 @@ def test_what_was_drawn_before_the_browser_listened_is_sent_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load_figures()
-    monkeypatch.setattr("explorer.web.session._PATIENCE", 0.0)
+    monkeypatch.setattr("explorer.page.session._PATIENCE", 0.0)
     for number in range(40):
         hostile_tables.empty_table(tmp_path / "w" / f"t{number:02}")
     window = Window.__new__(Window)

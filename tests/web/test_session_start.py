@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 from bokeh.document import Document
+from explorer.web.figure_pane import load_figures
 from panel.io.state import set_curdoc
 
 from explorer.core.errors import RequestError
+from explorer.page.address import Address
+from explorer.page.data_messages import begin_reading
+from explorer.page.session import Session
+from explorer.page.window import Message
 from explorer.spark.engine.job import Job
 from explorer.views.rows.spark_work import SparkWork
 from explorer.views.table.facts import TableFacts
-from explorer.web.address import Address
-from explorer.web.data_messages import begin_reading
-from explorer.web.figure_pane import load_figures
 from explorer.web.served_tables import Catalog
-from explorer.web.session import Session
-from explorer.web.window import Message
 from tests.support import hostile_tables, small_logs
 from tests.web.test_session import Heard, Window
 
@@ -237,7 +237,7 @@ def slow_to_read(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         return real(self, ref, log)
 
     monkeypatch.setattr(Catalog, "_read", slowly)
-    monkeypatch.setattr("explorer.web.session._PATIENCE", 0.05)
+    monkeypatch.setattr("explorer.page.session._PATIENCE", 0.05)
     yield catalog
     read.set()
 

@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from explorer.core.protocol.actions import Protocol
-from explorer.web.address import Address
-from explorer.web.pages import Rendered, table_page
+from explorer.page.address import Address
+from explorer.page.pages import Rendered, table_page
+from explorer.page.tabs import export_named
 from explorer.web.served_tables import Catalog
-from explorer.web.tabs import export_named
 from tests.support import small_logs
 from tests.support.idle_windows import idle_work
 from tests.support.small_logs import add, commit_info, metadata, remove, vector

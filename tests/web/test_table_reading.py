@@ -6,15 +6,15 @@ import threading
 from pathlib import Path
 
 import pytest
+from explorer.web.figure_pane import load_figures
 
 import explorer
 from explorer.core.errors import Cancelled
+from explorer.page.table_reading import TableReading
 from explorer.storage import open_store
 from explorer.storage.served_roots import TableRef
 from explorer.views import TableFacts
-from explorer.web.figure_pane import load_figures
 from explorer.web.served_tables import Catalog
-from explorer.web.table_reading import TableReading
 from tests.support.checkpoint_shapes import write_checkpoint
 from tests.support.faulty_store import FaultyStore
 from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
@@ -49,7 +49,7 @@ class Gated(Catalog):
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gated:
     load_figures()
-    monkeypatch.setattr("explorer.web.session._PATIENCE", 0.2)
+    monkeypatch.setattr("explorer.page.session._PATIENCE", 0.2)
     columns = metadata({"id": "long"})
     commits = [[commit_info("WRITE", user_name=f"writer {n % 3}"), add(f"{n}.parquet", 2)] for n in range(COMMITS)]
     folder = write_log(tmp_path / "w" / "t", [[commit_info("CREATE TABLE"), PROTOCOL, columns], *commits])

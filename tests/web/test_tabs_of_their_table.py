@@ -22,16 +22,16 @@ from explorer.auditing.erasure.stored_files import StoredFiles
 from explorer.auditing.report.case_file import CaseFile, CommitPin, read_case
 from explorer.core.errors import Cancelled, ExpressionRefused, RequestError
 from explorer.core.versions.file_search import FilesFound
+from explorer.page.address import Address
+from explorer.page.pages import table_page
+from explorer.page.tabs import handlers
+from explorer.page.tabs.data import RowsWork
+from explorer.page.window import Message
+from explorer.page.window_work import WindowWork
 from explorer.views import TableView
 from explorer.views.case_desk import CaseDesk
 from explorer.views.erasure_desk import ErasureDesk
-from explorer.web.address import Address
-from explorer.web.pages import table_page
 from explorer.web.served_tables import Catalog
-from explorer.web.tabs import handlers
-from explorer.web.tabs.data import RowsWork
-from explorer.web.window import Message
-from explorer.web.window_work import WindowWork
 from tests.support import small_logs
 from tests.support.audited_tables import loaded
 from tests.support.idle_windows import idle_work

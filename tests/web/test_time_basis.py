@@ -11,8 +11,8 @@ import pytest
 import explorer
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import CommitInfo, Protocol
-from explorer.web.address import Address
-from explorer.web.pages import table_page
+from explorer.page.address import Address
+from explorer.page.pages import table_page
 from explorer.web.served_tables import Catalog
 from tests.cli.conftest import Call, cli
 from tests.jupyter.conftest import shown

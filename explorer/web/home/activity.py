@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from explorer import formatting as fmt
 from explorer.core.versions.commit_times import moment
+from explorer.page.address import Address
 from explorer.spreadsheet import escaped_words
 from explorer.views.listing import csv_of
-from explorer.web.address import Address
 from explorer.web.served_tables import Deed, TableSummary
 
 __all__ = ["Activity", "ActivityLine", "activity"]

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from explorer.core.protocol.times import milliseconds
-from explorer.web.address import Address
-from explorer.web.findings import FindingView, finding_view
+from explorer.page.address import Address
+from explorer.page.findings import FindingView, finding_view
 from explorer.web.served_tables import TableSummary
 
 __all__ = ["Morning", "Need", "Writer", "morning", "new_commits"]

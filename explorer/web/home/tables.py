@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import TypeAlias
 
 from explorer import formatting as fmt
-from explorer.web.address import STANDINGS, Address
-from explorer.web.findings import tone
+from explorer.page.address import STANDINGS, Address
+from explorer.page.findings import tone
+from explorer.page.pages import Rendered, bar
 from explorer.web.home.activity import activity
 from explorer.web.home.morning import morning, new_commits
 from explorer.web.home.reading import Progress
-from explorer.web.pages import Rendered, bar
-from explorer.web.render import render, render_blocks
+from explorer.web.html.templates import render, render_blocks
 from explorer.web.served_tables import SPARK_DAYS, Catalog, TableSummary
 
 __all__ = ["home_morning", "home_page", "home_rows", "progress_line", "standings"]

@@ -15,22 +15,21 @@ from markupsafe import Markup
 __all__ = ["script_addresses", "script_json", "sessions_json"]
 
 _ADDRESS: Final = re.compile(r'<script[^>]* src="([^"]+)"')
-# A module loader for browsers without modules (static/start.js replaces it), and WebGL, which no figure uses.
+# A module loader for browsers without modules (static/connect.js replaces it), and WebGL, which no figure uses.
 _UNUSED: Final = ("es-module-shims", "bokeh-gl")
 
 
-def script_addresses(tags: str, *, figures: bool) -> Sequence[str]:
-    """Return the addresses of the scripts that a page loads, each with an edition for browser caches.
+def script_addresses(tags: str) -> Sequence[str]:
+    """Return the addresses of Bokeh's and Panel's scripts, each with an edition for browser caches.
 
     Args:
         tags: The script elements that Panel generates.
-        figures: Return only plotly; False returns the other scripts.
     """
     found = (unescape(address) for address in _ADDRESS.findall(tags))
     return [
         address if "?v=" in address else f"{address}?v={pn.__version__}"
         for address in found
-        if not any(name in address for name in _UNUSED) and ("plotly" in address) is figures
+        if not any(name in address for name in _UNUSED)
     ]
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from tornado.httputil import HTTPServerRequest
 
 from explorer.web.html.nonce import nonce_of
-from explorer.web.page import head_styles, icon, script_tag
-from explorer.web.render import render
+from explorer.web.html.page_styles import head_styles, icon, script_tag
+from explorer.web.html.templates import render
 
 __all__ = ["plain_page"]
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from bokeh.protocol.message import Message
 from bokeh.server.views.ws import WSHandler
 
-from explorer.web.serving.client_messages import MessageRate, RefusedMessage, taken
+from explorer.web.serving.client_messages import MessageRate, RefusedMessage, check_message
 
 __all__ = ["CheckedSocket"]
 
@@ -43,7 +43,7 @@ class CheckedSocket(WSHandler):
         try:
             message = await self.receiver.consume(fragment)
             if message is not None:
-                message = taken(message, self.connection.session.document)
+                check_message(message, self.connection.session.document)
         except RefusedMessage as error:
             self.refuse(str(error))
         except Exception as error:  # noqa: BLE001  # Bokeh's parser can raise anything; the message is not of our script

@@ -1,30 +1,27 @@
-"""The messages that a page may send: those of Bokeh's protocol that our script and the chart send.
+"""The messages that a page may send: those of Bokeh's protocol that our script sends.
 
 Bokeh would let a browser replace the document, set any property of any model, and create new ones. Here, a page
-requests its document once, sends plain data of our script, and reports that the chart was drawn. Other reports of the
-chart, such as its visible part and the point under the pointer, are dropped, because nothing here uses them.
+requests its document once, and sends plain data of our script.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from bokeh.core.types import ID
 from bokeh.document import Document
 from bokeh.protocol.message import Message
 from panel.models.esm import ReactiveESM
-from panel.models.plotly import PlotlyPlot
 
-__all__ = ["MessageRate", "RefusedMessage", "taken"]
+__all__ = ["MessageRate", "RefusedMessage", "check_message"]
 
 _LARGEST_HEADER: Final = 1_000
 _MOST_EVENTS: Final = 200
 _DEEPEST: Final = 6
 _MOST_VALUES: Final = 20_000
 _LARGEST_NUMBER: Final = 2**53
-_IGNORED_PROPERTIES: Final = frozenset({"viewport", "relayout_data", "restyle", "restyle_data", "_render_count"})
 
 
 class RefusedMessage(Exception):
@@ -56,18 +53,18 @@ class MessageRate:
         return fragments >= 0 and size >= 0
 
 
-def taken(message: Message[Any], document: Document) -> Message[Any] | None:
-    """Return a message with its events for the document; None if there are none.
+def check_message(message: Message[Any], document: Document) -> None:
+    """Check that a message is one that our script sends, for this document.
 
     Raises:
-        RefusedMessage: If our script does not send such a message.
+        RefusedMessage: It is not.
     """
     if len(message.header_json) > _LARGEST_HEADER or message.header.get("num_buffers") or message.metadata:
         raise RefusedMessage("a header of another program")
     if message.msgtype == "PULL-DOC-REQ":
         if message.content:
             raise RefusedMessage("PULL-DOC-REQ with content")
-        return message
+        return
     if message.msgtype != "PATCH-DOC":
         raise RefusedMessage(f"{message.msgtype}, which a page does not send")
     content = message.content
@@ -75,29 +72,15 @@ def taken(message: Message[Any], document: Document) -> Message[Any] | None:
         raise RefusedMessage("PATCH-DOC without a list of events")
     if len(content["events"]) > _MOST_EVENTS:
         raise RefusedMessage("PATCH-DOC with too many events")
-    events = [event for event in content["events"] if _is_taken(event, document)]
-    message.content = {"events": events}
-    return message if events else None
+    for event in content["events"]:
+        _check_event(event, document)
 
 
-def _is_taken(event: object, document: Document) -> bool:
-    """Return whether an event is for the document; unused events of the chart are not."""
+def _check_event(event: object, document: Document) -> None:
     if not isinstance(event, dict):
         raise RefusedMessage("an event that is not an object")
-    if event.get("kind") == "MessageSent":
-        return _is_taken_message(event, document)
-    if event.get("kind") == "ModelChanged" and set(event) == {"kind", "model", "attr", "new"}:
-        if not isinstance(_model(event["model"], document), PlotlyPlot):
-            raise RefusedMessage("a property of a model that is not the chart")
-        if event["attr"] == "relayout" and event["new"] is None:
-            return True
-        if event["attr"] in _IGNORED_PROPERTIES:
-            return False
-        raise RefusedMessage(f"the property {str(event['attr'])[:40]!r} of the chart")
-    raise RefusedMessage(f"an event {str(event.get('kind'))[:40]!r}")
-
-
-def _is_taken_message(event: Mapping[str, Any], document: Document) -> bool:
+    if event.get("kind") != "MessageSent":
+        raise RefusedMessage(f"an event {str(event.get('kind'))[:40]!r}")
     data = event.get("msg_data")
     if set(event) != {"kind", "msg_type", "msg_data"} or event["msg_type"] != "bokeh_event":
         raise RefusedMessage("a message that is not an event")
@@ -105,14 +88,11 @@ def _is_taken_message(event: Mapping[str, Any], document: Document) -> bool:
         raise RefusedMessage("an event of another form")
     values = _entries(data["values"])
     if data["name"] == "document_ready" and not values:
-        return True
+        return
     model = _model(values.get("model"), document)
-    if data["name"] == "plotly_event" and isinstance(model, PlotlyPlot):
-        return False
-    if data["name"] == "data_event" and isinstance(model, ReactiveESM) and set(values) == {"model", "data"}:
-        _Plain().check(values["data"], 0)
-        return True
-    raise RefusedMessage(f"an event {str(data['name'])[:40]!r}")
+    if data["name"] != "data_event" or not isinstance(model, ReactiveESM) or set(values) != {"model", "data"}:
+        raise RefusedMessage(f"an event {str(data['name'])[:40]!r}")
+    _Plain().check(values["data"], 0)
 
 
 def _model(reference: object, document: Document) -> object:

@@ -18,7 +18,7 @@ from bokeh.core.types import ID
 from bokeh.util.token import generate_jwt_token, generate_session_id
 from tornado.httputil import HTTPServerRequest
 
-from explorer.web.identity import Identity
+from explorer.page.identity import Identity
 
 __all__ = ["DocumentTokens"]
 

@@ -11,7 +11,7 @@ from panel.io.resources import Resources
 from panel.io.server import server_html_page_for_session
 from panel.io.state import set_curdoc
 
-from explorer.web.identity import Identity
+from explorer.page.identity import Identity
 from explorer.web.serving.document_tokens import DocumentTokens
 from explorer.web.serving.gate import Refusal
 from explorer.web.serving.handlers import PageHandler

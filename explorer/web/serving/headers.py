@@ -72,5 +72,5 @@ class SecurityHeaders(OutputTransform):
     def _caching(self, status: int) -> str:
         """Return the caching of a file: a year if its address carries an edition, else revalidate."""
         is_file = "." in self._request.path.rpartition("/")[2]
-        versioned = is_file and "v" in self._request.query_arguments
+        versioned = is_file and ("v" in self._request.query_arguments or self._request.path.startswith("/page/"))
         return _LASTING if versioned and status in {200, 206, 304} else "no-cache"

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from bokeh.settings import settings
-from panel.io.resources import COMPONENT_PATH, DIST_DIR
+from panel.io.resources import DIST_DIR
 from tornado.web import HTTPError, StaticFileHandler
 
-from explorer.web import page
+from explorer.page.resources import FOLDER, plotly_script
+from explorer.web.html.page_styles import STATIC
 
 __all__ = ["static_routes"]
-
-_OWN: Final = Path(page.__file__).parent / "static"
-_COMPONENT: Final = f"/{COMPONENT_PATH}explorer\\.web\\.page/Page"
 
 
 class StaticFile(StaticFileHandler):
@@ -31,10 +28,14 @@ class StaticFile(StaticFileHandler):
 
 def static_routes() -> list[tuple[str, type[StaticFileHandler], dict[str, Any]]]:
     """Return the addresses of files, with their handlers and folders."""
+    edition = r"/page/[0-9a-f]{12}/"
     return [
         (r"/static/extensions/panel/(.*\.(?:js|css|woff2?|svg|png))", StaticFile, {"path": str(DIST_DIR)}),
         (r"/static/(js/bokeh[a-z-]*\.min\.js)", StaticFile, {"path": str(settings.bokehjs_path())}),
-        (rf"{_COMPONENT}/_css/static/(app\.css)", StaticFile, {"path": str(_OWN)}),
-        (rf"{_COMPONENT}/_resources/scripts/static/([a-z]+\.js)", StaticFile, {"path": str(_OWN)}),
-        (rf"{_COMPONENT}/_resources/fonts/static/(fonts/[a-z-]+\.woff2)", StaticFile, {"path": str(_OWN)}),
+        (r"/static/(plotly\.min\.js)", StaticFile, {"path": str(plotly_script().parent)}),
+        (r"/static/(styled\.js)", StaticFile, {"path": str(FOLDER / "script")}),
+        (r"/static/([a-z]+\.js)", StaticFile, {"path": str(STATIC)}),
+        (edition + r"(script/[a-z]+\.js)", StaticFile, {"path": str(FOLDER)}),
+        (edition + r"(style/app\.css)", StaticFile, {"path": str(FOLDER)}),
+        (edition + r"(style/fonts/[a-z-]+\.woff2)", StaticFile, {"path": str(FOLDER)}),
     ]

@@ -4,14 +4,11 @@
 // - A style element that a script creates gets the nonce: Bokeh does so for shadow roots, plotly for its page. Elements in
 //   markup, which could be injected, do not pass through createElement.
 // - A style attribute that a script sets becomes CSS properties, which the policy allows: plotly does so for its text.
-// - data-style="width:12%" in the program's markup becomes that property, if the list below has it. An observer applies
-//   it while the page loads, before the browser draws; page.js applies it whenever it replaces a region.
+// - data-style="width:12%" in the program's markup becomes that property (styled.js). An observer applies it while the
+//   page loads, before the browser draws; page.js applies it whenever it replaces a region.
 
 (() => {
 const NONCE = document.currentScript.nonce;
-const PROPERTIES = new Set(["background-color", "flex-grow", "height", "left", "min-height", "padding-left", "width"]);
-const VALUE = /^[#\w.%-]+$/;
-
 const createElement = Document.prototype.createElement;
 Document.prototype.createElement = function (...given) {
   const element = createElement.apply(this, given);
@@ -23,13 +20,6 @@ const setAttribute = Element.prototype.setAttribute;
 Element.prototype.setAttribute = function (name, value) {
   if (name === "style" && this.style) this.style.cssText = value;
   else setAttribute.call(this, name, value);
-};
-
-window.explorerStyled = (root) => {
-  for (const element of root.querySelectorAll("[data-style]")) {
-    const [property, value] = element.dataset.style.split(":");
-    if (PROPERTIES.has(property) && VALUE.test(value)) element.style.setProperty(property, value);
-  }
 };
 
 const reading = new MutationObserver(() => window.explorerStyled(document));

@@ -1,6 +1,51 @@
-// The last script of a page connects it to its session.
+// A browser window as the host of a page: its address, its cookies, and the connection to its session.
 
-// Panel loads the page's component with a module loader for old browsers. This replaces the loader with the browser's own
-// import, which passes the nonce of this script on. No module uses an import map.
-window.importShim = Object.assign((address) => import(address), { addImportMap() {} });
-window.Bokeh.embed.embed_items({}, JSON.parse(document.getElementById("sessions").textContent));
+const { page: folder } = document.querySelector("script[data-page]").dataset;
+const { Page } = await import(new URL(`${folder}page.js`, document.baseURI));
+
+// When a script that the page loads has run.
+const loaded = (id, given) => new Promise((resolve) => {
+  const found = given();
+  if (found) resolve(found);
+  else document.getElementById(id)?.addEventListener("load", () => resolve(given()));
+});
+
+const host = {
+  root: document,
+  element: document.documentElement,
+  plotly: () => loaded("plotly", () => window.Plotly),
+  // Messages before there is a connection: none; the page connects when there is one.
+  send: (message) => host.model.send_msg(message),
+  hear: (call) => host.model.on("msg:custom", call),
+  query: () => location.search || "?",
+  push: (query, replace) => history[replace ? "replaceState" : "pushState"]({}, "", query),
+  moved: (call) => window.addEventListener("popstate", call),
+  link: (query) => `${location.origin}${location.pathname}${query === "?" ? "" : query}`,
+  keep(name, value) {
+    const secure = location.protocol === "https:" ? ";Secure" : "";
+    document.cookie = `explorer-${name}=${value};path=${location.pathname};max-age=31536000;SameSite=Lax${secure}`;
+  },
+  remember(name, text) {
+    if (text === null) sessionStorage.removeItem(`explorer ${name}`);
+    else sessionStorage.setItem(`explorer ${name}`, text);
+  },
+  recall: (name) => sessionStorage.getItem(`explorer ${name}`) || "",
+  size: () => ({ width: document.documentElement.clientWidth, height: window.innerHeight }),
+  title: (text) => { document.title = text; },
+  reload: () => location.reload(),
+  leaves: (call) => window.addEventListener("pagehide", call),
+};
+
+const figures = document.getElementById("figures");
+const page = new Page(host, figures ? JSON.parse(figures.textContent) : {});
+window.explorerPage = page;
+
+// The bridge is made when the socket is open, and perhaps before this script has run.
+const connect = (model) => {
+  host.model = model;
+  page.connect();
+  window.Bokeh.documents[0]?.on_event("connection_lost", () => page.silent("lost"));
+};
+const early = window.explorerHost?.early;
+window.explorerHost = { connect };
+if (early) connect(early);

@@ -12,11 +12,11 @@ import pytest
 import explorer
 from explorer.core.errors import InvalidIntent
 from explorer.core.transaction.proposal import GuardResult
+from explorer.page.act.desk import ActDesk
+from explorer.page.address import Address
+from explorer.page.pages import table_page
 from explorer.views.act.desk.draft import RowLook
 from explorer.views.act.desk.state import Committing, Ended, Ready
-from explorer.web.act.desk import ActDesk
-from explorer.web.address import Address
-from explorer.web.pages import table_page
 from explorer.web.served_tables import Catalog
 from tests.support.idle_windows import work_at
 from tests.support.spark_tables import DataFile, column, write_table

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 import explorer
+from explorer.page.act.desk import ActDesk
+from explorer.page.address import Address
+from explorer.page.pages import table_page
 from explorer.views.act.desk.state import Ended, Idle, Planning, Ready, Unplannable
-from explorer.web.act.desk import ActDesk
-from explorer.web.address import Address
-from explorer.web.pages import table_page
 from explorer.web.served_tables import Catalog
 from tests.support.idle_windows import work_at
 from tests.support.spark_tables import column, write_table

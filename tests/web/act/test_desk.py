@@ -7,13 +7,13 @@ import pytest
 
 import explorer
 from explorer.core.errors import RequestError
+from explorer.page.act.desk import ActDesk
+from explorer.page.address import Address
+from explorer.page.pages import table_page
 from explorer.views.act.desk.draft import Draft
 from explorer.views.act.desk.state import Committing, Ended, Looking, Ready, Unplannable
 from explorer.views.act.receipt import Receipt
 from explorer.views.problems import Problem
-from explorer.web.act.desk import ActDesk
-from explorer.web.address import Address
-from explorer.web.pages import table_page
 from explorer.web.served_tables import Catalog
 from tests.support import hostile_tables, small_logs
 from tests.support.faulty_store import FaultyStore

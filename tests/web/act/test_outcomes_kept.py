@@ -6,19 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from explorer.web.figure_pane import load_figures
 
 import explorer
 import explorer.spark.engine.session as engine_session
 import explorer.spark.engine.watch as engine_watch
 from explorer.core.errors import StorageError
 from explorer.core.transaction.commit_plan import CommitResult
+from explorer.page.act.desk import ActDesk
+from explorer.page.address import Address
 from explorer.views.act.desk import events as happened
 from explorer.views.act.desk.state import Committing, Ended, Idle, Ready, after
 from explorer.views.act.receipt import Receipt
 from explorer.views.problems import problem_of
-from explorer.web.act.desk import ActDesk
-from explorer.web.address import Address
-from explorer.web.figure_pane import load_figures
 from explorer.web.served_tables import Catalog
 from tests.jupyter.conftest import shown
 from tests.support import hostile_tables, small_logs

@@ -10,14 +10,14 @@ import pytest
 
 import explorer
 from explorer.core.protocol.actions import Protocol
+from explorer.page.act.desk import ActDesk
+from explorer.page.act.form import ask_desk, redrawn_parts
+from explorer.page.address import Address
+from explorer.page.pages import Rendered, table_page
+from explorer.page.tab_spec import Document
+from explorer.page.tabs import export_named
 from explorer.views.act.intents.registry import offered_kinds
-from explorer.web.act.desk import ActDesk
-from explorer.web.act.form import ask_desk, redrawn_parts
-from explorer.web.address import Address
-from explorer.web.pages import Rendered, table_page
 from explorer.web.served_tables import Catalog
-from explorer.web.tab_spec import Document
-from explorer.web.tabs import export_named
 from tests.support import hostile_tables, small_logs
 from tests.support.idle_windows import idle_work, work_at
 from tests.support.page_elements import assert_harmless

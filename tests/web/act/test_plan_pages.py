@@ -12,14 +12,14 @@ import pytest
 
 import explorer
 from explorer.core.transaction.commit_plan import CommitPlan
+from explorer.page.act.desk import ActDesk
+from explorer.page.act.form import redrawn_parts
+from explorer.page.address import Address
+from explorer.page.pages import table_page
 from explorer.views.act.desk.draft import Attempt, Draft, Question
 from explorer.views.act.logged_receipt import logged_receipt
 from explorer.views.act.receipt import receipt
 from explorer.views.table.facts import TableFacts
-from explorer.web.act.desk import ActDesk
-from explorer.web.act.form import redrawn_parts
-from explorer.web.address import Address
-from explorer.web.pages import table_page
 from explorer.web.served_tables import Catalog
 from tests.support import hostile_tables, small_logs
 from tests.support.idle_windows import work_at

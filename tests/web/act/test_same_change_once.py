@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from explorer.web.figure_pane import load_figures
 
 import explorer
 from explorer.core.transaction.commit_plan import CommitResult
 from explorer.views.act.desk.draft import Question
 from explorer.views.act.desk.state import Committing, Ended, Ready
-from explorer.web.figure_pane import load_figures
 from explorer.web.served_tables import Catalog
 from tests.support import hostile_tables, small_logs
 from tests.web.act.test_outcomes_kept import DESCRIBE, REAL, commits, desk_of, lead, press_commit, settle, slow, until

@@ -7,10 +7,10 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from explorer.web.figure_pane import load_figures
 
 from explorer.views.act.desk.desk import Desk
 from explorer.views.rows.spark_work import SparkStart
-from explorer.web.figure_pane import load_figures
 from explorer.web.served_tables import Catalog
 from tests.support.own_loop import run_apart
 from tests.support.raw_pages import Pages, Talk

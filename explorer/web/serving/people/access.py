@@ -10,7 +10,7 @@ from typing import Protocol
 
 from tornado.httputil import HTTPServerRequest
 
-from explorer.web.identity import Identity, KnownBy
+from explorer.page.identity import Identity, KnownBy
 from explorer.web.serving.people.access_token import AccessToken
 from explorer.web.serving.people.known_browsers import KnownBrowsers
 from explorer.web.serving.people.login_sessions import LoginSessions

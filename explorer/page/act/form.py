@@ -1,0 +1,79 @@
+"""The form of the Act tab at an address: the state of its answers, and the parts that follow from them.
+
+The plan itself comes from the desk: `ask_desk` lets it plan answers that are complete.
+"""
+
+from __future__ import annotations
+
+from explorer.page.act.desk import ActDesk, question_of
+from explorer.page.address import Address
+from explorer.page.render import render
+from explorer.views import TableFacts
+from explorer.views.act.answer_check import Check, plans_at_once
+from explorer.views.act.answer_check import check_answers as check_question
+from explorer.views.act.desk.desk import DeskSheet
+from explorer.views.act.intent_form import IntentForm, intent_form
+from explorer.views.act.intents.hints import column_suggestions
+
+__all__ = ["ask_desk", "check_answers", "form_of", "pair_count", "redrawn_parts"]
+
+
+def form_of(facts: TableFacts, address: Address) -> IntentForm:
+    """Return the form of an address, on the newest version."""
+    return intent_form(address.act, facts.snapshot(facts.last), dict(address.answers))
+
+
+def ask_desk(desk: ActDesk, facts: TableFacts, address: Address, *, by_person: bool) -> None:
+    """Let the desk plan what an address asks for, if it is complete and a person asked for it; this may take long.
+
+    The outcome of a commit that was not shown yet stays, and is shown now if the address is its own.
+    """
+    if address.step == "receipt":
+        if address.version.isdecimal() and desk.sheet.ended(address.table, int(address.version)) is not None:
+            desk.show_outcome()
+        return
+    if not address.act:
+        desk.forget()
+    elif not by_person and desk.calls_for_plan(question_of(address, desk.person), facts.last):
+        return  # a link from elsewhere fills the form in, and no more
+    elif address.step == "plan" or plans_at_once(form_of(facts, address), dict(address.answers)):
+        desk.ask(address, newest=facts.last, show=address.step == "plan")
+
+
+def check_answers(facts: TableFacts, address: Address, sheet: DeskSheet, form: IntentForm) -> Check:
+    """Return the state of an address's answers, with what the desk knows about them."""
+    return check_question(facts, question_of(address, sheet.person), sheet, form, asked=address.step == "plan")
+
+
+def redrawn_parts(facts: TableFacts, address: Address, sheet: DeskSheet, shown_pairs: int) -> dict[str, str]:
+    """Return the parts of a form that follow from its answers, as HTML by the id of their element.
+
+    Args:
+        facts: The table.
+        address: The answers while they are typed.
+        sheet: What the desk knows about them.
+        shown_pairs: How many keys and values the form asks for now.
+    """
+    form, answers = form_of(facts, address), dict(address.answers)
+    check = check_answers(facts, address, sheet, form)
+    kinds = {field.kind for field in form.fields}
+    names = [field.name for field in form.fields if field.kind != "pairs"]
+    regions = {"act-check": render("act-check", check=check)}
+    for asked in (asked for asked in form.fields if asked.kind == "pairs"):
+        names += [f"key.{index}" for index in range(shown_pairs)]
+        if pair_count(address) > shown_pairs:
+            regions[f"act-pair-{shown_pairs}"] = render(
+                "act-pair", field=asked, index=shown_pairs, last=True, answers=answers, check=check
+            )
+    for name in names:
+        regions[f"act-note-{name}"] = render("act-note", error=check.errors.get(name), hint=check.hints.get(name))
+    if "column" in kinds:
+        suggestions = column_suggestions(facts.snapshot(facts.last), answers.get("column", ""))
+        regions["act-columns"] = render("act-columns", suggestions=suggestions)
+    return regions
+
+
+def pair_count(address: Address) -> int:
+    """Return one more row of key and value than are filled in."""
+    filled = [int(name[4:]) for name, _ in address.answers if name.startswith("key.") and name[4:].isdecimal()]
+    return max(filled, default=-1) + 2

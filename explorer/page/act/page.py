@@ -1,0 +1,263 @@
+"""What the Act tab shows at each of its steps: the template's name and its values.
+
+Steps: choose a change, fill in its form, read the plan, let Spark check the rows, commit. The address says which
+change and which answers; the desk's sheet says the result. Drawing begins no work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from explorer import formatting as fmt
+from explorer.core.protocol.table_properties.values import constraints
+from explorer.core.transaction.commit_plan import CommitPlan
+from explorer.core.versions.snapshot import Snapshot
+from explorer.page.act.desk import question_of
+from explorer.page.act.form import check_answers, form_of, pair_count
+from explorer.page.address import Address
+from explorer.views import TableView
+from explorer.views.act.commit_command import commit_command
+from explorer.views.act.desk.desk import DeskSheet
+from explorer.views.act.desk.draft import Draft
+from explorer.views.act.desk.state import Committing, Ended, Looking, Planning
+from explorer.views.act.guard_views import guard_counts, guard_views
+from explorer.views.act.intent_form import IntentForm, offers
+from explorer.views.act.intents.entry import COLUMNS, CONSTRAINTS, PROPERTIES, Headline
+from explorer.views.act.intents.hints import column_suggestions
+from explorer.views.act.intents.registry import entry_of, headline
+from explorer.views.act.logged_receipt import logged_receipt, seal_facts
+from explorer.views.act.plan_view import plan_view
+from explorer.views.act.ways import Way
+from explorer.views.rows.row_work import live_rows
+from explorer.views.rows.spark_work import start_notice
+from explorer.views.table.overview import fields_of
+
+__all__ = ["act_page", "proposed"]
+
+_COLUMNS = 60
+_LONGEST_BACK = 20_000
+_STEPS = ("Choose", "Fill in", "Plan", "Check the data", "Commit")
+_WITHOUT_COMMIT = (*_STEPS[:-1], "Do it")
+_CHOOSE, _FILL, _PLAN, _LOOK, _COMMIT = range(5)
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One of the five steps: its address if it can be reopened, whether it is current, and whether it is skipped."""
+
+    title: str
+    way: str
+    current: bool
+    skipped: bool
+
+
+def act_page(view: TableView, address: Address, sheet: DeskSheet) -> tuple[str, Values]:
+    """Return the template of the current step, and its values.
+
+    Args:
+        view: The table's page.
+        address: Which change, and which answers.
+        sheet: Their result in this window.
+    """
+    snapshot = view.facts.snapshot(view.facts.last)
+    shared: Values = {
+        "sheet": sheet,
+        "newest": view.facts.last,
+        "snapshot_version": snapshot.version,
+        "table_name": view.facts.log.name,
+        "elsewhere": view.version != view.facts.last,
+        "back": _back(address),
+        "way_to": partial(_way_to, address),
+        "outcome": _outcome_elsewhere(view, address, sheet),
+    }
+    if address.step == "receipt":
+        return "act-receipt", shared | _logged(view, address, sheet)
+    if not address.act:
+        return "act-choose", shared | {"groups": offers(snapshot), "steps": _steps(address, _CHOOSE)}
+    address = proposed(view, address)
+    form = form_of(view.facts, address)
+    shared |= {"form": form, "act_address": address}
+    question = question_of(address, sheet.person)
+    if address.step == "plan" and isinstance(sheet.state, Planning) and sheet.state.question == question:
+        return "act-planning", shared | {"look": sheet.state.look, "steps": _steps(address, _PLAN)}
+    draft = sheet.draft_of(question) if address.step == "plan" else None
+    if not isinstance(draft, Draft):
+        return "act-fill", shared | _filling(view, address, sheet, form)
+    if isinstance(sheet.state, Ended):
+        return "act-receipt", shared | _receipt(address, sheet.state)
+    return "act-plan", shared | _plan(view, address, sheet, draft)
+
+
+def proposed(view: TableView, address: Address) -> Address:
+    """Return the address with the answer that the page itself proposes: the old version shown, to restore it."""
+    old = view.version < view.facts.last
+    if address.act == "restore" and old and address.step == "fill" and not address.answers:
+        return replace(address, answers=(("version", str(view.version)),))
+    return address
+
+
+def _filling(view: TableView, address: Address, sheet: DeskSheet, form: IntentForm) -> Values:
+    snapshot = view.facts.snapshot(view.facts.last)
+    answers = dict(address.answers)
+    return _context(form, snapshot) | {
+        "check": check_answers(view.facts, address, sheet, form),
+        "steps": _steps(address, _FILL),
+        "suggestions": column_suggestions(snapshot, answers.get("column", "")),
+        "shown_pairs": pair_count(address),
+        "answers": answers,
+    }
+
+
+def _logged(view: TableView, address: Address, sheet: DeskSheet) -> Values:
+    """The receipt of the shown version: as this window knows it, otherwise as the log holds it."""
+    logged = logged_receipt(view.facts, view.version)
+    ended = sheet.ended(address.table, view.version)
+    if ended is None:
+        commit = logged.commit
+        return {
+            "receipt": logged.receipt(),
+            "headline": Headline(commit.operation if commit else "Commit"),
+            "guards": (),
+            "counts": "",
+            "writes_commit": False,
+            "steps": _steps(address, _COMMIT, done=True),
+        }
+    shown = _receipt(replace(address, act=ended.draft.question.kind), ended)
+    return shown | {"receipt": replace(ended.receipt, facts=(*ended.receipt.facts, *seal_facts(logged)))}
+
+
+def _receipt(address: Address, ended: Ended) -> Values:
+    plan = ended.draft.plan
+    guards = guard_views(plan)
+    ruled = isinstance(plan, CommitPlan) and plan.rests_on_rows
+    done = ended.receipt.outcome == "committed"
+    return {
+        "receipt": ended.receipt,
+        "headline": headline(plan.intent),
+        "guards": guards,
+        "counts": guard_counts(guards),
+        "writes_commit": isinstance(plan, CommitPlan),
+        "steps": _steps(address, _COMMIT, rows=ruled, done=done),
+    }
+
+
+def _plan(view: TableView, address: Address, sheet: DeskSheet, draft: Draft) -> Values:
+    plan, state = draft.plan, sheet.state
+    known = plan.read_version <= view.facts.last
+    snapshot = view.facts.snapshot(plan.read_version) if known else draft.table.snapshot(plan.read_version)
+    shown = plan_view(plan, snapshot)
+    committing = isinstance(state, Committing)
+    step = _LOOK if isinstance(state, Looking) else _COMMIT if committing else _PLAN
+    return {
+        "plan": shown,
+        "draft": draft,
+        "committing": committing,
+        "look_again": state.look if isinstance(state, Committing) else None,
+        "amount": _amount(snapshot),
+        "estimate": _estimate(snapshot),
+        "stale": draft.is_stale(view.facts.last) and not committing,
+        "command": commit_command(view.facts.location, plan),
+        "steps": _steps(address, step, rows=shown.needs_rows),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a commit that the person was not shown yet, on the page of another change: its own page has all."""
+
+    said: str
+    headline: Headline
+    detail: str
+    tone: str
+    way: str
+
+
+def _outcome_elsewhere(view: TableView, address: Address, sheet: DeskSheet) -> Outcome | None:
+    untold = sheet.untold
+    if untold is None:
+        return None
+    draft = untold.draft
+    own = address.step == "plan" and sheet.draft_of(question_of(address, sheet.person)) is not None
+    if own or (address.step == "receipt" and sheet.ended(address.table, view.version) is not None):
+        return None
+    asked = draft.question
+    there = Address(table=asked.table, tab="act", act=asked.kind, step="plan", answers=asked.answers)
+    if isinstance(untold, Ended):
+        receipt, way = untold.receipt, there.to()
+        if receipt.outcome == "committed" and receipt.version is not None:
+            way = there.receipt_of(receipt.version)
+        version = "" if receipt.version is None or receipt.outcome != "committed" else f" v{receipt.version}"
+        tone = {"ok": "info"}.get(receipt.tone, receipt.tone)
+        return Outcome(f"{receipt.title}{version}.", headline(draft.plan.intent), receipt.text, tone, way)
+    assert draft.refusal is not None
+    return Outcome(draft.broke_off, headline(draft.plan.intent), draft.refusal.message, "warning", there.to())
+
+
+@dataclass(frozen=True, slots=True)
+class Back:
+    """The plan from which a person came to this one: what it asks for, and its address."""
+
+    title: str
+    way: str
+
+
+def _back(address: Address) -> Back | None:
+    before = address.resumed()
+    return None if before is None else Back(entry_of(before.act).title, before.to())
+
+
+def _way_to(address: Address, way: Way) -> str:
+    """The address of a guard's next step; the Act tab leads back from it to the plan."""
+    if way.part:
+        return f"#{way.part}"
+    here = replace(address, version="", compared="", find="", sort="", page="1", column="", file="")
+    if way.kind:
+        back = address.plan_key if len(address.plan_key) <= _LONGEST_BACK else ""
+        return replace(here, act=way.kind, step="fill", answers=way.answers, back=back).to(tab="act")
+    if way.where:
+        return replace(here, where=way.where).to(tab="data")
+    return replace(here, compared="" if way.compared is None else str(way.compared)).to(tab="diff")
+
+
+def _steps(address: Address, current: int, *, rows: bool = True, done: bool = False) -> list[Step]:
+    upkeep = bool(address.act) and not entry_of(address.act).writes_commit
+    ways = [address.to(act=None, step=None), address.to(step=None), address.to(step="plan")]
+    return [
+        Step(
+            title,
+            way=ways[index] if index < min(current, len(ways)) and not done else "",
+            current=index == current,
+            skipped=index == _LOOK and (upkeep or not rows),
+        )
+        for index, title in enumerate(_WITHOUT_COMMIT if upkeep else _STEPS)
+    ]
+
+
+def _context(form: IntentForm, snapshot: Snapshot) -> Values:
+    """What is listed beside a form."""
+    fields = fields_of(snapshot.schema, snapshot.partition_columns) if COLUMNS in form.beside else ()
+    top = [field for field in fields if field.depth == 0]
+    rules = constraints(snapshot.metadata.configuration) if CONSTRAINTS in form.beside else {}
+    properties = snapshot.metadata.configuration if PROPERTIES in form.beside else {}
+    return {
+        "columns": top[:_COLUMNS],
+        "more_columns": max(0, len(top) - _COLUMNS),
+        "rules": sorted(rules.items()),
+        "properties": sorted(properties.items()),
+    }
+
+
+def _estimate(snapshot: Snapshot) -> str:
+    if not snapshot.num_files:
+        return f"There are no rows; Spark checks only the rule.{start_notice()}"
+    read = "is read" if live_rows(snapshot) == 1 else "are read"
+    return f"{_amount(snapshot)} {read}.{start_notice()}"
+
+
+def _amount(snapshot: Snapshot) -> str:
+    rows, files = live_rows(snapshot), fmt.plural(snapshot.num_files, "file")
+    return f"All rows of {files}" if rows is None else f"{fmt.plural(rows, 'row')} in {files}"

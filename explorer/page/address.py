@@ -1,0 +1,251 @@
+"""The state of a page as a query string: everything a person chose, and nothing else.
+
+``?t=sales/orders&v=12&c=9&tab=diff``. A field at its default is left out, so that one state has one address.
+Versions are kept as text until the table is known, as a time can name a version too: for a text that is not a version
+of that table, the error shows the range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from urllib.parse import parse_qs, urlencode
+
+from explorer.core.errors import ExplorerError, RequestError
+from explorer.credentials import safe_path
+from explorer.views.act.intents.registry import offered_kinds
+from explorer.views.table.comparison import CHANGES
+from explorer.views.table.funnel import KINDS
+from explorer.views.table.timeline import COLOURINGS
+from explorer.views.table.version_axis import AXES
+from explorer.views.table_view import METRICS
+
+__all__ = ["STANDINGS", "Address", "address_of"]
+
+STANDINGS = ("", "broken", "wrong", "watch", "fine", "pending")
+"""Which tables the list shows: all, those that cannot be read, and those by their worst finding."""
+
+_KEYS = {
+    "table": "t",
+    "version": "v",
+    "compared": "c",
+    "tab": "tab",
+    "column": "col",
+    "file": "file",
+    "metric": "metric",
+    "change": "change",
+    "find": "q",
+    "sort": "sort",
+    "page": "page",
+    "zoom": "zoom",
+    "colour": "colour",
+    "axis": "axis",
+    "fold": "fold",
+    "view": "view",
+    "commit_find": "cq",
+    "commit_operation": "cop",
+    "commit_author": "cby",
+    "commit_sort": "cs",
+    "commit_page": "cp",
+    "where": "where",
+    "masked": "masked",
+    "rule": "rule",
+    "keep": "keep",
+    "due": "due",
+    "requests": "requests",
+    "reference": "ref",
+    "feed": "feed",
+    "keys": "keys",
+    "act": "act",
+    "step": "step",
+    "back": "back",
+    "standing": "standing",
+    "show": "show",
+}
+_ANSWER = "f."
+_MOST_ANSWERS = 400
+_CHOICES = {
+    "metric": METRICS,
+    "change": ("all", *CHANGES),
+    "fold": ("", "0", "1"),
+    "colour": COLOURINGS,
+    "axis": AXES,
+    "view": ("chart", "table"),
+    "masked": ("0", "1"),
+    "rule": ("", *KINDS),
+    "feed": ("", "recorded", "inferred"),
+    "act": ("", *offered_kinds()),
+    "step": ("fill", "plan", "receipt"),
+    "standing": STANDINGS,
+    "show": ("", "activity"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A parsed address; every field is text as it came, empty or at its default where absent.
+
+    ``answers`` are those to the form of a change, by name: the keys that begin with ``f.``. ``back`` is the change from
+    which a person came to another one, as `plan_key` writes it. ``requests`` are the conditions of erasure requests
+    that are searched in one pass, a line each, where there are several: ``where`` is the one that is shown.
+    ``reference`` is what a request is called where it came from.
+    """
+
+    table: str = ""
+    version: str = ""
+    compared: str = ""
+    tab: str = "overview"
+    column: str = ""
+    file: str = ""
+    metric: str = "rows"
+    change: str = "all"
+    find: str = ""
+    sort: str = ""
+    page: str = "1"
+    zoom: str = ""
+    colour: str = "effect"
+    axis: str = "version"
+    fold: str = ""
+    view: str = "chart"
+    commit_find: str = ""
+    commit_operation: str = ""
+    commit_author: str = ""
+    commit_sort: str = ""
+    commit_page: str = ""
+    where: str = ""
+    masked: str = "0"
+    rule: str = ""
+    keep: str = ""
+    due: str = ""
+    requests: str = ""
+    reference: str = ""
+    feed: str = ""
+    keys: str = ""
+    act: str = ""
+    step: str = "fill"
+    back: str = ""
+    standing: str = ""
+    show: str = ""
+    answers: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def parse(cls, query: str) -> Address:
+        """Read a query string, with or without its question mark; unknown keys are ignored.
+
+        Raises:
+            RequestError: A field has a value that does not exist; the message names those that do.
+        """
+        values = parse_qs(query.removeprefix("?"), keep_blank_values=True)
+        given = [(key[len(_ANSWER) :], found[-1]) for key, found in values.items() if key.startswith(_ANSWER)]
+        address = cls(
+            **{name: values[key][-1] for name, key in _KEYS.items() if key in values},
+            answers=tuple(sorted(answer for answer in given if answer[1]))[:_MOST_ANSWERS],
+        )
+        # An address of an earlier release can name a file by a path with credentials; it is now named without them.
+        address = replace(address, table=_one_name(address.table), file=safe_path(address.file))
+        for name, choices in _CHOICES.items():
+            value = getattr(address, name)
+            if value not in choices:
+                allowed = tuple(filter(None, choices))
+                message = f"{_KEYS[name]}={value} is not known. It can be: {', '.join(allowed)}."
+                raise RequestError(message, field=_KEYS[name], allowed=allowed)
+        # Addresses of earlier releases have zoom=0 and zoom=1: the part that was on show is not known, so all is shown.
+        address = replace(address, zoom="") if address.zoom in {"0", "1"} else address
+        if address.zoom and address.window is None:
+            raise RequestError("zoom is two versions, as in zoom=1200-1500.", field="zoom")
+        return address
+
+    @classmethod
+    def of_table(cls, query: str) -> Address:
+        """Return the address of a query's table alone, for a query that cannot be read."""
+        return cls(table=_one_name(parse_qs(query.removeprefix("?")).get(_KEYS["table"], [""])[-1]))
+
+    def to(self, **changes: object) -> str:
+        """Return the query of this address with some fields changed; None puts a field back to its default."""
+        defaults = {field.name: field.default for field in fields(self)}
+        wanted = {name: defaults[name] if value is None else str(value) for name, value in changes.items()}
+        address = replace(self, **wanted)  # type: ignore[arg-type]  # the names are checked by replace
+        return "?" + urlencode(address.pairs([]), safe="/")
+
+    def pairs(self, without: list[str]) -> list[tuple[str, str]]:
+        """Return the keys and values that a form must carry along, except some fields and those at their default."""
+        defaults = {field.name: field.default for field in fields(self)}
+        wanted = {name: key for name, key in _KEYS.items() if name not in without and (name != "back" or self._acts)}
+        pairs = [(key, value) for name, key in wanted.items() if (value := getattr(self, name)) != defaults[name]]
+        answers = self.answers if self.act and "answers" not in without else ()
+        return [*pairs, *((_ANSWER + name, value) for name, value in answers)]
+
+    def chosen(self, kind: str) -> str:
+        """Return the query of the form of a kind of change, unanswered."""
+        return replace(self, act=kind, step="fill", answers=(), back="").to(tab="act")
+
+    def setting(self, key: str, value: str) -> str:
+        """Return the query of the form that sets a property, filled in."""
+        return self.filled("set-properties", {"key.0": key, "value.0": value})
+
+    def filled(self, kind: str, answers: Mapping[str, str] | Iterable[tuple[str, str]]) -> str:
+        """Return the query of the form of a kind of change, with answers."""
+        return replace(self, act=kind, step="fill", answers=tuple(dict(answers).items())).to(tab="act", version=None)
+
+    def receipt_of(self, version: int) -> str:
+        """Return the query of the receipt of a version; it stays the same for everyone, at any time."""
+        return replace(self, act="", answers=()).to(tab="act", version=version, compared=None, step="receipt")
+
+    @property
+    def plan_key(self) -> str:
+        """The change that is asked for, and those from which the person came to it, as one text."""
+        own = [("act", self.act), *((_ANSWER + name, value) for name, value in self.answers)]
+        return urlencode([*own, *([("back", self.back)] if self.back else [])]) if self.act else ""
+
+    def resumed(self) -> Address | None:
+        """Return the address of the plan from which the person came; None where there is none."""
+        values = {key: found[-1] for key, found in parse_qs(self.back).items()}
+        if values.get("act") not in offered_kinds():
+            return None
+        answers = sorted((key[len(_ANSWER) :], value) for key, value in values.items() if key.startswith(_ANSWER))
+        return replace(
+            self,
+            tab="act",
+            act=values["act"],
+            step="plan",
+            version="",
+            compared="",
+            where="",
+            answers=tuple(answers)[:_MOST_ANSWERS],
+            back=values.get("back", ""),
+        )
+
+    @property
+    def _acts(self) -> bool:
+        return bool(self.act) or self.step == "receipt"
+
+    @property
+    def window(self) -> tuple[int, int] | None:
+        """The versions that the strip shows, ``zoom=1200-1500``; None for all."""
+        first, _, last = self.zoom.partition("-")
+        if not (first.isdecimal() and last.isdecimal() and len(self.zoom) < 40):
+            return None
+        return min(int(first), int(last)), max(int(first), int(last))
+
+    @property
+    def kept_days(self) -> int | None:
+        """The retention that is looked at, in days; None for the table's own."""
+        return int(self.keep) if self.keep.isdecimal() and len(self.keep) < 6 else None
+
+    @property
+    def page_number(self) -> int:
+        """The page of the list, at least 1; a text that is not a number is page 1 (a list has always a first page)."""
+        return max(1, int(self.page)) if self.page.isdecimal() and len(self.page) < 10 else 1
+
+
+def _one_name(table: str) -> str:
+    """The name of a table without slashes that name no folder; one that begins with a slash is no name of a table."""
+    return table if table.startswith("/") else "/".join(filter(None, table.split("/")))
+
+
+def address_of(query: str) -> Address:
+    """Return the address of a query; of one that cannot be read, only its table."""
+    try:
+        return Address.parse(query)
+    except ExplorerError:
+        return Address.of_table(query)

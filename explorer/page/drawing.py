@@ -1,0 +1,93 @@
+"""What one window shows, and the messages that change it: a page is sent as its differences from the page before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from explorer.page.host import Host
+from explorer.page.pages import Rendered
+
+__all__ = ["Drawing"]
+
+
+class Drawing:
+    """The page that a window shows.
+
+    Args:
+        host: Takes the messages.
+        made: The page that came with the window.
+        complete: Whether that page lacks nothing.
+
+    Attributes:
+        shown: The page on show.
+        complete: Whether it lacks nothing.
+    """
+
+    def __init__(self, host: Host, made: Rendered, *, complete: bool) -> None:
+        self._host = host
+        # A script that says hello has seen nothing else.
+        self._made = self.shown = made
+        self.complete = complete
+        self._sent = dict(made.regions)
+        self._figures = _Figures(made)
+
+    def draw(self, rendered: Rendered, number: int) -> None:
+        """Show a page as the answer of a request: send what differs from what the window shows."""
+        changed = {id_: html for id_, html in rendered.regions.items() if self._sent.get(id_) != html}
+        self.shown, self.complete = rendered, not rendered.is_early
+        self._sent |= changed
+        message = {"kind": "patch", "regions": changed, "hidden": rendered.hidden, "number": number}
+        self._host.send(message | {"title": rendered.title} | self._figures.messages(rendered))
+
+    def patch(self, regions: Mapping[str, str], number: int, query: str = "", say: str = "") -> None:
+        """Replace some parts of the page.
+
+        Args:
+            regions: HTML by the id of its element.
+            number: The request that is answered.
+            query: The address that follows from it; empty if it stays.
+            say: A word about it for the person.
+        """
+        self._sent |= regions
+        message = {"kind": "patch", "regions": dict(regions), "hidden": {}, "number": number}
+        self._host.send(message | {name: text for name, text in (("query", query), ("say", say)) if text})
+
+    def send_again(self, id_: str) -> None:
+        """Send an element with the next page, even if it is drawn as it was: parts of it have changed since."""
+        self._sent.pop(id_, None)
+
+    def begin_again(self, *, known: bool) -> bool:
+        """Take it that the window shows the page that came with it.
+
+        Args:
+            known: Whether that is the page of this session. Otherwise, a session before it made the page, and what that
+                one had drawn is not known.
+
+        Returns:
+            Whether something that was drawn since is lost.
+        """
+        lost = not known or self.shown is not self._made or self._sent != self._made.regions
+        self.shown, self._sent, self._figures = self._made, dict(self._made.regions), _Figures(self._made)
+        if not known:
+            self.shown, self._sent, self._figures = replace(self._made, regions={}), {}, _Figures()
+        return lost
+
+
+class _Figures:
+    """The figures that a window has; one that is hidden stays as it was."""
+
+    def __init__(self, made: Rendered | None = None) -> None:
+        self._strip = made.timeline if made else None
+        self._chart = made.chart if made else None
+
+    def messages(self, rendered: Rendered) -> dict[str, object]:
+        """Return what changes each figure into that of a page, and take it that the window has it."""
+        found: dict[str, object] = {}
+        if rendered.timeline is not None:
+            found["strip"] = rendered.timeline.message(self._strip)
+            self._strip = rendered.timeline
+        if rendered.chart is not None:
+            found["chart"] = rendered.chart.message(self._chart)
+            self._chart = rendered.chart
+        return {name: message for name, message in found.items() if message is not None}

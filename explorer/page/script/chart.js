@@ -1,0 +1,66 @@
+// The chart of a tab: drawn from what the program sends, as wide as its place. A click on a mark that stands for a column
+// or a file chooses it; the figure says which of the two its marks are.
+
+const CHART = { displayModeBar: false, responsive: false, scrollZoom: false, doubleClick: false };
+const PAPER = 960; // px that a figure may take on a printed page
+
+export class Chart {
+  constructor(host, page) {
+    this.host = host;
+    this.page = page;
+    this.slot = host.root.getElementById("chart-slot");
+    this.place = host.root.getElementById("chart-figure");
+    this.sizes = new ResizeObserver(() => this.fit());
+    this.sizes.observe(this.slot);
+  }
+
+  close() {
+    this.sizes.disconnect();
+    if (this.plotly && this.layout) this.plotly.purge(this.place);
+  }
+
+  // What is sent before plotly is there is drawn when it is; of several the last one.
+  async show(figure) {
+    this.next = figure.data ? figure : { ...(this.next || this.figure), shapes: figure.shapes };
+    this.plotly = this.plotly || (await this.host.plotly());
+    const next = this.next;
+    this.next = null;
+    if (!next) return;
+    if (!figure.data && this.layout) {
+      this.figure = next;
+      this.plotly.relayout(this.place, { shapes: figure.shapes });
+      return;
+    }
+    this.draw(next);
+  }
+
+  draw(figure) {
+    const first = !this.layout;
+    this.figure = figure;
+    this.layout = figure.layout;
+    const shapes = figure.shapes || figure.layout.shapes || [];
+    this.slot.style.minHeight = `${figure.layout.height}px`;
+    this.plotly.react(this.place, figure.data, { ...figure.layout, shapes, width: this.width() }, CHART);
+    this.place.dataset.drawn = String(Number(this.place.dataset.drawn || 0) + 1);
+    if (first) this.place.on("plotly_click", (event) => this.chosen(event.points[0]));
+  }
+
+  width() {
+    return this.slot.clientWidth || this.layout.width || 700;
+  }
+
+  // A figure that is drawn while its place is hidden is fitted when it appears.
+  fit() {
+    const { clientWidth: width } = this.slot;
+    // On paper a figure is made smaller as a whole: plotly does not draw it again for the page.
+    if (width) this.slot.style.setProperty("--print-zoom", Math.min(1, PAPER / width).toFixed(3));
+    const drawn = this.place._fullLayout;
+    if (width && drawn && Math.abs(drawn.width - width) > 1) this.plotly.relayout(this.place, { width });
+  }
+
+  chosen(point) {
+    const key = this.layout.meta?.chooses;
+    if (!key || typeof point?.customdata !== "string") return;
+    this.page.set({ [key]: decodeURIComponent(point.customdata) });
+  }
+}

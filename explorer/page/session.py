@@ -1,0 +1,261 @@
+"""One window: it asks for addresses, and is sent what changed.
+
+The work of a page runs on a thread, so no other window waits for a long log; only the newest request is answered. The
+person sees every error as a notice, and the log records it with the request.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from typing import ClassVar, Final, TypeVar
+
+from explorer.core.errors import ExplorerError
+from explorer.debug import log_failure
+from explorer.page.drawing import Drawing
+from explorer.page.host import Host
+from explorer.page.opening.steps import Steps, Stepwise
+from explorer.page.pages import Rendered, notice
+from explorer.page.strip import Screen
+from explorer.page.tasks import WORKING, Tasks
+from explorer.page.window import Handler, Message
+from explorer.views.problems import problem_of
+
+__all__ = ["PATIENCE", "Asked", "Session"]
+
+_log = logging.getLogger(__name__)
+_LONGEST_QUERY: Final = 1_000_000
+PATIENCE: Final = 0.6
+"""Seconds that a page is waited for before a part of it is shown instead."""
+ResultT = TypeVar("ResultT")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A page that is asked for.
+
+    Attributes:
+        query: Its address.
+        theme: ``light`` or ``dark``.
+        screen: The window's size.
+        by_person: The person asked for it on a page that was open; see `explorer.page.window.Window`.
+    """
+
+    query: str
+    theme: str
+    screen: Screen
+    by_person: bool = False
+
+
+class Session(ABC):
+    """The program's side of one window.
+
+    Args:
+        host: Shows the page.
+        query: The query string the window was opened with.
+        theme: ``light`` or ``dark``, as far as the host knows it.
+        screen: The size of the window, if an earlier page of it said so.
+        later: Make the first page when `prepare` is awaited and `open` is called, and not at once.
+
+    Attributes:
+        kind: ``table`` or ``home``: the two have different skeletons.
+        mark: Names this session in the page that was made for it.
+        query, theme, screen: As given, until a message says otherwise.
+        by_person: The person asked for the address on a page that was open; see `explorer.page.window.Window`.
+        drawing: What is shown, once there is a page.
+    """
+
+    kind: ClassVar[str]
+    drawing: Drawing
+
+    def __init__(
+        self, host: Host, query: str, theme: str, *, screen: Screen | None = None, later: bool = False
+    ) -> None:
+        self.host, self.query, self.theme = host, query, theme
+        self.screen = screen or Screen()
+        self.by_person = False
+        self.mark = secrets.token_hex(8)
+        self.tasks = Tasks(host, self.tell, self.closed)
+        self.newest = 0
+        self._turns = count(1)
+        self._drawn = 0
+        self._handlers: Mapping[str, Handler] = {
+            "hello": self._hello,
+            "go": self._go,
+            "theme": self._set_theme,
+            "screen": self._set_screen,
+            **self.handlers(),
+        }
+        # Since when the page of which query is awaited.
+        self.awaited: tuple[str, float] | None = None
+        self._opening = Stepwise(self.first())
+        host.hear(self._receive)
+        host.when_closed(self.closed)
+        if not later:
+            self.open()
+
+    # --- what the two kinds differ in
+
+    @abstractmethod
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return the handlers of the messages of this kind of page alone."""
+
+    @abstractmethod
+    def first(self) -> Steps[tuple[Rendered, bool]]:
+        """Make the page to begin with: all if it is there soon, else what is known; and whether it is all."""
+
+    @abstractmethod
+    def render(self, asked: Asked) -> Rendered:
+        """Make a page, on a thread; every error is a page, too."""
+
+    @abstractmethod
+    def threads(self, asked: Asked) -> Executor:
+        """Return the threads that make a page."""
+
+    @abstractmethod
+    def fits(self, query: str) -> bool:
+        """Return whether the page of a query is of this kind."""
+
+    def opened(self) -> None:  # noqa: B027  # not every kind needs it
+        """Begin what goes on while the page is open."""
+
+    def closed(self) -> None:  # noqa: B027  # not every kind needs it
+        """End what goes on, as the window is closed; also if it began after that."""
+
+    def asked(self) -> None:  # noqa: B027  # not every kind needs it
+        """Take notice that the person asked for a page."""
+
+    def arrived(self, rendered: Rendered) -> None:  # noqa: B027  # not every kind needs it
+        """Take notice that a page was sent, or that the one that came with the window is complete."""
+
+    def about_to_draw(self, rendered: Rendered) -> None:  # noqa: B027  # not every kind needs it
+        """Add to a page what has become known of it since it was asked for."""
+
+    # --- its beginning
+
+    async def prepare(self) -> None:
+        """Wait until the first page is there, or what is known soon; the loop goes on meanwhile."""
+        await self._opening.awaited()
+
+    def open(self) -> None:
+        """Show the first page to the browser."""
+        made, complete = self._opening.waited()
+        self.drawing = Drawing(self.host, made, complete=complete)
+        self.opened()
+
+    @property
+    def wanted(self) -> Asked:
+        """What the window wants to show."""
+        return Asked(self.query, self.theme, self.screen, self.by_person)
+
+    @property
+    def shown(self) -> Rendered:
+        """The page that is shown."""
+        return self.drawing.shown
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a page yet."""
+        return hasattr(self, "drawing")
+
+    # --- for the messages of tabs
+
+    def answer(self, message: Message, regions: Mapping[str, str] | None = None, *, query: str = "") -> None:
+        """Say that a message has arrived, with the parts of the page and the address that follow from it."""
+        self.drawing.patch(regions or {}, message.number, query)
+
+    def redraw(self) -> None:
+        """Draw the page again; from any thread."""
+        self.tasks.later(self.draw_again, self.newest)
+
+    def begin(self, work: Callable[[], object]) -> None:
+        """Do long work on a thread; the work itself reports its result, and what it raises is shown."""
+        self.tasks.begin(work, self.newest)
+
+    def compute(self, message: Message, work: Callable[[], ResultT], then: Callable[[ResultT], None]) -> None:
+        """Compute something on a thread, and continue with it on the loop; the answer may be an error."""
+        self.tasks.compute(WORKING, message.number, work, then)
+
+    def tell(self, error: Exception, number: int = 0) -> None:
+        """Show an error above the page's content; an unexpected one is logged with the request."""
+        unforeseen = not isinstance(error, ExplorerError)
+        if unforeseen:
+            log_failure(_log, f"request {number} for {self.query or '?'} failed", error)
+        self.drawing.patch({"notice": notice(problem_of(error), retry=unforeseen)}, number)
+
+    # --- what the window asks for
+
+    def show(self, query: str, number: int) -> None:
+        """Make the page of a query on a thread, and send it as the answer of a request."""
+        self.query = query
+        self.newest = max(self.newest, number)
+        self.asked()
+        if not self.fits(query):
+            # The two kinds of page have different skeletons.
+            self.host.send({"kind": "reload"})
+            return
+        self.awaited = query, time.monotonic()
+        asked, arrived = self.wanted, partial(self._arrived, number, next(self._turns))
+        self.tasks.compute(self.threads(asked), number, partial(self.render, asked), arrived)
+
+    def draw_again(self) -> None:
+        """Make the page that is shown again."""
+        self.show(self.query, self.newest)
+
+    def show_same(self, message: Message) -> None:
+        """Draw the page again for a message; the browser's address may lack a question that was just asked."""
+        self.show(self.query, message.number)
+
+    def _receive(self, data: object) -> None:
+        message = Message.read(data)
+        handler = self._handlers.get(message.kind) if message is not None else None
+        if message is not None and handler is not None:
+            self.tasks.guarded(partial(handler, message), message.number)
+
+    def _hello(self, message: Message) -> None:
+        self.theme = _theme(message)
+        drawn_for, self.screen = self.screen, _screen(message) or self.screen
+        same = message.text("theme") == message.text("shown") and message.text("query", _LONGEST_QUERY) == self.query
+        lost = self.drawing.begin_again(known=message.text("mark") == self.mark)
+        if self.drawing.complete and not lost and same and self.screen.like(drawn_for):
+            self.answer(message)
+            self.arrived(self.shown)
+        else:
+            self._go(message)
+
+    def _go(self, message: Message) -> None:
+        self.by_person = message.is_set("asked")
+        self.show(message.text("query", _LONGEST_QUERY), message.number)
+
+    def _set_theme(self, message: Message) -> None:
+        self.theme = _theme(message)
+        self.show_same(message)
+
+    def _set_screen(self, message: Message) -> None:
+        self.screen = _screen(message) or self.screen
+        self.show_same(message)
+
+    def _arrived(self, number: int, turn: int, rendered: Rendered) -> None:
+        # Of two drawings for one request the one that began later holds, whichever is ready first.
+        if number < self.newest or turn < self._drawn:
+            return
+        self._drawn, self.awaited = turn, None
+        self.about_to_draw(rendered)
+        self.drawing.draw(rendered, number)
+        self.arrived(rendered)
+
+
+def _theme(message: Message) -> str:
+    return "dark" if message.text("theme") == "dark" else "light"
+
+
+def _screen(message: Message) -> Screen | None:
+    width, height = message.amount("width"), message.amount("height")
+    return Screen(min(width, 8_000), min(height, 8_000)) if width and height else None

@@ -1,0 +1,141 @@
+"""What a tab is: its place in the address, its template, what it shows, what it exports, its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from explorer.auditing import Aspect
+from explorer.auditing.report.signature import SigningKey
+from explorer.page.address import Address
+from explorer.page.window import Handler, Window
+from explorer.page.window_work import NewWindow, TabWork, WindowWork
+from explorer.views import TableView
+from explorer.views.figures.plotly import Figure
+from explorer.views.listing import Listing
+
+__all__ = ["Document", "Export", "Page", "Tab", "TabSpec", "arranged", "listed", "pinned"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """What a tab shows.
+
+    Two figures with the same ``drawn`` differ in their shapes alone, so that moving the cursor redraws no data.
+
+    Attributes:
+        values: Of the template.
+        figure, drawn: The chart, if there is one, and what its data follow from.
+        template: Another template than the tab's own.
+        needs_spark: What it offers next needs Spark.
+    """
+
+    values: dict[str, Any] = field(default_factory=dict)
+    figure: Figure | None = None
+    drawn: tuple[object, ...] = ()
+    template: str = ""
+    needs_spark: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A JSON document to be kept: its name without the ending, its title, its content, whether it is one line, in the
+    form over which its digest is taken, and the key that signs it."""
+
+    name: str
+    what: str
+    content: Mapping[str, Any]
+    compact: bool = False
+    key: SigningKey | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """An HTML page to be kept: its name without the ending, its title, its text, and the key that signs it."""
+
+    name: str
+    what: str
+    text: str
+    key: SigningKey | None = None
+
+
+Export = Callable[[TableView, Address, WindowWork], Listing | Document | Page]
+
+
+class Ask(Protocol):
+    """Begins or computes what must be there before a tab is drawn; may take long."""
+
+    def __call__(self, view: TableView, address: Address, work: WindowWork, *, by_person: bool) -> None:
+        """Begin it.
+
+        Args:
+            view: The table, version and tab.
+            address: What is asked for.
+            work: The window's running work.
+            by_person: The person asked for this address on a page that is open. An address that was opened or reloaded
+                may come from elsewhere, and begins nothing.
+        """
+
+
+def _asks_for_nothing(view: TableView, address: Address, work: WindowWork, *, by_person: bool) -> None:
+    """What most tabs ask for before they are drawn."""
+
+
+def _hears_nothing(_window: Window) -> Mapping[str, Handler]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class TabSpec:
+    """One tab of a table's page.
+
+    Attributes:
+        key: Its name in the address.
+        label: Its name for people.
+        template: Blocks ``lead``, ``charthead``, ``chartfoot``, ``rest`` and ``side``, in ``templates/``.
+        view: What it shows; begins no work.
+        ask: What must begin or be computed before it is drawn.
+        exports: Its exports, by the name that the page uses.
+        messages: Handlers of the browser's messages, by kind.
+        work: Makes its work in a new window.
+        shows: The aspects of a table whose evidence it shows.
+    """
+
+    key: str
+    label: str
+    template: str
+    view: Callable[[TableView, Address, WindowWork], Tab]
+    ask: Ask = _asks_for_nothing
+    exports: Mapping[str, Export] = field(default_factory=dict)
+    messages: Callable[[Window], Mapping[str, Handler]] = _hears_nothing
+    work: Callable[[NewWindow], TabWork] | None = None
+    shows: tuple[Aspect, ...] = ()
+
+
+def arranged(listing: Listing, address: Address) -> Listing:
+    """Return a list as the address asks for it."""
+    key = address.sort.removeprefix("-")
+    return listing.arranged(sort=key, descending=address.sort.startswith("-"), find=address.find).at(
+        address.page_number
+    )
+
+
+def pinned(listing: Listing | None, address: Address, own: int) -> str:
+    """Return the key of the column that stays in sight: the one that the address names, else the first of the table's.
+
+    Args:
+        listing: The rows.
+        address: What was chosen.
+        own: How many columns of ours come before the table's.
+    """
+    if listing is None:
+        return ""
+    keys = [column.key for column in listing.columns]
+    return address.column if address.column in keys else keys[own] if len(keys) > own else ""
+
+
+def listed(listing: Listing, address: Address) -> dict[str, Any]:
+    """Return the values by which a template shows a list as the address asks for it."""
+    shown = arranged(listing, address)
+    return {"listing": shown, "page": shown.paged()}

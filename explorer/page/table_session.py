@@ -1,0 +1,347 @@
+"""The window of one table: its page, its first reading, Spark before anyone asks for rows, and newer versions."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from functools import partial
+from typing import Any, ClassVar, Final
+
+from explorer.core.errors import Cancelled, ExplorerError, RequestError
+from explorer.debug import log_failure
+from explorer.page.address import Address, address_of
+from explorer.page.export import export_files
+from explorer.page.host import Host
+from explorer.page.identity import Identity
+from explorer.page.opening.early_page import PROGRESS, early_page, reading_line
+from explorer.page.opening.steps import Steps, Wait
+from explorer.page.pages import Rendered, notice, problem_page, table_page, waiting_page
+from explorer.page.render import render
+from explorer.page.session import PATIENCE, Asked, Session
+from explorer.page.strip import Screen
+from explorer.page.table_reading import RightOfWay, TableReading
+from explorer.page.tables import Tables
+from explorer.page.tabs import begin_work, export_named, handlers
+from explorer.page.tasks import DRAWING, LOOKING, WAITING
+from explorer.page.version_watch import Back, Changed, Lost, Newer, Replaced, VersionWatch
+from explorer.page.window import Handler, Message
+from explorer.page.window_work import NewWindow, WindowWork
+from explorer.views import TableFacts, TableView
+from explorer.views.problems import Problem, lost_problem, problem_of, replaced_problem
+from explorer.views.rows.spark_work import SparkStart
+
+__all__ = ["TableSession"]
+
+_log = logging.getLogger(__name__)
+_PAGES = RightOfWay()
+# So many times as long for what comes with the page itself, before a part of it is shown instead.
+_AT_FIRST: Final = 1.6
+_LOOK_EVERY: Final = 3_000
+_REPORT_EVERY: Final = 400
+
+
+class TableSession(Session):
+    """It is the `explorer.page.window.Window` that the tabs' messages see.
+
+    Args:
+        tables: The tables that can be shown.
+        host: Shows the page.
+        query, theme, screen, later: As for `Session`.
+        early_spark: Start Spark in the background when a person asks for what will need it.
+    """
+
+    kind: ClassVar[str] = "table"
+
+    def __init__(
+        self,
+        tables: Tables,
+        host: Host,
+        query: str,
+        theme: str,
+        *,
+        screen: Screen | None = None,
+        early_spark: bool = False,
+        later: bool = False,
+    ) -> None:
+        self.identity: Identity = host.identity
+        self._tables = tables
+        self._work = begin_work(NewWindow(tables, host.identity.name or host.person, host.identity, self.redraw))
+        self._watch = VersionWatch()
+        self._visible = True
+        self._looking = False
+        # What to say above the next page; ends with a request.
+        self._news: Problem | None = None
+        # The reading whose early page is on show.
+        self._reading: TableReading | None = None
+        # The table whose log was read again for its audit, at the wish of this window.
+        self._audited: TableFacts | None = None
+        self._judging = False
+        self._early_spark = early_spark
+        self._spark = SparkStart(self._spark_changed)
+        super().__init__(host, query, theme, screen=screen, later=later)
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return the handlers of the page and of its tabs."""
+        return {
+            "download": self._download,
+            "visible": self._set_visible,
+            "stop-reading": self._stop_reading,
+            "wake-spark": self._wake_spark,
+            **handlers(self),
+        }
+
+    def fits(self, query: str) -> bool:
+        """Return whether a query names a table."""
+        return bool(address_of(query).table)
+
+    def opened(self) -> None:
+        """Look at the table now and then."""
+        self.host.every(_LOOK_EVERY, self.look)
+        self.host.every(_REPORT_EVERY, self._report)
+
+    def closed(self) -> None:
+        """Stop what Spark reads for the window."""
+        self._work.stop_reading()
+        self._spark.close()
+
+    def asked(self) -> None:
+        """Forget what was said of the table."""
+        self._watch.forget()
+        self._news = None
+
+    # --- the window, as its messages see it
+
+    @property
+    def view(self) -> TableView | None:
+        """The table, version and tab that are shown; None if there is no table to show."""
+        return self.shown.view
+
+    @property
+    def work(self) -> WindowWork:
+        """The window's running work."""
+        return self._work
+
+    def _download(self, message: Message) -> None:
+        view = self.view
+        if view is None:
+            raise RequestError("There is nothing to export on this page.", field="list")
+        name, address = message.text("list"), Address.parse(self.query)
+        export, format_ = export_named(name), message.text("format")
+
+        def made() -> list[dict[str, Any]]:
+            return list(export_files(export(view, address, self._work), f"{name}-{message.number}", format_))
+
+        self.compute(message, made, partial(self._send_file, message))
+
+    def _send_file(self, message: Message, parts: Sequence[dict[str, Any]]) -> None:
+        for part in parts:
+            self.host.send(part)
+        self.answer(message)
+
+    # --- its page, on a thread
+
+    def first(self) -> Steps[tuple[Rendered, bool]]:
+        """Make the page to begin with; what comes with it is seen before the scripts are loaded."""
+        future = self.threads(self.wanted).submit(self.render, self.wanted)
+        yield Wait((future,), PATIENCE * _AT_FIRST)
+        if future.done():
+            return future.result(), True
+        address = address_of(self.query)
+        early = DRAWING.submit(self._first_part, address)
+        yield Wait((future, early), PATIENCE)
+        if not early.done() or early.result() is None:
+            yield Wait((future,), PATIENCE)
+        if future.done():
+            return future.result(), True
+        part = early.result() if early.done() else None
+        if part is None:
+            return waiting_page(address, may_commit=self._tables.allow_commits), False
+        self._reading = self._reading_of(address)
+        return part, False
+
+    def render(self, asked: Asked) -> Rendered:
+        """Make the page of a table."""
+        try:
+            address = Address.parse(asked.query)
+        except ExplorerError as error:
+            return problem_page(address_of(asked.query), error, may_commit=self._tables.allow_commits)
+        try:
+            with _PAGES.page():
+                return table_page(
+                    self._tables, address, asked.theme, self._work, asked.screen, wait=False, by_person=asked.by_person
+                )
+        except Cancelled as error:
+            reading = self._tables.reading(address.table)
+            early = None if reading is None else self._early(asked.query, reading)
+            return early or problem_page(address, error, may_commit=self._tables.allow_commits)
+
+    def threads(self, asked: Asked) -> Executor:
+        """Return the threads that draw; a page that waits for a table that others read waits apart."""
+        try:
+            return WAITING if self._tables.is_being_read(address_of(asked.query).table) else DRAWING
+        except ExplorerError:
+            return DRAWING  # the page itself says what is wrong with the address
+
+    def about_to_draw(self, rendered: Rendered) -> None:
+        """Put the news above the page, unless it has a notice of its own."""
+        self._reading = None
+        if self._news is not None and not rendered.regions.get("notice"):
+            rendered.regions["notice"] = notice(self._news)
+
+    def arrived(self, rendered: Rendered) -> None:
+        """Begin what the page will need, and read the log for the rules that have no answer in it."""
+        if self._early_spark and self.by_person and rendered.needs_spark:
+            self._spark.begin()
+        facts = None if self.view is None else self.view.facts
+        if facts is None or self._judging:
+            return
+        if not facts.is_judged:
+            self._judge(facts.judge)
+        elif rendered.audit is not facts.audit_at_hand():
+            self.draw_again()
+        elif facts is not self._audited and facts.awaits_log:
+            self._audited = facts
+            self._judge(partial(_judge_again, facts))
+
+    def _judge(self, work: Callable[[], object]) -> None:
+        """Find out what the page does not show yet, then draw it again; one such work at a time."""
+        self._judging = True
+        self.tasks.watch(LOOKING, self.newest, work, self._judged)
+
+    def _judged(self, done: Future[object]) -> None:
+        self._judging = False
+        done.result()
+        self.draw_again()
+
+    # --- while its log is read
+
+    def _stop_reading(self, message: Message) -> None:
+        # Who waits for it gets the page that says so.
+        self._tables.stop_reading(address_of(self.query).table)
+        self.answer(message)
+
+    def _report(self) -> None:
+        """While a page is awaited because the log of its table is read: draw the newest part, say how far it is."""
+        if self.awaited is None or time.monotonic() - self.awaited[1] < PATIENCE:
+            return
+        query = self.awaited[0]
+        reading = self._reading_of(address_of(query))
+        if reading is None or reading.stopped:
+            return
+        if reading is not self._reading:
+            self._reading = reading
+            early = partial(self._early, query, reading)
+            self.tasks.compute(DRAWING, self.newest, early, partial(self._show_early, reading))
+        elif self.shown.is_early and (facts := reading.newest()) is not None:
+            self.drawing.send_again("lead")
+            self.drawing.patch({PROGRESS: reading_line(facts, reading)}, 0)
+
+    def _reading_of(self, address: Address) -> TableReading | None:
+        try:
+            return self._tables.reading(address.table)
+        except ExplorerError:
+            return None  # the page itself says what is wrong with the address
+
+    def _first_part(self, address: Address) -> Rendered | None:
+        """What is known soon of a table whose log takes long to read; None where there is nothing, or an error."""
+        reading = self._reading_of(address)
+        if reading is None:
+            return None
+        try:
+            return self._early(self.query, reading)
+        except ExplorerError:
+            return None  # what is wrong with the table is said by its page
+
+    def _early(self, query: str, reading: TableReading) -> Rendered | None:
+        facts, address = reading.newest(), address_of(query)
+        if facts is None:
+            return None
+        with reading.early.page():
+            may_commit = self._tables.allow_commits
+            return early_page(address, facts, reading, self.theme, self.screen, may_commit=may_commit)
+
+    def _show_early(self, reading: TableReading, rendered: Rendered | None) -> None:
+        if rendered is not None and self.awaited is not None and reading is self._reading:
+            self.drawing.draw(rendered, 0)
+
+    # --- Spark, before anyone asks for rows
+
+    def _wake_spark(self, _message: Message) -> None:
+        """Someone touched a form whose answer needs Spark; nothing answers this."""
+        if self._early_spark:
+            self._spark.begin()
+
+    def _spark_changed(self, state: Mapping[str, str]) -> None:
+        """Say how far the start is; when it has ended, what the page says of it is drawn again."""
+        if state["state"] == "starting":
+            self.tasks.later(
+                lambda: self.drawing.patch({"spark": render("spark", engine=state)}, self.newest), self.newest
+            )
+        else:
+            self.redraw()
+
+    # --- whether the table has a newer version
+
+    def _set_visible(self, message: Message) -> None:
+        """A window that nobody sees does not read the log; it reads it as soon as it is seen again."""
+        self._visible = message.is_set("visible")
+        self.look()
+
+    def look(self) -> None:
+        """See what became of the table; the shown version stays, a newer one is offered."""
+        if not (self._visible and self.drawing.complete) or self._looking:
+            return
+        try:
+            address = Address.parse(self.query)
+        except ExplorerError:
+            return  # the page says what is wrong with its address, and no look changes that
+        self._looking = True
+        facts = partial(self._tables.facts, address.table)
+        self.tasks.watch(LOOKING, self.newest, facts, partial(self._looked, self.query))
+
+    def _looked(self, query: str, done: Future[TableFacts]) -> None:
+        self._looking = False
+        # While another page is on its way, what is on show is not the page of the address, and the next look sees it.
+        if query == self.query and self.awaited is None:
+            shown, error = None if self.view is None else self.view.facts, done.exception()
+            self._follow(self._watch.news(shown, error if isinstance(error, Exception) else done.result()))
+
+    def _follow(self, news: object) -> None:
+        """Draw what follows from a look."""
+        match news:
+            case Lost(error):
+                self._say_lost(error)
+            case Back() | Changed():
+                self.draw_again()
+            case Replaced(before, newest):
+                query = Address.parse(self.query).to(version=None, compared=None)
+                self._move(query, "the table was replaced")
+                self._news = replaced_problem(before, newest)
+            case Newer(newest):
+                # The shown version stays in the address; its offer and stale plans follow from the newer one.
+                assert self.view is not None, "only a table on show has a newer version"
+                address = Address.parse(self.query)
+                self._move(address.to(version=address.version or self.view.version), f"v{newest} landed")
+
+    def _move(self, query: str, say: str) -> None:
+        self.drawing.patch({}, self.newest, query, say=say)
+        self.show(query, self.newest)
+
+    def _say_lost(self, error: Exception) -> None:
+        """Say why the table on show cannot be read any more."""
+        if not isinstance(error, ExplorerError):
+            log_failure(_log, f"a look at the table of {self.query or '?'} failed", error)
+        problem = lost_problem(error) if isinstance(error, ExplorerError) else problem_of(error)
+        self.drawing.patch({"notice": notice(problem, retry=True)}, self.newest)
+
+
+def _judge_again(facts: TableFacts) -> None:
+    """Read the log again for the rules that trust nothing that is kept of it, and ask all rules once more."""
+
+    def watch(_done: int, _total: int) -> None:
+        _PAGES.give_way()
+
+    facts.prepare_audit(watch)
+    facts.judge()

@@ -1,0 +1,54 @@
+"""The Act tab: a change is chosen, filled in, planned, approved and committed."""
+
+from __future__ import annotations
+
+from explorer.page.act.desk import ActDesk
+from explorer.page.act.form import ask_desk
+from explorer.page.act.messages import messages
+from explorer.page.act.page import act_page, proposed
+from explorer.page.address import Address
+from explorer.page.tab_spec import Document, Tab, TabSpec
+from explorer.page.window_work import NewWindow, WindowWork
+from explorer.views import TableView
+from explorer.views.act.logged_receipt import logged_receipt
+
+__all__ = ["TAB"]
+
+
+def _act(view: TableView, address: Address, work: WindowWork) -> Tab:
+    template, values = act_page(view, address, work.of(ActDesk).sheet)
+    form = values.get("form")
+    return Tab(values, template=template, needs_spark=form is not None and form.reads_rows)
+
+
+def _ask(view: TableView, address: Address, work: WindowWork, *, by_person: bool) -> None:
+    ask_desk(work.of(ActDesk), view.facts, proposed(view, address), by_person=by_person)
+
+
+def _plan(view: TableView, _address: Address, work: WindowWork) -> Document:
+    return Document(f"{view.facts.name}-plan", "plan", work.of(ActDesk).document())
+
+
+def _receipt(view: TableView, address: Address, work: WindowWork) -> Document:
+    sheet = work.of(ActDesk).sheet
+    if address.step != "receipt":
+        return Document(f"{view.facts.name}-receipt", "receipt", work.of(ActDesk).document())
+    ended, logged = sheet.ended(address.table, view.version), logged_receipt(view.facts, view.version)
+    content = logged.document() | ({} if ended is None else {"plan": ended.document})
+    return Document(f"{view.facts.name}-v{view.version}-receipt", "receipt", content)
+
+
+def _desk(window: NewWindow) -> ActDesk:
+    return ActDesk(window.tables, window.person, signed_in=bool(window.identity.name), changed=window.changed)
+
+
+TAB = TabSpec(
+    "act",
+    "Act",
+    "act-choose",
+    _act,
+    ask=_ask,
+    exports={"plan": _plan, "receipt": _receipt},
+    messages=messages,
+    work=_desk,
+)

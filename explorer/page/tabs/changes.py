@@ -1,0 +1,145 @@
+"""The Changes tab: which rows changed between the two chosen versions, from the change feed or from the files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from explorer.core.errors import RequestError
+from explorer.page.address import Address
+from explorer.page.data_messages import LONGEST_QUESTION, begin_reading
+from explorer.page.tab_spec import Tab, TabSpec, arranged, pinned
+from explorer.page.window import Handler, Message, Window
+from explorer.page.window_work import WindowWork
+from explorer.views import TableView
+from explorer.views.listing import Listing
+from explorer.views.rows.change_spans import VersionCounts, change_counts, unpaired_versions
+from explorer.views.rows.row_work import (
+    RangeChanges,
+    change_origins,
+    change_range,
+    key_choices,
+    nothing_recorded,
+    readable_pieces,
+)
+from explorer.views.rows.spark_work import engine_state
+
+__all__ = ["TAB", "FeedWork"]
+
+_MOST_COMMITS = 50
+_OFFERED = (10, 100)
+"""Ranges that are offered, in commits up to the one on show."""
+
+
+class FeedWork:
+    """At most one range of changes for one window.
+
+    Args:
+        changed: Called, on any thread, when what is to be shown has changed.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changes = RangeChanges(changed)
+
+    def start(self, view: TableView, address: Address) -> None:
+        """Begin to read the changes that an address asks for; a running read is stopped."""
+        self._changes.start(view, address.keys, inferred=_inferred(view, address))
+
+    def stop_reading(self) -> None:
+        """Stop a running read."""
+        self._changes.cancel()
+
+    def listing_required(self) -> Listing:
+        """Return the changes that were read.
+
+        Raises:
+            RequestError: None were.
+        """
+        if (found := self._changes.listing()) is None:
+            raise RequestError("No changes have been read yet.", field="list")
+        return found
+
+    def values(self, view: TableView, address: Address) -> dict[str, Any]:
+        """Return the values of the Changes tab's template."""
+        inferred = _inferred(view, address)
+        first, last = change_range(view)
+        origins = change_origins(view, inferred=inferred)
+        found = self._changes.found(view, address.keys, inferred=inferred)
+        kept = self._changes.listing() if found is not None else None
+        listing = arranged(kept, address) if kept is not None else None
+        return {
+            "origins": origins,
+            "first": first,
+            "last": last,
+            "inferred": inferred,
+            "chosen": bool(address.feed),
+            "pieces": readable_pieces(view, origins.spans),
+            "engine": engine_state(),
+            "job": self._changes.state(view, address.keys, inferred=inferred),
+            "found": found,
+            "counts": _counts(found, address.keys),
+            "keys": address.keys,
+            "columns": key_choices(view, last),
+            "commits": view.facts.commits.records(first - 1, last, _MOST_COMMITS),
+            "ranges": _ranges(view, first, last),
+            "oldest": view.facts.first,
+            "listing": listing,
+            "page": listing.paged() if listing is not None else None,
+            "pin": pinned(listing, address, 3),
+        }
+
+
+def _counts(found: Any, keys: str) -> tuple[VersionCounts, ...]:
+    if found is None or found.counts is None:
+        return ()
+    return change_counts(found.counts, found.rewritten, unpaired_versions(found.versions, keys))
+
+
+def _inferred(view: TableView, address: Address) -> bool:
+    """Whether changes are inferred: as the address says, else where none was recorded in the range."""
+    return address.feed == "inferred" if address.feed else nothing_recorded(view)
+
+
+def _ranges(view: TableView, first: int, last: int) -> list[tuple[str, int]]:
+    """Other ranges that end where this one does: their words, and the version to compare with."""
+    oldest = view.facts.first
+    offered = [("this commit alone", last - 1)]
+    offered += [(f"the last {count} commits", last - count) for count in _OFFERED if last - count > oldest]
+    offered.append((f"all since v{oldest}", oldest))
+    return [(words, before) for words, before in offered if oldest <= before < last and before != first - 1]
+
+
+def _changes(view: TableView, address: Address, work: WindowWork) -> Tab:
+    values = work.of(FeedWork).values(view, address)
+    return Tab(values, needs_spark=values["origins"].available)
+
+
+def _export(_view: TableView, address: Address, work: WindowWork) -> Listing:
+    return arranged(work.of(FeedWork).listing_required(), address)
+
+
+def _messages(window: Window) -> Mapping[str, Handler]:
+    return {"changes": partial(_read, window), "changes-cancel": partial(_cancel, window)}
+
+
+def _read(window: Window, message: Message) -> None:
+    asked = {"keys": message.text("keys", LONGEST_QUESTION).strip()}
+    begin_reading(window, message, window.work.of(FeedWork).start, asked)
+
+
+def _cancel(window: Window, message: Message) -> None:
+    window.work.of(FeedWork).stop_reading()
+    window.answer(message)
+
+
+TAB = TabSpec(
+    "changes",
+    "Changes",
+    "changes",
+    _changes,
+    exports={"changes": _export},
+    shows=("changes",),
+    messages=_messages,
+    work=lambda window: FeedWork(window.changed),
+)

@@ -1,0 +1,48 @@
+"""The Columns tab: the columns of a version, and their names over all versions."""
+
+from __future__ import annotations
+
+from explorer.core.protocol.table_properties.registry import MAX_COLUMN_ID
+from explorer.core.versions.column_lineage import NameHazard
+from explorer.page.address import Address
+from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
+from explorer.page.window_work import WindowWork
+from explorer.views import TableView
+from explorer.views.listing import Listing
+from explorer.views.table.column_lines import RIVER_LINES
+from explorer.views.table.columns import column_story, columns_listing, lines_of
+
+__all__ = ["TAB"]
+
+
+def _columns(view: TableView, address: Address, _work: WindowWork) -> Tab:
+    snapshot = view.facts.snapshot(view.version)
+    values = {
+        "mode": snapshot.column_mapping_mode,
+        "max_id": snapshot.properties.get(MAX_COLUMN_ID.key, ""),
+        "lines": len(lines_of(view.facts)),
+        "shown_lines": RIVER_LINES,
+        "hazards": _hazards(view),
+        "story": column_story(view.facts, address.column) if address.column else None,
+    }
+    return Tab(values | listed(columns_listing(view.facts, view.version), address), view.river(), (view.column,))
+
+
+def _hazards(view: TableView) -> list[NameHazard]:
+    """The hazards; two names that were swapped are one."""
+    found: list[NameHazard] = []
+    swapped: set[tuple[int, frozenset[str]]] = set()
+    for hazard in view.facts.lineage().hazards:
+        pair = hazard.version, frozenset(hazard.detail.removesuffix(" swapped names").split(" and "))
+        if hazard.kind == "swapped-name" and pair in swapped:
+            continue
+        swapped.add(pair)
+        found.append(hazard)
+    return found
+
+
+def _export(view: TableView, address: Address, _work: WindowWork) -> Listing:
+    return arranged(columns_listing(view.facts, view.version), address)
+
+
+TAB = TabSpec("columns", "Columns", "columns", _columns, exports={"columns": _export}, shows=("columns",))

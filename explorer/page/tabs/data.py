@@ -1,0 +1,155 @@
+"""The rows of the Data tab: a page of them, read by Spark on request, with progress and a way to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from explorer import formatting as fmt
+from explorer.core.errors import RequestError
+from explorer.page.address import Address
+from explorer.page.data_messages import LONGEST_QUESTION, begin_reading
+from explorer.page.tab_spec import Tab, TabSpec, arranged, pinned
+from explorer.page.window import Handler, Message, Window
+from explorer.page.window_work import WindowWork
+from explorer.views import TableView
+from explorer.views.listing import Listing
+from explorer.views.problems import data_problems
+from explorer.views.rows.row_work import PagedRows, RowsAsked, live_rows, rows_estimate
+from explorer.views.rows.spark_work import WorkState, engine_state
+from explorer.views.table.overview import fields_of
+
+__all__ = ["TAB", "RowsWork"]
+
+
+class RowsWork:
+    """At most one page of rows for one window.
+
+    Args:
+        changed: Called, on any thread, when what is to be shown has changed.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._rows = PagedRows(changed)
+        self._turned_at: object = None
+
+    def start(self, view: TableView, address: Address) -> None:
+        """Begin to read the first rows that an address asks for; a running read is stopped."""
+        self._turned_at = None
+        self._rows.start(view, address.where, masked=address.masked == "1")
+
+    def turn(self, view: TableView, address: Address, *, back: bool) -> None:
+        """Read the page after or before the one that is shown, of the same question.
+
+        The address may ask another question: rows that were read stay on show, and say what they are.
+
+        Raises:
+            RequestError: There is none.
+        """
+        self._rows.turn(view, back=back)
+        self._turned_at = _asked_at(view, address)
+
+    def stop_reading(self) -> None:
+        """Stop a running read."""
+        self._rows.cancel()
+
+    @property
+    def asked(self) -> RowsAsked:
+        """What was asked for last.
+
+        Raises:
+            RequestError: Nothing was.
+        """
+        if self._rows.asked is None:
+            raise RequestError("No rows have been read yet.", field="list")
+        return self._rows.asked
+
+    def listing_required(self) -> Listing:
+        """Return the rows that were read.
+
+        Raises:
+            RequestError: None were.
+        """
+        if (found := self._rows.listing()) is None:
+            raise RequestError("No rows have been read yet.", field="list")
+        return found
+
+    def values(self, view: TableView, address: Address) -> dict[str, Any]:
+        """Return the values of the Data tab's template."""
+        snapshot = view.facts.snapshot(view.version)
+        asked, mine = self._rows.asked, self._rows.is_of(view)
+        kept = self._rows.listing() if mine else None
+        listing = arranged(kept, address) if kept is not None else None
+        return {
+            "fields": fields_of(snapshot.schema, snapshot.partition_columns),
+            "about": f"{fmt.quantity(live_rows(snapshot), 'row')} in {fmt.plural(snapshot.num_files, 'file')}",
+            "estimate": rows_estimate(snapshot, address.where),
+            "lost": (lost := view.facts.lost_data(view.version)),
+            "alerts": data_problems(snapshot.contested, lost),
+            "available": snapshot.num_files > 0,
+            "has_masked": snapshot.num_deleted_records > 0,
+            "engine": engine_state(),
+            "job": self._state(view, address),
+            "asked": asked if mine else None,
+            "note": self._rows.page.note if self._rows.page is not None else "",
+            "earlier": self._rows.has_earlier,
+            "later": self._rows.has_later,
+            "listing": listing,
+            "page": listing.paged() if listing is not None else None,
+            "pin": pinned(listing, address, 1 if listing is not None and listing.columns[0].kind == "sign" else 0),
+        }
+
+    def _state(self, view: TableView, address: Address) -> WorkState:
+        if self._rows.is_of(view) and self._turned_at == _asked_at(view, address):
+            return self._rows.state
+        return self._rows.state_of(view, address.where, masked=address.masked == "1")
+
+
+def _asked_at(view: TableView, address: Address) -> tuple[object, ...]:
+    return view.facts.location, view.version, address.where, address.masked
+
+
+def _data(view: TableView, address: Address, work: WindowWork) -> Tab:
+    values = work.of(RowsWork).values(view, address)
+    return Tab(values, needs_spark=values["available"])
+
+
+def _export(_view: TableView, address: Address, work: WindowWork) -> Listing:
+    return arranged(work.of(RowsWork).listing_required(), address)
+
+
+def _messages(window: Window) -> Mapping[str, Handler]:
+    return {kind: partial(handler, window) for kind, handler in _HANDLERS.items()}
+
+
+def _read(window: Window, message: Message) -> None:
+    asked = {
+        "where": message.text("where", LONGEST_QUESTION).strip(),
+        "masked": "1" if message.is_set("masked") else "0",
+    }
+    begin_reading(window, message, window.work.of(RowsWork).start, asked)
+
+
+def _turn(window: Window, message: Message) -> None:
+    if window.view is not None:
+        address = Address.parse(window.query)
+        window.work.of(RowsWork).turn(window.view, address, back=message.text("way") == "back")
+    window.answer(message)
+
+
+def _cancel(window: Window, message: Message) -> None:
+    window.work.of(RowsWork).stop_reading()
+    window.answer(message)
+
+
+_HANDLERS = {"rows": _read, "rows-turn": _turn, "rows-cancel": _cancel}
+TAB = TabSpec(
+    "data",
+    "Data",
+    "data",
+    _data,
+    exports={"data": _export},
+    messages=_messages,
+    work=lambda window: RowsWork(window.changed),
+)

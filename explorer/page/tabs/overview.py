@@ -1,0 +1,88 @@
+"""The Overview tab: what a version is, what its commit did, and a total over all versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from explorer.page.address import Address
+from explorer.page.commits_table import commits_listing
+from explorer.page.render import render_block
+from explorer.page.tab_spec import Tab, TabSpec
+from explorer.page.window import Handler, Message, Window
+from explorer.page.window_work import WindowWork
+from explorer.views import TableView
+from explorer.views.listing import Listing
+from explorer.views.table.since import settings_since
+
+__all__ = ["TAB"]
+
+_MOST_LINES = 200
+_LONGEST = 200_000
+_MOST_FINDINGS = 4
+
+
+def _overview(view: TableView, address: Address, _work: WindowWork) -> Tab:
+    # One commit has no course.
+    figure = view.totals(address.metric) if len(view.facts.commits) > 1 else None
+    return Tab(
+        _values(view), figure, (address.metric, view.compared, view.version if view.compared is not None else None)
+    )
+
+
+def _values(view: TableView) -> dict[str, Any]:
+    snapshot = view.facts.snapshot(view.version)
+    return {
+        "overview": view.overview(),
+        "since": settings_since(view.facts, view.version, at_hand=True),
+        "schema_string": snapshot.metadata.schema_string or "",
+        "raw": "",
+        "most_findings": _MOST_FINDINGS,
+        "broken": not len(view.facts.commits),
+        "restorable": _restorable(view),
+    }
+
+
+def _restorable(view: TableView) -> list[tuple[int, str]]:
+    """The versions that a person who looks at this one may want back: itself, and the one before its commit."""
+    facts, version = view.facts, view.version
+    itself = [(version, f"Restore v{version}\u2026")] if version < facts.last else []
+    before = [(version - 1, f"Restore v{version - 1}, before this commit\u2026")] if version > facts.first else []
+    return [*before, *itself]
+
+
+def _messages(window: Window) -> Mapping[str, Handler]:
+    return {"raw": partial(_show_raw, window)}
+
+
+def _show_raw(window: Window, message: Message) -> None:
+    """Show the lines of the commit as they are in the log."""
+    view, address = window.view, Address.parse(window.query)
+    if view is None:
+        window.answer(message)
+    else:
+        then = partial(window.answer, message)
+        window.compute(message, partial(_rest_with_raw, view, address), then)
+
+
+def _rest_with_raw(view: TableView, address: Address) -> dict[str, str]:
+    lines = view.facts.log.commit_actions(view.version)
+    raw = "\n".join(line.decode("utf-8", "replace") for line in lines[:_MOST_LINES])[:_LONGEST]
+    shared = {"address": address, "version": view.version, "commit": view.commit}
+    return {"rest": render_block("overview", "rest", **_values(view) | {"raw": raw}, **shared)}
+
+
+def _commits(view: TableView, address: Address, _work: WindowWork) -> Listing:
+    return commits_listing(view, address)
+
+
+TAB = TabSpec(
+    "overview",
+    "Overview",
+    "overview",
+    _overview,
+    exports={"commits": _commits},
+    messages=_messages,
+    shows=("commit", "state"),
+)

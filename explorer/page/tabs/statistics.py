@@ -1,0 +1,170 @@
+"""The Statistics tab: which files a condition reads, and the range of a column in each file, where it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from explorer import formatting as fmt
+from explorer.core.errors import RequestError
+from explorer.page.address import Address
+from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
+from explorer.page.window_work import WindowWork
+from explorer.views import TableView
+from explorer.views.clustering_advice import ClusteringAdvice, clustering_advice
+from explorer.views.figures.charts import BARS
+from explorer.views.listing import Listing
+from explorer.views.problems import Problem, problem_of
+from explorer.views.table.coverage import Covered, coverage_of
+from explorer.views.table.files import ranges_listing
+from explorer.views.table.funnel import Funnel, asked_columns, compared_words, funnel_of, read_files, rule_listing
+from explorer.views.table.ranges import ColumnRanges
+
+__all__ = ["TAB"]
+
+_COLUMN_LETTERS: Final = 24
+
+
+@dataclass(frozen=True, slots=True)
+class NoRanges:
+    """Why there is nothing to draw, and of which column."""
+
+    title: str
+    why: str
+    column: str
+    setting: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A condition, what it reads (of the version compared with first, if one was chosen), the columns that it compares,
+    the difference in words, which order of rows would save how much; or why it cannot be answered."""
+
+    where: str = ""
+    funnels: tuple[Funnel, ...] = ()
+    columns: tuple[str, ...] = ()
+    words: str = ""
+    advice: ClusteringAdvice | None = None
+    problem: Problem | None = None
+
+
+def _statistics(view: TableView, address: Address, _work: WindowWork) -> Tab:
+    facts, version = view.facts, view.version
+    coverage = coverage_of(facts, version)
+    names = [row.column for row in coverage]
+    asked = _asked(view, address)
+    column = _column(address, coverage, names, asked.columns)
+    labels = fmt.shorten_apart(names, _COLUMN_LETTERS)
+    values: dict[str, Any] = {
+        "coverage": coverage, "names": names, "labels": labels, "column": column, "asked": asked
+    }  # fmt: skip
+    if nothing := _why_nothing(view, address, names, column):
+        return Tab(values | _undrawn(nothing))
+    ranges = facts.ranges(version, column)
+    view.column = column
+    values |= {
+        "drawn": True,
+        "ranges": ranges,
+        "wide": sum(tight is False for tight in ranges.tight),
+        "single": len(ranges.paths) <= BARS,
+    }
+    read = read_files(facts, version, address.where) if asked.funnels else None
+    figure = view.ranges(read)
+    return Tab(
+        values | listed(_files(view, address, asked), address), figure, (version, column, view.file, asked.where)
+    )
+
+
+def _asked(view: TableView, address: Address) -> Asked:
+    """The condition of the address over the chosen version, and over the one it is compared with if one was chosen."""
+    where = address.where.strip()
+    if not where:
+        return Asked()
+    compared = [view.compared] if view.compared not in (None, view.version) else []
+    try:
+        scale = max(view.facts.snapshot(version).num_files for version in (view.version, *compared))
+        found = tuple(funnel_of(view.facts, version, where, scale) for version in (*compared, view.version))
+    except RequestError as error:
+        return Asked(where, problem=problem_of(error))
+    words = compared_words(*found) if compared else ""
+    return Asked(where, found, asked_columns(where), words, clustering_advice(view.facts, found[-1]))
+
+
+def _files(view: TableView, address: Address, asked: Asked) -> Listing:
+    """The bounds by file; with a condition, also the rule that keeps or drops each."""
+    if not asked.funnels:
+        return ranges_listing(view.facts, view.version, view.column)
+    return rule_listing(view.facts, view.version, asked.where, view.column, address.rule)
+
+
+def _export(view: TableView, address: Address, _work: WindowWork) -> Listing:
+    return arranged(_files(view, address, _asked(view, address)), address)
+
+
+def _column(address: Address, coverage: Sequence[Covered], names: list[str], asked: Sequence[str]) -> str:
+    """The column that the address names, else one that the condition asks for, else the one with statistics in most
+    files; empty where there is none."""
+    if address.column:
+        return address.column if address.column in names else ""
+    spelled = {name.casefold() for name in asked}
+    wanted = [row for row in coverage if row.column.casefold() in spelled]
+    best = max(wanted or coverage, key=lambda row: row.files, default=None)
+    return best.column if best else ""
+
+
+def _why_nothing(view: TableView, address: Address, names: list[str], column: str) -> NoRanges | None:
+    if not view.facts.snapshot(view.version).num_files:
+        return NoRanges("No live files", f"v{view.version} holds no files, so there are no statistics.", address.column)
+    if not names:
+        return NoRanges(
+            "No column can have statistics",
+            "Only columns of simple types outside arrays and maps have a least and a greatest value.",
+            address.column,
+        )
+    if not column:
+        return NoRanges(
+            f"No statistics for \u201c{address.column}\u201d",
+            "It is not a simple column of this version. Choose another one.",
+            address.column,
+        )
+    ranges = view.facts.ranges(view.version, column)
+    if not len(ranges.low):
+        covered = next(row for row in coverage_of(view.facts, view.version) if row.column == column)
+        cause = f"{_undrawable(ranges)[:-1]}: {covered.why}." if covered.setting else _undrawable(ranges)
+        return NoRanges(f"No file has bounds for {column}", cause, column, covered.setting)
+    return None
+
+
+def _undrawable(ranges: ColumnRanges) -> str:
+    """Why no file has a range to draw."""
+    why = (
+        (ranges.only_nulls, "holds only nulls in it", "hold only nulls in it"),
+        (ranges.unplaced, "has a bound that cannot be drawn", "have a bound that cannot be drawn"),
+        (ranges.missing, "has no statistics for it", "have no statistics for it"),
+    )
+    said = (fmt.plural(count, one, many) for count, one, many in why if count)
+    return f"Of the live files, {', '.join(said)}."
+
+
+def _undrawn(nothing: NoRanges) -> dict[str, Any]:
+    return {
+        "drawn": False,
+        "title": nothing.title,
+        "why": nothing.why,
+        "setting": nothing.setting,
+        "column": nothing.column,
+        "ranges": None,
+        "wide": 0,
+        "single": True,
+    }
+
+
+TAB = TabSpec(
+    "statistics",
+    "Statistics",
+    "statistics",
+    _statistics,
+    exports={"statistics": _export},
+    shows=("statistics",),
+)

@@ -1,0 +1,84 @@
+"""Panel as the host of a page: a component whose messages go over Bokeh's socket, and the loop of its document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import panel as pn
+from bokeh.document import Document
+from panel.custom import JSComponent
+
+from explorer.page.identity import Identity
+
+__all__ = ["Bridge", "PanelHost"]
+
+
+class Bridge(JSComponent):
+    """Hands messages on between the page's script and its session. It shows nothing itself."""
+
+    # The script of the page waits for the model; see static/start.js.
+    _esm: ClassVar[str] = (
+        "export function render({ model }) { window.explorerHost.connect(model);"
+        " return Object.assign(document.createElement('span'), { hidden: true }); }"
+    )
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send a message to the browser."""
+        self._send_msg(dict(message))
+
+
+class PanelHost:
+    """One browser window: a `explorer.page.host.Host`.
+
+    Args:
+        identity, person: As for `Host`.
+        document: The document of the window; the current one unless given.
+
+    Attributes:
+        bridge: The component to be placed in the page.
+    """
+
+    def __init__(self, identity: Identity, person: str = "", document: Document | None = None) -> None:
+        self.identity, self.person = identity, person
+        self.bridge: Bridge = Bridge(width=0, height=0)  # type: ignore[no-untyped-call]  # param
+        # Work that is begun for the first page may ask for another drawing at once, from its thread.
+        self._document: Document | None = document or pn.state.curdoc
+        self._closing: list[Callable[[], object]] = []
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the window is there."""
+        return self._document is not None
+
+    def open(self) -> None:
+        """Take notice of the window's end from now on."""
+        if self._document is not None:
+            pn.state.on_session_destroyed(self._close)
+
+    def hear(self, receive: Callable[[object], None]) -> None:
+        """Give the messages of the browser to a function."""
+        self.bridge.on_msg(lambda event: receive(event.data))
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send a message to the browser."""
+        self.bridge.send(message)
+
+    def later(self, call: Callable[[], object]) -> None:
+        """Call a function on the server's loop, from any thread."""
+        if (document := self._document) is not None:
+            document.add_next_tick_callback(call)
+
+    def every(self, milliseconds: int, call: Callable[[], object]) -> None:
+        """Call a function on the server's loop again and again."""
+        if self._document is not None:
+            pn.state.add_periodic_callback(call, period=milliseconds)
+
+    def when_closed(self, call: Callable[[], object]) -> None:
+        """Call a function when the window is closed."""
+        self._closing.append(call)
+
+    def _close(self, _context: object) -> None:
+        self._document = None
+        for call in self._closing:
+            call()
