@@ -8,9 +8,8 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
-import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
@@ -22,12 +21,13 @@ import explorer
 from explorer.auditing import Finding
 from explorer.auditing.erasure import Neighbour, out_of_reach
 from explorer.auditing.report.signature import SigningKey
-from explorer.core.errors import Cancelled, ExplorerError, VersionGap
+from explorer.core.errors import ExplorerError, VersionGap
 from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.known_missing import KnownMissing
 from explorer.debug import log_failure
+from explorer.page.followed_table import FollowedTable
 from explorer.page.table_reading import TableReading
 from explorer.storage.roots import AllowedRoots
 from explorer.storage.served_roots import ServedRoots, TableRef
@@ -40,7 +40,6 @@ from explorer.views.table.timeline import amounts_of
 
 __all__ = ["SPARK_DAYS", "Catalog", "Deed", "Deeds", "RecentCommits", "SparkBar", "TableSummary"]
 
-_FRESH = 2.0
 SPARK_DAYS = 60
 """The days that a sparkline shows: the same ones for every table."""
 _SPARK_BARS = 30
@@ -138,23 +137,8 @@ class TableSummary:
         return f"row-{hashlib.sha256(self.ref.name.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """A table that was opened.
-
-    Attributes:
-        facts: What is known of it; their log stays as it was read, as a session may still show it.
-        tail: Another object of the same table, which follows the end of its log.
-        looked: When that began last.
-    """
-
-    facts: TableFacts
-    tail: explorer.Table
-    looked: float
-
-
 class Catalog:
-    """The served tables.
+    """The served tables; every method that takes a name raises `NotAllowed` where it leads outside the roots.
 
     Args:
         roots: As for `ServedRoots`.
@@ -172,12 +156,7 @@ class Catalog:
         self.allow_commits = allow_commits
         self.attempts = Attempts()
         self._lock = threading.Lock()
-        self._kept: dict[str, _Kept] = {}
-        self._opening: dict[str, threading.Lock] = {}
-        self._readings: dict[str, TableReading] = {}
-        self._stopped: dict[str, float] = {}
-        self._changed: dict[str, float] = {}
-        self._emptied: dict[str, float] = {}
+        self._followed: dict[str, FollowedTable] = {}
         self._missing: dict[str, KnownMissing] = {}
 
     def refs(self) -> list[TableRef]:
@@ -185,71 +164,28 @@ class Catalog:
         return list(self.roots.tables())
 
     def facts(self, name: str) -> TableFacts:
-        """Return the facts of a table as it is now (the log is checked at most every two seconds).
-
-        A check lists what came after the newest commit, and reads nothing; the facts are the same object until the log
-        has another newest commit.
-
-        Raises:
-            NotAllowed: The name leads outside the served roots.
-            Cancelled: A person ended its reading, or that which this call waited for.
-            ExplorerError: The table cannot be read.
-        """
-        ref, asked = self.roots.locate(name), time.monotonic()
-        with self._opener(ref.location):
-            if self._stopped.get(ref.location, asked) > asked:
-                raise Cancelled("The reading of the log was ended.", operation="read the log")
-            # What is learned of a change meanwhile is newer than what is read from here on.
-            began = time.monotonic()
-            kept = self._still_kept(ref.location)
-            if kept is not None:
-                if kept.looked > max(began - _FRESH, self._changed.get(ref.location, 0.0)):
-                    return kept.facts
-                kept.tail.refresh()
-                if kept.tail.newest_commit() == kept.facts.log.newest_commit():
-                    self._kept[ref.location] = replace(kept, looked=began)
-                    return kept.facts
-            tail = self._opened(ref) if kept is None else kept.tail
-            found = self._kept[ref.location] = _Kept(self._read(ref, self._log(ref, kept)), tail, began)
-            return found.facts
+        """Return the facts of a table as it is now; see `FollowedTable.facts`."""
+        return self._table(name).facts()
 
     def reading(self, name: str) -> TableReading | None:
-        """Return the first reading of a table's log that goes on, or that a person ended; None without one.
-
-        Raises:
-            NotAllowed: The name leads outside the served roots.
-        """
-        return self._readings.get(self.roots.locate(name).location)
+        """Return the first reading of a table's log that goes on, or that a person ended; None without one."""
+        return self._table(name).reading
 
     def is_being_read(self, name: str) -> bool:
-        """Return whether who asks for the facts of a table waits for another.
-
-        Raises:
-            NotAllowed: The name leads outside the served roots.
-        """
-        return self._opener(self.roots.locate(name).location).locked()
+        """Return whether who asks for the facts of a table waits for another."""
+        return self._table(name).is_being_read
 
     def stop_reading(self, name: str) -> None:
-        """End the first reading of a table's log, for all who wait for it.
-
-        Raises:
-            NotAllowed: The name leads outside the served roots.
-        """
-        location = self.roots.locate(name).location
-        reading = self._readings.get(location)
-        if reading is not None:
-            self._stopped[location] = time.monotonic()
-            reading.stop()
+        """End the first reading of a table's log, for all who wait for it."""
+        self._table(name).stop_reading()
 
     def facts_before(self, name: str, gap: VersionGap) -> TableFacts:
         """Return the facts of the versions before a gap in a table's log.
 
         Raises:
-            NotAllowed: The name leads outside the served roots.
             ExplorerError: The table cannot be read.
         """
-        ref = self.roots.locate(name)
-        return TableFacts(self._opened(ref), ref.title, before=gap)
+        return self._table(name).facts_before(gap)
 
     def open(self, name: str) -> explorer.Table:
         """Return the table as an object of its own, to plan changes of it; read-only unless commits are allowed.
@@ -287,15 +223,8 @@ class Catalog:
         AllowedRoots((self.roots.locate(name).root,)).check_source(source)
 
     def look_again(self, name: str, *, reopen: bool = False) -> None:
-        """Check the log at the next question, even if that was done recently.
-
-        Args:
-            name: The table.
-            reopen: Open it again even if its version is the same: files of earlier versions may be gone.
-        """
-        location = self.roots.locate(name).location
-        changed = self._emptied if reopen else self._changed
-        changed[location] = time.monotonic()
+        """Check the log at the next question, even if that was done recently; see `FollowedTable.look_again`."""
+        self._table(name).look_again(reopen=reopen)
 
     def summary(self, ref: TableRef) -> TableSummary:
         """Return a table's row in the list; any failure becomes the row's problem."""
@@ -307,21 +236,17 @@ class Catalog:
             log_failure(_log, f"cannot summarize {ref.location}", error)
             return TableSummary(ref, problem=problem_of(error))
 
-    def _log(self, ref: TableRef, kept: _Kept | None) -> DeltaLog:
-        """The log as it is now; of one that was read already, the history reads new commits alone."""
-        if kept is not None:
-            return kept.facts.log.successor()
-        opened = self._opened(ref)
-        opened.follow()
-        return opened
+    def _table(self, name: str) -> FollowedTable:
+        """The table of a name.
 
-    def _read(self, ref: TableRef, log: DeltaLog) -> TableFacts:
-        reading = self._readings[ref.location] = TableReading(log, ref.title)
-        try:
-            return TableFacts(log, ref.title)
-        finally:
-            if not reading.stopped:
-                del self._readings[ref.location]
+        Raises:
+            NotAllowed: The name leads outside the served roots.
+        """
+        ref = self.roots.locate(name)
+        with self._lock:
+            if ref.location not in self._followed:
+                self._followed[ref.location] = FollowedTable(partial(self._opened, ref), ref.title)
+            return self._followed[ref.location]
 
     def _opened(self, ref: TableRef) -> explorer.Table:
         return self._sharing(explorer.open_table(ref.location, roots=(ref.root,), read_only=True))
@@ -331,15 +256,6 @@ class Catalog:
         with self._lock:
             table.known_missing = self._missing.setdefault(table.location, table.known_missing)
         return table
-
-    def _still_kept(self, location: str) -> _Kept | None:
-        """What was read, unless files of its versions may have gone since that began."""
-        kept = self._kept.get(location)
-        return kept if kept is not None and kept.looked > self._emptied.get(location, 0.0) else None
-
-    def _opener(self, location: str) -> threading.Lock:
-        with self._lock:
-            return self._opening.setdefault(location, threading.Lock())
 
 
 def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
