@@ -9,7 +9,18 @@ from typing import Final
 
 from explorer.views.figures.theme import DARK, LIGHT, css_variables
 
-__all__ = ["FOLDER", "FONTS", "SCRIPTS", "SHEET", "edition", "font_faces", "plotly_script", "scripts_text", "tokens"]
+__all__ = [
+    "FOLDER",
+    "FONTS",
+    "SCRIPTS",
+    "SHEET",
+    "edition",
+    "font_faces",
+    "module_text",
+    "plotly_script",
+    "scripts_text",
+    "tokens",
+]
 
 FOLDER: Final = Path(__file__).parent
 SHEET: Final = "style/app.css"
@@ -61,9 +72,13 @@ def font_faces(folder: str) -> str:
 
 
 def scripts_text() -> str:
-    """Return the scripts as one module, without comments and indentation; it exports what each of them exports."""
-    text = "\n".join((FOLDER / "script" / f"{name}.js").read_text("utf-8") for name in SCRIPTS)
-    lines = (line.strip() for line in text.splitlines())
+    """Return the scripts as one module, which exports what each of them exports."""
+    return "\n".join(module_text(FOLDER / "script" / f"{name}.js") for name in SCRIPTS)
+
+
+def module_text(path: Path) -> str:
+    """Return a module to be joined to others: without imports, lines of comments, and indentation."""
+    lines = (line.strip() for line in path.read_text("utf-8").splitlines())
     return "\n".join(line for line in lines if line and not line.startswith(("//", "import ")))
 
 

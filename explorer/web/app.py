@@ -14,7 +14,6 @@ from urllib.parse import unquote, urlencode
 import jinja2
 import panel as pn
 from bokeh.server.contexts import BokehServerContext, BokehSessionContext
-from markupsafe import Markup
 from panel.io.resources import get_dist_path
 from tornado.iostream import StreamClosedError
 from tornado.websocket import WebSocketClosedError
@@ -25,8 +24,8 @@ from explorer.core.versions.commit_times import moment
 from explorer.debug import log_failure
 from explorer.page.address import address_of
 from explorer.page.identity import Identity
-from explorer.page.pages import TABLE_REGIONS
 from explorer.page.session import Session
+from explorer.page.skeleton import first_figures, window_values
 from explorer.page.strip import Screen
 from explorer.page.table_session import TableSession
 from explorer.web.first_page import FirstPages
@@ -41,7 +40,6 @@ from explorer.web.served_tables import Catalog
 __all__ = ["create_app"]
 
 _log = logging.getLogger(__name__)
-_CHART_HEIGHT, _STRIP_HEIGHT = 210, 208  # pixels that are kept free while there is no figure
 _VISIT = 4 * 3_600_000  # ms without a page that end a visit; first.js has the same
 
 
@@ -114,15 +112,9 @@ def _template(session: Session, host: PanelHost) -> pn.Template:
     shown, nonce = session.shown, _nonce()
     template = pn.Template(_page())
     template.add_panel("page", host.bridge)
-    figures = {
-        name: figure.message(None)
-        for name, figure in (("strip", shown.timeline), ("chart", shown.chart))
-        if figure is not None
-    }
     values: dict[str, Any] = {
         "theme": session.theme,
         "mark": session.mark,
-        "kind": session.kind,
         "page_title": shown.title,
         "icon": icon(),
         "nonce": nonce,
@@ -130,13 +122,8 @@ def _template(session: Session, host: PanelHost) -> pn.Template:
         "scripts": {name: script_tag(name, nonce) for name in ("theme", "styled", "first", "socket", "connect")},
         "start": module_tag(nonce),
         "plotly": plotly_tag(nonce),
-        # Each is HTML of a template, which escaped what it shows.
-        "regions": {name: Markup(shown.regions.get(name, "")) for name in TABLE_REGIONS},  # noqa: S704
-        "hidden": {"timeline-slot": False, "chart-card": False} | shown.hidden,
-        "chart_height": _CHART_HEIGHT if shown.chart is None else shown.chart.height,
-        "strip_height": _STRIP_HEIGHT if shown.timeline is None else shown.timeline.figure["layout"]["height"],
-        "figures": script_json(figures),
-    }
+        "figures": script_json(first_figures(shown)),
+    } | window_values(shown, session.kind)
     for name, value in values.items():
         template.add_variable(name, value)
     return template

@@ -1,4 +1,9 @@
-// Unpack the style sheet and the scripts, and give them to whoever waits.
+// The style sheet and the scripts of all widgets in one model. Its part in the page gives them to the widgets that wait.
+const kit = (globalThis[Symbol.for("delta-table-explorer DIGEST")] ??= (() => {
+  let give;
+  return { given: new Promise((resolve) => (give = resolve)), give };
+})());
+
 async function unpacked(packed) {
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(stream).text());
@@ -9,17 +14,12 @@ function imported(source) {
   return import(address).finally(() => URL.revokeObjectURL(address));
 }
 
-export default () => {
-  let held;
-  return {
-    initialize({ model }) {
-      held = unpacked(model.get("packed"));
-      kit.give(held.then(({ script }) => imported(script)));
-    },
-    render({ el }) {
-      const style = document.createElement("style");
-      el.append(style);
-      held.then(({ rules }) => (style.textContent = rules));
-    },
-  };
-};
+export default () => ({
+  async initialize({ model }) {
+    const { rules, script } = await unpacked(model.get("packed"));
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(rules);
+    kit.give({ sheet, ...(await imported(script)) });
+  },
+  render() {},
+});

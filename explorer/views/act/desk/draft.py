@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from explorer.core.transaction.commit_plan import Plan, PlanResult
 from explorer.core.transaction.intents.records import Intent
@@ -17,6 +17,7 @@ from explorer.views.problems import Problem
 __all__ = ["Attempt", "ChangeableTable", "Draft", "Question", "RowLook"]
 
 
+@runtime_checkable
 class ChangeableTable(Protocol):
     """A table that plans and commits changes, as `explorer.Table` does."""
 

@@ -1,0 +1,144 @@
+"""The one table of a widget, as its page finds and changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from explorer.auditing.erasure import Neighbour
+from explorer.auditing.report.signature import SigningKey
+from explorer.core.errors import NotAllowed, VersionGap
+from explorer.core.transaction.commit_plan import Plan, PlanResult
+from explorer.core.transaction.intents.records import Intent
+from explorer.core.transaction.row_engine import CheckReport, RowJob
+from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.snapshot import Snapshot
+from explorer.page.followed_table import FollowedTable
+from explorer.page.table_reading import TableReading
+from explorer.views import TableFacts
+from explorer.views.act.desk.attempts import Attempts
+from explorer.views.act.desk.draft import ChangeableTable
+
+__all__ = ["OneTable", "PlannedTable"]
+
+
+class OneTable:
+    """The table of a widget: a `explorer.page.tables.Tables` with one entry, whatever name is asked for.
+
+    Args:
+        table: The table; one that can be changed if ``allow_commits``.
+        allow_commits: It may be changed.
+
+    Attributes:
+        allow_commits: As given.
+        attempts: What its windows carry out.
+        key: None: nothing is signed in a notebook.
+    """
+
+    def __init__(self, table: DeltaLog, *, allow_commits: bool) -> None:
+        self.allow_commits = allow_commits
+        self.attempts = Attempts()
+        self.key: SigningKey | None = None
+        self._table = table
+        self._followed = FollowedTable(table.successor, table.name)
+
+    def facts(self, name: str = "") -> TableFacts:  # noqa: ARG002  # there is one
+        """Return the facts of the table as it is now; see `FollowedTable.facts`."""
+        return self._followed.facts()
+
+    def facts_before(self, name: str, gap: VersionGap) -> TableFacts:  # noqa: ARG002  # there is one
+        """Return the facts of the versions before a gap in the log."""
+        return self._followed.facts_before(gap)
+
+    def reading(self, name: str) -> TableReading | None:  # noqa: ARG002  # there is one
+        """Return the first reading of the log that goes on, or that a person ended; None without one."""
+        return self._followed.reading
+
+    def is_being_read(self, name: str) -> bool:  # noqa: ARG002  # there is one
+        """Return whether who asks for the facts waits for another."""
+        return self._followed.is_being_read
+
+    def stop_reading(self, name: str) -> None:  # noqa: ARG002  # there is one
+        """End the first reading of the log."""
+        self._followed.stop_reading()
+
+    def beside(self) -> tuple[Iterable[Neighbour], tuple[str, ...]]:
+        """Return no tables: a notebook knows no others."""
+        return (), ()
+
+    def open(self, name: str) -> ChangeableTable:  # noqa: ARG002  # there is one
+        """Return the table; one that may not be changed plans, and refuses commits."""
+        return self._changeable if self.allow_commits else PlannedTable(self._changeable)
+
+    def check_source(self, name: str, source: str) -> None:  # noqa: ARG002  # there is one
+        """Refuse a source of rows that may not be read."""
+        self._changeable.check_source(source)
+
+    def look_again(self, name: str = "", *, reopen: bool = False) -> None:  # noqa: ARG002  # there is one
+        """Check the log at the next question."""
+        self._followed.look_again(reopen=reopen)
+
+    @property
+    def _changeable(self) -> ChangeableTable:
+        table: object = self._table
+        if not isinstance(table, ChangeableTable):
+            raise NotAllowed(
+                f"{self._table.name} was opened as a log, which can be read and not changed. Open it with "
+                "explorer.open_table().",
+                location=self._table.location,
+            )
+        return table
+
+
+class PlannedTable:
+    """A table that plans changes and refuses to make them.
+
+    Args:
+        table: The table.
+    """
+
+    def __init__(self, table: ChangeableTable) -> None:
+        self._table = table
+
+    @property
+    def name(self) -> str:
+        """Its name for people."""
+        return self._table.name
+
+    def snapshot(self, version: int | None = None) -> Snapshot:
+        """Return the table at a version."""
+        return self._table.snapshot(version)
+
+    def check_source(self, source: str) -> None:
+        """Refuse a source of rows that may not be read."""
+        self._table.check_source(source)
+
+    def plan(
+        self,
+        intent: Intent,
+        *,
+        accept: Sequence[str] = (),
+        check_rows: bool = True,
+        user: str | None = None,
+        watch: Callable[[RowJob[CheckReport]], None] | None = None,
+    ) -> Plan:
+        """Plan a change; nothing is written."""
+        return self._table.plan(intent, accept=accept, check_rows=check_rows, user=user, watch=watch)
+
+    def commit(
+        self,
+        plan: Plan,
+        *,
+        reason: str | None = None,  # noqa: ARG002  # nothing is committed
+        user: str | None = None,  # noqa: ARG002  # as above
+        watch: Callable[[RowJob[CheckReport]], None] | None = None,  # noqa: ARG002  # as above
+    ) -> PlanResult:
+        """Refuse to carry out a plan.
+
+        Raises:
+            NotAllowed: Always.
+        """
+        raise NotAllowed(
+            f"This widget plans changes of {plan.table} and makes none. To commit from a widget, make it with "
+            "table.explore(allow_commits=True).",
+            location=plan.table,
+        )
