@@ -32,11 +32,13 @@ class OneTable:
         allow_commits: As given.
         attempts: What its windows carry out.
         key: None: nothing is signed in a notebook.
+        picks_files: Yes: code takes the selected files from the widget.
     """
 
     def __init__(self, table: DeltaLog, *, allow_commits: bool) -> None:
         self.allow_commits = allow_commits
         self.attempts = Attempts()
+        self.picks_files = True
         self.key: SigningKey | None = None
         self._table = table
         self._followed = FollowedTable(table.successor, table.name)

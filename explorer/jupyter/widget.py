@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
@@ -362,7 +363,7 @@ class TableExplorer(anywidget.AnyWidget):
             compared=self.compare_version,
             tab=self.tab,
             where=self.predicate or None,
-            file=self.selected_files[-1] if self.selected_files else None,
+            picked="\n".join(self.selected_files) or None,
         )
 
     def _move(self, _change: object) -> None:
@@ -370,7 +371,7 @@ class TableExplorer(anywidget.AnyWidget):
         where = {
             "tab": self.tab,
             "where": self.predicate or None,
-            "file": self.selected_files[-1] if self.selected_files else None,
+            "picked": "\n".join(self.selected_files) or None,
         }
         for window in self._windows.values():
             if window is self._led_by or not window.is_open:
@@ -388,11 +389,10 @@ class TableExplorer(anywidget.AnyWidget):
         self._led_by = window
         try:
             self._set(version=view.version, compare_version=view.compared, tab=address.tab)
-            self._set(predicate=address.where)
-            if address.file and address.file not in self.selected_files:
-                self._set(selected_files=(address.file,))
-        except ExplorerError:
-            pass
+            for name, value in (("predicate", address.where), ("selected_files", address.picked.splitlines())):
+                # An address may hold what no trait takes, such as a condition that only Spark can read.
+                with suppress(RequestError):
+                    self._set(**{name: value})
         finally:
             self._led_by = None
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from explorer.jupyter.notebook_host import NotebookHost
 from explorer.page.address import Address
 from explorer.page.pages import Rendered
-from explorer.page.render import render
+from explorer.page.render import environment
 from explorer.page.skeleton import first_figures, window_values
 from explorer.page.strip import Screen
 from explorer.page.table_session import TableSession
@@ -51,7 +51,9 @@ class WidgetWindow(TableSession):
         self.host.send(
             {
                 "kind": "window",
-                "html": render("window", **window_values(shown, self.kind)),
+                "html": environment("explorer.jupyter")
+                .get_template("window.html")
+                .render(window_values(shown, self.kind)),
                 "figures": first_figures(shown),
                 "query": self.query,
                 "mark": self.mark,

@@ -32,6 +32,7 @@ _KEYS = {
     "tab": "tab",
     "column": "col",
     "file": "file",
+    "picked": "pick",
     "metric": "metric",
     "change": "change",
     "find": "q",
@@ -88,7 +89,8 @@ class Address:
     ``answers`` are those to the form of a change, by name: the keys that begin with ``f.``. ``back`` is the change from
     which a person came to another one, as `plan_key` writes it. ``requests`` are the conditions of erasure requests
     that are searched in one pass, a line each, where there are several: ``where`` is the one that is shown.
-    ``reference`` is what a request is called where it came from.
+    ``reference`` is what a request is called where it came from. ``picked`` are the paths of selected files, a line
+    each.
     """
 
     table: str = ""
@@ -97,6 +99,7 @@ class Address:
     tab: str = "overview"
     column: str = ""
     file: str = ""
+    picked: str = ""
     metric: str = "rows"
     change: str = "all"
     find: str = ""

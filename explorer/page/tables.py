@@ -22,9 +22,11 @@ class Tables(DeskTables, Protocol):
 
     Attributes:
         key: Signs the reports and statements that are downloaded; None signs nothing.
+        picks_files: Files can be selected, for code that works with them.
     """
 
     key: SigningKey | None
+    picks_files: bool
 
     def facts(self, name: str) -> TableFacts:
         """Return the facts of a table as it is now; the same object until the log has another newest commit.

@@ -45,15 +45,17 @@ class WindowWork:
 
     Args:
         works: The work of its tabs, at most one of each type.
-        key: Signs what is handed on; None where the server has none.
+        key: Signs what is handed on; None where the host has none.
+        picks_files: Files can be selected, for code that works with them.
 
     Attributes:
-        key: As given.
+        key, picks_files: As given.
         signer: Whom it belongs to, as a report names it.
     """
 
-    def __init__(self, works: Iterable[TabWork], key: SigningKey | None = None) -> None:
+    def __init__(self, works: Iterable[TabWork], key: SigningKey | None = None, *, picks_files: bool = False) -> None:
         self.key = key
+        self.picks_files = picks_files
         self.signer = None if key is None else key.signer
         self._works: dict[type[TabWork], TabWork] = {type(work): work for work in works}
 

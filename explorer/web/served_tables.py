@@ -147,6 +147,7 @@ class Catalog:
 
     Attributes:
         allow_commits, key: As given.
+        picks_files: No: no code sees what a browser selects.
         attempts: What the windows carry out.
     """
 
@@ -154,6 +155,7 @@ class Catalog:
         self.roots = ServedRoots(roots)
         self.key = key
         self.allow_commits = allow_commits
+        self.picks_files = False
         self.attempts = Attempts()
         self._lock = threading.Lock()
         self._followed: dict[str, FollowedTable] = {}

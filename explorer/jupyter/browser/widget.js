@@ -69,6 +69,7 @@ class View {
     this.address = "?";
     this.model.on("msg:custom", this.take);
     this.model.on("change:theme", this.paint);
+    this.model.on("comm_live_update", this.heed);
     this.observer = new MutationObserver(this.paint);
     for (const node of [document.body, document.documentElement]) {
       this.observer.observe(node, { attributes: true, attributeFilter: WATCHED });
@@ -129,14 +130,23 @@ class View {
     this.observer.disconnect();
     this.model.off("msg:custom", this.take);
     this.model.off("change:theme", this.paint);
+    this.model.off("comm_live_update", this.heed);
     this.page?.close();
   }
 
   // --- what a page asks of its host
 
+  // A kernel that was restarted or has died takes no message: its widgets are dead until their cells run again.
   send(message) {
-    this.model.send({ ...message, view: this.name });
+    if (!this.isDead) this.model.send({ ...message, view: this.name });
   }
+
+  heed = () => {
+    this.isDead = this.model.comm_live === false;
+    if (!this.isDead) return;
+    if (this.page) this.page.silent("lost");
+    else this.wait("No kernel answers. Run the cell to use the widget.");
+  };
 
   hear(receive) {
     this.receive = receive;

@@ -102,7 +102,7 @@ export class Page {
 
   silent(why) {
     // What the server itself has said stays.
-    if (["refused", "ended"].includes(this.element.dataset.silence)) return;
+    if (["refused", "ended", "lost"].includes(this.element.dataset.silence)) return;
     this.element.dataset.silence = why;
     this.element.classList.remove("busy");
   }

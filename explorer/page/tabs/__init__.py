@@ -86,4 +86,6 @@ def handlers(window: Window) -> Mapping[str, Handler]:
 def begin_work(window: NewWindow) -> WindowWork:
     """Return the work of the tabs in a new window: nothing yet."""
     key = window.tables.key if window.identity.may_sign else None
-    return WindowWork((tab.work(window) for tab in TABS if tab.work is not None), key)
+    return WindowWork(
+        (tab.work(window) for tab in TABS if tab.work is not None), key, picks_files=window.tables.picks_files
+    )
