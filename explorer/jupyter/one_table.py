@@ -33,12 +33,14 @@ class OneTable:
         attempts: What its windows carry out.
         key: None: nothing is signed in a notebook.
         picks_files: Yes: code takes the selected files from the widget.
+        place, commits_with: As `DeskTables` has them.
     """
 
     def __init__(self, table: DeltaLog, *, allow_commits: bool) -> None:
         self.allow_commits = allow_commits
         self.attempts = Attempts()
         self.picks_files = True
+        self.place, self.commits_with = "widget", "table.explore(allow_commits=True)"
         self.key: SigningKey | None = None
         self._table = table
         self._followed = FollowedTable(table.successor, table.name)

@@ -110,6 +110,7 @@ class TableExplorer(anywidget.AnyWidget):
     ) -> None:
         self.table, self.allow_commits = table, allow_commits
         self._tables = OneTable(table, allow_commits=allow_commits)
+        self._seen: TableFacts | None = None
         self._windows: dict[str, WidgetWindow] = {}
         self._beginning: set[Any] = set()
         # The window whose page the traits are following.
@@ -118,7 +119,8 @@ class TableExplorer(anywidget.AnyWidget):
         self.on_msg(self._heard)
         self.tab, self.theme = tab, theme
         if self._is_readable():
-            self.version = self.facts.last if version is None else version
+            self._seen = self.facts
+            self.version = self._seen.last if version is None else version
             self.compare_version = compare_version
             self.selected_files, self.predicate = selected_files, predicate
         self.observe(self._move, ["version", "compare_version", "tab", "selected_files", "predicate"])
@@ -233,10 +235,13 @@ class TableExplorer(anywidget.AnyWidget):
         Raises:
             ExplorerError: The table cannot be read any more. What was shown stays.
         """
+        before = self._seen
         self._tables.look_again(reopen=True)
-        facts = self.facts
+        facts = self._seen = self.facts
         self.table.refresh()
-        if self.version is None or not facts.first <= self.version <= facts.last:
+        if before is not None and not facts.follows(before):
+            self._set(version=facts.last, compare_version=None, selected_files=())
+        elif self.version is None or not facts.first <= self.version <= facts.last:
             self.go(facts.last)
         for window in self._windows.values():
             window.redraw()
@@ -251,12 +256,21 @@ class TableExplorer(anywidget.AnyWidget):
     # --- what the traits take
 
     def taken(self, name: str, value: Any) -> Any:
-        """Return a trait's value as it is taken, if it can be shown.
+        """Return a trait's value as it is taken, if it can be shown; otherwise the pages say why not.
 
         Raises:
             RequestError: It is no value of this trait, or the table cannot show it.
             ExplorerError: The table cannot be read.
         """
+        try:
+            return self._checked(name, value)
+        except ExplorerError as error:
+            for window in self._windows.values():
+                if window is not self._led_by and window.is_open:
+                    window.tell(error)
+            raise
+
+    def _checked(self, name: str, value: Any) -> Any:
         match name:
             case "version" | "compare_version":
                 return self._checked_version(name, value)
@@ -335,11 +349,12 @@ class TableExplorer(anywidget.AnyWidget):
         """Begin the page of a view, or begin it again."""
         if (before := self._windows.pop(view, None)) is not None:
             before.view_host.close()
-        host = NotebookHost(view, self.send, Identity(may_commit=self.allow_commits, may_sign=False))
+        # A table that may not be changed refuses a commit itself, and says how to allow it.
+        host = NotebookHost(view, self.send, Identity(may_sign=False), str(content.get("person", ""))[:200])
         width, height = content.get("width"), content.get("height")
         screen = Screen(min(width, 8_000), min(height, 8_000)) if _is_size(width) and _is_size(height) else None
         theme = "dark" if content.get("theme") == "dark" else "light"
-        window = WidgetWindow(self._tables, host, self._query(), theme=theme, screen=screen, showed=self._follow)
+        window = WidgetWindow(self._tables, host, self._query(), theme=theme, screen=screen, shows=self._follow)
         self._windows[view] = window
         if host.loop is None:
             window.send_page()

@@ -22,7 +22,7 @@ class WidgetWindow(TableSession):
     Args:
         tables, query, theme, screen: As for `TableSession`.
         host: The view.
-        showed: Called with each page of the address, after it was sent.
+        shows: Called with each page of the address, before it is sent.
     """
 
     def __init__(
@@ -33,9 +33,9 @@ class WidgetWindow(TableSession):
         *,
         theme: str,
         screen: Screen | None,
-        showed: Callable[[WidgetWindow, Rendered], None],
+        shows: Callable[[WidgetWindow, Rendered], None],
     ) -> None:
-        self._showed = showed
+        self._shows = shows
         self.view_host = host
         super().__init__(tables, host, query, theme, screen=screen, early_spark=True, later=True)
 
@@ -61,10 +61,10 @@ class WidgetWindow(TableSession):
             }
         )
 
-    def arrived(self, rendered: Rendered) -> None:
-        """Let the traits follow the page."""
-        self._showed(self, rendered)
-        super().arrived(rendered)
+    def about_to_draw(self, rendered: Rendered) -> None:
+        """Let the traits follow the page, before it is shown."""
+        self._shows(self, rendered)
+        super().about_to_draw(rendered)
 
     def move(self, **changes: object) -> None:
         """Go to the same address with some fields changed."""

@@ -148,6 +148,7 @@ class Catalog:
     Attributes:
         allow_commits, key: As given.
         picks_files: No: no code sees what a browser selects.
+        place, commits_with: As `DeskTables` has them.
         attempts: What the windows carry out.
     """
 
@@ -156,6 +157,7 @@ class Catalog:
         self.key = key
         self.allow_commits = allow_commits
         self.picks_files = False
+        self.place, self.commits_with = "server", "delta-explorer serve ROOT --allow-commits"
         self.attempts = Attempts()
         self._lock = threading.Lock()
         self._followed: dict[str, FollowedTable] = {}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from explorer.jupyter.panels import problem_panel
 
 from explorer.core.errors import MalformedAction
 from explorer.jupyter.browser.style import style_sheet
-from explorer.jupyter.panels import problem_panel
 
 pytestmark = pytest.mark.e2e
 FIELDS = '<input value="a"><select><option>b</option></select>'

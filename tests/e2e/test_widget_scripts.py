@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pytest
-
 from explorer.jupyter.browser.scripts import script
 
 pytestmark = pytest.mark.e2e

@@ -1,11 +1,9 @@
-"""A small table with a history of every kind of mark, and the parts of a widget that tests look into."""
+"""A small table with a history of every kind of mark."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import ipywidgets
 import pytest
 
 import explorer
@@ -27,17 +25,3 @@ def orders(tmp_path: Path) -> Table:
         [commit_info("DELETE", user_name="ana"), remove("part-2.parquet")],
     ]
     return explorer.open_table(write_log(tmp_path / "orders", commits))
-
-
-def shown(widget: Any) -> str:
-    """All HTML that the widget shows; its own style sheet has no place on the page."""
-    if getattr(widget.layout, "display", None) == "none":
-        return ""
-    if isinstance(widget, ipywidgets.HTML):
-        return str(widget.value)
-    return "\n".join(map(shown, getattr(widget, "children", ())))
-
-
-def figure_of(widget: Any) -> Any:
-    """The widget's plotly figure."""
-    return next(child for child in widget.children if hasattr(child, "data"))

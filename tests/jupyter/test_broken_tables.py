@@ -12,13 +12,13 @@ import pytest
 import explorer
 from explorer.core.errors import EngineUnavailable, TableNotFound, VersionGap
 from explorer.table import Table
-from tests.jupyter.conftest import shown
 from tests.support.page_elements import Elements
 from tests.support.small_logs import PROTOCOL, add, metadata, write_log
+from tests.support.widget_view import View
 
 
 def said(table: Table) -> str:
-    return Elements(shown(table.explore())).text
+    return Elements(View(table.explore()).html).text
 
 
 def test_truncated_line_is_named_by_version_file_and_line(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_missing_commit_is_named_and_setting_a_version_raises_the_same_error(tmp
     folder = write_log(tmp_path / "gap", [[PROTOCOL, metadata({"a": "long"})], [add("a.parquet")], [add("b.parquet")]])
     (folder / "_delta_log" / f"{1:020}.json").unlink()
     widget = explorer.open_table(folder).explore()
-    assert "VersionGap" in shown(widget)
+    assert "A commit is missing" in View(widget).html
     assert widget.version is None
     with pytest.raises(VersionGap):
         widget.version = 0
@@ -61,7 +61,7 @@ def test_version_that_needs_an_unknown_feature_is_refused_in_words(tmp_path: Pat
     assert "timeMachine" in text
 
 
-def test_diff_that_cannot_be_made_is_said_in_its_place_and_the_rest_works(tmp_path: Path) -> None:
+def test_a_version_that_cannot_be_shown_is_said_and_the_others_work(tmp_path: Path) -> None:
     unknown = {
         "protocol": {
             "minReaderVersion": 3,
@@ -72,59 +72,47 @@ def test_diff_that_cannot_be_made_is_said_in_its_place_and_the_rest_works(tmp_pa
     }
     back = [PROTOCOL, metadata({"a": "long"}), add("c.parquet")]
     commits = [[PROTOCOL, metadata({"a": "long"})], [unknown, add("b.parquet")], back]
-    widget = explorer.open_table(write_log(tmp_path / "between", commits)).explore()
-    assert "UnsupportedFeature" in Elements(shown(widget)).text
+    widget = explorer.open_table(write_log(tmp_path / "between", commits)).explore(tab="files")
+    view = View(widget)
     widget.version = 1
-    assert "timeMachine" in Elements(shown(widget)).text
+    assert view.shows("timeMachine")
     widget.go(2, 0)
-    assert "v0 \u2192 v2" in shown(widget)
-    assert 'role="alert"' not in shown(widget)
-
-
-def test_a_damaged_commit_is_not_said_to_be_gone(tmp_path: Path) -> None:
-    commits = [[PROTOCOL, metadata({"a": "long"})], [add("a.parquet")], [add("b.parquet")]]
-    folder = write_log(tmp_path / "damaged", commits)
-    last = folder / "_delta_log" / f"{2:020}.json"
-    last.write_text(last.read_text()[:40])
-    widget = explorer.open_table(folder).explore()
-    if widget.version is not None:
-        widget.version = 1
-    text = Elements(shown(widget)).text
-    assert "no longer in the log" not in text
-    assert "the history cannot be read" in text
+    assert view.shows("c.parquet")
+    assert "timeMachine" not in view.regions["lead"]
 
 
 def test_a_table_that_is_gone_is_said_and_is_a_typed_error_in_code(orders: Table) -> None:
     widget = orders.explore()
+    view = View(widget)
     shutil.rmtree(Path(orders.location.removeprefix("file://")))
-    widget._controls.refresh.click()
-    said_of_it = Elements(shown(widget)).text
-    assert "There is no Delta table at" in said_of_it
-    assert "Check the path" in said_of_it
-    assert widget.version == 5, "what was shown stays"
     with pytest.raises(TableNotFound):
         widget.refresh()
-    widget.version = 2
-    assert "TableNotFound" in Elements(shown(widget)).text
+    assert widget.version == 5, "what was shown stays"
+    view.go(view.query)
+    text = Elements(view.html).text
+    assert "No Delta table here" in text
+    assert "Check the path" in text
 
 
-def test_a_table_that_was_replaced_is_said_and_its_newest_version_is_shown(orders: Table, tmp_path: Path) -> None:
-    widget = orders.explore(version=2)
+def test_a_table_that_was_replaced_shows_its_newest_version(orders: Table, tmp_path: Path) -> None:
+    widget = orders.explore(version=2, selected_files=["part-1.parquet"])
+    view = View(widget)
     folder = Path(orders.location.removeprefix("file://"))
     shutil.rmtree(folder)
     other = [[PROTOCOL, metadata({"a": "long"})], *([add(f"{name}.parquet")] for name in "abcd")]
     shutil.copytree(write_log(tmp_path / "other", other), folder)
     widget.refresh()
-    assert "The table was replaced" in Elements(shown(widget)).text
-    assert widget.version == 4
+    assert (widget.version, widget.selected_files) == (4, ())
+    assert view.shows("d.parquet")
 
 
 def test_a_table_that_only_went_on_keeps_the_chosen_version(orders: Table) -> None:
     widget = orders.explore(version=2)
+    view = View(widget)
     orders.commit(orders.plan({"kind": "set-description", "description": "more"}), reason="so")
     widget.refresh()
-    assert "The table was replaced" not in Elements(shown(widget)).text
     assert widget.version == 2
+    assert view.shows("<span>v6<span")
 
 
 def test_missing_package_is_named_with_what_to_install(orders: Table, monkeypatch: pytest.MonkeyPatch) -> None:

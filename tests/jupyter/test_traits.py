@@ -1,8 +1,6 @@
-"""The traits are the state: from code, by a link, by the controls, and by a click on the timeline."""
+"""The traits are the page's address: from code, by a link, and by what a person presses in any view."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import ipywidgets
 import numpy as np
@@ -12,9 +10,10 @@ import traitlets
 from explorer import RequestError
 from explorer.core.errors import VersionNotFound
 from explorer.jupyter.widget import TableExplorer
+from explorer.page.tabs import TABS
 from explorer.table import Table
-from tests.jupyter.conftest import figure_of, shown
 from tests.support.page_elements import Elements
+from tests.support.widget_view import View
 
 
 @pytest.fixture
@@ -22,120 +21,67 @@ def widget(orders: Table) -> TableExplorer:
     return orders.explore()
 
 
-def controls(widget: TableExplorer) -> Any:
-    return next(child for child in widget.children if hasattr(child, "slider"))
-
-
-def click(widget: TableExplorer, place: float, *, shift: bool = False) -> None:
-    """Send what the browser's half of the figure sends at a click on its last trace."""
-    last = len(figure_of(widget).data) - 1
-    figure_of(widget)._js2py_pointsCallback = {
-        "event_type": "plotly_click",
-        "points": {"trace_indexes": [last], "point_indexes": [0], "xs": [place], "ys": [0.0]},
-        "device_state": {
-            "alt": False, "ctrl": False, "meta": False, "shift": shift, "button": 0, "buttons": 1,
-        },
-        "selector": None,
-    }  # fmt: skip
-
-
-def cursor(widget: TableExplorer) -> tuple[float, float]:
-    shape = figure_of(widget).layout.shapes[0]
-    return shape.x0, shape.x1
-
-
 def test_is_a_widget_that_boxes_take(widget: TableExplorer) -> None:
-    assert isinstance(widget, ipywidgets.VBox)
     assert widget in ipywidgets.VBox([widget]).children
 
 
 def test_newest_version_is_chosen_at_first(widget: TableExplorer) -> None:
     assert (widget.version, widget.compare_version) == (5, None)
     assert repr(widget) == "TableExplorer('orders', version=5, compare_version=None, tab='diff')"
-    assert "v4 \u2192 v5" in shown(widget)
 
 
 def test_versions_can_be_given_at_the_start(orders: Table) -> None:
     widget = orders.explore(version=3, compare_version=1)
     assert (widget.version, widget.compare_version) == (3, 1)
-    assert "v1 \u2192 v3" in shown(widget)
+    assert View(widget).query == "?t=orders&v=3&c=1&tab=diff"
 
 
-def test_setting_the_trait_moves_every_part(widget: TableExplorer) -> None:
+def test_setting_the_trait_moves_the_page(widget: TableExplorer) -> None:
+    view = View(widget)
     widget.version = 2
-    assert controls(widget).slider.value == 2
-    assert controls(widget).other.value == 1
-    assert cursor(widget) == (1.5, 2.5)
-    assert "v1 \u2192 v2" in shown(widget)
-    assert "part-2.parquet" in shown(widget)
+    assert view.shows('data-pinned-version="2"')
+    assert "part-2.parquet" in view.html
+    assert view.query == "?t=orders&v=2&tab=diff"
 
 
-def test_moving_the_slider_sets_the_trait_and_tells_observers_once(widget: TableExplorer) -> None:
-    seen: list[int] = []
-    widget.observe(lambda change: seen.append(change["new"]), "version")
-    controls(widget).slider.value = 3
-    assert (widget.version, seen) == (3, [3])
+def test_what_a_person_presses_sets_the_traits_and_tells_observers_once(widget: TableExplorer) -> None:
+    view, seen = View(widget), list[object]()
+    widget.observe(lambda change: seen.append((change["name"], change["new"])), ["version", "compare_version", "tab"])
+    view.go("?t=orders&v=3&c=1&tab=files")
+    assert seen == [("version", 3), ("compare_version", 1), ("tab", "files")]
+    view.go("?t=orders&tab=files")
+    assert (widget.version, widget.compare_version) == (5, None)
 
 
-def test_buttons_step_and_stop_at_the_ends(widget: TableExplorer) -> None:
-    assert controls(widget).onward.disabled
-    for _ in range(5):
-        controls(widget).back.click()
-    assert (widget.version, controls(widget).back.disabled) == (0, True)
-    controls(widget).onward.click()
-    assert widget.version == 1
+def test_a_page_that_shows_an_error_leaves_the_traits_as_they_were(widget: TableExplorer) -> None:
+    view = View(widget)
+    view.go("?t=orders&v=77&tab=files")
+    assert "No such version" in view.html
+    assert (widget.version, widget.tab) == (5, "diff")
+
+
+def test_every_view_follows_and_each_has_an_address_of_its_own(widget: TableExplorer) -> None:
+    one, other = View(widget, "one"), View(widget, "other")
+    one.go("?t=orders&v=3&tab=files&sort=-size")
+    assert other.shows('data-pinned-version="3"')
+    assert "sort" not in other.query
+    assert "tab=files" in other.query
+    other.say("end")
+    widget.version = 2
+    assert one.shows('data-pinned-version="2"')
+    assert 'data-pinned-version="3"' in other.html
 
 
 def test_link_to_another_widget_works_both_ways(widget: TableExplorer) -> None:
     other = ipywidgets.IntSlider(value=1, min=0, max=5)
     link = traitlets.link((other, "value"), (widget, "version"))
+    view = View(widget)
     assert widget.version == 1
     widget.version = 4
     assert other.value == 4
-    other.value = 2
-    assert (widget.version, controls(widget).slider.value) == (2, 2)
+    view.go("?t=orders&v=2&tab=diff")
+    assert other.value == 2
     link.unlink()
-
-
-def test_compared_version_changes_the_diff_and_can_be_let_go(widget: TableExplorer) -> None:
-    widget.compare_version = 1
-    assert "v1 \u2192 v5" in shown(widget)
-    assert controls(widget).other.value == 1
-    widget.version = 3
-    assert "v1 \u2192 v3" in shown(widget)
-    controls(widget).reset.click()
-    assert widget.compare_version is None
-    assert "v2 \u2192 v3" in shown(widget)
-
-
-def test_typed_compared_version_sets_the_trait(widget: TableExplorer) -> None:
-    controls(widget).other.value = 0
-    assert widget.compare_version == 0
-
-
-def test_a_version_or_a_time_that_is_typed_is_gone_to_or_refused_in_words(widget: TableExplorer) -> None:
-    controls(widget).named.value = "v2"
-    assert widget.version == 2
-    controls(widget).named.value = "1999-01-01"
-    assert widget.version == 2
-    assert "TimestampOutOfRange" in shown(widget)
-    controls(widget).named.value = "3"
-    assert widget.version == 3
-    assert "TimestampOutOfRange" not in shown(widget)
-
-
-def test_what_was_refused_is_said_until_another_part_is_opened(widget: TableExplorer) -> None:
-    with pytest.raises(VersionNotFound):
-        widget.version = 10_000
-    assert "No such version" in shown(widget)
-    widget.tab = "columns"
-    assert "No such version" not in shown(widget)
-
-
-def test_compared_version_may_be_the_later_one(widget: TableExplorer) -> None:
-    widget.go(1, 3)
-    assert "back in time" in shown(widget)
-    assert "\u22122 files" in shown(widget)
 
 
 def test_both_ends_move_in_one_step(widget: TableExplorer) -> None:
@@ -146,27 +92,23 @@ def test_both_ends_move_in_one_step(widget: TableExplorer) -> None:
 
 
 @pytest.mark.parametrize("version", [-1, 6, 99_999])
-def test_version_that_is_not_there_is_refused_and_nothing_moves(widget: TableExplorer, version: int) -> None:
-    before = shown(widget)
+def test_version_that_is_not_there_is_refused_is_said_and_nothing_moves(widget: TableExplorer, version: int) -> None:
+    view = View(widget)
+    before = view.query
     with pytest.raises(VersionNotFound) as refused:
         widget.version = version
     assert refused.value.nearest == (0 if version < 0 else 5)
-    assert f"orders has no version {version} to show: versions 0 to 5 can be shown." in Elements(shown(widget)).text
+    said = f"orders has no version {version} to show: versions 0 to 5 can be shown."
+    view.until(lambda message: said in Elements(message.get("regions", {}).get("notice", "")).text)
     with pytest.raises(VersionNotFound):
         widget.compare_version = version
     with pytest.raises(VersionNotFound):
         widget.go(2, version)
     with pytest.raises(VersionNotFound), widget.hold_trait_notifications():
         widget.version = version
-    assert (widget.version, widget.compare_version) == (5, None)
-    assert (controls(widget).slider.value, _without_notice(widget)) == (5, before)
+    assert (widget.version, widget.compare_version, view.query) == (5, None, before)
     widget.version = 4
-    assert "VersionNotFound" not in shown(widget)
-
-
-def _without_notice(widget: TableExplorer) -> str:
-    widget._notice.value = ""
-    return shown(widget)
+    assert view.shows('data-pinned-version="4"')
 
 
 WRONG = [
@@ -188,18 +130,18 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("name", "value", "why"), WRONG)
-def test_a_wrong_value_is_a_typed_error_is_said_in_the_widget_and_changes_nothing(
+def test_a_wrong_value_is_a_typed_error_is_said_on_the_page_and_changes_nothing(
     orders: Table, name: str, value: object, why: str
 ) -> None:
     widget = orders.explore(tab="statistics", selected_files=["part-1.parquet"], predicate="amount > 1")
+    view = View(widget)
     before = {trait: getattr(widget, trait) for trait in STATE}
     seen: list[object] = []
     widget.observe(seen.append, list(STATE))
     with pytest.raises(RequestError, match=why):
         setattr(widget, name, value)
     assert ({trait: getattr(widget, trait) for trait in STATE}, seen) == (before, [])
-    assert 'role="alert"' in shown(widget)
-    assert why in Elements(shown(widget)).text
+    view.until(lambda message: why in Elements(message.get("regions", {}).get("notice", "")).text)
     with pytest.raises(RequestError, match=why):
         orders.explore(**{name: value})
 
@@ -233,30 +175,23 @@ def test_the_widget_is_imported_by_its_name_and_takes_any_table(orders: Table) -
     assert ByName(orders, version=3).version == 3
 
 
-def test_a_box_that_is_ticked_selects_the_file_in_every_list(orders: Table) -> None:
-    widget = orders.explore(version=4, compare_version=0)
-    files = widget.panel("diff").files
-    host = next(child for child in widget.children if hasattr(child, "_esm") and child.has_trait("theme"))
-
-    def tick(name: str, row: int, *, selected: bool) -> None:
-        """Send what the page sends."""
-        host._handle_custom_msg({"list": name, "row": row, "selected": selected}, [])
-
-    tick(files.name, 1, selected=True)
-    tick(files.name, 99, selected=True)
-    tick(files.name, -1, selected=True)
-    tick("list-0", 0, selected=True)
-    assert widget.selected_files == ("part-2.parquet",)
-    assert files.rows.value.count(" checked") == 1
-    widget.tab = "files"
-    tick(widget.panel("files").list.name, 0, selected=True)
-    assert widget.selected_files == ("part-2.parquet", "part-1.parquet")
-    tick(widget.panel("files").list.name, 1, selected=False)
+def test_a_file_is_selected_by_its_box_and_let_go(orders: Table) -> None:
+    widget = orders.explore(version=4, tab="files")
+    view = View(widget)
+    boxes = [
+        value
+        for name, value in Elements(view.regions["lead"]).attributes
+        if name == "href" and "pick=" in (value or "")
+    ]
+    assert len(boxes) == 3
+    view.go(boxes[0])
     assert widget.selected_files == ("part-1.parquet",)
-    widget.panel("files").list.select_all.click()
-    assert set(widget.selected_files) == {"part-1.parquet", "part-2.parquet", "part-3.parquet"}
-    assert widget.panel("files").list.rows.value.count(" checked") == 3
-    widget.panel("files").list.select_none.click()
+    assert 'aria-checked="true"' in view.regions["lead"]
+    widget.selected_files = ["part-1.parquet", "part-3.parquet"]
+    assert view.shows("2 selected")
+    view.go("?t=orders&v=4&tab=files&pick=part-9.parquet")
+    assert widget.selected_files == ("part-1.parquet", "part-3.parquet"), "no such file"
+    view.go("?t=orders&v=4&tab=files")
     assert widget.selected_files == ()
 
 
@@ -278,19 +213,17 @@ def test_the_difference_is_that_of_the_chosen_versions(orders: Table) -> None:
     assert widget.diff.files.num_rows == 2
 
 
-def test_the_predicate_is_one_for_statistics_and_rows(orders: Table) -> None:
-    widget = orders.explore(predicate="amount > 10")
-    assert widget.panel("data").where.value == "amount > 10"
-    assert widget.panel("statistics").where.value == "amount > 10"
-    widget.panel("statistics").where.value = "amount > 20"
-    assert (widget.predicate, widget.panel("data").where.value) == ("amount > 20", "amount > 20")
-    widget.tab = "statistics"
-    widget.panel("statistics").where.value = "nope >"
+def test_the_predicate_is_the_condition_of_every_tab_that_has_one(orders: Table) -> None:
+    widget = orders.explore(predicate="amount > 10", tab="statistics")
+    view = View(widget)
+    assert "amount &gt; 10" in view.html
+    view.go("?t=orders&tab=data&where=amount+%3E+20")
     assert widget.predicate == "amount > 20"
-    assert 'role="alert"' in shown(widget)
+    view.go("?t=orders&tab=statistics&where=amount+%3E")
+    assert widget.predicate == "amount > 20", "half a condition is none"
+    assert "cannot be read" in view.html
     widget.predicate = ""
-    assert widget.panel("statistics").where.value == ""
-    assert 'role="alert"' not in shown(widget)
+    assert "where" not in view.query
 
 
 def test_a_version_may_be_a_number_of_numpy(widget: TableExplorer) -> None:
@@ -304,26 +237,26 @@ def test_version_is_never_none_on_a_table_that_can_be_read(widget: TableExplorer
     assert widget.version == 5
 
 
-def test_click_on_the_timeline_chooses_and_shift_click_compares(widget: TableExplorer) -> None:
-    click(widget, 3.0)
-    assert (widget.version, widget.compare_version) == (3, None)
-    click(widget, 1.0, shift=True)
-    assert (widget.version, widget.compare_version) == (3, 1)
+def test_the_figures_have_the_colors_of_the_notebook(widget: TableExplorer) -> None:
+    view = View(widget, theme="dark")
+    dark = view.figures["strip"]["data"][0]["marker"]["color"]
+    view.ask("theme", theme="light")
+    assert view.figures["strip"]["data"][0]["marker"]["color"] != dark
 
 
-def test_click_beside_the_versions_moves_nothing(widget: TableExplorer) -> None:
-    click(widget, 9.0)
-    assert widget.version == 5
+@pytest.mark.parametrize("tab", [tab.key for tab in TABS])
+def test_every_tab_of_the_page_is_in_the_notebook(orders: Table, tab: str) -> None:
+    widget = orders.explore(tab=tab)
+    view = View(widget)
+    label = next(found.label for found in TABS if found.key == tab)
+    assert f'aria-current="page">{label}' in view.regions["tabs"]
+    assert view.regions["lead"] + view.regions["rest"]
+    assert view.regions["notice"] == ""
 
 
-def test_colours_follow_the_page_or_the_trait(widget: TableExplorer) -> None:
-    added = dict.fromkeys(("light", "dark", "back"))
-    host = next(child for child in widget.children if hasattr(child, "_esm") and child.has_trait("theme"))
-    added["light"] = figure_of(widget).data[0].marker.color
-    host.theme = "dark"
-    added["dark"] = figure_of(widget).data[0].marker.color
-    assert "dte-dark" in widget._dom_classes
-    widget.theme = "light"
-    added["back"] = figure_of(widget).data[0].marker.color
-    assert "dte-dark" not in widget._dom_classes
-    assert added["light"] == added["back"] != added["dark"]
+@pytest.mark.parametrize("message", [None, 7, {}, {"view": ""}, {"view": "x" * 41, "kind": "begin"}, ["begin"]])
+def test_a_message_that_no_view_sends_is_dropped_and_logged(
+    widget: TableExplorer, message: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    widget._handle_custom_msg(message, [])
+    assert "sent what it should not" in caplog.text

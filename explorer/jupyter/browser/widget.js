@@ -87,7 +87,11 @@ class View {
     this.element.dataset.theme = this.theme();
     this.wait("The page comes when the kernel is free.");
     this.late = setTimeout(() => this.wait("No kernel has answered yet. It may be running a cell. If none runs, run this cell again."), SOON);
-    this.send({ kind: "begin", theme: this.theme(), ...this.size() });
+    this.ask();
+  }
+
+  ask() {
+    this.send({ kind: "begin", theme: this.theme(), person: this.recall("person"), ...this.size() });
   }
 
   wait(text) {
@@ -139,14 +143,16 @@ class View {
   // A kernel that was restarted or has died takes no message: its widgets are dead until their cells run again.
   send(message) {
     if (!this.isDead) this.model.send({ ...message, view: this.name });
+    else this.page?.silent("lost");
   }
 
-  heed = () => {
-    this.isDead = this.model.comm_live === false;
+  // The program around it marks the element of a dead widget at the same event.
+  heed = () => setTimeout(() => {
+    this.isDead = this.el.closest(".jupyter-widgets-disconnected") !== null;
     if (!this.isDead) return;
     if (this.page) this.page.silent("lost");
     else this.wait("No kernel answers. Run the cell to use the widget.");
-  };
+  });
 
   hear(receive) {
     this.receive = receive;
@@ -173,6 +179,7 @@ class View {
   }
 
   keep(name, value) {
+    if (name === "person") this.remember("person", decodeURIComponent(value));
     if (name !== "theme") return;
     this.model.set("theme", value);
     this.model.save_changes();
@@ -205,7 +212,7 @@ class View {
   title() {}
 
   reload() {
-    this.send({ kind: "begin", theme: this.theme(), ...this.size() });
+    this.ask();
   }
 
   // --- the program around it

@@ -51,6 +51,7 @@ class DeskSheet:
         signed_in: The server knows the person, who cannot choose another name.
         may_commit: The tables are opened so that they can be changed.
         check_source: Refuses a source of rows, given a table's name, that may not be read.
+        place, commits_with: As `DeskTables` has them.
     """
 
     state: at.State
@@ -58,6 +59,8 @@ class DeskSheet:
     signed_in: bool
     may_commit: bool
     check_source: Callable[[str, str], None]
+    place: str = "server"
+    commits_with: str = ""
 
     def draft_of(self, question: Question) -> Draft | ExplorerError | None:
         """Return the plan that answers a question or why there is none; None while it is not planned."""
@@ -90,10 +93,14 @@ class DeskTables(Protocol):
     Attributes:
         allow_commits: The tables are opened so that they can be changed.
         attempts: What the desks of the same tables carry out.
+        place: What a person works in: ``server`` or ``widget``.
+        commits_with: The command or the call that makes one in which changes can be committed.
     """
 
     allow_commits: bool
     attempts: Attempts
+    place: str
+    commits_with: str
 
     def open(self, name: str) -> ChangeableTable:
         """Open a table for the desk alone: it follows the log with each plan."""
@@ -138,8 +145,9 @@ class Desk:
         with self._lock:
             tables = self._tables
             return DeskSheet(
-                self._state, self._person, self._signed_in, tables.allow_commits, check_source=tables.check_source
-            )
+                self._state, self._person, self._signed_in, tables.allow_commits, check_source=tables.check_source,
+                place=tables.place, commits_with=tables.commits_with,
+            )  # fmt: skip
 
     @property
     def person(self) -> str:
