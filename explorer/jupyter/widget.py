@@ -85,14 +85,10 @@ class TableExplorer(anywidget.AnyWidget):
     """
 
     version = _Checked(default_value=None, help="The chosen version.")
-    compare_version = _Checked(default_value=None, help="The version compared with; None is the one before.").tag(
-        sync=True
-    )
+    compare_version = _Checked(default_value=None, help="The version compared with; None is the one before.")
     tab = _Checked(default_value="diff", help="The tab on show.")
     selected_files = _Checked(default_value=(), help="Decoded paths of data files.")
-    predicate = _Checked(default_value="", help="A boolean SQL expression over the columns; empty for none.").tag(
-        sync=True
-    )
+    predicate = _Checked(default_value="", help="A boolean SQL expression over the columns; empty for none.")
     theme = _Checked(default_value="auto", help="The colors; auto follows the notebook.").tag(sync=True)
     kit = traitlets.Instance(PageKit).tag(sync=True, **widget_serialization)
 

@@ -1,4 +1,4 @@
-"""What pages, the notebook widget and the command line show of a table: view models, figures and words.
+"""What pages and the command line show of a table: view models, figures and words.
 
 In: a `DeltaLog` or its results, and what a person chose: a version, one to compare with, a tab, answers of a form.
 Out: frozen records of plain text and Arrow, and Plotly figures as plain dictionaries.
@@ -7,8 +7,7 @@ judged here: a plan says what an intent means. A number that is not known is cal
 given only with its evidence. The chosen version never changes by itself.
 """
 
-from explorer.views.figures.plotly import as_plotly
 from explorer.views.table.facts import TableFacts
 from explorer.views.table_view import TableView
 
-__all__ = ["TableFacts", "TableView", "as_plotly"]
+__all__ = ["TableFacts", "TableView"]

@@ -23,7 +23,7 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 def bundle(widget: Any) -> dict[str, Any]:
-    found: dict[str, Any] = widget._repr_mimebundle_()
+    found: dict[str, Any] = widget._repr_mimebundle_()[0]
     return found
 
 

@@ -5,11 +5,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 
 import explorer
 from explorer.core.errors import TimestampOutOfRange, VersionNotFound
-from explorer.views import TableFacts, TableView, as_plotly
+from explorer.views import TableFacts, TableView
 from explorer.views.figures.charts import total_over_versions
 from explorer.views.figures.strip_frame import Frame
 from explorer.views.figures.theme import DARK, LIGHT
@@ -41,8 +42,8 @@ def mapping() -> TableFacts:
 @pytest.mark.parametrize("name", sorted(path.name for path in TABLES.iterdir()))
 def test_every_part_of_every_version_can_be_made(name: str) -> None:
     view = TableView(_facts(name))
-    as_plotly(view.timeline())
-    as_plotly(view.river())
+    go.Figure(view.timeline())
+    go.Figure(view.river())
     for version in {view.facts.first, (view.facts.first + view.facts.last) // 2, view.facts.last}:
         view.go(version)
         assert view.overview().verdict
@@ -50,11 +51,11 @@ def test_every_part_of_every_version_can_be_made(name: str) -> None:
         assert files_listing(view.facts, version).total == view.facts.snapshot(version).num_files
         masked_listing(view.facts, version)
         columns_listing(view.facts, version)
-        as_plotly(view.totals())
+        go.Figure(view.totals())
         for row in view.facts.coverage(version).to_pylist():
             if row["files"]:
                 view.column = row["column"]
-                as_plotly(view.ranges())
+                go.Figure(view.ranges())
 
 
 def test_a_version_that_is_not_there_raises_and_changes_nothing(vectors: TableFacts) -> None:

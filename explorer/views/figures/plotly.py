@@ -1,25 +1,21 @@
 """What every figure shares: plotly's JSON as plain dictionaries, one layout in the colours of a theme.
 
-Builders return a `Figure`, a dictionary of ``data`` and ``layout`` that any plotly front end draws; `as_plotly` makes
-the plotly.py object of it. Every text in a label went through `formatting.plotly_text`.
+Builders return a `Figure`, a dictionary of ``data`` and ``layout`` that plotly.js draws. Every text in a label went
+through `formatting.plotly_text`.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeAlias, TypedDict
+from typing import TypeAlias, TypedDict
 
 import numpy as np
 
 from explorer.views.figures.theme import FONT_FAMILY, Theme
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure as PlotlyFigure
-
 __all__ = [
     "Figure",
     "Part",
-    "as_plotly",
     "axis",
     "base_layout",
     "nice_ticks",
@@ -34,7 +30,7 @@ Part: TypeAlias = dict[str, object]
 
 
 class Figure(TypedDict):
-    """What `plotly.graph_objects.Figure` is made of."""
+    """A figure in plotly's own names."""
 
     data: list[Part]
     layout: Part
@@ -110,13 +106,6 @@ def version_cursor(version: int, span: int, theme: Theme) -> Part:
         "type": "rect", "xref": "x", "yref": "paper", "x0": version - half, "x1": version + half, "y0": 0, "y1": 1,
         "fillcolor": theme.cursor, "line": {"width": 0}, "layer": "below",
     }  # fmt: skip
-
-
-def as_plotly(figure: Figure) -> PlotlyFigure:
-    """Return the figure as a ``plotly.graph_objects.Figure`` (plotly is imported here, not before)."""
-    import plotly.graph_objects as go
-
-    return go.Figure(figure)
 
 
 def plain_json(value: object) -> object:
