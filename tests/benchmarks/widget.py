@@ -37,19 +37,19 @@ _CELLS: Final = {
 }
 _READY: Final = "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel"
 _SHOWN: Final = """number => {
-    const widget = document.querySelectorAll('.widget-vbox.dte')[number];
-    return widget && widget.querySelector('.js-plotly-plot .bars .point') && widget.querySelector('.dte-version')
-        && widget.querySelector('.dte-list tbody tr, table tbody tr') && performance.now();
+    const root = document.querySelectorAll('.dte-view')[number]?.shadowRoot;
+    return root && root.querySelector('#strip-figure .bars .point') && root.querySelector('h1.version')
+        && root.querySelector('#lead table tbody tr, #rest table tbody tr') && performance.now();
 }"""
 _RUN: Final = """() => {
     window.asked = performance.now();
     window.jupyterapp.commands.execute('notebook:run-cell-and-select-next');
 }"""
 _TURN: Final = """async number => {
-    const widget = document.querySelectorAll('.widget-vbox.dte')[number];
-    const first = () => widget.querySelector("table[aria-label='live files'] tbody tr").innerText;
+    const root = document.querySelectorAll('.dte-view')[number].shadowRoot;
+    const first = () => root.querySelector("#lead table.list tbody tr").innerText;
     const before = first(), begun = performance.now();
-    [...widget.querySelectorAll('button')].find(button => button.title === 'next page').click();
+    [...root.querySelectorAll('.pager a')].find(link => link.textContent === 'Next').click();
     while (first() === before) await new Promise(requestAnimationFrame);
     return performance.now() - begun;
 }"""

@@ -94,36 +94,34 @@ def _served(program: str, folder: Path, runtime: Path) -> Iterator[str]:
 
 def _drive(page: Page) -> None:
     """Move one widget, see the table, the trait and the other widget follow; ask for rows and take it back."""
-    panel, linked = (page.locator(".widget-vbox.dte").nth(place) for place in (0, 1))
+    panel, linked = (page.locator(".dte-view").nth(place).locator(".explorer") for place in (0, 1))
     expect(page.get_by_text("the trait is 30", exact=True)).to_be_visible(timeout=240_000)  # all cells have run
     for widget in (panel, linked):
         _expect_version(widget, 30)
-    before = panel.get_by_text("v29 \u2192 v30", exact=True)
-    expect(before).to_be_visible(timeout=PATIENCE)
-    panel.get_by_role("slider").press("ArrowRight")
+    strip = panel.locator("#timeline-slot")
+    strip.press("ArrowRight")
     for widget in (panel, linked):
         _expect_version(widget, 31)
-    expect(before).to_be_hidden(timeout=PATIENCE)
     expect(page.get_by_text("the trait is 31", exact=True)).to_be_visible(timeout=PATIENCE)
-    linked.get_by_role("slider").press("ArrowLeft")
-    linked.get_by_role("slider").press("ArrowLeft")
+    linked.locator("#timeline-slot").press("ArrowLeft")
+    _expect_version(panel, 30)
+    linked.locator("#timeline-slot").press("ArrowLeft")
     _expect_version(panel, 29)
     expect(page.get_by_text("the trait is 29", exact=True)).to_be_visible(timeout=PATIENCE)
-    panel.get_by_role("button", name="Data", exact=True).click()
-    condition = panel.get_by_placeholder(re.compile("all rows; or a condition"))
+    panel.get_by_role("link", name="Data", exact=True).click()
+    condition = panel.locator("[name=where]").first
     condition.fill(SLOW)
     condition.press("Enter")
-    panel.get_by_role("button", name="Cancel").click()
-    expect(panel.get_by_role("button", name="Cancel")).to_be_hidden(timeout=PATIENCE)
-    expect(panel.get_by_role("button", name="Show 100 rows")).to_be_visible(timeout=PATIENCE)
-    expect(panel.locator("table[aria-label=rows]")).to_be_hidden()
+    cancel = panel.get_by_role("button", name=re.compile("Cancel|Stop"))
+    cancel.click(timeout=PATIENCE)
+    expect(cancel).to_be_hidden(timeout=PATIENCE)
     condition.fill("order_id = 104447")
     condition.press("Enter")
-    expect(panel.locator("table[aria-label=rows] tbody tr")).to_have_count(1, timeout=120_000)
+    expect(panel.locator("table.list tbody tr")).to_have_count(1, timeout=120_000)
 
 
 def _expect_version(widget: Locator, version: int) -> None:
-    expect(widget.locator(".dte-version")).to_have_text(f"v{version}", timeout=PATIENCE)
+    expect(widget.locator("h1.version")).to_have_text(f"v{version}", timeout=PATIENCE)
 
 
 def run_all(page: Page) -> None:

@@ -218,12 +218,6 @@ PROOFS: Final = (
         "any byte of a report or a statement struck, against its signature",
     ),
     Proof(
-        "widget-controls",
-        _PAGES,
-        "tests/jupyter/test_controls.py",
-        "every control of the notebook widget, on the demo tables",
-    ),
-    Proof(
         "widget-tables",
         _PAGES,
         "tests/jupyter/test_golden_tables.py",

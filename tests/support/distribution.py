@@ -22,7 +22,6 @@ TOGETHER = "tests/interop/"
 SPARK = (
     *(TOGETHER, "tests/spark/", "tests/auditing/erasure/", "tests/prove/test_row_races.py"),
     *("tests/faults/test_faulty_row_writes.py", "tests/web/test_open_pages.py"),
-    *("tests/jupyter/test_act.py", "tests/jupyter/test_controls.py", "tests/jupyter/test_row_panels.py"),
     *("tests/cli/test_changes.py", "tests/cli/test_erasure.py", "tests/cli/test_rows.py"),
     *("tests/core/transaction/test_odd_metadata.py", "tests/web/act/test_pages.py"),
 )

@@ -52,7 +52,7 @@ LEFT_OUT: Final = {
         "test_intents_side_by_side.py, where the reference goes on after a checkpoint, and "
         "tests/golden/test_checkpoint_readers.py, where others read ours"
     ),
-    "tests/e2e/test_rows.py": ("tests/jupyter/test_row_panels.py, and tests/web/test_open_pages.py"),
+    "tests/e2e/test_rows.py": "tests/web/test_row_tabs.py, and tests/web/test_open_pages.py",
     "tests/e2e/test_strip.py": "test_table_page.py, which goes by the strip, and tests/views/figures",
     "tests/spark/engine/test_start.py::test_a_start_is_followed_by_its_phases_measured_and_ended_with_the_server": (
         "test_the_time_of_a_start_is_kept_by_where_it_ran_and_without_the_address, and every test that starts Spark"
@@ -217,9 +217,6 @@ LEFT_OUT: Final = {
     "tests/demo/test_warehouse.py::test_demo_warehouse_where_the_variable_says_is_left_alone": (
         "test_present_warehouse_is_left_alone"
     ),
-    "tests/jupyter/test_row_panels.py::test_changes_and_differences_are_those_the_reference_wrote": (
-        "tests/spark/changes, and test_rows_are_shown_under_a_condition_and_masked_ones_on_request"
-    ),
     "tests/interop/test_catalog_tables.py": (
         "test_intents_side_by_side.py, where the reference's tables are opened by their folder"
     ),
@@ -279,14 +276,10 @@ LEFT_OUT: Final = {
     "test_a_client_reads_what_it_is_said_to_read_refuses_the_rest_and_errs_where_that_is_said"
     "[deltalake to_pyarrow 1.6.6]": "deltalake by its other way, and other clients",
     "tests/jupyter/test_static_picture.py::test_a_notebook_saved_with_its_state_is_small": (
-        "test_plotly_and_what_it_draws_are_sent_when_a_page_asks_and_are_no_state"
+        "test_plotly_is_sent_when_a_page_asks_and_is_no_state"
     ),
     "tests/notebooks/test_stories.py::test_rename_follows_columns_and_not_names": (
         "tests/core/versions/test_diff_facts.py, and test_lake_audit_ranks_the_broken_table_first"
-    ),
-    "tests/views/figures/test_figure_widget.py::"
-    "test_a_figure_brings_no_notebook_format_and_people_s_own_figures_are_shown_as_before": (
-        "tests/architecture/test_light_start.py"
     ),
 }
 """A file, a test or a case of one -> what every run tries of the same."""
@@ -318,7 +311,7 @@ SOME_OF_THE_CASES: Final = {
     "tests/golden/test_unused_files.py::test_what_is_unused_is_what_deltalake_finds_unused_and_never_a_live_file": 60,
     "tests/golden/test_written_checkpoints.py::test_a_checkpoint_of_ours_gives_the_state_that_it_was_made_of": 80,
     "tests/jupyter/test_golden_tables.py::test_golden_table_is_drawn_or_refused_in_words": 20,
-    "tests/jupyter/test_reference_rows.py::test_bars_add_up_to_the_rows_the_reference_counts": 12,
+    "tests/views/test_strip_against_reference.py::test_bars_add_up_to_the_rows_the_reference_counts": 12,
     "tests/jupyter/test_traits.py::test_two_widgets_of_a_table_are_linked_by_any_trait": 5,
     "tests/spark/changes/test_changes.py::test_inferred_changes_are_those_of_the_files": 3,
     "tests/spark/checks/test_constraint_steps.py::test_a_constraint_is_added_only_if_every_row_satisfies_it": 9,

@@ -60,6 +60,7 @@ class View {
     this.model = model;
     this.el = el;
     this.name = Array.from(crypto.getRandomValues(new Uint32Array(2)), (part) => part.toString(36)).join("");
+    el.classList.add("dte-view");
     this.root = el.attachShadow({ mode: "open" });
     this.root.adoptedStyleSheets = [sheet];
     this.element = document.createElement("div");

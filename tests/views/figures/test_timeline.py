@@ -5,10 +5,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 import pyarrow as pa
 import pytest
 
-from explorer.views.figures.plotly import as_plotly, plain_json
+from explorer.views.figures.plotly import plain_json
 from explorer.views.figures.strip_frame import BARS, CHARACTER, RIGHT, Axis, Frame, Rows, most_marks
 from explorer.views.figures.theme import DARK, LIGHT, Theme
 from explorer.views.figures.timeline import timeline_ends, timeline_figure
@@ -55,7 +56,7 @@ def test_it_can_be_drawn_at_any_length_and_width(theme: Theme, count: int, width
         drawn = timeline_figure(timeline, theme, frame, lanes=LANES, history=None if folded else whole)
         ends = timeline_ends(timeline, theme, frame, version=count - 1, compared=0, lanes=LANES, mapped=not folded)
         json.dumps(plain_json({**drawn, "ends": ends}), allow_nan=False)
-        as_plotly(drawn)
+        go.Figure(drawn)
     assert len(timeline.start) <= most_marks(width) + 1
 
 
@@ -204,7 +205,7 @@ def test_it_can_be_drawn_by_the_time_of_the_commits(count: int, width: int) -> N
     drawn = timeline_figure(timeline, LIGHT, frame, lanes=LANES, history=whole)
     ends = timeline_ends(timeline, LIGHT, frame, version=count - 1, compared=0, lanes=LANES, mapped=True)
     json.dumps(plain_json({**drawn, "ends": ends}), allow_nan=False)
-    as_plotly(drawn)
+    go.Figure(drawn)
     axis = Axis.of(timeline, frame)
     found = {str(trace["name"]): trace for trace in drawn["data"]}
     for name in ("dates", "version ticks"):

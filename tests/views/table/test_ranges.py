@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import plotly.graph_objects as go
 
 import explorer
 from explorer.core.protocol.actions import Add
-from explorer.views import TableFacts, TableView, as_plotly
+from explorer.views import TableFacts, TableView
 from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 
 
@@ -42,7 +43,7 @@ def test_an_axis_of_texts_is_labelled_with_texts(tmp_path: Path) -> None:
         _file(str(place), 3, minValues={"v": low}, maxValues={"v": high}, nullCount={"v": 0})
         for place, (low, high) in enumerate(bounds)
     ]
-    figure = json.loads(as_plotly(_view(tmp_path, "string", *files).ranges()).to_json())
+    figure = json.loads(go.Figure(_view(tmp_path, "string", *files).ranges()).to_json())
     axis = figure["layout"]["xaxis"]
     assert (axis["tickmode"], axis["tickvals"]) == ("array", [0, 1, 2])
     assert axis["ticktext"] == ["&lt;b&gt;", "apple", "fig"]
@@ -50,7 +51,7 @@ def test_an_axis_of_texts_is_labelled_with_texts(tmp_path: Path) -> None:
 
 def test_an_axis_of_times_names_the_day_before_the_month(tmp_path: Path) -> None:
     bounds = {"minValues": {"v": "2026-03-02"}, "maxValues": {"v": "2026-04-02"}, "nullCount": {"v": 0}}
-    figure = json.loads(as_plotly(_view(tmp_path, "date", _file("x", 3, **bounds)).ranges()).to_json())
+    figure = json.loads(go.Figure(_view(tmp_path, "date", _file("x", 3, **bounds)).ranges()).to_json())
     axis = figure["layout"]["xaxis"]
     assert axis["type"] == "date"
     labels = [stop["value"] for stop in axis["tickformatstops"]]
