@@ -55,7 +55,7 @@ def test_the_page_of_a_slow_table_keeps_no_other_window(
     url: str, read: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The page waits for its table as long as the test likes.
-    monkeypatch.setattr("explorer.page.session._PATIENCE", LONG)
+    monkeypatch.setattr("explorer.page.table_session.PATIENCE", LONG)
     assert "w/quick" in page(f"{url}?t=w/quick")
     with ThreadPoolExecutor(1) as windows:
         slow = windows.submit(page, f"{url}?t=w/slow")
@@ -70,7 +70,7 @@ def test_the_page_of_a_slow_table_keeps_no_other_window(
 def test_a_page_that_does_not_come_soon_is_said_to_be_read(
     url: str, read: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("explorer.page.session._PATIENCE", 0.05)
+    monkeypatch.setattr("explorer.page.table_session.PATIENCE", 0.05)
     for _ in range(2):  # the first page of a server is made without the others, and each later one beside them
         assert "1.parquet" not in page(f"{url}?t=w/slow&tab=files")
     assert not read.is_set()

@@ -6,22 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from explorer.web.figure_pane import load_figures
 
 import explorer
+from explorer.page import table_session
 from explorer.storage import open_store
 from explorer.storage.served_roots import TableRef
-from explorer.web import session
 from explorer.web.served_tables import Catalog
 from tests.support import hostile_tables
-from tests.web.test_session import Window
+from tests.support.open_windows import Window
 
 CHANGE = {"kind": "set-transaction", "appId": "other", "version": 1}
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    load_figures()
     hostile_tables.empty_table(tmp_path / "w" / "t")
     hostile_tables.empty_table(tmp_path / "w" / "u")
     return tmp_path / "w"
@@ -39,24 +37,24 @@ def test_a_look_leaves_the_page_that_is_awaited_as_it_was_asked_for(
     root: Path, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
     monkeypatch.setattr("explorer.web.served_tables._FRESH", 0.0)
-    window, gate, made = Window(Catalog([str(root)]), "?t=w/t&v=0"), threading.Event(), session.table_page
+    window, gate, made = Window(Catalog([str(root)]), "?t=w/t&v=0"), threading.Event(), table_session.table_page
 
     def later(*values: Any, **options: Any) -> Any:
         assert gate.wait(60)
         return made(*values, **options)
 
-    monkeypatch.setattr(session, "table_page", later)
+    monkeypatch.setattr(table_session, "table_page", later)
     commit(root / "t")
     commit(root / "u")
-    heard = len(window.page.heard)
+    heard = len(window.heard)
     window.number += 1
     window.send("go", number=window.number, query=query)
-    window.session._look()
+    window.session.look()
     while window.session._looking:
         window.turn()
     for _ in range(5):
         window.turn()
-    assert window.page.heard[heard:] == []
+    assert window.heard[heard:] == []
     assert window.session.query == query
     gate.set()
     regions = window.answer()["regions"]
