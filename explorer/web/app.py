@@ -33,7 +33,7 @@ from explorer.web.first_page import FirstPages
 from explorer.web.home.session import HomeSession
 from explorer.web.html.nonce import nonce_of
 from explorer.web.html.page_scripts import script_addresses, script_json, sessions_json
-from explorer.web.html.page_styles import head_styles, icon, module_tag, plotly_tag, script_tag
+from explorer.web.html.page_styles import head_styles, icon, module_tag, plotly_tag, preload_tags, script_tag
 from explorer.web.html.templates import environment
 from explorer.web.panel_host import PanelHost
 from explorer.web.served_tables import Catalog
@@ -128,6 +128,7 @@ def _template(session: Session, host: PanelHost) -> pn.Template:
         "nonce": nonce,
         "head_styles": head_styles(nonce),
         "scripts": {name: script_tag(name, nonce) for name in ("theme", "styled", "first", "socket", "connect")},
+        "preload": preload_tags(nonce),
         "start": module_tag(nonce),
         "plotly": plotly_tag(nonce),
         # Each is HTML of a template, which escaped what it shows.
