@@ -70,10 +70,10 @@ def create_app(
 
     def begin() -> Session:
         query, host = _query(), PanelHost(_identity(), unquote(pn.state.cookies.get("explorer-person", ""))[:200])
-        seen = {"theme": _theme(), "screen": _screen(), "later": True}
+        theme, screen = _theme(), _screen()
         if address_of(query).table:
-            return TableSession(catalog, host, query, early_spark=True, **seen)
-        return HomeSession(catalog, host, query, since=_since(), **seen)
+            return TableSession(catalog, host, query, theme, screen=screen, early_spark=True, later=True)
+        return HomeSession(catalog, host, query, theme, screen=screen, since=_since(), later=True)
 
     pages = FirstPages(begin)
 

@@ -23,9 +23,9 @@ class PageHost:
         self.identity, self.person = identity or Identity(), person
         self.is_open = True
         self.heard: list[dict[str, Any]] = []
-        self.repeated: dict[int, Callable[[], object]] = {}
-        self._turns: SimpleQueue[Callable[[], object]] = SimpleQueue()
-        self._closing: list[Callable[[], object]] = []
+        self.repeated: dict[int, Callable[[], None]] = {}
+        self._turns: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._closing: list[Callable[[], None]] = []
         self._receive: Callable[[object], None] | None = None
 
     def hear(self, receive: Callable[[object], None]) -> None:
@@ -36,16 +36,16 @@ class PageHost:
         """Keep a message."""
         self.heard.append(dict(message))
 
-    def later(self, call: Callable[[], object]) -> None:
+    def later(self, call: Callable[[], None]) -> None:
         """Call a function at the next turn."""
         if self.is_open:
             self._turns.put(call)
 
-    def every(self, milliseconds: int, call: Callable[[], object]) -> None:
+    def every(self, milliseconds: int, call: Callable[[], None]) -> None:
         """Keep a function for a test to call."""
         self.repeated[milliseconds] = call
 
-    def when_closed(self, call: Callable[[], object]) -> None:
+    def when_closed(self, call: Callable[[], None]) -> None:
         """Call a function when the page is closed."""
         self._closing.append(call)
 
