@@ -30,7 +30,9 @@ class ChartFigure:
     @property
     def height(self) -> int:
         """Pixels."""
-        return int(self.figure["layout"]["height"])
+        height = self.figure["layout"]["height"]
+        assert isinstance(height, int), "a figure states its height"
+        return height
 
     @property
     def _shapes(self) -> object:

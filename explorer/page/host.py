@@ -31,11 +31,11 @@ class Host(Protocol):
     def send(self, message: Mapping[str, Any]) -> None:
         """Send a message to the page's script; called on the loop."""
 
-    def later(self, call: Callable[[], object]) -> None:
+    def later(self, call: Callable[[], None]) -> None:
         """Call a function on the loop, from any thread; not at all once the page is closed."""
 
-    def every(self, milliseconds: int, call: Callable[[], object]) -> None:
+    def every(self, milliseconds: int, call: Callable[[], None]) -> None:
         """Call a function on the loop again and again, as long as the page is open."""
 
-    def when_closed(self, call: Callable[[], object]) -> None:
+    def when_closed(self, call: Callable[[], None]) -> None:
         """Call a function when the page is closed."""

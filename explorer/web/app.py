@@ -32,7 +32,7 @@ from explorer.web.first_page import FirstPages
 from explorer.web.home.session import HomeSession
 from explorer.web.html.nonce import nonce_of
 from explorer.web.html.page_scripts import script_addresses, script_json, sessions_json
-from explorer.web.html.page_styles import head_styles, icon, module_tag, plotly_tag, script_tag
+from explorer.web.html.page_styles import head_styles, icon, module_tag, plotly_tag, preload_tags, script_tag
 from explorer.web.html.templates import environment
 from explorer.web.panel_host import PanelHost
 from explorer.web.served_tables import Catalog
@@ -68,10 +68,10 @@ def create_app(
 
     def begin() -> Session:
         query, host = _query(), PanelHost(_identity(), unquote(pn.state.cookies.get("explorer-person", ""))[:200])
-        seen = {"theme": _theme(), "screen": _screen(), "later": True}
+        theme, screen = _theme(), _screen()
         if address_of(query).table:
-            return TableSession(catalog, host, query, early_spark=True, **seen)
-        return HomeSession(catalog, host, query, since=_since(), **seen)
+            return TableSession(catalog, host, query, theme, screen=screen, early_spark=True, later=True)
+        return HomeSession(catalog, host, query, theme, screen=screen, since=_since(), later=True)
 
     pages = FirstPages(begin)
 
@@ -120,6 +120,7 @@ def _template(session: Session, host: PanelHost) -> pn.Template:
         "nonce": nonce,
         "head_styles": head_styles(nonce),
         "scripts": {name: script_tag(name, nonce) for name in ("theme", "styled", "first", "socket", "connect")},
+        "preload": preload_tags(nonce),
         "start": module_tag(nonce),
         "plotly": plotly_tag(nonce),
         "figures": script_json(first_figures(shown)),

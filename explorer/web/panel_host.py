@@ -44,7 +44,7 @@ class PanelHost:
         self.bridge: Bridge = Bridge(width=0, height=0)  # type: ignore[no-untyped-call]  # param
         # Work that is begun for the first page may ask for another drawing at once, from its thread.
         self._document: Document | None = document or pn.state.curdoc
-        self._closing: list[Callable[[], object]] = []
+        self._closing: list[Callable[[], None]] = []
 
     @property
     def is_open(self) -> bool:
@@ -64,17 +64,17 @@ class PanelHost:
         """Send a message to the browser."""
         self.bridge.send(message)
 
-    def later(self, call: Callable[[], object]) -> None:
+    def later(self, call: Callable[[], None]) -> None:
         """Call a function on the server's loop, from any thread."""
         if (document := self._document) is not None:
             document.add_next_tick_callback(call)
 
-    def every(self, milliseconds: int, call: Callable[[], object]) -> None:
+    def every(self, milliseconds: int, call: Callable[[], None]) -> None:
         """Call a function on the server's loop again and again."""
         if self._document is not None:
             pn.state.add_periodic_callback(call, period=milliseconds)
 
-    def when_closed(self, call: Callable[[], object]) -> None:
+    def when_closed(self, call: Callable[[], None]) -> None:
         """Call a function when the window is closed."""
         self._closing.append(call)
 

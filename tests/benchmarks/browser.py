@@ -47,14 +47,7 @@ _NAMES = "document.querySelector('table.tables tbody tr td.name') && performance
 _WHOLE = f"{_SETTLED} && !document.querySelector('.reading, .bone, .bones') && performance.now()"
 _ALL_READ = f"{_WHOLE} && !document.body.innerText.includes('not read yet') && performance.now()"
 _SPARK_STANDS = "['ready', 'failed'].includes(document.querySelector('#spark .chip')?.textContent.trim())"
-_DRAWN = """() => {
-    const pierce = node => {
-        if (node.querySelector('.js-plotly-plot .bars .point')) return true;
-        for (const child of node.querySelectorAll('*')) if (child.shadowRoot && pierce(child.shadowRoot)) return true;
-        return false;
-    };
-    return pierce(document.getElementById('timeline-slot')) && performance.now();
-}"""
+_DRAWN = "document.querySelector('#timeline-slot .js-plotly-plot .bars .point') && performance.now()"
 _WATCH = """() => {
     window.lastChange = 0;
     const options = {subtree: true, childList: true, attributes: true, characterData: true};

@@ -17,13 +17,13 @@ def width_of(plot: Any) -> float:
 
 def test_an_answer_that_never_comes_is_a_notice_with_a_way_on(opened: Any) -> None:
     page = opened(f"{TABLE}&tab=files")
-    page.evaluate("window.kept = explorerPage.model, explorerPage.model = {send_msg: () => {}}, 0")
+    page.evaluate("window.kept = explorerPage.host.send, explorerPage.host.send = () => {}, 0")
     page.evaluate("explorerPage.patience = 200")
     page.keyboard.press("ArrowLeft")
     page.locator("#silence").wait_for()
     assert "The server has not answered yet." in page.locator("#silence").inner_text()
     assert "The connection" not in page.locator("#silence").inner_text()
-    page.evaluate("explorerPage.model = kept, explorerPage.patience = 20000, 0")
+    page.evaluate("explorerPage.host.send = kept, explorerPage.patience = 20000, 0")
     page.get_by_role("button", name="Ask again").click()
     settle(page)
     assert not page.locator("#silence").is_visible()
@@ -102,7 +102,7 @@ def test_the_address_of_a_question_is_shown_unless_the_person_has_gone_on(opened
     asked = f"{TABLE}&tab=diff&keys=id"
     answered = """([number, query]) => explorerPage.patch({regions: {}, hidden: {}, number, query})"""
     number = page.evaluate("explorerPage.sent += 1")
-    page.evaluate("explorerPage.ask('screen', explorerPage.screen())")
+    page.evaluate("explorerPage.ask('screen', explorerPage.host.size())")
     page.evaluate(answered, [number, asked])
     assert page.url.endswith(asked), "a window of another size is on the same page"
     page.evaluate("query => explorerPage.go(query)", f"{TABLE}&tab=files")

@@ -127,7 +127,7 @@ def test_two_windows_keep_their_own_state(opened: Any, windows: Any, address: st
 def test_a_message_that_makes_no_sense_changes_nothing(opened: Any) -> None:
     page = opened("?t=shop/reference/optimize&v=3")
     for message in ({"kind": "nonsense"}, {"kind": "download", "list": "passwords", "number": 2}, {}):
-        page.evaluate(f"explorerPage.model.send_msg({json.dumps(message)})")
+        page.evaluate(f"explorerPage.host.send({json.dumps(message)})")
     page.locator("#notice .notice").wait_for()
     assert "passwords" in page.locator("#notice").inner_text()
     assert page.locator("h1.version").inner_text() == "v3"

@@ -22,17 +22,8 @@ def _place(page: Any, version: int) -> tuple[float, float]:
     box = plotted(page, "timeline-slot").bounding_box()
     x = page.evaluate(
         """version => {
-            const plot = pierceFor(document.getElementById('timeline-slot'));
+            const plot = document.querySelector('#timeline-slot .js-plotly-plot');
             return plot._fullLayout._size.l + plot._fullLayout.xaxis.d2p(version);
-            function pierceFor(node) {
-                const found = node.querySelector('.js-plotly-plot');
-                if (found) return found;
-                for (const child of node.querySelectorAll('*')) {
-                    const inner = child.shadowRoot && pierceFor(child.shadowRoot);
-                    if (inner) return inner;
-                }
-                return null;
-            }
         }""",
         version,
     )

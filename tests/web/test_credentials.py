@@ -20,8 +20,8 @@ from explorer.views.act.receipt import receipt
 from explorer.web.served_tables import Catalog
 from tests.support.at_least_one import at_least_one
 from tests.support.idle_windows import idle_work
+from tests.support.open_windows import Window
 from tests.support.small_logs import METADATA, PROTOCOL, add, commit_info, remove, write_log
-from tests.web.test_session import Window
 
 CANARY = "CANARY4711"
 PATHS = (f"s3://bucket/f.parquet?sig={CANARY}", f"s3://user:{CANARY}@bucket/g.parquet")
@@ -87,7 +87,7 @@ def test_a_case_file_has_no_credentials_of_the_paths_in_a_log(root: Path, path: 
     window = Window(Catalog([str(root)]), "?t=w/t&v=1")
     window.ask("pin", pin="file", path=path)
     window.ask("go", query="?t=w/t&v=1&tab=case")
-    assert CANARY not in str(window.page.heard)
+    assert CANARY not in str(window.heard)
 
 
 def test_an_error_with_an_address_is_told_and_logged_without_its_credentials(
@@ -98,7 +98,7 @@ def test_an_error_with_an_address_is_told_and_logged_without_its_credentials(
     window = Window(Catalog([str(root)]), "?t=w/t")
     window.session.tell(ValueError(f"{secret} does not answer"))
     window.session.tell(StorageError(f"{secret} does not answer", path=secret))
-    assert CANARY not in str(window.page.heard)
+    assert CANARY not in str(window.heard)
     window.session.query = f"?t={secret}"
     window.session.tell(KeyError("shapes"))
     assert "shapes" in caplog.text

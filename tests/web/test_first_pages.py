@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from explorer.page.followed_table import FollowedTable
 from explorer.page.opening.steps import Steps, Stepwise, Wait
-from explorer.web.served_tables import Catalog
 from tests.support import hostile_tables, small_logs
 from tests.support.server_thread import served_in_thread
 
@@ -24,14 +24,14 @@ LONG = 20
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Until it is set, the log of a slow table is being read."""
-    ends, real = threading.Event(), Catalog._read
+    ends, real = threading.Event(), FollowedTable._read
 
-    def slowly(self: Catalog, ref: Any, log: Any) -> Any:
-        if ref.location.endswith("/slow"):
+    def slowly(self: FollowedTable, log: Any) -> Any:
+        if log.location.endswith("/slow"):
             assert ends.wait(LONG)
-        return real(self, ref, log)
+        return real(self, log)
 
-    monkeypatch.setattr(Catalog, "_read", slowly)
+    monkeypatch.setattr(FollowedTable, "_read", slowly)
     yield ends
     ends.set()
 
@@ -55,7 +55,7 @@ def test_the_page_of_a_slow_table_keeps_no_other_window(
     url: str, read: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The page waits for its table as long as the test likes.
-    monkeypatch.setattr("explorer.page.session._PATIENCE", LONG)
+    monkeypatch.setattr("explorer.page.table_session.PATIENCE", LONG)
     assert "w/quick" in page(f"{url}?t=w/quick")
     with ThreadPoolExecutor(1) as windows:
         slow = windows.submit(page, f"{url}?t=w/slow")
@@ -70,7 +70,7 @@ def test_the_page_of_a_slow_table_keeps_no_other_window(
 def test_a_page_that_does_not_come_soon_is_said_to_be_read(
     url: str, read: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("explorer.page.session._PATIENCE", 0.05)
+    monkeypatch.setattr("explorer.page.table_session.PATIENCE", 0.05)
     for _ in range(2):  # the first page of a server is made without the others, and each later one beside them
         assert "1.parquet" not in page(f"{url}?t=w/slow&tab=files")
     assert not read.is_set()

@@ -6,22 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from explorer.web.figure_pane import load_figures
 
 import explorer
+from explorer.page import table_session
 from explorer.storage import open_store
 from explorer.storage.served_roots import TableRef
-from explorer.web import session
 from explorer.web.served_tables import Catalog
 from tests.support import hostile_tables
-from tests.web.test_session import Window
+from tests.support.open_windows import Window
 
 CHANGE = {"kind": "set-transaction", "appId": "other", "version": 1}
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    load_figures()
     hostile_tables.empty_table(tmp_path / "w" / "t")
     hostile_tables.empty_table(tmp_path / "w" / "u")
     return tmp_path / "w"
@@ -38,25 +36,25 @@ def commit(folder: Path) -> None:
 def test_a_look_leaves_the_page_that_is_awaited_as_it_was_asked_for(
     root: Path, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
-    monkeypatch.setattr("explorer.web.served_tables._FRESH", 0.0)
-    window, gate, made = Window(Catalog([str(root)]), "?t=w/t&v=0"), threading.Event(), session.table_page
+    monkeypatch.setattr("explorer.page.followed_table._FRESH", 0.0)
+    window, gate, made = Window(Catalog([str(root)]), "?t=w/t&v=0"), threading.Event(), table_session.table_page
 
     def later(*values: Any, **options: Any) -> Any:
         assert gate.wait(60)
         return made(*values, **options)
 
-    monkeypatch.setattr(session, "table_page", later)
+    monkeypatch.setattr(table_session, "table_page", later)
     commit(root / "t")
     commit(root / "u")
-    heard = len(window.page.heard)
+    heard = len(window.heard)
     window.number += 1
     window.send("go", number=window.number, query=query)
-    window.session._look()
+    window.session.look()
     while window.session._looking:
         window.turn()
     for _ in range(5):
         window.turn()
-    assert window.page.heard[heard:] == []
+    assert window.heard[heard:] == []
     assert window.session.query == query
     gate.set()
     regions = window.answer()["regions"]
@@ -95,7 +93,7 @@ class Holding(Catalog):
 def test_a_change_that_comes_during_a_look_is_seen_by_the_next(
     root: Path, monkeypatch: pytest.MonkeyPatch, reopen: bool
 ) -> None:
-    monkeypatch.setattr("explorer.web.served_tables._FRESH", 0.0)
+    monkeypatch.setattr("explorer.page.followed_table._FRESH", 0.0)
     catalog = Holding([str(root)])
     before = catalog.facts("w/t")
     assert catalog.held is not None
@@ -106,5 +104,5 @@ def test_a_change_that_comes_during_a_look_is_seen_by_the_next(
         catalog.look_again("w/t", reopen=reopen)
         catalog.held.gate.set()
         assert looking.result() is before
-    monkeypatch.setattr("explorer.web.served_tables._FRESH", 3_600.0)
+    monkeypatch.setattr("explorer.page.followed_table._FRESH", 3_600.0)
     assert catalog.facts("w/t").last == 1

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from explorer.web.figure_pane import load_figures
 
 import explorer
 from explorer.core.protocol.actions import Metadata
@@ -20,15 +19,14 @@ from explorer.views import TableFacts
 from explorer.web.served_tables import Catalog
 from tests.support import hostile_tables, small_logs
 from tests.support.faulty_store import FaultyStore
-from tests.web.test_session import Window
+from tests.support.open_windows import Window
 
 ROWS = "?t=w/t&tab=files"
 
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    load_figures()
-    monkeypatch.setattr("explorer.web.served_tables._FRESH", 0.0)
+    monkeypatch.setattr("explorer.page.followed_table._FRESH", 0.0)
     return None
 
 
@@ -51,7 +49,7 @@ def opened(folder: Path, query: str = ROWS) -> Window:
 
 def noticed(window: Window, words: str) -> str:
     """Look at the table, and wait for a notice."""
-    window.session._look()
+    window.session.look()
     found = window.until(lambda message: words in message.get("regions", {}).get("notice", ""))
     return str(found["regions"]["notice"])
 
@@ -63,17 +61,17 @@ def test_a_table_that_is_deleted_under_an_open_page_is_said_once_and_comes_back(
     assert "was deleted or moved while it was on show" in said
     assert "What was read before is still shown" in said
     assert 'data-do="retry"' in said
-    heard = len(window.page.heard)
-    window.session._look()
+    heard = len(window.heard)
+    window.session.look()
     for _ in range(30):
         window.turn()
-    assert len(window.page.heard) == heard, "the same cause is said once"
+    assert len(window.heard) == heard, "the same cause is said once"
     # A second try shows why, with a way on; when the table is back, the page is too, by itself.
     lead = window.ask("go", query=ROWS)["regions"]["lead"]
     assert "No Delta table here" in lead
     assert 'data-do="retry"' in lead
     shutil.move(tmp_path / "away", folder)
-    window.session._look()
+    window.session.look()
     back = window.until(lambda message: "a2.parquet" in message.get("regions", {}).get("lead", ""))
     assert back["title"].startswith("t v3")
 
@@ -83,7 +81,7 @@ def test_a_page_whose_table_is_back_before_anything_was_asked_drops_its_notice(f
     shutil.move(folder, tmp_path / "away")
     noticed(window, "The table is gone")
     shutil.move(tmp_path / "away", folder)
-    window.session._look()
+    window.session.look()
     window.until(lambda message: message.get("regions", {}).get("notice") == "")
 
 
@@ -94,7 +92,7 @@ def test_another_table_in_the_same_place_is_called_one(folder: Path, versions: i
     write(folder, versions, "other")
     said = noticed(window, "The table was replaced")
     assert f"v{versions} of what is there now is shown" in said
-    shown = "".join(str(message.get("regions", {}).get("lead", "")) for message in window.page.heard)
+    shown = "".join(str(message.get("regions", {}).get("lead", "")) for message in window.heard)
     assert "other0.parquet" in shown
     assert window.session.query == "?t=w/t&tab=files"
     assert window.ask("go", query=ROWS)["regions"]["notice"] == ""
@@ -104,10 +102,10 @@ def test_a_log_whose_files_were_only_touched_is_the_same_table(folder: Path) -> 
     window = opened(folder)
     newest = max((folder / "_delta_log").glob("*.json"))
     os.utime(newest, (1_772_460_311, 1_772_460_311))
-    heard = len(window.page.heard)
-    window.session._look()
-    window.until(lambda message: message is window.page.heard[-1] and len(window.page.heard) > heard)
-    assert "replaced" not in str(window.page.heard)
+    heard = len(window.heard)
+    window.session.look()
+    window.until(lambda message: message is window.heard[-1] and len(window.heard) > heard)
+    assert "replaced" not in str(window.heard)
 
 
 def test_a_plan_for_a_table_that_was_replaced_writes_nothing(folder: Path) -> None:
@@ -130,15 +128,15 @@ def test_a_log_that_is_half_written_says_so_and_is_read_when_it_is_whole(folder:
     whole = small_logs.lines([small_logs.commit_info("WRITE"), small_logs.add("late.parquet", 9)])
     path = folder / "_delta_log" / f"{4:020d}.json"
     path.write_bytes(whole[: len(whole) // 2])
-    window.session._look()
+    window.session.look()
     window.until(lambda message: message.get("say") == "v4 landed")
     window.ask("go", query=ROWS)
-    heard = "".join(str(message.get("regions", {})) for message in window.page.heard)
+    heard = "".join(str(message.get("regions", {})) for message in window.heard)
     assert "cannot be read" in heard
     assert f"{4:020d}.json" in heard
     assert 'data-do="retry"' in heard
     path.write_bytes(whole)
-    window.session._look()
+    window.session.look()
     window.until(lambda message: "late.parquet" in message.get("regions", {}).get("lead", ""))
 
 
@@ -246,7 +244,7 @@ def test_what_a_look_raises_by_a_fault_of_ours_is_said_and_logged(
     catalog = Broken([str(folder.parent)])
     window = Window(catalog, ROWS)
     catalog.broken = True
-    with caplog.at_level(logging.ERROR, "explorer.web"):
+    with caplog.at_level(logging.ERROR, "explorer"):
         assert "KeyError" in noticed(window, "This failed unexpectedly")
     (record,) = caplog.records
     assert record.getMessage() == f"a look at the table of {ROWS} failed: KeyError: 'shapes'."
@@ -255,7 +253,7 @@ def test_what_a_look_raises_by_a_fault_of_ours_is_said_and_logged(
 
 def test_what_work_on_a_thread_raises_is_said_and_logged(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     window = opened(folder)
-    with caplog.at_level(logging.ERROR, "explorer.web"):
+    with caplog.at_level(logging.ERROR, "explorer"):
         window.session.begin(lambda: 1 / 0)
         found = window.until(lambda message: "ZeroDivisionError" in message.get("regions", {}).get("notice", ""))
     assert 'data-do="retry"' in found["regions"]["notice"]

@@ -4,93 +4,20 @@ import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from bokeh.document import Document
-from explorer.web.figure_pane import load_figures
-from explorer.web.page import Page
-from panel.io.state import set_curdoc
 
 import explorer
-from explorer.page.session import Session
 from explorer.page.tabs import TABS
 from explorer.page.window import Message
 from explorer.web.served_tables import Catalog
 from tests.support import hostile_tables, small_logs
+from tests.support.open_windows import Window
 from tests.support.page_elements import Elements
-
-
-class Heard(Page):
-    """A bridge that keeps what would go to the browser."""
-
-    def __init__(self) -> None:
-        super().__init__(width=0, height=0)
-        self.heard: list[dict[str, Any]] = []
-
-    def send(self, message: dict[str, Any]) -> None:
-        self.heard.append(message)
-
-
-class Window:
-    """A session without a browser: its turns of the loop are taken by hand."""
-
-    def __init__(self, catalog: Catalog, query: str, *, early_spark: bool = False, wait: bool = True) -> None:
-        self.document = Document()
-        self.page = Heard()
-        self.number = 0
-        with set_curdoc(self.document):
-            self.session = Session(catalog, query, "light", page=self.page, early_spark=early_spark)
-        if wait:
-            self.ask("go", query=query)
-        else:
-            self.number = 1
-            self.send("go", number=1, query=query)
-
-    def ask(self, kind: str, **fields: object) -> dict[str, Any]:
-        """Send a message, and wait for the last thing that answers it."""
-        self.number += 1
-        self.send(kind, number=self.number, **fields)
-        return self.answer()
-
-    def send(self, kind: str, **fields: object) -> None:
-        """Send a message; an address is asked for by a person on the open page, unless a test says otherwise."""
-        if kind == "go":
-            fields.setdefault("asked", True)
-        self.session._receive(type("Event", (), {"data": {"kind": kind, **fields}}))
-
-    def answer(self) -> dict[str, Any]:
-        """Wait until the newest number is answered."""
-        ends = time.monotonic() + 30
-        while time.monotonic() < ends:
-            found = [message for message in self.page.heard if message.get("number") == self.number]
-            if found:
-                return found[-1]
-            self.turn()
-        pytest.fail(f"request {self.number} was not answered: {self.page.heard}")
-
-    def until(self, wanted: Callable[[dict[str, Any]], bool], seconds: float = 30) -> dict[str, Any]:
-        """Wait for a message."""
-        ends = time.monotonic() + seconds
-        while time.monotonic() < ends:
-            if found := [message for message in self.page.heard if wanted(message)]:
-                return found[-1]
-            self.turn()
-        pytest.fail(f"it did not come: {self.page.heard}")
-
-    def turn(self) -> None:
-        """Take a turn of the server's loop."""
-        for callback in self.document.callbacks.session_callbacks:
-            if hasattr(callback, "timeout") or hasattr(callback, "period"):
-                continue
-            self.document.remove_next_tick_callback(callback)
-            callback.callback()
-        time.sleep(0.01)
 
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
-    load_figures()
     root = tmp_path_factory.mktemp("served") / "w"
     hostile_tables.hostile_table(root / "hostile")
     created = hostile_tables.created({"id": "long", "other": "string"})
@@ -125,7 +52,7 @@ def test_a_fault_on_a_thread_is_a_notice_with_its_cause_and_a_way_on(
 ) -> None:
     window = opened("?t=w/orders&tab=files")
     window.number = 7
-    with caplog.at_level(logging.ERROR, "explorer.web"):
+    with caplog.at_level(logging.ERROR, "explorer"):
         window.session.compute(Message("x", 7, {}), lambda: 1 / 0, print)
         notice = window.answer()["regions"]["notice"]
     assert "ZeroDivisionError: division by zero" in notice
@@ -156,121 +83,102 @@ def test_what_was_asked_for_wrongly_offers_no_second_try(opened: Callable[[str],
 @pytest.mark.parametrize("data", [None, "x", 3, {}, {"kind": 3}, {"kind": "go", "number": "x"}, {"kind": "draft"}])
 def test_what_no_page_sends_does_no_harm(opened: Callable[[str], Window], data: object) -> None:
     window = opened("?t=w/orders&tab=act")
-    window.session._receive(type("Event", (), {"data": data}))
+    window.host.say(data)
     assert window.ask("go", query="?t=w/orders")["title"].startswith("orders")
 
 
 def test_a_window_that_is_seen_follows_the_log_and_one_that_is_not_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("explorer.web.served_tables._FRESH", 0.0)
-    load_figures()
+    monkeypatch.setattr("explorer.page.followed_table._FRESH", 0.0)
     table = hostile_tables.empty_table(tmp_path / "w" / "t")
     window = Window(Catalog([str(tmp_path / "w")]), "?t=w/t&tab=act&act=set-description&f.description=x&step=plan")
     window.send("visible", visible=False)
     other = explorer.open_table(table)
     other.commit(other.plan({"kind": "set-transaction", "appId": "other", "version": 1}))
-    window.session._look()
+    window.session.look()
     assert not window.session._looking
-    heard = len(window.page.heard)
+    heard = len(window.heard)
     window.send("visible", visible=True)
     landed = window.until(lambda message: "The table has a newer version." in message["regions"].get("lead", ""))
     assert "v1 is newest" in Elements(landed["regions"]["strip"]).text
-    (said,) = [message for message in window.page.heard[heard:] if message.get("say")]
+    (said,) = [message for message in window.heard[heard:] if message.get("say")]
     assert (said["say"], "v=0" in said["query"].split("&")) == ("v1 landed", True)
 
 
 def test_the_list_of_tables_is_filled_in_row_by_row_and_can_be_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load_figures()
-    monkeypatch.setattr("explorer.page.session._PATIENCE", 0.0)
+    monkeypatch.setattr("explorer.web.home.session.PATIENCE", 0.0)
     for number in range(40):
         hostile_tables.empty_table(tmp_path / "w" / f"t{number:02}")
     catalog = Catalog([str(tmp_path / "w")])
-    document = Document()
-    page = Heard()
-    with set_curdoc(document):
-        session = Session(catalog, "", "light", page=page)
-    assert session.shown.regions["lead"].count('<tr id="row-') == 40
-    window = Window.__new__(Window)
-    window.document, window.page, window.number, window.session = document, page, 0, session
-    window.ask("hello", query="", theme="light", shown="light", mark=window.session.mark)
+    window = Window(catalog, "", silent=True)
+    assert window.session.shown.regions["lead"].count('<tr id="row-') == 40
+    window.hello("")
     window.ask("stop-reading")
     window.ask("read-on")
     whole = window.until(lambda message: "not read yet" not in message.get("regions", {}).get("lead", "not read yet"))
     assert whole["regions"]["lead"].count("not read yet") == 0
-    rows = [(name, html) for message in page.heard for name, html in message.get("regions", {}).items()]
+    rows = [(name, html) for message in window.heard for name, html in message.get("regions", {}).items()]
     assert all("not read yet" not in html for name, html in rows if name.startswith("row-"))
-    session._close(None)
+    window.host.close()
 
 
 def test_of_many_tables_the_names_are_sent_before_the_first_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load_figures()
-    monkeypatch.setattr("explorer.page.session._FEW_TABLES", 2)
+    monkeypatch.setattr("explorer.web.home.session._FEW_TABLES", 2)
     for number in range(3):
         hostile_tables.empty_table(tmp_path / "w" / f"t{number}")
-    window = Window.__new__(Window)
-    window.document, window.page, window.number = Document(), Heard(), 0
-    with set_curdoc(window.document):
-        window.session = Session(Catalog([str(tmp_path / "w")]), "", "light", page=window.page)
+    window = Window(Catalog([str(tmp_path / "w")]), "", silent=True)
     assert window.session.shown.regions["lead"].count("not read yet") >= 3
     assert window.session._reading.progress.total == 0
-    assert not window.session.complete
-    window.ask("hello", query="", theme="light", shown="light", mark=window.session.mark)
+    assert not window.session.drawing.complete
+    window.hello("")
     assert window.session._reading.progress.total == 3
     ends = time.monotonic() + 30
     while "not read yet" in window.session.shown.regions["lead"] and time.monotonic() < ends:
         window.ask("go", query="")
     assert "not read yet" not in window.session.shown.regions["lead"]
-    window.session._close(None)
+    window.host.close()
 
 
 def test_a_page_without_findings_says_so_and_shows_them_when_they_are_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load_figures()
     # As if the table had so many commits that nobody waits for what the rules find.
     monkeypatch.setattr("explorer.views.table.facts._FEW_COMMITS", 0)
     created = hostile_tables.created({"id": "long"})
     small_logs.write_log(tmp_path / "w" / "t", [created, *([small_logs.add(f"{n}", 3)] for n in range(5))])
-    window = Window.__new__(Window)
-    window.document, window.page, window.number = Document(), Heard(), 0
-    with set_curdoc(window.document):
-        window.session = Session(Catalog([str(tmp_path / "w")]), "?t=w/t", "light", page=window.page)
+    window = Window(Catalog([str(tmp_path / "w")]), "?t=w/t", silent=True)
     first = window.session.shown
     assert "The rules are being asked" in first.regions["lead"]
     for claim in ("Nothing found", "finding ", "some not answered", "readable at least"):
         assert claim not in "".join(first.regions.values()), claim
     assert first.timeline is not None
-    assert window.session.complete
-    window.ask("hello", query="?t=w/t", theme="light", shown="light", mark=window.session.mark)
+    assert window.session.drawing.complete
+    window.hello("?t=w/t")
     drawn = window.until(lambda message: "found nothing" in message.get("regions", {}).get("lead", ""))
     assert "The rules are being asked" not in drawn["regions"]["lead"]
     # The strip has its lanes now; their place was kept.
     assert drawn["strip"]["layout"]["height"] == first.timeline.figure["layout"]["height"]
-    window.session._close(None)
+    window.host.close()
 
 
 def test_what_was_drawn_before_the_browser_listened_is_sent_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load_figures()
-    monkeypatch.setattr("explorer.page.session._PATIENCE", 0.0)
+    monkeypatch.setattr("explorer.web.home.session.PATIENCE", 0.0)
     for number in range(40):
         hostile_tables.empty_table(tmp_path / "w" / f"t{number:02}")
-    window = Window.__new__(Window)
-    window.document, window.page, window.number = Document(), Heard(), 0
-    with set_curdoc(window.document):
-        window.session = Session(Catalog([str(tmp_path / "w")]), "", "light", page=window.page)
+    window = Window(Catalog([str(tmp_path / "w")]), "", silent=True)
     # The page loads slowly: all tables are read, and what is sent of them reaches nobody.
     window.until(lambda message: "not read yet" not in message.get("regions", {}).get("lead", "not read yet"))
-    window.page.heard.clear()
-    answer = window.ask("hello", query="", theme="light", shown="light", mark=window.session.mark)
+    window.heard.clear()
+    answer = window.hello("")
     assert "not read yet" not in answer["regions"]["lead"]
-    window.session._close(None)
+    window.host.close()
 
 
 @pytest.mark.parametrize("query", ["?t=w/orders&tab=files", "?t=w/orders&tab=statistics", ""])

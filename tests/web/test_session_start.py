@@ -7,50 +7,38 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bokeh.document import Document
-from explorer.web.figure_pane import load_figures
-from panel.io.state import set_curdoc
 
 from explorer.core.errors import RequestError
 from explorer.page.address import Address
 from explorer.page.data_messages import begin_reading
-from explorer.page.session import Session
+from explorer.page.followed_table import FollowedTable
+from explorer.page.table_session import TableSession
 from explorer.page.window import Message
 from explorer.spark.engine.job import Job
 from explorer.views.rows.spark_work import SparkWork
 from explorer.views.table.facts import TableFacts
 from explorer.web.served_tables import Catalog
 from tests.support import hostile_tables, small_logs
-from tests.web.test_session import Heard, Window
+from tests.support.open_windows import Window
 
 LONG = 20
 
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Catalog:
-    load_figures()
     for name in ("quick", "slow"):
         created = hostile_tables.created({"id": "long"})
         small_logs.write_log(tmp_path / "w" / name, [created, [small_logs.add("1.parquet", 3)]])
     return Catalog([str(tmp_path / "w")])
 
 
-def opened(catalog: Catalog, query: str) -> Window:
-    """A window whose browser has not said hello yet."""
-    window = Window.__new__(Window)
-    window.document, window.page, window.number = Document(), Heard(), 0
-    with set_curdoc(window.document):
-        window.session = Session(catalog, query, "light", page=window.page)
-    return window
-
-
 def test_work_that_ends_before_the_first_page_is_there_draws_it_again(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[BaseException | None] = []
-    real = Session._first
+    real = TableSession.first
 
-    def first(self: Session) -> object:
+    def first(self: TableSession) -> object:
         """The first page; what it shows changes on a thread before it is handed on."""
         found = real(self)
 
@@ -67,16 +55,16 @@ def test_work_that_ends_before_the_first_page_is_there_draws_it_again(
         thread.join()
         return found
 
-    monkeypatch.setattr(Session, "_first", first)
+    monkeypatch.setattr(TableSession, "first", first)
     query = "?t=w/quick&tab=data"
-    window = opened(catalog, query)
+    window = Window(catalog, query, silent=True)
     assert told == [None]
     shown = window.session.shown
     ends = time.monotonic() + LONG
     while window.session.shown is shown and time.monotonic() < ends:
         window.turn()
     # It was drawn again before the browser listened, and is sent again when it does.
-    answer = window.ask("hello", query=query, theme="light", shown="light", mark=window.session.mark)
+    answer = window.hello(query)
     assert "title" in answer
 
 
@@ -229,15 +217,15 @@ def test_why_a_job_cannot_be_made_is_its_problem(error: Exception, said: str) ->
 @pytest.fixture
 def slow_to_read(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> Iterator[Catalog]:
     """The tables, of which the slow one is read when the test has ended."""
-    read, real = threading.Event(), Catalog._read
+    read, real = threading.Event(), FollowedTable._read
 
     def slowly(self: Catalog, ref: Any, log: Any) -> Any:
         if "slow" in ref.location:
             read.wait(LONG)
-        return real(self, ref, log)
+        return real(self, log)
 
-    monkeypatch.setattr(Catalog, "_read", slowly)
-    monkeypatch.setattr("explorer.page.session._PATIENCE", 0.05)
+    monkeypatch.setattr(FollowedTable, "_read", slowly)
+    monkeypatch.setattr("explorer.page.table_session.PATIENCE", 0.05)
     yield catalog
     read.set()
 
@@ -245,9 +233,9 @@ def slow_to_read(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 def test_pages_that_wait_for_one_table_do_not_keep_another_page(slow_to_read: Catalog) -> None:
     waiting = [Window(slow_to_read, "?t=w/slow", wait=False) for _ in range(20)]
     began = time.monotonic()
-    assert Window(slow_to_read, "?t=w/quick").session.complete
+    assert Window(slow_to_read, "?t=w/quick").session.drawing.complete
     assert time.monotonic() - began < LONG / 2
-    assert not any(window.session.complete for window in waiting)
+    assert not any(window.session.drawing.complete for window in waiting)
 
 
 @pytest.mark.parametrize("blocked", ["begin", "compute", "judge"])
@@ -282,7 +270,7 @@ def test_what_begins_after_its_window_was_closed_is_stopped(catalog: Catalog, mo
         assert closed.wait(LONG)
 
     begin_reading(session, Message("rows", 9, {}), start, {"where": ""})
-    session._close(None)
+    window.host.close()
     assert stopped == [False]
     closed.set()
     wait_for(lambda: stopped == [False, True])

@@ -110,7 +110,7 @@ def test_masked_files_say_since_when_and_how_many_bytes_are_dead_and_what_erases
     (row,) = rows.matching().to_pylist()  # type: ignore[union-attr]  # it is a list
     assert (row["since"], row["dead"], row["share"]) == (2, 500, 0.5)
     assert page.chart is not None
-    assert [list(trace["y"]) for trace in page.chart["data"]] == [[50.0], [50.0]]  # type: ignore[call-overload]
+    assert [list(trace["y"]) for trace in page.chart.figure["data"]] == [[50.0], [50.0]]  # type: ignore[call-overload]
     assert "Purge masked rows" in _page(catalog, _ways(page.regions["side"])["Plan the purge"]).regions["lead"]
     assert "Delete unused files" in _page(catalog, _ways(page.regions["side"])["Plan the vacuum"]).regions["lead"]
 
@@ -137,9 +137,9 @@ def test_one_commit_names_its_only_sign_and_offers_nothing_to_compare_with(catal
 
 
 def test_a_compared_version_zooms_the_totals_to_the_two_and_says_that_the_axis_is_cut(catalog: Catalog) -> None:
-    figure = _page(catalog, "?t=w/masked&v=3&c=2").chart
-    assert figure is not None
-    assert figure["layout"]["xaxis"]["range"] == [1.5, 3.5]  # type: ignore[index]
+    chart = _page(catalog, "?t=w/masked&v=3&c=2").chart
+    assert chart is not None
+    assert chart.figure["layout"]["xaxis"]["range"] == [1.5, 3.5]  # type: ignore[index]
 
 
 def test_the_table_of_commits_has_reasons_and_is_filtered_by_the_address(catalog: Catalog) -> None:

@@ -6,7 +6,6 @@ import threading
 from pathlib import Path
 
 import pytest
-from explorer.web.figure_pane import load_figures
 
 import explorer
 from explorer.core.errors import Cancelled
@@ -17,8 +16,8 @@ from explorer.views import TableFacts
 from explorer.web.served_tables import Catalog
 from tests.support.checkpoint_shapes import write_checkpoint
 from tests.support.faulty_store import FaultyStore
+from tests.support.open_windows import Window
 from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
-from tests.web.test_session import Window
 
 COMMITS = 1_500
 CHECKPOINT = 1_480
@@ -48,8 +47,7 @@ class Gated(Catalog):
 
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gated:
-    load_figures()
-    monkeypatch.setattr("explorer.page.session._PATIENCE", 0.2)
+    monkeypatch.setattr("explorer.page.table_session.PATIENCE", 0.2)
     columns = metadata({"id": "long"})
     commits = [[commit_info("WRITE", user_name=f"writer {n % 3}"), add(f"{n}.parquet", 2)] for n in range(COMMITS)]
     folder = write_log(tmp_path / "w" / "t", [[commit_info("CREATE TABLE"), PROTOCOL, columns], *commits])
@@ -72,11 +70,11 @@ def _early(served: Gated) -> Window:
 
 def _progress(window: Window) -> str:
     """What the page says next of the reading."""
-    window.page.heard.clear()
-    while not window.page.heard:
+    window.heard.clear()
+    while not window.heard:
         window.session._report()
         window.turn()
-    return str(window.page.heard[-1]["regions"]["table-reading"])
+    return str(window.heard[-1]["regions"]["table-reading"])
 
 
 def test_the_newest_part_is_shown_while_the_rest_is_read(served: Gated) -> None:
@@ -106,7 +104,7 @@ def test_the_newest_part_is_shown_while_the_rest_is_read(served: Gated) -> None:
     whole = window.answer()
     assert whole["title"].startswith("t v1500")
     assert not window.session.shown.is_early
-    assert window.session.complete
+    assert window.session.drawing.complete
     assert "table-reading" not in window.session.shown.regions["lead"]
     assert served.reading("w/t") is None
 
@@ -121,7 +119,7 @@ def test_the_reading_can_be_ended_and_begun_again(served: Gated) -> None:
     assert 'data-do="read-on"' in ended["regions"]["lead"]
     # Nothing reads on by itself.
     opened = served.opened
-    window.session._look()
+    window.session.look()
     window.session._report()
     window.turn()
     assert served.opened == opened

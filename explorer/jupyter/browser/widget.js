@@ -33,6 +33,9 @@ function plotly(host) {
     };
     host.model.on("msg:custom", hear);
     host.send({ kind: "plotly" });
+  }).catch((error) => {
+    delete globalThis[PLOTLY]; // another view may ask again
+    throw error;
   }));
 }
 

@@ -15,6 +15,7 @@ export class Chart {
   }
 
   close() {
+    this.closed = true;
     this.sizes.disconnect();
     if (this.plotly && this.layout) this.plotly.purge(this.place);
   }
@@ -22,10 +23,15 @@ export class Chart {
   // What is sent before plotly is there is drawn when it is; of several the last one.
   async show(figure) {
     this.next = figure.data ? figure : { ...(this.next || this.figure), shapes: figure.shapes };
-    this.plotly = this.plotly || (await this.host.plotly());
+    try {
+      this.plotly = this.plotly || (await this.host.plotly());
+    } catch {
+      this.host.element.dataset.figures = "unloaded";
+      return;
+    }
     const next = this.next;
     this.next = null;
-    if (!next) return;
+    if (!next || this.closed) return;
     if (!figure.data && this.layout) {
       this.figure = next;
       this.plotly.relayout(this.place, { shapes: figure.shapes });

@@ -8,7 +8,7 @@
 //   link(query)       the whole address, for others
 //   keep              a preference that outlives the page: theme, screen, person
 //   remember, recall  a text that outlives a reload of the page, and no more; null forgets it
-//   plotly            a promise of plotly
+//   plotly            a promise of plotly, which is rejected if it cannot be loaded
 //   size, title, reload, leaves(call)
 
 import { Chart } from "./chart.js";
@@ -102,7 +102,7 @@ export class Page {
 
   silent(why) {
     // What the server itself has said stays.
-    if (["refused", "ended", "lost"].includes(this.element.dataset.silence)) return;
+    if (["refused", "ended", "unloaded", "lost"].includes(this.element.dataset.silence)) return;
     this.element.dataset.silence = why;
     this.element.classList.remove("busy");
   }

@@ -44,8 +44,10 @@ export class Strip {
     this.listen();
     host.plotly().then((plotly) => {
       this.plotly = plotly;
-      for (const figure of this.awaited) this.show(figure);
-      this.awaited = [];
+      for (const figure of this.awaited.splice(0)) this.show(figure);
+    }, () => {
+      this.awaited = null;
+      host.element.dataset.figures = "unloaded"; // the still picture stays
     });
   }
 
@@ -59,7 +61,7 @@ export class Strip {
   show(figure) {
     if (this.signal.aborted) return;
     if (!this.plotly) {
-      this.awaited.push(figure);
+      this.awaited?.push(figure);
       return;
     }
     if (figure.ends) this.ends = figure.ends;

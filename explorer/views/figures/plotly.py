@@ -7,6 +7,7 @@ through `formatting.plotly_text`.
 from __future__ import annotations
 
 import math
+from datetime import date
 from typing import TypeAlias, TypedDict
 
 import numpy as np
@@ -109,14 +110,19 @@ def version_cursor(version: int, span: int, theme: Theme) -> Part:
 
 
 def plain_json(value: object) -> object:
-    """Return a figure, or a part of one, with its arrays as lists: what JSON can hold."""
+    """Return a figure, or a part of one, as JSON can hold it: arrays as lists, no number as None, times as text."""
     match value:
         case dict():
             return {str(key): plain_json(part) for key, part in value.items()}
         case list() | tuple():
             return [plain_json(part) for part in value]
         case np.ndarray() | np.generic():
-            return value.tolist()
+            plain = value.dtype.kind in "biu" or (value.dtype.kind == "f" and bool(np.isfinite(value).all()))
+            return value.tolist() if plain else plain_json(value.tolist())
+        case float():
+            return value if math.isfinite(value) else None
+        case date():
+            return value.isoformat()
         case _:
             return value
 

@@ -10,9 +10,9 @@ from typing import Final
 
 from markupsafe import Markup
 
-from explorer.page.resources import FOLDER, SHEET, edition, font_faces, plotly_script, tokens
+from explorer.page.resources import FOLDER, SCRIPTS, SHEET, edition, font_faces, plotly_script, tokens
 
-__all__ = ["STATIC", "head_styles", "icon", "module_tag", "plotly_tag", "script_tag"]
+__all__ = ["STATIC", "head_styles", "icon", "module_tag", "plotly_tag", "preload_tags", "script_tag"]
 
 STATIC: Final = Path(__file__).parents[1] / "static"
 
@@ -45,6 +45,12 @@ def module_tag(nonce: str) -> Markup:
     return Markup(
         '<script type="module" async nonce="{}" src="static/start.js?v={}" data-page="page/{}/script/"></script>'
     ).format(nonce, _digest("start"), edition())
+
+
+def preload_tags(nonce: str) -> Markup:
+    """Return the HTML that loads the page's modules while the page is read: start.js imports one after another."""
+    link = Markup('<link rel="modulepreload" nonce="{}" href="page/{}/script/{}.js">')
+    return Markup().join(link.format(nonce, edition(), name) for name in SCRIPTS if name != "styled")
 
 
 def plotly_tag(nonce: str) -> Markup:

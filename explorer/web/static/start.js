@@ -1,13 +1,19 @@
 // A browser window as the host of a page: its address, its cookies, and the connection to its session.
 
 const { page: folder } = document.querySelector("script[data-page]").dataset;
-const { Page } = await import(new URL(`${folder}page.js`, document.baseURI));
+const { Page } = await import(new URL(`${folder}page.js`, document.baseURI)).catch((error) => {
+  document.documentElement.dataset.silence = "unloaded";
+  throw error;
+});
 
-// When a script that the page loads has run.
-const loaded = (id, given) => new Promise((resolve) => {
-  const found = given();
-  if (found) resolve(found);
-  else document.getElementById(id)?.addEventListener("load", () => resolve(given()));
+// What a script of the page gives when it has run; the page is whole when all of them have, or cannot be loaded.
+const loaded = (id, given) => new Promise((resolve, reject) => {
+  const look = () => given() && resolve(given());
+  const last = () => look() || reject(new Error(`the script ${id} was not loaded`));
+  document.getElementById(id)?.addEventListener("load", look);
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", last);
+  else last();
+  look();
 });
 
 const host = {

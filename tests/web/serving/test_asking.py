@@ -7,14 +7,13 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from explorer.web.figure_pane import load_figures
 
 from explorer.views.act.desk.desk import Desk
 from explorer.views.rows.spark_work import SparkStart
 from explorer.web.served_tables import Catalog
+from tests.support.open_windows import Window
 from tests.support.own_loop import run_apart
 from tests.support.raw_pages import Pages, Talk
-from tests.web.test_session import Window
 
 PLANS = (
     "act=add-constraint&f.name=positive&f.expression=" + quote("id > 0"),
@@ -35,7 +34,6 @@ QUESTIONS = (
 @pytest.fixture
 def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is planned or started, watched where all of it passes."""
-    load_figures()
     seen: list[str] = []
     for name in ("_plan", "_begin_plan"):
         real = getattr(Desk, name)

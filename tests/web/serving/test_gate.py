@@ -66,7 +66,7 @@ def test_the_session_of_another_page_cannot_be_named(reading: Pages, query: str)
         "/autoload.js?bokeh-autoload-element=1", "/metadata", "/liveness", "/rest/session_info", "/admin", "/login",
         "/logout",
         "/static/", "/static/js/../../bokeh.py", "/static/js/bokeh.json", "/static/extensions/panel/../panel.py",
-        "/components/this/x/__css__/y", "/components/explorer.web.page/Page/_css/static/page.js", "/favicon.ico",
+        "/components/this/x/__css__/y", "/page/0123456789ab/session.py", "/favicon.ico",
         "/ws/",
     ],
 )  # fmt: skip

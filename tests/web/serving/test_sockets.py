@@ -142,25 +142,24 @@ FOREIGN: dict[str, tuple[str, Any]] = {
     "a root is removed": ("PATCH-DOC", {"events": [{"kind": "RootRemoved", "model": {"id": "PAGE"}}]}),
     "the script of the page": ("PATCH-DOC", {"events": [changed("PAGE", "esm", "alert(1)")]}),
     "data of the page": ("PATCH-DOC", {"events": [changed("PAGE", "data", OBJECT)]}),
-    "a figure": ("PATCH-DOC", {"events": [changed("CHART", "layout", bokeh_map({}))]}),
-    "a relayout": ("PATCH-DOC", {"events": [changed("CHART", "relayout", bokeh_map({}))]}),
-    "a callback of a model": ("PATCH-DOC", {"events": [changed("CHART", "js_property_callbacks", OBJECT)]}),
+    "another property of the page": ("PATCH-DOC", {"events": [changed("PAGE", "layout", bokeh_map({}))]}),
+    "a callback of a model": ("PATCH-DOC", {"events": [changed("PAGE", "js_property_callbacks", OBJECT)]}),
     "a model that is not there": ("PATCH-DOC", {"events": [changed("p0", "relayout", None)]}),
     "an event of another name": ("PATCH-DOC", {"events": [message("dom_event", {"model": {"id": "PAGE"}, "data": 1})]}),
     "an event of no model": ("PATCH-DOC", {"events": [message("data_event", {"model": None, "data": 1})]}),
-    "an event of the chart": ("PATCH-DOC", {"events": [message("data_event", {"model": {"id": "CHART"}, "data": 1})]}),
+    "an event of plotly": ("PATCH-DOC", {"events": [message("plotly_event", {"model": {"id": "PAGE"}, "data": 1})]}),
     "a message of no event": ("PATCH-DOC", {"events": [{"kind": "MessageSent", "msg_type": "x", "msg_data": 1}]}),
     "an object in a message": (
         "PATCH-DOC", {"events": [message("data_event", {"model": {"id": "PAGE"}, "data": OBJECT})]},
     ),
     "a reference in a message": (
-        "PATCH-DOC", {"events": [message("data_event", {"model": {"id": "PAGE"}, "data": [{"id": "CHART"}]})]},
+        "PATCH-DOC", {"events": [message("data_event", {"model": {"id": "PAGE"}, "data": [{"id": "PAGE"}]})]},
     ),
     "a deep message": ("PATCH-DOC", {"events": [message("data_event", {"model": {"id": "PAGE"}, "data": DEEP})]}),
     "a number that is too large": (
         "PATCH-DOC", {"events": [message("data_event", {"model": {"id": "PAGE"}, "data": [10**30]})]},
     ),
-    "columns of data": ("PATCH-DOC", {"events": [{"kind": "ColumnsStreamed", "model": {"id": "CHART"}, "data": {}}]}),
+    "columns of data": ("PATCH-DOC", {"events": [{"kind": "ColumnsStreamed", "model": {"id": "PAGE"}, "data": {}}]}),
 }  # fmt: skip
 
 
@@ -190,8 +189,8 @@ def test_a_message_that_is_not_of_our_script_closes_the_socket(
     kind, content = FOREIGN[what]
 
     async def send(talk: Talk) -> None:
-        page, chart = await talk.model("ReactiveESM"), await talk.model("PlotlyPlot")
-        await talk.send(kind, json.loads(json.dumps(content).replace("PAGE", page).replace("CHART", chart)))
+        page = await talk.model("ReactiveESM")
+        await talk.send(kind, json.loads(json.dumps(content).replace("PAGE", page)))
 
     assert closes(reading, token, send) == (4400, False)
     assert any("A socket was closed" in record.getMessage() for record in caplog.records)
@@ -208,18 +207,6 @@ def test_what_is_no_message_closes_the_socket(reading: Pages, token: str, fragme
                 await talk.say(part)
 
     assert closes(reading, token, send) == (4400, False)
-
-
-def test_what_the_chart_says_of_itself_is_dropped_and_the_socket_stays(reading: Pages) -> None:
-    async def send(talk: Talk) -> bool:
-        chart = await talk.model("PlotlyPlot")
-        for name in ("viewport", "relayout_data"):
-            await talk.send("PATCH-DOC", {"events": [changed(chart, name, bokeh_map({"width": 5}))]})
-        await talk.send("PATCH-DOC", {"events": [changed(chart, "relayout", None)]})
-        await talk.ask("hello", query="?t=w/orders")
-        return await talk.hears('"patch"')
-
-    assert of_page(reading, send)
 
 
 def test_a_flood_of_messages_closes_the_socket(reading: Pages, token: str, caplog: pytest.LogCaptureFixture) -> None:
