@@ -219,8 +219,8 @@ def slow_to_read(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     """The tables, of which the slow one is read when the test has ended."""
     read, real = threading.Event(), FollowedTable._read
 
-    def slowly(self: Catalog, ref: Any, log: Any) -> Any:
-        if "slow" in ref.location:
+    def slowly(self: FollowedTable, log: Any) -> Any:
+        if "slow" in log.location:
             read.wait(LONG)
         return real(self, log)
 

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-import explorer
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import CommitInfo, Protocol
 from explorer.page.address import Address
 from explorer.page.pages import table_page
 from explorer.web.served_tables import Catalog
 from tests.cli.conftest import Call, cli
-from tests.jupyter.conftest import shown
 from tests.support import small_logs
 from tests.support.idle_windows import idle_work
 from tests.support.page_elements import Elements
@@ -59,24 +57,13 @@ def _page(root: Path, name: str) -> str:
     return Elements(regions["strip"] + regions["side"]).text
 
 
-def _widget(root: Path, name: str) -> str:
-    return Elements(shown(explorer.open_table(root / name).explore())).text
-
-
-WAYS = [_page, _widget]
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_copied_table_says_that_its_times_are_of_files_and_when_it_was_written(way: object, tables: Path) -> None:
-    assert callable(way)
-    text = way(tables, COPIED)
+def test_a_copied_table_says_that_its_times_are_of_files_and_when_it_was_written(tables: Path) -> None:
+    text = _page(tables, COPIED)
     assert "file time; written 2 Mar 2026 14:05 UTC" in text
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_the_basis_stands_beside_every_time(way: object, tables: Path) -> None:
-    assert callable(way)
-    fresh, timed = way(tables, FRESH), way(tables, TIMED_COPY)
+def test_the_basis_stands_beside_every_time(tables: Path) -> None:
+    fresh, timed = _page(tables, FRESH), _page(tables, TIMED_COPY)
     assert "file time" in fresh
     assert "written 2 Mar" not in fresh
     assert "in-commit" in timed

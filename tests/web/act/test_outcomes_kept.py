@@ -19,10 +19,8 @@ from explorer.views.act.desk.state import Committing, Ended, Idle, Ready, after
 from explorer.views.act.receipt import Receipt
 from explorer.views.problems import problem_of
 from explorer.web.served_tables import Catalog
-from tests.jupyter.conftest import shown
 from tests.support import hostile_tables, small_logs
 from tests.support.open_windows import Window
-from tests.support.page_elements import Elements
 
 DESCRIBE = "?t=w/orders&tab=act&act=set-description&f.description=Orders&step=plan"
 OTHER = "?t=w/orders&tab=act&act=add-constraint&f.name=positive&f.expression=id+%3E+0&step=plan"
@@ -439,41 +437,3 @@ def test_the_events_of_another_attempt_change_nothing(root: Path) -> None:
         happened.CommitBrokeOff(1, problem, in_doubt=True),
     ):
         assert after(committing, event) is committing
-
-
-@pytest.mark.parametrize("doubt", [False, True])
-def test_the_widget_tells_an_outcome_before_another_change(
-    root: Path, held: threading.Event, monkeypatch: pytest.MonkeyPatch, doubt: bool
-) -> None:
-    widget = explorer.open_table(root / "orders").explore(tab="act", allow_commits=True)
-    panel = widget.panel("act")
-    commits(monkeypatch, breaking(held, RuntimeError("boom"), written=True) if doubt else slow(held))
-    panel.kind.value = "set-description"
-    panel.form.controls["description"].value = "Orders"
-    panel.show_plan.click()
-    panel.name.value, panel.reason.value = "orders", "because"
-    panel.commit.click()
-    panel.commit.click()
-    panel.kind.value = "add-constraint"
-    held.set()
-    for thread in [thread for thread in threading.enumerate() if thread.name == "act"]:
-        thread.join(30)
-    assert newest(root) == 2
-    told = "whether it was written is not known" if doubt else "Committed v2."
-    assert told in Elements(shown(panel)).text
-    panel.kind.value = ""
-    assert told in Elements(shown(panel)).text
-    if doubt:
-        commits(monkeypatch, REAL)
-        panel.show_outcome.click()
-        assert told in Elements(shown(panel)).text
-        panel.name.value, panel.reason.value = "orders", "because"
-        panel.commit.click()
-        for thread in [thread for thread in threading.enumerate() if thread.name == "act"]:
-            thread.join(30)
-        assert "Committed v2." in Elements(shown(panel)).text
-        panel.back.click()
-    else:
-        panel.go_on.click()
-    assert newest(root) == 2
-    assert "Committed v2." not in Elements(shown(panel)).text
