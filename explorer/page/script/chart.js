@@ -5,9 +5,9 @@ const CHART = { displayModeBar: false, responsive: false, scrollZoom: false, dou
 const PAPER = 960; // px that a figure may take on a printed page
 
 export class Chart {
-  constructor(host, page) {
+  constructor(host) {
     this.host = host;
-    this.page = page;
+    this.page = null;
     this.slot = host.root.getElementById("chart-slot");
     this.place = host.root.getElementById("chart-figure");
     this.sizes = new ResizeObserver(() => this.fit());
@@ -66,7 +66,7 @@ export class Chart {
 
   chosen(point) {
     const key = this.layout.meta?.chooses;
-    if (!key || typeof point?.customdata !== "string") return;
+    if (!this.page || !key || typeof point?.customdata !== "string") return;
     this.page.set({ [key]: decodeURIComponent(point.customdata) });
   }
 }
