@@ -55,8 +55,10 @@ export class Chart {
     return this.slot.clientWidth || this.layout.width || 700;
   }
 
-  // A figure that is drawn while its place is hidden is fitted when it appears.
+  // A figure that is drawn while its place is hidden is fitted when it appears. On paper its place is measured in pixels
+  // that are made smaller themselves.
   fit() {
+    if (window.matchMedia("print").matches) return;
     const { clientWidth: width } = this.slot;
     // On paper a figure is made smaller as a whole: plotly does not draw it again for the page.
     if (width) this.slot.style.setProperty("--print-zoom", Math.min(1, PAPER / width).toFixed(3));
