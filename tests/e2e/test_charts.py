@@ -54,7 +54,10 @@ def test_a_page_without_plotly_keeps_the_still_picture_says_so_and_works(windows
     page.route("**/plotly.min.js*", lambda route: route.abort())
     page.goto(f"{address}/{MAPPING}&tab=columns")
     settle(page)
-    for slot, words in (("timeline-slot", "The timeline is a still picture"), ("chart-slot", "This chart is not drawn")):
+    for slot, words in (
+        ("timeline-slot", "The timeline is a still picture"),
+        ("chart-slot", "This chart is not drawn"),
+    ):
         note = page.locator(f"#{slot} .undrawn")
         note.wait_for()
         assert words in note.inner_text()
@@ -69,7 +72,9 @@ def test_a_page_without_plotly_keeps_the_still_picture_says_so_and_works(windows
     page.close()
 
 
-@pytest.mark.parametrize("script", ["page/*/script/page.js", "page/*/script/strip.js", "static/start.js", "bokeh.min.js"])
+@pytest.mark.parametrize(
+    "script", ["page/*/script/page.js", "page/*/script/strip.js", "static/start.js", "bokeh.min.js"]
+)
 def test_a_page_whose_script_does_not_come_says_so_with_a_way_on(windows: Any, address: str, script: str) -> None:
     windows.clear_cookies()
     page = windows.new_page()
