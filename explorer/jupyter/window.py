@@ -11,7 +11,7 @@ from explorer.page.render import environment
 from explorer.page.skeleton import first_figures, window_values
 from explorer.page.strip import Screen
 from explorer.page.table_session import TableSession
-from explorer.page.tables import Tables
+from explorer.page.tables.tables import Tables
 
 __all__ = ["WidgetWindow"]
 

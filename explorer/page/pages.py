@@ -25,7 +25,7 @@ from explorer.page.findings import AuditCard, audit_card
 from explorer.page.render import render, render_blocks
 from explorer.page.strip import Screen, StripFigure, opening, still_bars, strip
 from explorer.page.tab_spec import Tab
-from explorer.page.tables import Tables
+from explorer.page.tables.tables import Tables
 from explorer.page.tabs import TABS, tab_named
 from explorer.page.window_work import WindowWork
 from explorer.views import TableFacts, TableView

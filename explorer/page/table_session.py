@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Final
 from explorer.core.errors import Cancelled, ExplorerError, RequestError
 from explorer.debug import log_failure
 from explorer.page.address import Address, address_of
-from explorer.page.export import export_files
 from explorer.page.host import Host
 from explorer.page.identity import Identity
 from explorer.page.opening.early_page import PROGRESS, early_page, reading_line
@@ -21,9 +20,10 @@ from explorer.page.pages import Rendered, notice, problem_page, table_page, wait
 from explorer.page.render import render
 from explorer.page.session import PATIENCE, Asked, Session
 from explorer.page.strip import Screen
-from explorer.page.table_reading import RightOfWay, TableReading
-from explorer.page.tables import Tables
+from explorer.page.tables.table_reading import RightOfWay, TableReading
+from explorer.page.tables.tables import Tables
 from explorer.page.tabs import begin_work, export_named, handlers
+from explorer.page.tabs.export import export_files
 from explorer.page.tasks import DRAWING, LOOKING, WAITING
 from explorer.page.version_watch import Back, Changed, Lost, Newer, Replaced, VersionWatch
 from explorer.page.window import Handler, Message

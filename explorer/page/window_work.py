@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from explorer.auditing.report.signature import SigningKey
 from explorer.page.identity import Identity
-from explorer.page.tables import Tables
+from explorer.page.tables.tables import Tables
 
 __all__ = ["NewWindow", "TabWork", "WindowWork"]
 

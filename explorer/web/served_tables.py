@@ -27,8 +27,8 @@ from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.known_missing import KnownMissing
 from explorer.debug import log_failure
-from explorer.page.followed_table import FollowedTable
-from explorer.page.table_reading import TableReading
+from explorer.page.tables.followed_table import FollowedTable
+from explorer.page.tables.table_reading import TableReading
 from explorer.storage.roots import AllowedRoots
 from explorer.storage.served_roots import ServedRoots, TableRef
 from explorer.views import TableFacts

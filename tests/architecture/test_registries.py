@@ -77,10 +77,10 @@ def test_adding_one_touches_these_files_alone(words: str, files: list[str]) -> N
 
 
 def test_adding_a_tab_touches_its_module_its_template_and_the_list_of_tabs() -> None:
-    assert _named_in(PACKAGE / "web", "deletion_vectors|deletion-vectors") == [
-        "web/tabs/__init__.py",
-        "web/tabs/deletion_vectors.py",
-        "web/templates/deletion-vectors.html",
+    assert _named_in(PACKAGE / "page", "deletion_vectors|deletion-vectors") == [
+        "page/tabs/__init__.py",
+        "page/tabs/deletion_vectors.py",
+        "page/templates/deletion-vectors.html",
     ]
 
 

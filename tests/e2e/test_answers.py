@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import plotted, settle
-from tests.support.waiting import wait_until
+from tests.e2e.conftest import settle
 
 pytestmark = pytest.mark.e2e
 TABLE = "?t=shop/reference/deletion-vectors&v=8"
@@ -46,23 +45,6 @@ def test_a_lost_connection_is_said_at_once(watched: Any, address: str) -> None:
     page.get_by_role("button", name="Reload the page").click()
     page.wait_for_selector("html[data-live]:not([data-silence])")
     settle(page)
-
-
-def test_a_figure_that_was_drawn_too_narrow_or_too_low_fills_its_place(opened: Any) -> None:
-    page = opened(TABLE)
-    plot = plotted(page, "chart-slot")
-    size = plot.evaluate("plot => ['clientWidth', 'clientHeight'].map(name => plot.querySelector('.main-svg')[name])")
-    assert size[0] > 900
-    assert size[1] > 120
-    # As the columns were when one of them was chosen: the figure kept the height of the one before it.
-    for drawn in ({"width": 700}, {"height": 60}):
-        page.evaluate("([plot, size]) => Plotly.relayout(plot, size)", [plot.element_handle(), drawn])
-        wait_until(
-            page,
-            """([plot, size]) => ['clientWidth', 'clientHeight'].every(
-                (name, place) => Math.abs(plot.querySelector('.main-svg')[name] - size[place]) < 2)""",
-            arg=[plot.element_handle(), size],
-        )
 
 
 def test_a_copied_link_names_both_versions_and_may_follow_the_newest(opened: Any) -> None:

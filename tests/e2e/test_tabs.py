@@ -68,7 +68,6 @@ def test_a_click_on_a_line_of_the_river_chooses_its_column(opened: Any) -> None:
         };
     }""")
     box = plot.bounding_box()
-    page.wait_for_timeout(1_200)  # the page looks for new figures once a second
     page.mouse.move(box["x"] + place["x"] - 2, box["y"] + place["y"])
     page.mouse.move(box["x"] + place["x"], box["y"] + place["y"])
     page.wait_for_timeout(150)
@@ -83,7 +82,6 @@ def test_no_page_is_cut_on_paper(opened: Any, width: int) -> None:
     page = opened(f"{VECTORS}&tab=diff&v=6&c=2")
     page.set_viewport_size({"width": width, "height": 900})
     plotted(page, "timeline-slot")
-    page.wait_for_timeout(1_200)  # the page measures its figures once a second
     page.emulate_media(media="print")
     page.set_viewport_size({"width": PAPER, "height": 720})
     beyond = """paper => [...document.querySelectorAll('#time *, main *')].filter(

@@ -10,7 +10,7 @@ import pytest
 
 from explorer.page.address import address_of
 from explorer.page.table_session import TableSession
-from explorer.page.tables import Tables
+from explorer.page.tables.tables import Tables
 from explorer.web.home.session import HomeSession
 from tests.support.page_host import PageHost
 

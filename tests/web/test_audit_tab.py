@@ -15,9 +15,9 @@ from explorer.cli.app import command_group
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.versions.commit_times import moment
 from explorer.page.address import Address
-from explorer.page.export import export_files
 from explorer.page.pages import Rendered, table_page
 from explorer.page.tabs import TABS, export_named
+from explorer.page.tabs.export import export_files
 from explorer.views import TableFacts
 from explorer.views.table.clients import client_listing, clients_in_use, newest_releases
 from explorer.views.table.retention_curve import retention_curve

@@ -16,9 +16,9 @@ from explorer.auditing.report.case_file import CommitPin, read_case
 from explorer.auditing.report.signature import SigningKey
 from explorer.core.errors import RequestError
 from explorer.page.address import Address
-from explorer.page.export import export_files
 from explorer.page.pages import Rendered, table_page
 from explorer.page.tabs import export_named, handlers
+from explorer.page.tabs.export import export_files
 from explorer.page.window import Message
 from explorer.page.window_work import WindowWork
 from explorer.views import TableView

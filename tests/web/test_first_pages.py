@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from explorer.page.followed_table import FollowedTable
 from explorer.page.opening.steps import Steps, Stepwise, Wait
+from explorer.page.tables.followed_table import FollowedTable
 from tests.support import hostile_tables, small_logs
 from tests.support.server_thread import served_in_thread
 

@@ -12,7 +12,7 @@ from explorer.page.address import Address
 from explorer.page.pages import TABLE_REGIONS, Rendered, bar
 from explorer.page.render import render, render_blocks
 from explorer.page.strip import Screen, StripFigure, still_bars
-from explorer.page.table_reading import TableReading
+from explorer.page.tables.table_reading import TableReading
 from explorer.views import TableFacts, TableView
 from explorer.views.table.overview import overview_of
 

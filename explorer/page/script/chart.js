@@ -5,9 +5,9 @@ const CHART = { displayModeBar: false, responsive: false, scrollZoom: false, dou
 const PAPER = 960; // px that a figure may take on a printed page
 
 export class Chart {
-  constructor(host, page) {
+  constructor(host) {
     this.host = host;
-    this.page = page;
+    this.page = null;
     this.slot = host.root.getElementById("chart-slot");
     this.place = host.root.getElementById("chart-figure");
     this.sizes = new ResizeObserver(() => this.fit());
@@ -55,8 +55,10 @@ export class Chart {
     return this.slot.clientWidth || this.layout.width || 700;
   }
 
-  // A figure that is drawn while its place is hidden is fitted when it appears.
+  // A figure that is drawn while its place is hidden is fitted when it appears. On paper its place is measured in pixels
+  // that are made smaller themselves.
   fit() {
+    if (window.matchMedia("print").matches) return;
     const { clientWidth: width } = this.slot;
     // On paper a figure is made smaller as a whole: plotly does not draw it again for the page.
     if (width) this.slot.style.setProperty("--print-zoom", Math.min(1, PAPER / width).toFixed(3));
@@ -66,7 +68,7 @@ export class Chart {
 
   chosen(point) {
     const key = this.layout.meta?.chooses;
-    if (!key || typeof point?.customdata !== "string") return;
+    if (!this.page || !key || typeof point?.customdata !== "string") return;
     this.page.set({ [key]: decodeURIComponent(point.customdata) });
   }
 }

@@ -35,7 +35,7 @@ export class Page {
     this.patience = SILENT_AFTER;
     this.ends = new AbortController();
     if (this.place("timeline-slot")) this.strip = new Strip(host, this.ends.signal);
-    if (this.place("chart-slot")) this.chart = new Chart(host, this);
+    if (this.place("chart-slot")) this.chart = new Chart(host);
     this.draw(figures);
   }
 
@@ -54,7 +54,7 @@ export class Page {
     for (const kind of ["pointerdown", "keydown"]) {
       root.addEventListener(kind, () => { this.acted = true; }, { capture: true, once: true, signal });
     }
-    if (this.strip) this.strip.page = this;
+    for (const figure of [this.strip, this.chart]) if (figure) figure.page = this;
     this.heights();
     const look = () => host.keep("looked", Date.now());
     look();

@@ -8,8 +8,8 @@ from typing import Any
 
 from explorer.core.errors import RequestError
 from explorer.page.address import Address
-from explorer.page.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.page.tab_spec import Tab, TabSpec, arranged, pinned
+from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.page.window import Handler, Message, Window
 from explorer.page.window_work import WindowWork
 from explorer.views import TableView

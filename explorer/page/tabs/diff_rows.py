@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from explorer.page.address import Address
-from explorer.page.data_messages import LONGEST_QUESTION, begin_reading
+from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.page.window import Handler, Message, Window
 from explorer.views import TableView
 from explorer.views.rows.row_work import ComparedRows, comparison_estimate, key_choices

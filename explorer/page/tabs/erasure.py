@@ -15,8 +15,8 @@ from explorer.auditing.report import ErasureStatement, erasure_statement, render
 from explorer.core.errors import RequestError
 from explorer.page.act.desk import ActDesk
 from explorer.page.address import Address
-from explorer.page.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.page.tab_spec import Document, Page, Tab, TabSpec, arranged, listed
+from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.page.window import Handler, Message, Window
 from explorer.page.window_work import WindowWork
 from explorer.views import TableView

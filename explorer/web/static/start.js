@@ -44,12 +44,12 @@ const host = {
 
 const figures = document.getElementById("figures");
 const page = new Page(host, figures ? JSON.parse(figures.textContent) : {});
-window.explorerPage = page;
 
 // The bridge is made when the socket is open, and perhaps before this script has run.
 const connect = (model) => {
   host.model = model;
   page.connect();
+  window.explorerPage = page;
   window.Bokeh.documents[0]?.on_event("connection_lost", () => page.silent("lost"));
 };
 const early = window.explorerHost?.early;

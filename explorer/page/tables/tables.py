@@ -8,7 +8,7 @@ from typing import Protocol
 from explorer.auditing.erasure import Neighbour
 from explorer.auditing.report.signature import SigningKey
 from explorer.core.errors import VersionGap
-from explorer.page.table_reading import TableReading
+from explorer.page.tables.table_reading import TableReading
 from explorer.views import TableFacts
 from explorer.views.act.desk.desk import DeskTables
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from explorer.core.errors import Cancelled, VersionGap
 from explorer.core.versions.delta_log import DeltaLog
-from explorer.page.table_reading import TableReading
+from explorer.page.tables.table_reading import TableReading
 from explorer.views import TableFacts
 
 __all__ = ["FollowedTable"]
