@@ -347,8 +347,7 @@ class TableExplorer(anywidget.AnyWidget):
             before.view_host.close()
         # A table that may not be changed refuses a commit itself, and says how to allow it.
         host = NotebookHost(view, self.send, Identity(may_sign=False), str(content.get("person", ""))[:200])
-        width, height = content.get("width"), content.get("height")
-        screen = Screen(min(width, 8_000), min(height, 8_000)) if _is_size(width) and _is_size(height) else None
+        screen = _screen(content.get("width"), content.get("height"))
         theme = "dark" if content.get("theme") == "dark" else "light"
         window = WidgetWindow(self._tables, host, self._query(), theme=theme, screen=screen, shows=self._follow)
         self._windows[view] = window
@@ -424,8 +423,10 @@ def _packed_plotly() -> bytes:
     return gzip.compress(plotly_script().read_bytes(), 6, mtime=0)
 
 
-def _is_size(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+def _screen(width: object, height: object) -> Screen | None:
+    if isinstance(width, int) and isinstance(height, int) and width > 0 and height > 0:
+        return Screen(min(width, 8_000), min(height, 8_000))
+    return None
 
 
 def _one_of(name: str, value: Any, allowed: Sequence[str]) -> str:
