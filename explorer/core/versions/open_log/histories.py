@@ -94,6 +94,12 @@ class Histories:
         """Return the histories of another listing of the same log, which are read from where the last reading ended."""
         return Histories(listing, self._slot)
 
+    def confirmed_by(self, listing: LogListing) -> Histories:
+        """Return the same histories where a new listing confirms what was read; what was not is read by the new one."""
+        found = self.of(listing)
+        found._history, found._provenance, found._table = self._history, self._provenance, self._table
+        return found
+
     def copy(self) -> Histories:
         """Return the same histories, for another log to go on with apart."""
         found = Histories(self._listing, self._slot.copy())

@@ -73,16 +73,17 @@ class KnownLog:
         """Return what is known by a new listing; what was read and is not confirmed by it is forgotten.
 
         Versions are read again where a file that both listings have is another one, or the log is shorter than it was;
-        histories also where there is a new version, or another file to begin with.
+        histories also where there is a new version, or a file came or went.
         """
         unusable = _still_unusable(self.unusable, found)
         before, found = self.listing, found.without_checkpoints(unusable)
         if _is_shorter(found, before) or not _same_files(found, before):
             return KnownLog(found, self.histories.of(found), unusable=unusable)
-        if not before.is_whole or found.latest != before.latest or _other_bases(found, before):
+        if not before.is_whole or found.latest != before.latest or _has_others(found, before):
             return KnownLog(found, self.histories.of(found), self.versions, unusable)
         # It has the same versions, so it is whole too, also where only the newest files were listed again.
-        return KnownLog(_as_whole(found), self.histories, self.versions, unusable)
+        found = _as_whole(found)
+        return KnownLog(found, self.histories.confirmed_by(found), self.versions, unusable)
 
     def completed(self, whole: LogListing) -> KnownLog:
         """Return the same with all of the log, whose end was listed before."""
@@ -92,7 +93,7 @@ class KnownLog:
 
     def doing_without(self, version: int, reason: str, found: LogListing) -> KnownLog:
         """Return the same where a checkpoint is unusable as a new listing has it."""
-        parts = next((each.parts for each in found.checkpoints if each.version == version), ())
+        parts = _parts_by_version(found).get(version, ())
         return replace(self, unusable={**self.unusable, version: UnusableCheckpoint(parts, reason)})
 
     def beginning_with(self, checkpoint: Checkpoint) -> KnownLog:
@@ -114,8 +115,13 @@ def _still_unusable(
     unusable: Mapping[int, UnusableCheckpoint], listing: LogListing
 ) -> Mapping[int, UnusableCheckpoint]:
     """The unusable checkpoints without those that are other files in a listing."""
-    listed = {checkpoint.version: checkpoint.parts for checkpoint in listing.checkpoints}
+    listed = _parts_by_version(listing)
     return {version: each for version, each in unusable.items() if listed.get(version, each.parts) == each.parts}
+
+
+def _parts_by_version(listing: LogListing) -> dict[int, tuple[LogPath, ...]]:
+    """The files of each version's checkpoint; of several at one version the one that is used."""
+    return {checkpoint.version: checkpoint.parts for checkpoint in listing.checkpoints}
 
 
 def _as_whole(listing: LogListing) -> LogListing:
@@ -128,15 +134,16 @@ def _is_shorter(found: LogListing, before: LogListing) -> bool:
     return found.latest < before.latest or (before.is_whole and len(oldest) > 1)
 
 
-def _other_bases(one: LogListing, other: LogListing) -> bool:
-    """Whether one listing has checkpoints or compactions that the other lacks."""
-    return (one.checkpoints, one.compactions) != (other.checkpoints, other.compactions)
+def _has_others(one: LogListing, other: LogListing) -> bool:
+    """Whether one listing has commits, checkpoints or compactions that the other lacks; what both have is the same."""
+    bases = (one.checkpoints, one.compactions) != (other.checkpoints, other.compactions)
+    return bases or len(one.commits) != len(other.commits)
 
 
 def _same_files(one: LogListing, other: LogListing) -> bool:
     """Whether the commits and checkpoints that both list are the same files."""
     few, many = sorted((one.commits, other.commits), key=len)
-    checkpoints = {each.version: each.parts for each in one.checkpoints}
+    checkpoints = _parts_by_version(one)
     return all(many.get(version, path) == path for version, path in few.items()) and all(
         checkpoints.get(each.version, each.parts) == each.parts for each in other.checkpoints
     )

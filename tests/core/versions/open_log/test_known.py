@@ -35,7 +35,8 @@ def what_stays(before: LogListing, found: LogListing) -> tuple[bool, bool, bool]
     """Whether versions and histories stay, and whether the listing that is known then is whole."""
     known = KnownLog.of(before)
     later = known.listed_again(found)
-    return later.versions is known.versions, later.histories is known.histories, later.listing.is_whole
+    kept = later.histories._history is known.histories._history
+    return later.versions is known.versions, kept, later.listing.is_whole
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,18 @@ def what_stays(before: LogListing, found: LogListing) -> tuple[bool, bool, bool]
             msgspec.structs.replace(listing(), compactions=(compaction(1, 3),)),
             (True, False, True),
             id="a new compaction",
+        ),
+        pytest.param(
+            listing(),
+            msgspec.structs.replace(listing(), commits=listed({}, dict.fromkeys((0, 1, 3, 4, 5), 1)).commits),
+            (True, False, True),
+            id="a commit in the middle is gone",
+        ),
+        pytest.param(
+            msgspec.structs.replace(listing(), commits=listed({}, dict.fromkeys((0, 1, 3, 4, 5), 1)).commits),
+            listing(),
+            (True, False, True),
+            id="a commit in the middle is restored",
         ),
         pytest.param(listing(6, 3), listing(6, 3, first=2), (False, False, True), id="a clean-up"),
         pytest.param(listing(), listing(5), (False, False, True), id="the newest version is gone"),
@@ -97,6 +110,15 @@ def test_an_unusable_checkpoint_is_in_no_listing_until_it_is_another_file() -> N
     written = without.listed_again(listing(6, 1, 3, rewritten=3))
     assert [checkpoint.version for checkpoint in written.listing.checkpoints] == [1, 3]
     assert written.unusable == {}
+
+
+def test_of_two_checkpoints_of_a_version_the_one_that_is_used_is_unusable() -> None:
+    multi_part = parse_log_name(f"{3:020d}.checkpoint.{1:010d}.{1:010d}.parquet")
+    assert multi_part is not None
+    classic = listing(6, 3)
+    both = msgspec.structs.replace(classic, checkpoints=(Checkpoint(3, (multi_part,)), *classic.checkpoints))
+    without = KnownLog.of(both).doing_without(3, "cut off", both).listed_again(both)
+    assert (list(without.unusable), without.listing.checkpoints) == ([3], ())
 
 
 def test_an_unusable_checkpoint_that_is_gone_already_is_one_that_may_come_back() -> None:
