@@ -109,5 +109,4 @@ def _read_clients(path: str, _written: int) -> tuple[MyClient, ...]:
     try:
         return parse_my_clients(data, client_facts())
     except RequestError as error:
-        error.path = path
-        raise
+        raise error.with_facts(path=path) from error

@@ -38,6 +38,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from inspect import get_annotations
+from typing import Any, Self
 
 from explorer.credentials import without_credentials
 
@@ -84,6 +85,10 @@ class ExplorerError(Exception):
     def __post_init__(self) -> None:
         self.message = _printable(self.message)
         super().__init__(self.message)
+
+    def with_facts(self, **facts: Any) -> Self:
+        """Return an error of the same kind and message with other facts; raise it ``from`` this one."""
+        return dataclasses.replace(self, **facts)
 
     def facts(self) -> dict[str, object]:
         """Return the error as a JSON-able record: ``error`` (class name), ``message``, and the facts that are known.

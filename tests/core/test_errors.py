@@ -52,6 +52,21 @@ def test_facts_inside_of_facts_are_json_too() -> None:
     assert error.facts()["found"] == {"3": {"at": "a/b", "of": ["c", None, 2.5, True]}, "x\\ud800": 1}
 
 
+def test_an_error_with_other_facts_is_another_error_of_the_same_kind() -> None:
+    for length in (20, 12_000):
+        error = VersionNotFound("x" * length, version=9, table="file:///orders")
+        other = error.with_facts(field="version", version=8)
+        assert (type(other), other.message, str(other), other.table) == (
+            VersionNotFound,
+            error.message,
+            str(error),
+            "file:///orders",
+        )
+        assert (other.field, other.version, error.field, error.version) == ("version", 8, None, 9)
+    with pytest.raises(TypeError, match="colour"):
+        MalformedAction("No.").with_facts(colour="red")
+
+
 @pytest.mark.parametrize("length", [4_999, 5_000, 5_001, 12_000])
 def test_a_message_is_cut_in_its_middle_where_it_is_too_long(length: int) -> None:
     whole = " ".join(map(str, range(length)))[:length]

@@ -165,8 +165,7 @@ def erasure_statement(
     Raises:
         RequestError: The earlier statement is of another table or predicate, or was changed.
     """
-    basis, read = found.basis, found.basis.found.read
-    files = sorted(zip(*(read.column(name).to_pylist() for name in ("key", "rows", "digest")), strict=True))
+    basis = found.basis
     return sealed(
         ErasureStatement(
             program=f"delta-table-explorer {basis.program}",
@@ -183,39 +182,11 @@ def erasure_statement(
             claim=_claim(found),
             why=found.obstacles,
             totals={state: found.totals[state] for state in STATES},
-            places=tuple(
-                HeldRows(path=safe_path(each.path), state=each.state, rows=each.rows, gone_from=_time(each.gone_from))
-                for each in found.places
-            ),
-            traces=tuple(
-                LogTrace(
-                    path=safe_path(each.path),
-                    what=each.what,
-                    column=each.column or None,
-                    gone_from=_time(each.gone_from),
-                )
-                for each in found.traces
-            ),
-            read=FilesRead(
-                digest=_FOOTER,
-                files=tuple(ReadFile(path=safe_path(path), rows=rows, sha256=digest) for path, rows, digest in files),
-                rows=sum(rows for _, rows, _ in files),
-                log_files=found.log_files,
-                gone_files=basis.stored.gone,
-            ),
-            not_answered=tuple(
-                NotAnsweredFile(path=safe_path(each.path), reason=without_credentials(each.reason))
-                for each in found.not_answered
-            ),
-            elsewhere=tuple(
-                OtherTable(
-                    table=each.table,
-                    shared_files=each.shared_files,
-                    columns=each.columns,
-                    problem=each.problem or None,
-                )
-                for each in found.elsewhere
-            ),
+            places=_held_rows(found),
+            traces=_log_traces(found),
+            read=_files_read(found),
+            not_answered=_not_answered(found),
+            elsewhere=_other_tables(found),
             not_read=tuple(map(without_credentials, found.outside)),
             looked_in=basis.looked_in,
             gone_from=_time(found.gone_from),
@@ -223,6 +194,46 @@ def erasure_statement(
             proof=str(erasure_document(found)["digest"]),
             signer=signer,
         )
+    )
+
+
+def _held_rows(found: Erasure) -> tuple[HeldRows, ...]:
+    return tuple(
+        HeldRows(path=safe_path(each.path), state=each.state, rows=each.rows, gone_from=_time(each.gone_from))
+        for each in found.places
+    )
+
+
+def _log_traces(found: Erasure) -> tuple[LogTrace, ...]:
+    return tuple(
+        LogTrace(path=safe_path(each.path), what=each.what, column=each.column or None, gone_from=_time(each.gone_from))
+        for each in found.traces
+    )
+
+
+def _files_read(found: Erasure) -> FilesRead:
+    read = found.basis.found.read
+    files = sorted(zip(*(read.column(name).to_pylist() for name in ("key", "rows", "digest")), strict=True))
+    return FilesRead(
+        digest=_FOOTER,
+        files=tuple(ReadFile(path=safe_path(path), rows=rows, sha256=digest) for path, rows, digest in files),
+        rows=sum(rows for _, rows, _ in files),
+        log_files=found.log_files,
+        gone_files=found.basis.stored.gone,
+    )
+
+
+def _not_answered(found: Erasure) -> tuple[NotAnsweredFile, ...]:
+    return tuple(
+        NotAnsweredFile(path=safe_path(each.path), reason=without_credentials(each.reason))
+        for each in found.not_answered
+    )
+
+
+def _other_tables(found: Erasure) -> tuple[OtherTable, ...]:
+    return tuple(
+        OtherTable(table=each.table, shared_files=each.shared_files, columns=each.columns, problem=each.problem or None)
+        for each in found.elsewhere
     )
 
 

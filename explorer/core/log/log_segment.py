@@ -1,9 +1,9 @@
 """Listing of ``_delta_log`` -> the files that make up one version.
 
 Protocol sections: Delta Log Entries, Checkpoints, Last Checkpoint File, Action Reconciliation. Invariants of a
-`LogSegment`: its commits are contiguous and end at its version (or it has none and the checkpoint is that version);
-they begin right after the checkpoint, or at 0 where there is none; the checkpoint is complete and not newer than the
-version (LOG-011, LOG-014, CKPT-003). Where other files of the log name a newer version than any commit or checkpoint,
+`LogSegment`, which its constructor checks: its checkpoint is complete and not newer than the version; its commits begin
+right after the checkpoint, or at 0 where there is none, leave out no version and end at its version (LOG-011, LOG-014,
+CKPT-003). Where other files of the log name a newer version than any commit or checkpoint,
 the latest version is that one, which cannot be rebuilt: an older one is never taken for it.
 """
 
@@ -40,11 +40,59 @@ _RUNS: Final = 3
 
 
 class LogSegment(msgspec.Struct, frozen=True):
-    """The files that make up one version, oldest first."""
+    """The files that make up one version, oldest first.
+
+    Attributes:
+        version: The version.
+        checkpoint: The checkpoint that it begins with; None if it begins with version 0.
+        commits: The commits after it; where some are gone, a compaction in their place.
+
+    Raises:
+        ValueError: The files do not make up the version: they were chosen wrongly, which is a bug.
+    """
 
     version: int
     checkpoint: Checkpoint | None
     commits: tuple[LogPath, ...]
+
+    def __post_init__(self) -> None:
+        if self.checkpoint is not None:
+            self._check_checkpoint(self.checkpoint)
+        start = 0 if self.checkpoint is None else self.checkpoint.version + 1
+        reached = start - 1
+        for path in self.commits:
+            last = self._last_of(path)
+            if path.version > reached + 1:
+                raise self._wrong(f"version {reached + 1} is left out before {path.name}")
+            if path.version < start or last <= reached:
+                raise self._wrong(f"{path.name} is not newer than version {reached}")
+            reached = last
+        if reached != self.version:
+            raise self._wrong(f"they end at version {reached}")
+
+    def _check_checkpoint(self, checkpoint: Checkpoint) -> None:
+        parts = checkpoint.parts
+        if not parts or any(part.version != checkpoint.version for part in parts):
+            raise self._wrong(f"the checkpoint of version {checkpoint.version} has no part or one of another version")
+        if len(parts) != (parts[0].parts or 1):
+            raise self._wrong(
+                f"the checkpoint of version {checkpoint.version} is incomplete: it begins with {parts[0].name}"
+            )
+        if checkpoint.version > self.version:
+            raise self._wrong(f"the checkpoint of version {checkpoint.version} is newer")
+
+    def _last_of(self, path: LogPath) -> int:
+        """The newest version whose commit a file holds."""
+        match path.kind:
+            case LogFileKind.COMMIT | LogFileKind.STAGED_COMMIT:
+                return path.version
+            case LogFileKind.COMPACTION:
+                return path.last_version
+            case _:
+                raise self._wrong(f"{path.name} holds no commit")
+
+    def _wrong(self, what: str) -> ValueError:
+        return ValueError(f"The files chosen for version {self.version} do not make it up: {what}.")
 
 
 class LogListing(msgspec.Struct, frozen=True):

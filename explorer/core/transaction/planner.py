@@ -32,7 +32,7 @@ from explorer.core.transaction.guards.place import place_guards
 from explorer.core.transaction.guards.rows import row_guards
 from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.proposal import GuardResult, Proposal
-from explorer.core.transaction.row_engine import CheckReport, RowJob
+from explorer.core.transaction.row_engine import CheckReport, RowEngine, RowJob
 from explorer.core.transaction.undo import undo_effect
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
@@ -140,17 +140,7 @@ def _plan(
     by_operation = sorted(lost, key=lambda each: each.operation)
     situation = Situation(snapshot, proposal, user, tuple(each.document() for each in by_operation))
     consequences = _consequences(snapshot, proposal, lost, context.clients)
-    engine = context.rows if request.check_rows else None
-    looked = (
-        row_guards(target, snapshot, proposal.row_checks, engine, watch=watch)
-        if isinstance(target, DeltaLog) and snapshot is not None
-        else place_guards(target.store)
-    )
-    guards: tuple[GuardResult, ...] = (
-        *judge(situation),
-        *file_guards(target.store, proposal.required_paths),
-        *looked,
-    )
+    guards = _guards(target, situation, context.rows if request.check_rows else None, watch)
     read_version = -1 if snapshot is None else snapshot.version
     info = commit_info(
         proposal,
@@ -176,6 +166,22 @@ def _plan(
         user=request.user,
         table_id=None if snapshot is None else snapshot.metadata.id,
     )
+
+
+def _guards(
+    target: CommitTarget,
+    situation: Situation,
+    engine: RowEngine | None,
+    watch: Callable[[RowJob[CheckReport]], None] | None,
+) -> tuple[GuardResult, ...]:
+    """Judge a change by what is known of it, by its files, and by the rows, or by the place of a new table."""
+    snapshot, proposal = situation.snapshot, situation.proposal
+    looked = (
+        row_guards(target, snapshot, proposal.row_checks, engine, watch=watch)
+        if isinstance(target, DeltaLog) and snapshot is not None
+        else place_guards(target.store)
+    )
+    return (*judge(situation), *file_guards(target.store, proposal.required_paths), *looked)
 
 
 def _consequences(

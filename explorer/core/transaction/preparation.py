@@ -142,8 +142,7 @@ def _target(log: DeltaLog, intent: intents.Restore) -> Snapshot:
     try:
         return log.snapshot(intent.version, intent.timestamp)
     except RequestError as error:
-        error.field = "version" if intent.timestamp is None else "timestamp"
-        raise
+        raise error.with_facts(field="version" if intent.timestamp is None else "timestamp") from error
 
 
 def _undone(log: DeltaLog, target: Snapshot, snapshot: Snapshot) -> tuple[UndoneCommit, ...]:

@@ -179,59 +179,122 @@ def write_changes(
     recorded: bool,
 ) -> Written:
     """Write the new rows, the rows that stay where files are rewritten, and the changes; see `RowEngine`."""
-    changes = found.source
+    changes, counts = found.source, found.counts
     assert isinstance(changes, _Changes), "another engine found these changes"
-    tracking = snapshot.row_tracking
-    named = (tracking.row_id_column, tracking.row_commit_version_column) if tracking.enabled else (None, None)
-    extra = {name: source for name, source in zip(named, ("_row_id", "_row_commit_version"), strict=True) if name}
-    made: list[WrittenFiles] = []
-    seen: list[Observation] = []
-    counts, staying = found.counts, 0 if masked else sum(file.rows_left for file in touched)
-    to_number = changes.numbered(numbered) if counts.inserted else {}
-    numbered_later = _inserted_by([clause for clauses in to_number.values() for clause in clauses])
-    # How many rows come of each clause is not known: no more than all that are inserted.
-    rows = counts.new - (counts.inserted if sum(map(len, to_number.values())) == len(changes.inserts) else 0)
-    parts = []
-    if rows:
-        seen.append(Observation())
-        parts.append(changes.new_rows(seen[-1], ~numbered_later))
-    if staying:
-        parts.append(_staying(log, snapshot, touched, tracked=tracking.enabled))
-    if parts:
-        planned = Reading(reduce(DataFrame.unionByName, parts), changes.failure)
-        made.append(write_files(log.store, layout, NewRows(planned, extra, changes.rules, (), rows + staying)))
-    marks: dict[str, int] = {}
-    fresh: list[WrittenFiles] = []
-    for columns, clauses in to_number.items():
-        seen.append(Observation())
-        planned = Reading(changes.new_rows(seen[-1], _inserted_by(clauses)), changes.failure)
-        on = [_from_mark(one, marks) for one in columns]
-        fresh.append(write_files(log.store, layout, NewRows(planned, extra, changes.rules, on, counts.inserted)))
-        marks |= fresh[-1].marks
-    made += fresh
-    feed: tuple[FileFacts, ...] = ()
-    told = counts.all + counts.updated + counts.updated_alone if recorded else 0
-    if recorded:
-        adds = tuple(layout.add_of(file) for each in fresh for file in each.files)
-        feed = recorded_inserts(log, snapshot, Written(adds, rows=sum(each.rows for each in fresh)), layout)
-        others = told - sum(file.rows for file in feed)
-        if others:
-            planned = Reading(changes.change_rows(~numbered_later), changes.failure)
-            feed += write_files(log.store, layout, NewRows(planned, rows=others, changes=True)).files
-    total = sum(each.rows for each in made)
-    wanted = (counts.new + staying, told, changes.which, changes.files)
-    which = sum(each.get[_WHICH] or 0 for each in seen)
+    staying = 0 if masked else sum(file.rows_left for file in touched)
+    writer = _Writer(log, snapshot, changes, counts, layout, changes.numbered(numbered) if counts.inserted else {})
+    made = writer.write_others(touched, staying)
+    fresh = writer.write_numbered()
+    feed = writer.record([each.written for each in fresh]) if recorded else ()
+    parts = (*made, *fresh)
+    total = sum(each.written.rows for each in parts)
+    which = sum(each.replaced.get[_WHICH] or 0 for each in parts if each.replaced is not None)
+    wanted = (counts.new + staying, writer.num_recorded if recorded else 0, changes.which, changes.files)
     now = (total, sum(file.rows for file in feed), which, file_states(changes.source))
+    broken = [one for each in parts for one in broken_rules(changes.rules, each.written)]
     return Written(
-        tuple(layout.add_of(file) for each in made for file in each.files),
+        tuple(layout.add_of(file) for each in parts for file in each.written.files),
         tuple(map(layout.change_of, feed)),
         total,
-        marks,
+        _marks(fresh),
         (
-            *(rule_guard(rule, count, total) for each in made for rule, count in broken_rules(changes.rules, each)),
+            *(rule_guard(rule, count, total) for rule, count in broken),
             *unchanged_guard(wanted, now, "its files, its rows, or the rows of the table that they change"),
         ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """New files, and what is observed of the rows of the table that rows in them replace; None if they replace none."""
+
+    written: WrittenFiles
+    replaced: Observation | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes the changes of a version into new files.
+
+    Attributes:
+        to_number: The clauses that insert rows without a value for some identity columns, by these columns.
+    """
+
+    log: DeltaLog
+    snapshot: Snapshot
+    changes: _Changes
+    counts: RowCounts
+    layout: FileLayout
+    to_number: Mapping[tuple[Numbering, ...], list[int]]
+
+    @property
+    def num_recorded(self) -> int:
+        """How many rows the change feed gets."""
+        return self.counts.all + self.counts.updated + self.counts.updated_alone
+
+    def write_others(self, touched: Sequence[Touched], staying: int) -> tuple[_Part, ...]:
+        """Write the new rows whose identity columns are not to be filled, with the rows that stay.
+
+        Args:
+            touched: The files with rows that change or go.
+            staying: How many rows of them are written, too.
+        """
+        # How many rows come of each clause is not known: no more than all that are inserted.
+        rows = self.counts.new - (self.counts.inserted if self._numbers_all else 0)
+        replaced = Observation() if rows else None
+        frames = [] if replaced is None else [self.changes.new_rows(replaced, ~self._is_numbered())]
+        if staying:
+            frames.append(_staying(self.log, self.snapshot, touched, tracked=self.snapshot.row_tracking.enabled))
+        if not frames:
+            return ()
+        return (_Part(self._written(reduce(DataFrame.unionByName, frames), (), rows + staying), replaced),)
+
+    def write_numbered(self) -> tuple[_Part, ...]:
+        """Write the inserted rows whose identity columns are filled; each group goes on after the one before."""
+        parts: tuple[_Part, ...] = ()
+        for columns, clauses in self.to_number.items():
+            replaced, marks = Observation(), _marks(parts)
+            rows = self.changes.new_rows(replaced, _inserted_by(clauses))
+            on = [_from_mark(one, marks) for one in columns]
+            parts = (*parts, _Part(self._written(rows, on, self.counts.inserted), replaced))
+        return parts
+
+    def record(self, numbered: Sequence[WrittenFiles]) -> tuple[FileFacts, ...]:
+        """Write what the change feed gets; inserted rows with the values that were filled in them."""
+        adds = tuple(self.layout.add_of(file) for each in numbered for file in each.files)
+        written = Written(adds, rows=sum(each.rows for each in numbered))
+        feed = recorded_inserts(self.log, self.snapshot, written, self.layout)
+        others = self.num_recorded - sum(file.rows for file in feed)
+        if not others:
+            return feed
+        planned = Reading(self.changes.change_rows(~self._is_numbered()), self.changes.failure)
+        return feed + write_files(self.log.store, self.layout, NewRows(planned, rows=others, changes=True)).files
+
+    def _written(self, frame: DataFrame, numbered: Sequence[Numbering], rows: int) -> WrittenFiles:
+        planned = Reading(frame, self.changes.failure)
+        new = NewRows(planned, _id_columns(self.snapshot), self.changes.rules, numbered, rows)
+        return write_files(self.log.store, self.layout, new)
+
+    @property
+    def _numbers_all(self) -> bool:
+        """Whether identity columns are filled in the rows of every clause that inserts."""
+        return sum(map(len, self.to_number.values())) == len(self.changes.inserts)
+
+    def _is_numbered(self) -> Column:
+        """Whether identity columns are filled in a row."""
+        return _inserted_by([clause for clauses in self.to_number.values() for clause in clauses])
+
+
+def _id_columns(snapshot: Snapshot) -> dict[str, str]:
+    """The columns that rows with stable ids have in files, and where their values come from."""
+    tracking = snapshot.row_tracking
+    named = (tracking.row_id_column, tracking.row_commit_version_column) if tracking.enabled else (None, None)
+    return {name: source for name, source in zip(named, ("_row_id", "_row_commit_version"), strict=True) if name}
+
+
+def _marks(parts: Sequence[_Part]) -> dict[str, int]:
+    """The furthest values in the identity columns that were filled; later parts go on after earlier ones."""
+    return {column: mark for part in parts for column, mark in part.written.marks.items()}
 
 
 def _inserted_by(clauses: Sequence[int]) -> Column:

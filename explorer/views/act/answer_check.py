@@ -107,8 +107,7 @@ def _vet(text: str, field: str) -> None:
     try:
         check_text(text)
     except ExpressionRefused as error:
-        error.field = field
-        raise
+        raise error.with_facts(field=field) from error
 
 
 def _blame(found: Check, error: ExplorerError, form: IntentForm, answers: Mapping[str, str]) -> Check:

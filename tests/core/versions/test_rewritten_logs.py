@@ -13,7 +13,7 @@ import explorer
 from explorer.core.errors import VersionGap
 from explorer.core.log.log_path import checkpoint_name, commit_name
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.versions import delta_log
+from explorer.core.versions.open_log import current
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
 from tests.support.checkpoint_shapes import write_checkpoint
@@ -131,7 +131,7 @@ def test_one_request_shows_new_versions_and_a_clean_up_of_a_log_that_was_listed_
 
 
 def test_a_clean_up_of_a_long_log_is_noticed_without_listing_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delta_log, "_PAGE", 3)
+    monkeypatch.setattr(current, "_PAGE", 3)
     store = new_store()
     write(store, {0: (PROTOCOL, METADATA, add("a")), **{number: (add(f"{number}"),) for number in range(1, 5)}})
     counted = FaultyStore(store)

@@ -56,7 +56,10 @@ def _followed_to_the_end(source: Path, folder: Path, steps: int) -> int:
             table.follow()
         else:
             held, table = table, table.successor()
-            continued += table._reader is not None and table._reader.reads_on(table.listing)
+            read_before: list[int] = []
+            table.watch(lambda done, _, read=read_before: read.append(done))
+            table.history_record()
+            continued += any(read_before[:1])
             before.append((held, held.history()))
         _same(table, meant)
     # What was on show meanwhile is unchanged.

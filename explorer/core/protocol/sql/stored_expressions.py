@@ -131,11 +131,7 @@ def check_stored_expression(text: str, field: str) -> tuple[str, ...]:
         InvalidIntent: It is empty, unbalanced or more than one expression, has a subquery, an aggregate, runs code,
             or gives a different result each time.
     """
-    try:
-        tokens = _tokens(text)[:-1]
-    except InvalidIntent as error:
-        error.field = field
-        raise
+    tokens = _tokens(text, field)[:-1]
     if not tokens:
         raise InvalidIntent("The expression is empty: give a condition such as amount > 0.", field=field)
     try:
@@ -171,11 +167,12 @@ def expression_text(text: str) -> str:
     return " ".join(pieces)
 
 
-def _tokens(text: str) -> list[Token]:
+def _tokens(text: str, field: str | None = None) -> list[Token]:
     try:
         return tokens_of(text)
     except RequestError as error:
-        raise InvalidIntent(error.message.replace("The condition", f"The expression {text!r}"), found=text) from error
+        message = error.message.replace("The condition", f"The expression {text!r}")
+        raise InvalidIntent(message, field=field, found=text) from error
 
 
 def _path(tokens: list[Token], place: int) -> tuple[tuple[str, ...], int]:

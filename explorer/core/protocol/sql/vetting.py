@@ -264,8 +264,7 @@ def _check_call(text: str, tokens: Sequence[Token], place: int, name: str) -> No
         nearest = similar_functions(name) if reason == "unknown function" else []
         advice = f"Did you mean {' or '.join(nearest)}?" if nearest else "Use plain functions"
         error = _refused(text, token, reason, f"calls {name}", f"it is refused because {why}. {advice}")
-        error.found, error.nearest = name, nearest or None
-        raise error
+        raise error.with_facts(found=name, nearest=nearest or None)
     if name in _TYPED:
         _check_type(text, tokens, place, name)
 

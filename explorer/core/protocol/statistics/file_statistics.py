@@ -174,8 +174,7 @@ class FileStatistics:
             return one_array([partition_column(chunk, *named) for chunk in maps.chunks], kind)
         except CorruptTable as error:
             bad = [dict(values or ()).get(column.physical[0]) == error.found for values in maps.to_pylist()]
-            error.path = self.paths[bad.index(True)].as_py()
-            raise
+            raise error.with_facts(path=self.paths[bad.index(True)].as_py()) from error
 
     def _partition(self, column: StatisticsColumn) -> Bounds:
         import pyarrow.compute as pc

@@ -5,17 +5,22 @@ Protocol sections: Deletion Vectors, Add CDC File, Identity Columns.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
 from explorer.core.transaction.carried_fields import unknown_fields
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.intents.documents import intent_kind
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
+from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import Circumstances, Proposal, Written
 from explorer.core.transaction.proposals.rows.append_rows import numberings
 from explorer.core.transaction.proposals.rows.change_rows import change_rows
 from explorer.core.transaction.proposals.rows.delete_rows import hides_rows, records_changes, touched_files
-from explorer.core.transaction.row_engine import FoundChanges
+from explorer.core.transaction.row_engine import FoundChanges, RowEngine
 from explorer.core.transaction.row_preparation.found_files import (
     Found,
     OnVersion,
@@ -37,56 +42,10 @@ def changing(
     context: Context,
     circumstances: Circumstances,
 ) -> OnVersion:
-    """What proposes a commit that changes rows: by a condition, or matched with those of a source."""
-    engine = context.row_engine(intent_kind(intent))
-
-    def find(snapshot: Snapshot) -> _FoundChanges:
-        where = intent.where if isinstance(intent, intents.Update) else None
-        unread = skipped(engine, log, snapshot, where)
-        found = engine.find_changes(log, snapshot, intent, source, unread.doubted)
-        touched = touched_files(log.store, snapshot, found.matched, unknown_fields(log, snapshot))
-        masked, alike = hides_rows(snapshot), engine.reads_alike(snapshot)
-        inserted = found.counts.inserted
-        numbered = numberings(snapshot.schema, found.given, inserted) if inserted else ()
-        layout, recorded = FileLayout.of(snapshot), records_changes(snapshot)
-
-        def write() -> Written:
-            return engine.write_changes(
-                log, snapshot, found, touched, layout, numbered=numbered, masked=masked, recorded=recorded
-            )
-
-        reads = Reads()  # for a merge that changes rows which match nothing, too
-        guards = statistics_guard(snapshot, where, touched, unread)
-        if isinstance(intent, intents.Update):
-            reads = rows_meeting(snapshot, intent.where, alike=alike)
-        elif not intent.not_matched_by_source:
-            reads = rows_matched(snapshot, intent.on, alike=alike)
-        return _FoundChanges(touched, reads, write, guards, found=found, numbered=numbered)
-
-    found_at = lasting(find, _FoundChanges.changed)
-
-    def change(snapshot: Snapshot) -> Proposal:
-        at, masked = found_at(snapshot), hides_rows(snapshot)
-        counts = at.found.counts
-
-        def complete(written: Written) -> Proposal:
-            return change_rows(
-                intent,
-                snapshot,
-                at.touched,
-                counts,
-                written,
-                circumstances=circumstances,
-                masked=masked,
-                guards=(*at.guards, *at.found.guards),
-                reads=at.reads,
-            )
-
-        stay = 0 if masked else sum(file.rows_left for file in at.touched)
-        marks = {one.column: one.last(counts.inserted) for one in at.numbered}
-        return to_be_written(Written((), marks=marks), at.write, complete, counts.new + stay)
-
-    return change
+    """Return what proposes a commit that changes rows: by a condition, or matched with those of a source."""
+    change = _Change(log, intent, source, context.row_engine(intent_kind(intent)), circumstances)
+    found_at = lasting(change.find, _FoundChanges.changed)
+    return lambda snapshot: change.propose(snapshot, found_at(snapshot))
 
 
 class _FoundChanges(Found, frozen=True, kw_only=True):
@@ -94,3 +53,76 @@ class _FoundChanges(Found, frozen=True, kw_only=True):
 
     found: FoundChanges
     numbered: tuple[Numbering, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """An update or a merge of a table: finds what it changes, writes, and makes the proposal."""
+
+    log: DeltaLog
+    intent: intents.Update | intents.Merge
+    source: object
+    engine: RowEngine
+    circumstances: Circumstances
+
+    def find(self, snapshot: Snapshot) -> _FoundChanges:
+        """Find the rows that change at a version, and judge the new ones."""
+        where = self.intent.where if isinstance(self.intent, intents.Update) else None
+        unread = skipped(self.engine, self.log, snapshot, where)
+        found = self.engine.find_changes(self.log, snapshot, self.intent, self.source, unread.doubted)
+        touched = touched_files(self.log.store, snapshot, found.matched, unknown_fields(self.log, snapshot))
+        inserted = found.counts.inserted
+        numbered = numberings(snapshot.schema, found.given, inserted) if inserted else ()
+        write = partial(self.write, snapshot, found, touched, numbered)
+        guards = statistics_guard(snapshot, where, touched, unread)
+        return _FoundChanges(touched, self._reads(snapshot), write, guards, found=found, numbered=numbered)
+
+    def propose(self, snapshot: Snapshot, at: _FoundChanges) -> Proposal:
+        """Make the proposal for a version, as far as it is known before its rows are written."""
+        counts = at.found.counts
+        stay = 0 if hides_rows(snapshot) else sum(file.rows_left for file in at.touched)
+        marks = {one.column: one.last(counts.inserted) for one in at.numbered}
+        complete = partial(self.complete, snapshot, at)
+        return to_be_written(Written((), marks=marks), at.write, complete, counts.new + stay)
+
+    def write(
+        self,
+        snapshot: Snapshot,
+        found: FoundChanges,
+        touched: Sequence[Touched],
+        numbered: Sequence[Numbering],
+    ) -> Written:
+        """Write the new rows, and where files are rewritten those that stay."""
+        return self.engine.write_changes(
+            self.log,
+            snapshot,
+            found,
+            touched,
+            FileLayout.of(snapshot),
+            numbered=numbered,
+            masked=hides_rows(snapshot),
+            recorded=records_changes(snapshot),
+        )
+
+    def complete(self, snapshot: Snapshot, at: _FoundChanges, written: Written) -> Proposal:
+        """Make the proposal of what was written."""
+        return change_rows(
+            self.intent,
+            snapshot,
+            at.touched,
+            at.found.counts,
+            written,
+            circumstances=self.circumstances,
+            masked=hides_rows(snapshot),
+            guards=(*at.guards, *at.found.guards),
+            reads=at.reads,
+        )
+
+    def _reads(self, snapshot: Snapshot) -> Reads:
+        """What the change looked into; all of it for a merge that changes rows which match nothing, too."""
+        alike = self.engine.reads_alike(snapshot)
+        if isinstance(self.intent, intents.Update):
+            return rows_meeting(snapshot, self.intent.where, alike=alike)
+        if self.intent.not_matched_by_source:
+            return Reads()
+        return rows_matched(snapshot, self.intent.on, alike=alike)

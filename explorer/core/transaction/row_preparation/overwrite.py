@@ -5,7 +5,8 @@ Protocol sections: Add File and Remove File, Deletion Vectors, Add CDC File.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 
@@ -34,82 +35,109 @@ __all__ = ["overwriting"]
 def overwriting(
     log: DeltaLog, intent: intents.Overwrite, source: object, context: Context, circumstances: Circumstances
 ) -> OnVersion:
-    """What proposes a commit that replaces rows by those of a source."""
-    engine, store = context.row_engine("overwrite"), log.store
-
-    def find(snapshot: Snapshot) -> _FoundRows:
-        if intent.partitions and not snapshot.partition_columns:
-            raise InvalidIntent("The table has no partitions: leave the field partitions out.", field="partitions")
-        rules = () if intent.where is None else (RowRule("condition", "where", intent.where),)
-        unread = skipped(engine, log, snapshot, intent.where)
-        replaced = _replaced(log, engine, snapshot, intent.where, unread)
-        incoming = engine.incoming_rows(snapshot, source, rules=rules, partitions=intent.partitions)
-        if intent.where is None:
-            replaced, reads = replaced_files(snapshot, incoming.partitions), Reads(partitions=incoming.partitions)
-            if intent.partitions:
-                reads = msgspec.structs.replace(reads, files=exactly(replaced.whole).files)
-        else:
-            reads = rows_meeting(snapshot, intent.where, alike=engine.reads_alike(snapshot))
-        numbered = numberings(snapshot.schema, incoming.given, incoming.rows) if incoming.rows else ()
-        layout, masked = FileLayout.of(snapshot), hides_rows(snapshot)
-        rewriting = bool(replaced.partial) and not masked
-        recorded = rewriting and records_changes(snapshot)
-
-        def write() -> Written:
-            made = engine.write_rows(store, incoming, layout, numbered)
-            if not rewriting:
-                return made
-            inserts = engine.record_inserts(log, snapshot, made, layout) if recorded else ()
-            assert intent.where is not None, "only a condition goes through files"
-            kept = engine.rewrite(
-                log, snapshot, replaced.looked_into(recorded), intent.where, layout, recorded=recorded
-            )
-            return msgspec.structs.replace(
-                made, adds=(*made.adds, *kept.adds), changes=(*inserts, *kept.changes), rows=made.rows + kept.rows
-            )
-
-        guards = statistics_guard(snapshot, intent.where, replaced.touched, unread)
-        return _FoundRows(replaced, reads, write, (*incoming.guards, *guards), incoming, numbered)
-
-    found_at = lasting(find, _FoundRows.changed)
-
-    def overwrite(snapshot: Snapshot) -> Proposal:
-        at, masked = found_at(snapshot), hides_rows(snapshot)
-        new_rows = at.incoming.rows
-
-        def complete(written: Written) -> Proposal:
-            return overwrite_rows(
-                intent,
-                snapshot,
-                at.replaced,
-                written,
-                new_rows=new_rows,
-                circumstances=circumstances,
-                masked=masked,
-                guards=at.guards,
-                reads=at.reads,
-            )
-
-        stay = 0 if masked else sum(file.rows_left for file in at.replaced.partial)
-        marks = {one.column: one.last(new_rows) for one in at.numbered}
-        return to_be_written(Written((), marks=marks), at.write, complete, new_rows + stay)
-
-    return overwrite
+    """Return what proposes a commit that replaces rows by those of a source."""
+    overwrite = _Overwrite(log, intent, source, context.row_engine("overwrite"), circumstances)
+    found_at = lasting(overwrite.find, _FoundRows.changed)
+    return lambda snapshot: overwrite.propose(snapshot, found_at(snapshot))
 
 
 class _FoundRows(msgspec.Struct, frozen=True):
-    """What an overwrite found: what goes, what it looked into, how it writes, its guards, its rows and numbers."""
+    """What an overwrite found at a version.
 
+    Attributes:
+        snapshot: The version.
+        replaced: What goes.
+        reads: What the overwrite looked into.
+        incoming: The rows that come.
+        numbered: The identity columns to fill in them.
+        guards: Doubts about what was found.
+    """
+
+    snapshot: Snapshot
     replaced: Replaced
     reads: Reads
-    write: Callable[[], Written]
-    guards: tuple[GuardResult, ...]
     incoming: Incoming
     numbered: tuple[Numbering, ...]
+    guards: tuple[GuardResult, ...]
 
     def changed(self) -> tuple[Add, ...]:
         """The files that change."""
         return (*self.replaced.whole, *(file.add for file in self.replaced.partial))
+
+
+@dataclass(frozen=True, slots=True)
+class _Overwrite:
+    """An overwrite of a table: finds what it replaces, writes, and makes the proposal."""
+
+    log: DeltaLog
+    intent: intents.Overwrite
+    source: object
+    engine: RowEngine
+    circumstances: Circumstances
+
+    def find(self, snapshot: Snapshot) -> _FoundRows:
+        """Find what is replaced at a version, and judge the rows that come.
+
+        Raises:
+            InvalidIntent: The table has no partitions to overwrite, or the source does not fit.
+        """
+        where, partitions = self.intent.where, self.intent.partitions
+        if partitions and not snapshot.partition_columns:
+            raise InvalidIntent("The table has no partitions: leave the field partitions out.", field="partitions")
+        rules = () if where is None else (RowRule("condition", "where", where),)
+        unread = skipped(self.engine, self.log, snapshot, where)
+        replaced = _replaced(self.log, self.engine, snapshot, where, unread)
+        incoming = self.engine.incoming_rows(snapshot, self.source, rules=rules, partitions=partitions)
+        if where is None:
+            replaced, reads = replaced_files(snapshot, incoming.partitions), Reads(partitions=incoming.partitions)
+            if partitions:
+                reads = msgspec.structs.replace(reads, files=exactly(replaced.whole).files)
+        else:
+            reads = rows_meeting(snapshot, where, alike=self.engine.reads_alike(snapshot))
+        numbered = numberings(snapshot.schema, incoming.given, incoming.rows) if incoming.rows else ()
+        guards = (*incoming.guards, *statistics_guard(snapshot, where, replaced.touched, unread))
+        return _FoundRows(snapshot, replaced, reads, incoming, numbered, guards)
+
+    def propose(self, snapshot: Snapshot, found: _FoundRows) -> Proposal:
+        """Make the proposal for a version, as far as it is known before its rows are written."""
+        stay = 0 if hides_rows(snapshot) else sum(file.rows_left for file in found.replaced.partial)
+        marks = {one.column: one.last(found.incoming.rows) for one in found.numbered}
+        return to_be_written(
+            Written((), marks=marks),
+            partial(self.write, found),
+            partial(self.complete, snapshot, found),
+            found.incoming.rows + stay,
+        )
+
+    def write(self, found: _FoundRows) -> Written:
+        """Write the rows that come, and where files are rewritten those that stay."""
+        snapshot, replaced, layout = found.snapshot, found.replaced, FileLayout.of(found.snapshot)
+        made = self.engine.write_rows(self.log.store, found.incoming, layout, found.numbered)
+        if not replaced.partial or hides_rows(snapshot):
+            return made
+        assert self.intent.where is not None, "only a condition goes through files"
+        recorded = records_changes(snapshot)
+        inserts = self.engine.record_inserts(self.log, snapshot, made, layout) if recorded else ()
+        kept = self.engine.rewrite(
+            self.log, snapshot, replaced.looked_into(recorded), self.intent.where, layout, recorded=recorded
+        )
+        return msgspec.structs.replace(
+            made, adds=(*made.adds, *kept.adds), changes=(*inserts, *kept.changes), rows=made.rows + kept.rows
+        )
+
+    def complete(self, snapshot: Snapshot, found: _FoundRows, written: Written) -> Proposal:
+        """Make the proposal of what was written."""
+        return overwrite_rows(
+            self.intent,
+            snapshot,
+            found.replaced,
+            written,
+            new_rows=found.incoming.rows,
+            circumstances=self.circumstances,
+            masked=hides_rows(snapshot),
+            guards=found.guards,
+            reads=found.reads,
+        )
 
 
 def _replaced(

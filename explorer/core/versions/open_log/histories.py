@@ -1,0 +1,174 @@
+"""The histories of one listing of a log: all of it, without its files, or as a table, each read at the first need.
+
+Protocol sections: Delta Log Entries, Commit Provenance Information. Invariants: each is read once, by one thread; the
+whole history answers for the other two once it was read; what read the beginning of a log reads on only in a listing
+that begins with the same files.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from explorer.core.log.checkpoint.kept_columns import KeptColumns
+from explorer.core.log.log_segment import LogListing
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.versions.history import PROVENANCE, History
+from explorer.core.versions.history_reader import HistoryReader
+from explorer.core.versions.kept_history import read_history, read_provenance, read_provenance_table
+from explorer.core.versions.kept_index import KeptIndexes
+from explorer.core.versions.open_log.once import Once
+from explorer.core.versions.provenance import Provenance
+
+__all__ = ["Histories", "ReadOptions", "ReaderSlot"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How a log is read.
+
+    Attributes:
+        indexes: Opens the cache of tables; None caches nothing between processes.
+        columns: The cache of checkpoints' columns; None caches none.
+        follows: Whether the reader stays, so that later only new commits are read.
+        watch: Called with how many commits are read, and how many there are; what it raises ends the reading.
+    """
+
+    indexes: Callable[[], KeptIndexes | None] | None = None
+    columns: KeptColumns | None = None
+    follows: bool = False
+    watch: Callable[[int, int], None] | None = None
+
+    def opened_indexes(self) -> KeptIndexes | None:
+        """Open the cache of tables."""
+        return None if self.indexes is None else self.indexes()
+
+
+class ReaderSlot:
+    """The place of what read a log so far: one reading takes it out, goes on with it and puts it back.
+
+    Args:
+        reader: What read the beginning; None if nothing did.
+    """
+
+    def __init__(self, reader: HistoryReader | None = None) -> None:
+        self._lock = threading.Lock()
+        self._reader = reader
+
+    def take(self, listing: LogListing) -> HistoryReader | None:
+        """Take it out; None if it is being used, or if the listing is that of another log."""
+        with self._lock:
+            reader, self._reader = self._reader, None
+        return reader if reader is not None and reader.reads_on(listing) else None
+
+    def put(self, reader: HistoryReader | None) -> None:
+        """Put it back."""
+        with self._lock:
+            self._reader = reader
+
+    def copy(self) -> ReaderSlot:
+        """Return a place with the same commits read so far, to go on with apart; an empty one while it is used."""
+        with self._lock:
+            return ReaderSlot(None if self._reader is None else self._reader.copy())
+
+
+class Histories:
+    """The histories of one listing.
+
+    Args:
+        listing: The listing; it is whole once a history is read.
+        slot: The place of what read the log so far.
+    """
+
+    def __init__(self, listing: LogListing, slot: ReaderSlot | None = None) -> None:
+        self._listing = listing
+        self._slot = ReaderSlot() if slot is None else slot
+        self._history: Once[History] = Once()
+        self._provenance: Once[Provenance] = Once()
+        self._table: Once[pa.Table] = Once()
+
+    def of(self, listing: LogListing) -> Histories:
+        """Return the histories of another listing of the same log, which are read from where the last reading ended."""
+        return Histories(listing, self._slot)
+
+    def confirmed_by(self, listing: LogListing) -> Histories:
+        """Return the same histories where a new listing confirms what was read; what was not is read by the new one."""
+        found = self.of(listing)
+        found._history, found._provenance, found._table = self._history, self._provenance, self._table
+        return found
+
+    def copy(self) -> Histories:
+        """Return the same histories, for another log to go on with apart."""
+        found = Histories(self._listing, self._slot.copy())
+        found._history = self._history.copy()
+        found._provenance = self._provenance.copy()
+        found._table = self._table.copy()
+        return found
+
+    def history(self, store: LogStore, options: ReadOptions) -> History:
+        """Return the commits and the lifetimes of their files.
+
+        Raises:
+            VersionGap: Not even the latest version can be rebuilt.
+            MalformedAction: A commit is broken.
+        """
+        return self._history.get(lambda: self._read(store, options))
+
+    def history_of_log(self, store: LogStore, options: ReadOptions) -> History:
+        """Return the same, read from the log and not from the cache; it replaces a history that was cached.
+
+        Raises:
+            VersionGap: Not even the latest version can be rebuilt.
+            MalformedAction: A commit is broken.
+        """
+        return self._history.get_anew(lambda history: history.kept, lambda: self._read_anew(store, options))
+
+    def provenance(self, store: LogStore, options: ReadOptions) -> Provenance:
+        """Return the commits without their files; the history if it was read already.
+
+        Raises:
+            VersionGap: Not even the latest version can be rebuilt.
+            MalformedAction: A commit is broken.
+        """
+        return self._history.value or self._provenance.get(
+            lambda: read_provenance(store, self._listing, options.opened_indexes())
+        )
+
+    def provenance_table(self, store: LogStore, options: ReadOptions, most: int | None) -> pa.Table:
+        """Return what the commits record of themselves, newest first, a row each.
+
+        Args:
+            store: The log's store.
+            options: How it is read.
+            most: How many rows; None for all.
+
+        Raises:
+            VersionGap: Not even the latest version can be rebuilt.
+            MalformedAction: A commit that does not begin with its provenance is broken.
+        """
+        history = self._history.value
+        if history is not None:
+            return history.table(most).select(PROVENANCE)
+        found = self._table.get(lambda: read_provenance_table(store, self._listing, options.opened_indexes()))
+        return found.slice(0, most)
+
+    def _read(self, store: LogStore, options: ReadOptions) -> History:
+        reader = self._slot.take(self._listing)
+        found, reader = read_history(
+            store,
+            self._listing,
+            options.opened_indexes(),
+            reader,
+            follow=options.follows,
+            watch=options.watch,
+        )
+        self._slot.put(reader)
+        return found
+
+    def _read_anew(self, store: LogStore, options: ReadOptions) -> History:
+        found, reader = read_history(store, self._listing, None, follow=options.follows, watch=options.watch)
+        self._slot.put(reader)
+        return found

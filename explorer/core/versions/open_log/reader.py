@@ -1,0 +1,220 @@
+"""Reads the versions and the histories of an open log, each at the first need.
+
+Protocol sections: Action Reconciliation, In-Commit Timestamps, Catalog-managed tables. Invariants: what was read is put
+where the listing that it was read by is; every error of what is read later names the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, tzinfo
+from functools import partial
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.errors import VersionGap
+from explorer.core.log.catalog_commits import check_published
+from explorer.core.log.checkpoint.reader import CheckpointReader
+from explorer.core.log.commit import Commit
+from explorer.core.log.log_segment import LogListing, LogSegment
+from explorer.core.log.replay import advance_state, checkpoint_reader, read_commits, replay_files
+from explorer.core.log.table_state import TableState
+from explorer.core.log.version_files import VersionFiles
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.logical_files import LogicalFiles
+from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
+from explorer.core.versions.commit_times import commit_time, file_times, mentions_in_commit_timestamps, moment
+from explorer.core.versions.history import History
+from explorer.core.versions.located import located
+from explorer.core.versions.open_log.current import CurrentLog
+from explorer.core.versions.open_log.histories import ReadOptions
+from explorer.core.versions.open_log.known import KnownLog
+from explorer.core.versions.provenance import Provenance
+from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["LogReader"]
+
+_MOST_SINCE: Final = 1_000
+
+
+class LogReader:
+    """Reads one log; questions may be asked from any thread.
+
+    Args:
+        current: What is known of the log.
+        options: How it is read.
+        time_zone: The zone of partition values without a zone.
+
+    Attributes:
+        current: As given.
+        options: As given; replaced whole where the log is to be read in another way from now on.
+    """
+
+    def __init__(self, current: CurrentLog, options: ReadOptions, time_zone: tzinfo = UTC) -> None:
+        self.current, self.options = current, options
+        self._time_zone = time_zone
+
+    @property
+    def location(self) -> str:
+        """The table's root as a URL."""
+        return self._store.root
+
+    def over(self, current: CurrentLog, options: ReadOptions) -> LogReader:
+        """Return another reader, of another state of the log."""
+        return LogReader(current, options, self._time_zone)
+
+    def snapshot(self, version: int) -> Snapshot:
+        """Return the table at a version.
+
+        Raises:
+            VersionNotFound: There is no such version, or it can no longer be rebuilt.
+            UnsupportedFeature: The version uses a feature this program does not read.
+            TableError: The log is broken.
+        """
+        found = self.current.known.versions.find(version)
+        return self.current.on_segment(version, self._load) if found is None else found
+
+    def newest(self) -> Snapshot:
+        """Return the table at the newest version.
+
+        Raises:
+            VersionGap: The newest version cannot be rebuilt.
+            UnsupportedFeature: It uses a feature this program does not read, or may not be the newest of the table.
+            TableError: The log is broken.
+        """
+        with self.managed_refused():
+            found = self.snapshot(self.current.recent().listing.latest)
+        if self._by_catalog:
+            return found
+        check_published(self._store, found.protocol, found.version)
+        return found
+
+    def history(self) -> History:
+        """Return the recorded commits and lifetimes; see `Histories.history`."""
+        with self.managed_refused():
+            return self.current.whole().histories.history(self._store, self.options)
+
+    def history_and_listing(self) -> tuple[History, LogListing]:
+        """Return the history, and the listing of all of the log that it was read by."""
+        with self.managed_refused():
+            known = self.current.whole()
+            return known.histories.history(self._store, self.options), known.listing
+
+    def history_of_log(self, watch: Callable[[int, int], None] | None) -> History:
+        """Return the history as the log has it, read without the cache.
+
+        Args:
+            watch: As of `ReadOptions`, if the log is read once more.
+        """
+        with self.managed_refused():
+            histories = self.current.whole().histories
+            histories.history(self._store, self.options)
+            return histories.history_of_log(self._store, replace(self.options, watch=watch))
+
+    def provenance(self) -> Provenance:
+        """Return the recorded commits without their files; see `Histories.provenance`."""
+        with self.managed_refused():
+            return self.current.whole().histories.provenance(self._store, self.options)
+
+    def provenance_table(self, most: int | None) -> pa.Table:
+        """Return what the commits record of themselves; see `Histories.provenance_table`."""
+        with self.managed_refused():
+            return self.current.whole().histories.provenance_table(self._store, self.options, most)
+
+    @contextmanager
+    def managed_refused(self) -> Iterator[None]:
+        """Refuse a table whose commits a catalog or a service orders as what it is: there a missing version is no loss.
+
+        Raises:
+            UnsupportedFeature: A version is missing, and staged commits show that there are more than these.
+        """
+        try:
+            yield
+        except VersionGap:
+            recent = self.current.recent().listing
+            if recent.named is not None and recent.recorded >= 0:
+                check_published(self._store, self.snapshot(recent.recorded).protocol, recent.recorded)
+            raise
+
+    @property
+    def _store(self) -> LogStore:
+        return self.current.source.store
+
+    @property
+    def _by_catalog(self) -> bool:
+        return self.current.source.catalog is not None
+
+    def _load(self, known: KnownLog, segment: LogSegment) -> Snapshot:
+        base = checkpoint_reader(self._store, segment)
+        commits, state = self._state(known, segment, base)
+        found = Snapshot(
+            self._store,
+            segment.version,
+            state,
+            partial(self._replay_files, segment, base, commits),
+            partial(self._timestamp, segment, state, commits),
+            by_catalog=self._by_catalog,
+            time_zone=self._time_zone,
+        )
+        return known.versions.keep(found)
+
+    def _state(
+        self, known: KnownLog, segment: LogSegment, base: CheckpointReader | None
+    ) -> tuple[list[Commit], TableState]:
+        """The small actions in force, and the commits read for them: those since a known state."""
+        newest, listed = known.versions.newest, known.listing.commits
+        since = () if newest is None else range(newest.version + 1, segment.version + 1)
+        # The files come from a checkpoint in between: in a damaged log the commits before it may name other files.
+        ahead = newest is not None and segment.checkpoint is not None and segment.checkpoint.version > newest.version
+        few = 0 < len(since) <= _MOST_SINCE and all(version in listed for version in since)
+        before: TableState | None
+        if newest is not None and few and not ahead:
+            commits, before = list(read_commits(self._store, [listed[version] for version in since])), newest.state
+        else:
+            commits, before = list(read_commits(self._store, segment.commits)), None if base is None else base.state()
+        state = advance_state(before, commits, segment.version)
+        metadata = (None if before is None else before.metadata, *(commit.metadata() for commit in commits))
+        timed = any(each is not None and IN_COMMIT_TIMESTAMPS.is_set(each.configuration) for each in metadata)
+        known.versions.learn(segment.version, state, timed=timed)
+        return commits, state
+
+    @located
+    def _replay_files(self, segment: LogSegment, base: CheckpointReader | None, commits: list[Commit]) -> LogicalFiles:
+        def replay(_: KnownLog, found: LogSegment) -> LogicalFiles:
+            read = [commit.version for commit in commits]
+            same = found.commits == segment.commits and read == [path.version for path in segment.commits]
+            read_now = commits if same else read_commits(self._store, found.commits)
+            opened = base if found.checkpoint == segment.checkpoint else checkpoint_reader(self._store, found)
+            return replay_files(opened, read_now, self.options.columns)
+
+        return self.current.on_segment(segment.version, replay)
+
+    @located
+    def _timestamp(self, segment: LogSegment, state: TableState, commits: list[Commit]) -> datetime:
+        """Time of the segment's last commit; that of its newest file where the commit is gone."""
+        known = self.current.whole()
+        path = known.listing.commits.get(segment.version)
+        if path is None:
+            newest = segment.commits[-1:] or (segment.checkpoint.parts if segment.checkpoint else ())
+            return moment(max((part.modified for part in newest), default=0))
+        info = None
+        if IN_COMMIT_TIMESTAMPS.of(state.metadata.configuration):
+            commit = commits[-1] if commits else next(iter(read_commits(self._store, [path])))
+            info = commit.commit_info()
+        elif known.versions.timed or mentions_in_commit_timestamps(state.protocol, state.metadata):
+            # The file's time is raised above timestamps in the commits before, so those must be read.
+            recorded = self.provenance().timestamp(segment.version)
+            if recorded is not None:
+                return moment(recorded)
+        return moment(commit_time(path.modified, info, _clock_before(known.listing, segment.version)))
+
+
+def _clock_before(listing: LogListing, version: int) -> int:
+    """Raised modification time of the commit before a version, or -1."""
+    commits = VersionFiles.of(listing.commits)
+    before = commits.oldest(int(np.searchsorted(commits.versions, version)))
+    return int(file_times(before.modified)[-1]) if len(before) else -1
