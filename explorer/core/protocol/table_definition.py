@@ -35,6 +35,11 @@ class TableDefinition(msgspec.Struct, frozen=True):
     mapping_mode: MappingMode
     unread: tuple[UnreadColumn, ...] = ()
 
+    def spelled(self, name: str) -> str:
+        """The name of a column as the schema spells it; metadata may name a partition column in another case."""
+        field = self.schema.field(name)
+        return name if field is None else field.name
+
 
 def read_definition(protocol: Protocol, metadata: Metadata, version: int) -> TableDefinition:
     """Read what is defined.

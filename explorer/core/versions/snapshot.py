@@ -171,9 +171,11 @@ class Snapshot:
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """Logical names of the partition columns, in partition order; those that are not read are left out."""
+        """Logical names of the partition columns as the schema spells them, in partition order; those that are not read
+        are left out."""
         unread = {column.name for column in self.unread_columns}
-        return tuple(name for name in self.metadata.partition_columns if name not in unread)
+        names = (name for name in self.metadata.partition_columns if name not in unread)
+        return tuple(names) if self._known is None else tuple(map(self._known.spelled, names))
 
     @property
     def unread_columns(self) -> tuple[UnreadColumn, ...]:

@@ -21,6 +21,7 @@ from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_definition import read_definition
 from explorer.core.protocol.table_features import check_readable, missing_features
+from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
 
 __all__ = ["Fault", "ReadableVersions"]
 
@@ -152,6 +153,7 @@ def _faults(protocol: Protocol | None, metadata: Metadata | None, version: int) 
 def _faults_of_metadata(protocol: Protocol, metadata: Metadata, version: int) -> Iterator[Fault]:
     try:
         read_definition(protocol, metadata, version)
+        IN_COMMIT_TIMESTAMPS.of(metadata.configuration)
     except UnsupportedFeature as error:
         # A valid table lists the feature that it needs.
         if missing_features(error.features or (), protocol):

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from explorer.core.errors import ExplorerError, IncompleteCheckpoint, TableNotFound
+from explorer.core.errors import CorruptTable, ExplorerError, IncompleteCheckpoint, TableNotFound
 from explorer.core.log.action_lines import action_lines
 from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.commit import Commit, decode_commit
@@ -39,7 +39,7 @@ from explorer.core.log.verify.operation_metrics import commit_totals, compare_me
 from explorer.core.log.verify.problem import BREAKING, Problem
 from explorer.core.log.verify.readable_versions import ReadableVersions
 from explorer.core.log.verify.running_state import RunningState
-from explorer.core.protocol.actions import CommitInfo
+from explorer.core.protocol.actions import CommitInfo, Metadata
 from explorer.core.protocol.json_values import decode_json
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
@@ -246,7 +246,7 @@ class _Walk:
 
     def _time(self, commit: Commit) -> Iterator[Problem]:
         metadata = None if self._state is None else self._state.metadata
-        if metadata is None or not IN_COMMIT_TIMESTAMPS.of(metadata.configuration):
+        if metadata is None or not _has_in_commit_timestamps(metadata):
             self._clock = None
             return
         time = None if self._info is None else self._info.in_commit_timestamp
@@ -304,3 +304,11 @@ class _Walk:
 
     def _info_of(self, version: int) -> CommitInfo | None:
         return self._info if version in self._listing.commits else None
+
+
+def _has_in_commit_timestamps(metadata: Metadata) -> bool:
+    """Whether commits state their times; False where the property cannot be read, which is a problem of the metadata."""
+    try:
+        return IN_COMMIT_TIMESTAMPS.of(metadata.configuration)
+    except CorruptTable:
+        return False
