@@ -168,7 +168,8 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
         if self.misleading:
             found.append(f"the statistics of {fmt.plural(len(self.misleading), 'live file')} exclude rows that match")
         if self.unlisted:
-            found.append(f"the newest checkpoint lacks {fmt.plural(len(self.unlisted), 'live file')} with rows that match")
+            lost = fmt.plural(len(self.unlisted), "live file")
+            found.append(f"the newest checkpoint lacks {lost} with rows that match")
         if self.traces:
             files = len({trace.path for trace in self.traces})
             named = "names" if only_equalities(self.where) else "holds a value that matches, or names"
@@ -278,8 +279,8 @@ def _and_more(paths: tuple[str, ...]) -> str:
 def _repair(misleading: tuple[str, ...]) -> Iterable[Step]:
     if misleading:
         why = (
-            f"The statistics of {_and_more(misleading)} exclude rows that the file holds. Queries skip the file, and so may a delete: "
-            "first state what the rows say."
+            f"The statistics of {_and_more(misleading)} exclude rows that the file holds. Queries skip the file, and "
+            "so may a delete: first state what the rows say."
         )
         yield Step({"kind": "recompute-statistics"}, None, None, why)
 

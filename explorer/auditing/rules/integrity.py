@@ -50,6 +50,7 @@ FAULTS: Final = {
     "stale-hint": "a hint at a checkpoint that is not the newest",
     "stray-compaction": "a compaction of commits that do not exist",
     "orphan-file": "a temporary file that was left behind",
+    "impossible-number": "a number that its commit cannot have",
     "hint-differs": "a hint with other numbers than its checkpoint",
     "empty-commit": "a commit of zero bytes",
     "spread-action": "an action over several lines, which delta-spark cannot read",

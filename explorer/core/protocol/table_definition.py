@@ -14,10 +14,10 @@ import msgspec
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.schema.char_types import marked
-from explorer.core.protocol.schema.column_mapping import MappingMode, check_mapping, mapping_mode
+from explorer.core.protocol.schema.column_mapping import MappingMode, check_mapping, mapping_mode, maps_columns
 from explorer.core.protocol.schema.data_types import StructType, UnreadColumn, parse_columns, storable_columns
 from explorer.core.protocol.schema.type_widening import check_type_changes
-from explorer.core.protocol.table_properties.registry import MAX_COLUMN_ID
+from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 
 __all__ = ["TableDefinition", "read_definition"]
 
@@ -58,6 +58,7 @@ def read_definition(protocol: Protocol, metadata: Metadata, version: int) -> Tab
     schema, unread = _schema(metadata, version)
     check_type_changes(schema, protocol)
     mode = mapping_mode(metadata.configuration, protocol)
+    _check_allowed(mode, metadata, version)
     check_mapping(schema, mode, _max_column_id(metadata.configuration))
     return TableDefinition(schema, mode, unread)
 
@@ -69,6 +70,20 @@ def _check_format(metadata: Metadata, version: int) -> None:
             "Another program wrote this log.",
             version=version,
             found=metadata.format.provider,
+        )
+
+
+def _check_allowed(mode: MappingMode, metadata: Metadata, version: int) -> None:
+    """Refuse a mapping that the protocol does not allow and that decides which values a reader finds."""
+    if mode == "none" and maps_columns(metadata):
+        raise CorruptTable(
+            f"Version {version} contradicts itself: {COLUMN_MAPPING_MODE} is "
+            f"{COLUMN_MAPPING_MODE.of(metadata.configuration)!r} and gives columns other names in the files, but the "
+            "protocol does not list columnMapping. By the protocol the files have the columns under their own names; "
+            "delta-spark reads them under the other names. Add columnMapping to the protocol with the client that "
+            "wrote the table, or restore the commit that did.",
+            version=version,
+            found=metadata.configuration.get(COLUMN_MAPPING_MODE.key),
         )
 
 

@@ -77,9 +77,10 @@ def differences(checkpoint: RunningState, replayed: RunningState) -> Iterator[st
     ]
     if changed:
         key = min(changed)
-        yield f"{len(changed)} files differ, such as {key}: {_said(checkpoint, key)}, replay gives {_said(replayed, key)}"
-    for name, count, key, stated, found in differing_numbers(checkpoint.numbers, replayed.numbers):
-        yield f"{name} of {count} files differs, such as {key}: {stated}, replay gives {found}"
+        stated, found = _said(checkpoint, key), _said(replayed, key)
+        yield f"{len(changed)} files differ, such as {key}: {stated}, replay gives {found}"
+    for name, count, key, number, expected in differing_numbers(checkpoint.numbers, replayed.numbers):
+        yield f"{name} of {count} files differs, such as {key}: {number}, replay gives {expected}"
     if checkpoint.protocol is not None and (
         replayed.protocol is None or not same_protocol(checkpoint.protocol, replayed.protocol)
     ):

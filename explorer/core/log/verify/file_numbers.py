@@ -67,8 +67,8 @@ class NumberReader:
     def of_files(self, files: LogicalFiles) -> Iterator[FileNumbers]:
         """The numbers of the files of a checkpoint, in its order."""
         columns = (column.to_pylist() for column in files.select(_COLUMNS).columns)
-        for *numbers, values in zip(*columns, strict=True):
-            yield FileNumbers(*numbers, self._held(values or ()))
+        for records, modified, base_row_id, commit_version, values in zip(*columns, strict=True):
+            yield FileNumbers(records, modified, base_row_id, commit_version, self._held(values or ()))
 
     def _of_text(self, add: AddLine) -> _Values | None:
         text = bytes(add.partition_values)

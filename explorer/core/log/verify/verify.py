@@ -24,6 +24,7 @@ from explorer.core.log.log_segment import Checkpoint, LogListing, arrange_log, l
 from explorer.core.log.verify.checkpoint_numbers import compare_numbers
 from explorer.core.log.verify.checkpoint_proof import differences
 from explorer.core.log.verify.checksums import compare_checksum
+from explorer.core.log.verify.commit_numbers import impossible_numbers
 from explorer.core.log.verify.file_values import FileValues
 from explorer.core.log.verify.hash_chain import START, link
 from explorer.core.log.verify.listed_files import (
@@ -86,7 +87,7 @@ def verify(store: LogStore) -> IntegrityReport:
     listing = arrange_log(unique)
     text = hint_text(store)
     hint = None if text is None else parse_last_checkpoint(text)
-    named = named_version(store, listing, paths, hint)
+    named = named_version(store, listing, paths, text)
     if listing.latest < 0 and named is None:
         raise TableNotFound(f"There is no Delta log at {store.root}.", location=store.root)
     problems += orphaned_files(names)
@@ -227,6 +228,8 @@ class _Walk:
         if info is not None:
             for kind, detail in compare_metrics(info, totals, self._state):
                 yield Problem(kind, path.version, path.path, detail)
+        for detail in impossible_numbers(commit, info, self._state):
+            yield Problem("impossible-number", path.version, path.path, detail)
         for detail in self._values.of_commit(commit, state.protocol, state.metadata):
             yield Problem("invalid-file-values", path.version, path.path, detail)
         yield from self._misplaced(path, lines)
@@ -307,7 +310,7 @@ class _Walk:
 
 
 def _has_in_commit_timestamps(metadata: Metadata) -> bool:
-    """Whether commits state their times; False where the property cannot be read, which is a problem of the metadata."""
+    """Whether commits state their times; False where the property cannot be read, a problem of its own."""
     try:
         return IN_COMMIT_TIMESTAMPS.of(metadata.configuration)
     except CorruptTable:
