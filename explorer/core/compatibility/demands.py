@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.json_values import JsonValue
-from explorer.core.protocol.schema.column_mapping import maps_columns
 from explorer.core.protocol.schema.data_types import KNOWN_TYPES, is_invalid_decimal
 from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties import registry
@@ -64,7 +63,7 @@ PARTITION_TWICE: Final = "partition column named twice"
 LIKE_NAMES: Final = "columns that differ by case alone"
 """The schema has two columns of the same level whose names differ by case alone."""
 UNSUPPORTED_MAPPING: Final = "column mapping without its feature"
-"""The properties map columns to other names in the files, and the protocol does not allow it."""
+"""The properties ask for a mapping of columns, and the protocol does not allow it."""
 UNLISTED_TYPE: Final = "type without its feature"
 """A column has a type for which the protocol demands a feature, and the table does not list it."""
 _FEATURE_OF_TYPE: Final = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
@@ -124,7 +123,7 @@ def demands_beyond(protocol: Protocol, metadata: Metadata) -> frozenset[str]:
     features, found = supported_features(protocol), set[str]()
     if any(feature not in features for feature in _features_of_types(_schema(metadata))):
         found.add(UNLISTED_TYPE)
-    if "columnMapping" not in features and maps_columns(metadata):
+    if "columnMapping" not in features and registry.COLUMN_MAPPING_MODE.of(metadata.configuration) in {"name", "id"}:
         found.add(UNSUPPORTED_MAPPING)
     return frozenset(found)
 

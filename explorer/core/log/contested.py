@@ -103,7 +103,7 @@ def respelled_files(version: int, files: LogicalFiles) -> ContestedFiles | None:
     """Find the files whose path was spelled otherwise where it was replaced or removed; None where there is none."""
     if files.respelled is None:
         return None
-    paths = dict.fromkeys(str(path) for path in _column([files.respelled], "raw_path"))
+    paths = dict.fromkeys(str(path) for path in _column([files.respelled], "path"))
     rows, more = _visible(files.sources), _visible([files.respelled])
     elsewhere = None if rows is None or more is None else rows + more
     return ContestedFiles(version, tuple(paths), rows, elsewhere, respelled=True)

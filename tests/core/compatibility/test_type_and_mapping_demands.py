@@ -71,7 +71,7 @@ def test_what_no_client_refuses_is_no_demand() -> None:
         writer_features=("timestampNtz",),
     )
     assert _table(column("b", "timestamp_ntz"), protocol=listed).requirements().demands == frozenset()
-    assert _table(column("b", "decimal(38,38)"), configuration=MODE).requirements().demands == frozenset()
+    assert _table(column("b", "decimal(38,38)")).requirements().demands == frozenset()
 
 
 @pytest.mark.parametrize("value", ["x", "names"])
@@ -111,6 +111,11 @@ def test_a_mapping_that_the_protocol_does_not_allow_is_refused_where_it_decides_
 
 
 def test_who_reads_a_mapping_that_the_protocol_does_not_allow_is_not_claimed() -> None:
+    table = _table(configuration={"delta.columnMapping.mode": "NAME"})
+    assert (table.snapshot().column_mapping_mode, list(_reads(table).values())) == (
+        "none",
+        ["unknown", "unknown", "no"],
+    )
     store = new_store()
     schema = json.dumps(struct(column("k", "integer", **MAPPED)))
     write(store, {0: (PROTOCOL, Metadata(id=METADATA.id, schema_string=schema, configuration=MODE), add("a"))})
