@@ -102,7 +102,7 @@ def parse_partition_value(text: str | None, kind: DataType, column: str, zone: t
 
 
 def partition_key(values: Mapping[str, str | None], physical_name: str) -> str | None:
-    """The key under which a file holds a column's value: exactly, otherwise ignoring case as the reference does."""
+    """The key under which a file holds a column's value: exactly, otherwise ignoring case, which verifying reports."""
     if physical_name in values:
         return physical_name
     lowered = physical_name.lower()

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from explorer.core.log.log_path import checksum_name
+import explorer
+from explorer.core.log.log_path import checksum_name, commit_name
 from explorer.core.log.verify.verify import verify
 from explorer.core.protocol.actions import Add, DomainMetadata
 from explorer.core.protocol.log_store import LogStore
@@ -101,3 +102,17 @@ def test_a_number_that_its_commit_cannot_have_is_a_problem(actions: tuple[Any, .
     assert len(found) == bool(detail)
     assert "".join(found).startswith(detail)
     assert all(each.next_step for each in verify(store).problems)
+
+
+@pytest.mark.parametrize("shape", ["commit", "checkpoint"])
+def test_a_partition_value_under_another_spelling_of_its_column_is_a_problem_of_the_file(shape: str) -> None:
+    store = new_store()
+    held = add("a", partition_values={"P": "x"})
+    write(store, {0: (MASKED, RULES, held)})
+    if shape == "checkpoint":
+        write_checkpoint(store, 0, (MASKED, RULES, held), "classic")
+        store.delete(commit_name(0))
+    (problem,) = verify(store).problems
+    assert (problem.kind, problem.breaking) == ("invalid-file-values", True)
+    assert "It spells the partition column 'p' as 'P': delta-spark and delta-kernel read NULL there." in problem.detail
+    assert explorer.Table(store).audit().findings[0].severity == "error"

@@ -54,7 +54,7 @@ _STEPS: Final[Mapping[str, str]] = {
     "orphan-file": _HARMLESS,
     "commit-short": "Compare the rows with their source, then write again what the commit lacks.",
     "metrics-differ": f"Do not rely on the metrics of this commit. {_WRITER}",
-    "impossible-number": "Compare the log with a backup: commits may be lost. Then update the client that wrote it.",
+    "impossible-number": "Find out whether commits were lost or replaced, then update the client that wrote it.",
     "former-property": "Set the property under the name in the detail.",
 }
 
