@@ -14,12 +14,14 @@ from explorer.core.compatibility.demands import (
     PROPERTY_INTERVAL,
     PROPERTY_READ,
     PROPERTY_VALUE,
+    UNSUPPORTED_MAPPING,
     is_unreadable,
     respelled_partitions,
 )
-from explorer.core.protocol.table_properties.registry import PROPERTIES, property_of
+from explorer.core.protocol.schema.column_mapping import maps_columns
+from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE, PROPERTIES, property_of
 from explorer.core.protocol.table_properties.table_property import Interval, TableProperty
-from explorer.core.transaction.intents.records import SetProperties, UnsetProperties
+from explorer.core.transaction.intents.records import EnableFeature, SetProperties, UnsetProperties
 
 __all__ = ["DEMAND_RULES"]
 
@@ -35,7 +37,7 @@ def _values(subject: Subject) -> tuple[Finding, ...]:
         if (row := property_of(key)) is not None and is_unreadable(row, value)
     }
     if not bad:
-        return ()
+        return _unallowed_mapping(subject)
     one, demands = len(bad) == 1, subject.requirements.demands
     return (
         Finding(
@@ -52,6 +54,25 @@ def _values(subject: Subject) -> tuple[Finding, ...]:
             ),
             effect=_effect(demands, one=one),
             remedy=_repair(bad) or see(subject, "See the properties, and set them with their writer", Place("state")),
+        ),
+    )
+
+
+def _unallowed_mapping(subject: Subject) -> tuple[Finding, ...]:
+    """A mapping of columns that the protocol does not allow, and that clients follow all the same."""
+    if UNSUPPORTED_MAPPING not in subject.requirements.demands or not maps_columns(subject.metadata):
+        return ()
+    key = COLUMN_MAPPING_MODE.key
+    return (
+        Finding(
+            rule="property-values",
+            severity="error",
+            label="column mapping not allowed",
+            title=f"{key} is set, and the protocol does not list columnMapping",
+            evidence=(Evidence(f"{key} is {COLUMN_MAPPING_MODE.of(subject.metadata.configuration)}", Place("state")),),
+            effect="By the protocol the files have the columns under their own names, and delta-spark reads them under "
+            "the other names: one of the two reads NULL. Rows are not read here until one of them is settled.",
+            remedy=Remedy("Enable the feature…", intent=EnableFeature(feature="columnMapping")),
         ),
     )
 

@@ -19,7 +19,7 @@ from explorer.core.protocol.schema.data_types import StructType, UnreadColumn, p
 from explorer.core.protocol.schema.type_widening import check_type_changes
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 
-__all__ = ["TableDefinition", "read_definition"]
+__all__ = ["TableDefinition", "check_allowed_mapping", "read_definition"]
 
 
 class TableDefinition(msgspec.Struct, frozen=True):
@@ -58,7 +58,6 @@ def read_definition(protocol: Protocol, metadata: Metadata, version: int) -> Tab
     schema, unread = _schema(metadata, version)
     check_type_changes(schema, protocol)
     mode = mapping_mode(metadata.configuration, protocol)
-    _check_allowed(mode, metadata, version)
     check_mapping(schema, mode, _max_column_id(metadata.configuration))
     return TableDefinition(schema, mode, unread)
 
@@ -73,15 +72,24 @@ def _check_format(metadata: Metadata, version: int) -> None:
         )
 
 
-def _check_allowed(mode: MappingMode, metadata: Metadata, version: int) -> None:
-    """Refuse a mapping that the protocol does not allow and that decides which values a reader finds."""
+def check_allowed_mapping(mode: MappingMode, metadata: Metadata, version: int) -> None:
+    """Refuse to read rows by a mapping that the protocol does not allow and that decides which values are found.
+
+    Args:
+        mode: The mapping mode that counts (CM-001).
+        metadata: The metadata in force.
+        version: The version that they are of.
+
+    Raises:
+        CorruptTable: It is none, and the properties ask for one that gives columns other names.
+    """
     if mode == "none" and maps_columns(metadata):
         raise CorruptTable(
             f"Version {version} contradicts itself: {COLUMN_MAPPING_MODE} is "
             f"{COLUMN_MAPPING_MODE.of(metadata.configuration)!r} and gives columns other names in the files, but the "
             "protocol does not list columnMapping. By the protocol the files have the columns under their own names; "
-            "delta-spark reads them under the other names. Add columnMapping to the protocol with the client that "
-            "wrote the table, or restore the commit that did.",
+            "delta-spark reads them under the other names. If the files have the other names, enable the feature "
+            "columnMapping (enable-feature); if not, remove the property (unset-properties).",
             version=version,
             found=metadata.configuration.get(COLUMN_MAPPING_MODE.key),
         )

@@ -20,6 +20,7 @@ from explorer.core.compatibility.demands import (
 from explorer.core.errors import CorruptTable
 from explorer.core.log.verify.verify import verify
 from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.table_definition import check_allowed_mapping
 from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, write
 from tests.support.spark_tables import column, struct
 
@@ -94,20 +95,27 @@ def test_a_partition_column_that_is_named_twice_is_an_error() -> None:
     "protocol",
     [PROTOCOL, Protocol(min_reader_version=3, min_writer_version=7, reader_features=(), writer_features=())],
 )
-def test_a_mapping_that_the_protocol_does_not_allow_is_refused_where_it_decides_the_values(
+def test_a_mapping_that_the_protocol_does_not_allow_is_an_error_where_it_decides_the_values(
     mode: str, protocol: Protocol
 ) -> None:
     store = new_store()
     configuration = {**MODE, "delta.columnMapping.mode": mode}
-    for version, name in enumerate(("k", "p1")):
+    for version, name in enumerate(("p1", "k")):
         schema = json.dumps(struct(column(name, "integer", **MAPPED)))
         metadata = Metadata(id=METADATA.id, schema_string=schema, configuration=configuration)
         write(store, {version: (protocol, metadata, add(f"{version}"))})
     table = explorer.Table(store)
+    check_allowed_mapping("none", table.snapshot(0).metadata, 0)
     with pytest.raises(CorruptTable, match="the protocol does not list columnMapping"):
-        table.snapshot(0)
-    assert table.snapshot(1).column_mapping_mode == "none"
-    assert [(each.kind, each.version) for each in verify(store).problems if each.breaking] == [("invalid-metadata", 0)]
+        check_allowed_mapping(table.snapshot().column_mapping_mode, table.snapshot().metadata, 1)
+    assert [(each.kind, each.version) for each in verify(store).problems if each.breaking] == [("invalid-metadata", 1)]
+    finding = next(each for each in table.audit().findings if each.rule == "property-values")
+    assert (finding.severity, finding.title.endswith("does not list columnMapping")) == ("error", True)
+    assert finding.remedy is not None
+    assert finding.remedy.intent is not None
+    assert table.commit(table.plan(finding.remedy.intent)).outcome == "committed"
+    assert table.snapshot().column_mapping_mode == mode.lower()
+    assert "property-values" not in {each.rule for each in table.audit().findings}
 
 
 def test_who_reads_a_mapping_that_the_protocol_does_not_allow_is_not_claimed() -> None:
@@ -122,7 +130,6 @@ def test_who_reads_a_mapping_that_the_protocol_does_not_allow_is_not_claimed() -
     table = explorer.Table(store)
     assert UNSUPPORTED_MAPPING in table.requirements().demands
     assert list(_reads(table).values()) == ["unknown", "unknown", "no"]
-    assert table.audit().findings[0].rule == "unreadable-log"
 
 
 def test_in_commit_timestamps_that_are_neither_on_nor_off_are_a_problem_of_the_metadata() -> None:

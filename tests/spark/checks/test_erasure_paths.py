@@ -139,3 +139,22 @@ def test_a_file_without_its_partition_value_is_refused_whatever_the_condition(
     with pytest.raises(CorruptTable, match=r"a\.parquet of version 0 has no value for the partition column 'Region'"):
         table.rows(where=where).count()
     assert table.snapshot().skipping(where or "id = 1").counts.after_statistics == 1
+
+
+def test_no_row_is_read_or_searched_by_a_mapping_that_the_protocol_does_not_allow(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    pq.write_table(pa.table({"p1": pa.array([1, 2], pa.int64())}), tmp_path / "a.parquet")
+    mapped = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "p1"}
+    asked = METADATA.__class__(
+        id=METADATA.id,
+        schema_string=json.dumps(struct(column("k", "long", **mapped))),
+        configuration={"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "1"},
+    )
+    write(store, {0: (PROTOCOL, asked, add("a.parquet", 2, size=(tmp_path / "a.parquet").stat().st_size))})
+    table = explorer.open_table(tmp_path)
+    with pytest.raises(CorruptTable, match="the protocol does not list columnMapping"):
+        table.rows()
+    with pytest.raises(CorruptTable, match="the protocol does not list columnMapping"):
+        table.erasure("k = 1")
+    enabled = table.commit(table.plan({"kind": "enable-feature", "feature": "columnMapping"}))
+    assert (enabled.outcome, sorted(row.k for row in table.rows().collect())) == ("committed", [1, 2])
