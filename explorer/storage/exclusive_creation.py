@@ -59,9 +59,10 @@ class CreationProof:
         if self.identity in _PROVED:
             return
         with _created(store, self.single_try(), prefix) as (key, content):
+            _check_content(store, key, content, "it did not keep the content of an object that it created")
             for _ in range(_RIVALS):
                 _check_refused(store, key)
-            _check_content(store, key, content)
+            _check_content(store, key, content, "it overwrote an object although it answered that the name is taken")
         _PROVED.add(self.identity)
 
     def withdraw(self) -> None:
@@ -168,9 +169,9 @@ def _check_refused(store: ObjectStore, key: str) -> None:
             )
 
 
-def _check_content(store: ObjectStore, key: str, content: bytes) -> None:
-    """Check that a create that failed changed nothing."""
+def _check_content(store: ObjectStore, key: str, content: bytes, lack: str) -> None:
+    """Check that an object holds what was written to it first; the text says what is wrong with the store if not."""
     import obstore
 
     if bytes(obstore.get(store, key).bytes()) != content:
-        raise ConditionMissingError("it overwrote an object although it answered that the name is taken")
+        raise ConditionMissingError(lack)

@@ -16,7 +16,7 @@ import msgspec
 from explorer import formatting as fmt
 from explorer.auditing.erasure.constants import only_equalities
 from explorer.auditing.erasure.elsewhere import NeighbourTable
-from explorer.auditing.erasure.stored_files import StoredFiles
+from explorer.auditing.erasure.stored_files import StoredFiles, stored_key
 from explorer.auditing.erasure.traces import Trace, TracesFound
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, DELETION_VECTORS
@@ -120,6 +120,8 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
         steps: What is left to do, in order.
         misleading: Live files with matching rows whose statistics exclude them, so that queries and deletes may skip
             the file.
+        unlisted: Files with matching rows that the commits leave live, and that readers of the newest checkpoint, a
+            delete among them, do not see.
     """
 
     basis: Basis
@@ -132,6 +134,7 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
     elsewhere: tuple[NeighbourTable, ...]
     steps: tuple[Step, ...]
     misleading: tuple[str, ...] = ()
+    unlisted: tuple[str, ...] = ()
 
     @property
     def version(self) -> int:
@@ -164,6 +167,9 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
             found.append(f"{fmt.plural(rows, 'copy', 'copies')} of matching rows in {fmt.plural(files, 'file')}")
         if self.misleading:
             found.append(f"the statistics of {fmt.plural(len(self.misleading), 'live file')} exclude rows that match")
+        if self.unlisted:
+            lost = fmt.plural(len(self.unlisted), "live file")
+            found.append(f"the newest checkpoint lacks {lost} with rows that match")
         if self.traces:
             files = len({trace.path for trace in self.traces})
             named = "names" if only_equalities(self.where) else "holds a value that matches, or names"
@@ -194,8 +200,12 @@ def erasure(
     """
     name, where = request
     places = tuple(_places(basis, name))
-    misleading = snapshot.misleading(where, {place.path for place in places if place.state == "live"})
+    held = {place.path for place in places if place.state in {"live", "masked"} and place.to_version is None}
+    listed = {stored_key(path, basis.table): path for path in snapshot.files(["path"]).column(0).to_pylist()}
+    misleading = snapshot.misleading(where, {listed[key] for key in held if key in listed})
+    unlisted = tuple(sorted(held - listed.keys()))
     open_ = [*basis.stored.unanswered, *unanswered, *basis.found.failed.items(), *traces.unanswered]
+    open_ += _contested(snapshot, basis.table)
     return Erasure(
         basis=basis,
         where=where,
@@ -205,9 +215,17 @@ def erasure(
         not_answered=tuple(NotAnswered(path, reason) for path, reason in sorted(set(open_))),
         not_read=(*_not_read(basis, where), *_unread(snapshot)),
         elsewhere=elsewhere,
-        steps=(*_repair(misleading), *_steps(basis, snapshot, where, places, traces.traces)),
+        steps=(*_relist(unlisted), *_repair(misleading), *_steps(basis, snapshot, where, places, traces.traces)),
         misleading=misleading,
+        unlisted=unlisted,
     )
+
+
+def _contested(snapshot: Snapshot, location: str) -> Iterable[tuple[str, str]]:
+    """The files of which other clients read other rows, so that what is masked here may be live there."""
+    found = snapshot.contested
+    if found is not None:
+        yield from ((stored_key(path, location), found.message) for path in found.paths)
 
 
 def _places(basis: Basis, request: str) -> list[Place]:
@@ -245,12 +263,24 @@ def _not_read(basis: Basis, where: str) -> Iterable[str]:
         yield f"The table in the folder {folder}, which is a table of its own."
 
 
+def _relist(unlisted: tuple[str, ...]) -> Iterable[Step]:
+    if unlisted:
+        why = (
+            f"The newest checkpoint lacks {_and_more(unlisted)}, which the commits leave live. Readers that begin with "
+            "the checkpoint do not see the file, and neither does a delete: first write the checkpoint again."
+        )
+        yield Step({"kind": "checkpoint"}, None, None, why)
+
+
+def _and_more(paths: tuple[str, ...]) -> str:
+    return f"{fmt.plain(paths[0], 200)}{f' and {len(paths) - 1:,} more' if len(paths) > 1 else ''}"
+
+
 def _repair(misleading: tuple[str, ...]) -> Iterable[Step]:
     if misleading:
-        named = f"{fmt.plain(misleading[0], 200)}{f' and {len(misleading) - 1:,} more' if len(misleading) > 1 else ''}"
         why = (
-            f"The statistics of {named} exclude rows that the file holds. Queries skip the file, and so may a delete: "
-            "first state what the rows say."
+            f"The statistics of {_and_more(misleading)} exclude rows that the file holds. Queries skip the file, and "
+            "so may a delete: first state what the rows say."
         )
         yield Step({"kind": "recompute-statistics"}, None, None, why)
 

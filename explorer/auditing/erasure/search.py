@@ -20,6 +20,7 @@ from explorer.core.protocol.schema.char_types import padded_lengths
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.schema.field_metadata import COLLATIONS
 from explorer.core.protocol.schema.nested_types import walk
+from explorer.core.protocol.table_definition import check_allowed_mapping
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.file_search import FilesFound, SearchGroup
 from explorer.core.versions.snapshot import Snapshot
@@ -68,6 +69,7 @@ def prove_erasure(
         raise RequestError("Give at least one predicate.", field="where")
     log.refresh()
     snapshot = log.snapshot()
+    check_allowed_mapping(snapshot.column_mapping_mode, snapshot.metadata, snapshot.version)
     stored = stored_files(log, now)
     plan = search_plan(log, stored, predicates.values())
     found = search(plan.groups)

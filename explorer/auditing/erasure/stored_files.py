@@ -76,12 +76,22 @@ def stored_files(log: DeltaLog, now: int) -> StoredFiles:
     return _Stored(log, now).found()
 
 
+def stored_key(path: str, location: str) -> str:
+    """The location of a decoded path without the table's root, spelled as the store lists it."""
+    key = path.removeprefix(f"{decode_path(location).rstrip('/')}/")
+    if "//" in key or "./" in key:
+        if is_absolute_location(key):
+            scheme, mark, rest = key.partition("://")
+            return f"{scheme}{mark}{posixpath.normpath(rest)}" if mark else posixpath.normpath(key)
+        return posixpath.normpath(key)
+    return key
+
+
 class _Stored:
     def __init__(self, log: DeltaLog, now: int) -> None:
         self._log, self._now = log, now
         self._history: History = log.history_record()
         self._terms: Terms = retention_terms(self._history)
-        self._inside = f"{decode_path(log.location).rstrip('/')}/"
         listing = log.store.list_files()
         names = ("path", "size", "modified")
         paths, sizes, times = (one_column(listing, name).to_pylist() for name in names)
@@ -227,14 +237,7 @@ class _Stored:
         return max(expires, modified), ""
 
     def _key(self, path: str) -> str:
-        """The location of a decoded path without the table's root, spelled as the store lists it."""
-        key = path.removeprefix(self._inside)
-        if "//" in key or "./" in key:
-            if is_absolute_location(key):
-                scheme, mark, rest = key.partition("://")
-                return f"{scheme}{mark}{posixpath.normpath(rest)}" if mark else posixpath.normpath(key)
-            return posixpath.normpath(key)
-        return key
+        return stored_key(path, self._log.location)
 
 
 def _removed(chunk: Any) -> Iterable[tuple[str, int | None, dict[str, str | None] | None]]:

@@ -10,10 +10,18 @@ from explorer.auditing.rule import Rule
 from explorer.auditing.steps import see, written_again
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
-from explorer.core.compatibility.demands import PROPERTY_INTERVAL, PROPERTY_VALUE, is_unreadable, respelled_partitions
-from explorer.core.protocol.table_properties.registry import PROPERTIES, property_of
+from explorer.core.compatibility.demands import (
+    PROPERTY_INTERVAL,
+    PROPERTY_READ,
+    PROPERTY_VALUE,
+    UNSUPPORTED_MAPPING,
+    is_unreadable,
+    respelled_partitions,
+)
+from explorer.core.protocol.schema.column_mapping import maps_columns
+from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE, PROPERTIES, property_of
 from explorer.core.protocol.table_properties.table_property import Interval, TableProperty
-from explorer.core.transaction.intents.records import SetProperties, UnsetProperties
+from explorer.core.transaction.intents.records import EnableFeature, SetProperties, UnsetProperties
 
 __all__ = ["DEMAND_RULES"]
 
@@ -29,12 +37,12 @@ def _values(subject: Subject) -> tuple[Finding, ...]:
         if (row := property_of(key)) is not None and is_unreadable(row, value)
     }
     if not bad:
-        return ()
+        return _unallowed_mapping(subject)
     one, demands = len(bad) == 1, subject.requirements.demands
     return (
         Finding(
             rule="property-values",
-            severity="error" if demands & {PROPERTY_INTERVAL, PROPERTY_VALUE} else "warning",
+            severity="error" if demands & {PROPERTY_INTERVAL, PROPERTY_READ, PROPERTY_VALUE} else "warning",
             label=f"{fmt.plural(len(bad), 'property', 'properties')} unreadable",
             title=f"The value of {named(list(bad))} cannot be read",
             evidence=tuple(
@@ -50,11 +58,35 @@ def _values(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
+def _unallowed_mapping(subject: Subject) -> tuple[Finding, ...]:
+    """A mapping of columns that the protocol does not allow, and that clients follow all the same."""
+    if UNSUPPORTED_MAPPING not in subject.requirements.demands or not maps_columns(subject.metadata):
+        return ()
+    key = COLUMN_MAPPING_MODE.key
+    return (
+        Finding(
+            rule="property-values",
+            severity="error",
+            label="column mapping not allowed",
+            title=f"{key} is set, and the protocol does not list columnMapping",
+            evidence=(Evidence(f"{key} is {COLUMN_MAPPING_MODE.of(subject.metadata.configuration)}", Place("state")),),
+            effect="By the protocol the files have the columns under their own names, and delta-spark reads them under "
+            "the other names: one of the two reads NULL. Rows are not read here until one of them is settled.",
+            remedy=Remedy("Enable the feature…", intent=EnableFeature(feature="columnMapping")),
+        ),
+    )
+
+
 def _effect(demands: frozenset[str], *, one: bool) -> str:
     if PROPERTY_INTERVAL in demands:
         return (
             "delta-spark can neither read, write nor vacuum a table whose retention names months or years, or is not "
             "an interval. Checks that need the property cannot run."
+        )
+    if PROPERTY_READ in demands:
+        return (
+            "delta-spark can neither read nor write a table with such a value. Checks that need the property cannot "
+            "run."
         )
     if PROPERTY_VALUE in demands:
         return "delta-spark reads the table, and every write fails. Checks that need the property cannot run."
@@ -140,7 +172,7 @@ def _partitions(subject: Subject) -> tuple[Finding, ...]:
     metadata = subject.metadata
     other = respelled_partitions(metadata)
     if not other:
-        return ()
+        return _repeated_partitions(subject)
     name, spelt = next(iter(other.items()))
     return (
         Finding(
@@ -154,6 +186,25 @@ def _partitions(subject: Subject) -> tuple[Finding, ...]:
             ),
             effect="Names are compared exactly by delta-spark, deltalake and DuckDB, which refuse the table; "
             "delta-kernel reads NULL in the column.",
+            remedy=written_again(subject),
+        ),
+    )
+
+
+def _repeated_partitions(subject: Subject) -> tuple[Finding, ...]:
+    """A partition column that is named more than once."""
+    columns = subject.metadata.partition_columns
+    name = next((name for name in columns if [each.lower() for each in columns].count(name.lower()) > 1), None)
+    if name is None:
+        return ()
+    return (
+        Finding(
+            rule="partition-column-case",
+            severity="error",
+            label="partition column named twice",
+            title=f"The table is partitioned by {named([name])} more than once",
+            evidence=(Evidence(f"partitionColumns: {named(list(columns))}", Place("state")),),
+            effect="delta-spark and deltalake refuse the table.",
             remedy=written_again(subject),
         ),
     )

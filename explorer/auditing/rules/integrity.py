@@ -50,6 +50,7 @@ FAULTS: Final = {
     "stale-hint": "a hint at a checkpoint that is not the newest",
     "stray-compaction": "a compaction of commits that do not exist",
     "orphan-file": "a temporary file that was left behind",
+    "impossible-number": "a number that its commit cannot have",
     "hint-differs": "a hint with other numbers than its checkpoint",
     "empty-commit": "a commit of zero bytes",
     "spread-action": "an action over several lines, which delta-spark cannot read",
@@ -107,6 +108,10 @@ def _contested(subject: Subject) -> tuple[Finding, ...]:
     if found is None:
         return ()
     paths = set(found.paths)
+    key = "path as it is spelled" if found.respelled else "path and deletion vector"
+    seen = see(subject, "See the masked rows", Place("masked rows", subject.version))
+    if found.respelled:
+        seen = see(subject, "See the files", Place("files", subject.version))
     first = min((version for version, _, path in subject.contradictions or () if path in paths), default=None)
     back = None if first is None or first <= subject.history.first_readable else first - 1
     return (
@@ -115,15 +120,13 @@ def _contested(subject: Subject) -> tuple[Finding, ...]:
             severity="error",
             label=f"{fmt.plural(len(paths), 'file')} read differently",
             title=f"Readers disagree about {fmt.plural(len(paths), 'live file')}: "
-            f"{fmt.count(found.rows)} rows here, {fmt.count(found.rows_elsewhere)} by path and deletion vector",
+            f"{fmt.count(found.rows)} rows here, {fmt.count(found.rows_elsewhere)} by {key}",
             evidence=(
                 Evidence(named(list(found.paths)), Place("files", subject.version)),
                 *((Evidence("the first contradiction", Place("commit", first)),) if first is not None else ()),
             ),
             effect=found.message,
-            remedy=see(subject, "See the masked rows", Place("masked rows", subject.version))
-            if back is None
-            else Remedy(f"Restore v{back}\u2026", intent=Restore(version=back)),
+            remedy=seen if back is None else Remedy(f"Restore v{back}\u2026", intent=Restore(version=back)),
             versions=((subject.version, subject.version),),
             files=len(paths),
         ),

@@ -15,7 +15,7 @@ from typing import Final, Literal
 import msgspec
 
 from explorer.core.compatibility.client_facts import PROTOCOL, ClientFacts, Operation, Statement
-from explorer.core.compatibility.demands import UNLISTED_CHANGE, demands_of, demands_of_paths
+from explorer.core.compatibility.demands import UNLISTED_CHANGE, demands_beyond, demands_of, demands_of_paths
 from explorer.core.errors import CorruptTable, UnsupportedFeature
 from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.replay import checkpoint_reader, read_commits, replay_files, replay_state
@@ -178,7 +178,7 @@ def requirements(
         by_id=mode == "id",
         keeps_names=other_names is not None and not other_names,
         maps_partitions=not (other_names or frozenset()).isdisjoint((name,) for name in metadata.partition_columns),
-        demands=demands_of(metadata) | of_paths | _of_changes(protocol, schema),
+        demands=demands_of(metadata) | demands_beyond(protocol, metadata) | of_paths | _of_changes(protocol, schema),
     )
 
 

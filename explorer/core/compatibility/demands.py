@@ -14,24 +14,31 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.protocol.actions import Metadata
+from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.json_values import JsonValue
-from explorer.core.protocol.schema.data_types import KNOWN_TYPES
+from explorer.core.protocol.schema.data_types import KNOWN_TYPES, is_invalid_decimal
+from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties import registry
 from explorer.core.protocol.table_properties.table_property import Choice, Flag, Integer, Interval, TableProperty
 
 __all__ = [
     "FILE_FORMAT",
     "FILE_URL",
+    "LIKE_NAMES",
     "NO_PARTITION_COLUMN",
     "NO_URI",
     "OTHER_STORAGE",
     "PARTITION_CASE",
+    "PARTITION_TWICE",
     "PROPERTY_INTERVAL",
+    "PROPERTY_READ",
     "PROPERTY_VALUE",
     "UNKNOWN_STORAGE",
     "UNLISTED_CHANGE",
+    "UNLISTED_TYPE",
+    "UNSUPPORTED_MAPPING",
     "VOID_COLUMN",
+    "demands_beyond",
     "demands_of",
     "demands_of_paths",
     "is_unreadable",
@@ -49,7 +56,19 @@ PROPERTY_INTERVAL: Final = "property with an invalid interval"
 """A duration that every reader evaluates names months or years, or is not an interval."""
 PROPERTY_VALUE: Final = "property with an invalid value"
 """A property that every writer needs has a value that cannot be read."""
+PROPERTY_READ: Final = "property that readers need with an invalid value"
+"""A property that delta-spark evaluates to read rows has a value that cannot be read."""
+PARTITION_TWICE: Final = "partition column named twice"
+"""The metadata names one column as a partition column more than once."""
+LIKE_NAMES: Final = "columns that differ by case alone"
+"""The schema has two columns of the same level whose names differ by case alone."""
+UNSUPPORTED_MAPPING: Final = "column mapping without its feature"
+"""The properties ask for a mapping of columns, and the protocol does not allow it."""
+UNLISTED_TYPE: Final = "type without its feature"
+"""A column has a type for which the protocol demands a feature, and the table does not list it."""
+_FEATURE_OF_TYPE: Final = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
 _VOID: Final = ("void", "null")
+_NEEDED: Final = (registry.COLUMN_MAPPING_MODE, registry.ROW_TRACKING)
 _READ: Final = (registry.FILE_RETENTION, registry.SET_TRANSACTION_RETENTION)
 _WRITTEN: Final = (
     registry.CHECKPOINT_INTERVAL, registry.NUM_INDEXED_COLS, registry.CHANGE_DATA_FEED, registry.ISOLATION_LEVEL,
@@ -84,6 +103,12 @@ def demands_of(metadata: Metadata) -> frozenset[str]:
         found.add(PARTITION_CASE)
     if any(name.lower() not in columns for name in metadata.partition_columns):
         found.add(NO_PARTITION_COLUMN)
+    if len({name.lower() for name in metadata.partition_columns}) < len(metadata.partition_columns):
+        found.add(PARTITION_TWICE)
+    if len(columns) < len(_columns(metadata)):
+        found.add(LIKE_NAMES)
+    if _bad(metadata.configuration, _NEEDED):
+        found.add(PROPERTY_READ)
     if _bad(metadata.configuration, _READ):
         found.add(PROPERTY_INTERVAL)
     if _bad(metadata.configuration, _WRITTEN):
@@ -91,6 +116,20 @@ def demands_of(metadata: Metadata) -> frozenset[str]:
     if metadata.format.provider.lower() != "parquet":
         found.add(FILE_FORMAT)
     return frozenset(found)
+
+
+def demands_beyond(protocol: Protocol, metadata: Metadata) -> frozenset[str]:
+    """Name what the metadata uses and the protocol does not list, which clients take differently."""
+    features, found = supported_features(protocol), set[str]()
+    if any(feature not in features for feature in _features_of_types(_schema(metadata))):
+        found.add(UNLISTED_TYPE)
+    if "columnMapping" not in features and registry.COLUMN_MAPPING_MODE.of(metadata.configuration) in {"name", "id"}:
+        found.add(UNSUPPORTED_MAPPING)
+    return frozenset(found)
+
+
+def _features_of_types(schema: JsonValue) -> Iterator[str]:
+    return (_FEATURE_OF_TYPE[name] for name in _type_names(schema) if name in _FEATURE_OF_TYPE)
 
 
 def demands_of_paths(paths: pa.ChunkedArray, root: str, storages: Mapping[str, str]) -> frozenset[str]:
@@ -164,7 +203,7 @@ def _type_names(schema: JsonValue) -> Iterator[str]:
     while waiting:
         match waiting.pop():
             case str() as name:
-                yield name.partition("(")[0].strip()
+                yield name if is_invalid_decimal(name) else name.partition("(")[0].strip()
             case {"fields": [*fields]}:
                 waiting += [field.get("type") for field in fields if isinstance(field, dict)]
             case {"elementType": element}:

@@ -1,9 +1,11 @@
-"""Files that readers of the log disagree about: one path, live with several deletion vectors.
+"""Files that readers of the log disagree about: one path, live with several deletion vectors or in several spellings.
 
 Protocol sections: Action Reconciliation, Deletion Vectors. The key of a file is its path with its vector. Where a
 commit replaces a vector and its removal does not name the old one, the old file stays live by the key. Clients that
 follow the key read it again beside the new one, and return its rows twice; this program takes the newest add of a path
-alone (D-03). Invariant: what is read twice elsewhere is counted, never hidden.
+alone (D-03). Where a commit spells a path otherwise than the add before (``a%3Db`` and ``a=b``), clients that compare
+paths as texts take the two for two files; here they are one (PATH-004). Invariant: what is read elsewhere is counted,
+never hidden.
 """
 
 from __future__ import annotations
@@ -18,11 +20,12 @@ from explorer.core.errors import CorruptTable
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.logical_files import FileSource, LogicalFiles
 
-__all__ = ["ContestedFiles", "ContestedWarning", "contested_files"]
+__all__ = ["ContestedFiles", "ContestedWarning", "contested_files", "respelled_files"]
 
 _READERS: Final = (
     "Clients that identify a file by its path and its deletion vector, such as delta-spark and delta-kernel,"
 )
+_SPELLERS: Final = "Clients that compare paths as texts, such as delta-spark and delta-kernel,"
 
 
 class ContestedWarning(UserWarning):
@@ -37,17 +40,27 @@ class ContestedFiles(msgspec.Struct, frozen=True):
         paths: The files, decoded paths.
         rows: Visible rows as this program reads them; None if a file lacks its count.
         rows_elsewhere: The same by the path and the vector; None if a file lacks its count.
+        respelled: The disagreement is about spellings of paths, not about vectors.
     """
 
     version: int
     paths: tuple[str, ...]
     rows: int | None
     rows_elsewhere: int | None
+    respelled: bool = False
 
     @property
     def message(self) -> str:
         """The contradiction, both counts, who reads which, and the next step."""
         several = f" and {len(self.paths) - 1:,} more" if len(self.paths) > 1 else ""
+        if self.respelled:
+            here, there = (_rows(number) for number in (self.rows, self.rows_elsewhere))
+            return (
+                f"Version {self.version} contradicts itself: a commit replaced or removed {self.paths[0]}{several} "
+                f"under another spelling of the path. This program takes both for one file and reads {here}. "
+                f"{_SPELLERS} read {there}. Do not rely on either count: restore a version before the contradiction, "
+                "or remove the file under each spelling with the client that wrote them."
+            )
         return (
             f"Version {self.version} contradicts itself: {self.paths[0]}{several} is live with more than one deletion "
             f"vector, as a commit replaced a vector without removing the file under the old one. {self._counts} Do not "
@@ -84,6 +97,16 @@ def contested_files(version: int, files: LogicalFiles) -> ContestedFiles | None:
     rows, more = _visible(files.sources), _visible(overlaid)
     elsewhere = None if rows is None or more is None else rows + more
     return ContestedFiles(version, tuple(dict.fromkeys(paths)), rows, elsewhere)
+
+
+def respelled_files(version: int, files: LogicalFiles) -> ContestedFiles | None:
+    """Find the files whose path was spelled otherwise where it was replaced or removed; None where there is none."""
+    if files.respelled is None:
+        return None
+    paths = dict.fromkeys(str(path) for path in _column([files.respelled], "path"))
+    rows, more = _visible(files.sources), _visible([files.respelled])
+    elsewhere = None if rows is None or more is None else rows + more
+    return ContestedFiles(version, tuple(paths), rows, elsewhere, respelled=True)
 
 
 def _repeated(files: LogicalFiles) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from typing import Final
 from urllib.parse import quote
@@ -27,6 +28,7 @@ __all__ = [
     "digests",
     "encode_last_checkpoint",
     "hint_text",
+    "hinted_version",
     "parse_last_checkpoint",
     "read_last_checkpoint",
 ]
@@ -45,6 +47,8 @@ class LastCheckpoint(msgspec.Struct, frozen=True, rename="camel"):
 # A record's fields are worked out when its first decoder is made, which takes as long as listing a small log.
 _DECODER: Final = msgspec.json.Decoder(LastCheckpoint)
 _LONGEST_FORM: Final = 1 << 24
+_VERSION: Final = re.compile(rb'"version"\s*:\s*"?(\d{1,18})(?!\d)')
+_BEGINNING: Final = 1 << 12
 
 
 def hint_text(store: LogStore) -> bytes | None:
@@ -89,6 +93,19 @@ def parse_last_checkpoint(data: bytes) -> LastCheckpoint | None:
         return hint if stated is None or stated in digests(value) else None
     except (ValueError, RecursionError, LimitExceeded):
         return None
+
+
+def hinted_version(data: bytes) -> int | None:
+    """The version that the text of a hint names; None if it names none.
+
+    A hint that is cut off or malformed is no use to a reader, and yet was written after that version existed. A hint
+    whose checksum is false says nothing: its number may be what changed.
+    """
+    hint = parse_last_checkpoint(data)
+    if hint is not None:
+        return hint.version
+    found = None if b'"checksum"' in data else _VERSION.search(data[:_BEGINNING])
+    return None if found is None else int(found[1])
 
 
 def encode_last_checkpoint(hint: LastCheckpoint, v2_checkpoint: JsonObject | None = None) -> bytes:

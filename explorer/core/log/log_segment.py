@@ -18,7 +18,7 @@ import msgspec
 
 from explorer.core.errors import CorruptTable, TableNotFound, VersionGap, VersionNotFound
 from explorer.core.log.checkpoint_files import Checkpoint, complete_checkpoints
-from explorer.core.log.last_checkpoint import read_last_checkpoint
+from explorer.core.log.last_checkpoint import hint_text, hinted_version, parse_last_checkpoint
 from explorer.core.log.listed_log import ListedLog, list_files, sorted_files
 from explorer.core.log.log_path import LOG_FOLDER, LogFileKind, LogPath, parse_log_name
 from explorer.core.log.named_versions import NamedVersion, named_by_hint
@@ -339,14 +339,15 @@ def list_log(store: LogStore, *, use_hint: bool = False) -> LogListing:
         TableNotFound: There is no commit and no checkpoint, and nothing else names a version.
         CorruptTable: Two commit files have one version (D-36).
     """
-    hint = read_last_checkpoint(store) if use_hint else None
+    text = hint_text(store) if use_hint else None
+    hint = None if text is None else parse_last_checkpoint(text)
     start = "" if hint is None else f"{hint.version:020d}"
     found = list_files(store, start)
     listing = _arranged(found)
     if start and not listing.checkpoints:
         start, found = "", list_files(store, "")
         listing = _arranged(found)
-    named = named_by_hint(None if hint is None else hint.version)
+    named = named_by_hint(None if text is None else hinted_version(text))
     listing = listing.with_named(named).with_named(found.named_by_staged(store))
     if listing.latest < 0:
         raise TableNotFound(

@@ -34,7 +34,7 @@ from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.table_state import TableState
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.actions import Metadata, Protocol
-from explorer.core.protocol.file_paths import canonical_key
+from explorer.core.protocol.file_paths import canonical_key, other_spelling
 from explorer.core.protocol.log_store import JoinedObjects, LogStore
 from explorer.core.protocol.logical_files import FileSource, LineSource, LogicalFiles
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
@@ -296,11 +296,14 @@ class Reconciliation:
         live: Files that the commits added and that are live after them, by path.
         removed: Removals in force after them, by path and deletion-vector id.
         overlaid: Files that a later add of their path replaced under another vector, and that no removal names.
+        respelled: Files that a later action replaced or removed under another spelling of their path, by the path as
+            the log has it.
     """
 
     def __init__(self) -> None:
         self.live: dict[str, AddLine] = {}
         self.overlaid: dict[tuple[str, str | None], AddLine] = {}
+        self.respelled: dict[str, AddLine] = {}
         self.removed: dict[tuple[str, str | None], RemoveLine] = {}
         self._added: set[str] = set()
 
@@ -319,8 +322,11 @@ class Reconciliation:
                 before = live.pop(key, None)
                 if before is not None and before.vector_id != add.vector_id:
                     self.overlaid[key, before.vector_id] = before
+                elif before is not None:
+                    self._respell(before, add.path)
                 self.overlaid.pop((key, add.vector_id), None)
                 live[key] = add
+                self.respelled.pop(add.path, None)
                 added.add(key)
                 if removed:
                     removed.pop((key, add.vector_id), None)
@@ -329,8 +335,15 @@ class Reconciliation:
                 current = live.get(key)
                 if current is not None and current.vector_id == vector_id:
                     del live[key]
+                    self._respell(current, remove.path)
+                self.respelled.pop(remove.path, None)
                 self.overlaid.pop((key, vector_id), None)
                 removed[key, vector_id] = remove
+
+    def _respell(self, before: AddLine, path: str) -> None:
+        """A later action names the file by a path; other readers keep it where they take that for another file."""
+        if other_spelling(before.path, path):
+            self.respelled[before.path] = before
 
     def files(self, base: CheckpointReader | None, kept: KeptColumns | None = None) -> LogicalFiles:
         """The live files: those of the checkpoint before the commits that are left, then those added since."""
@@ -346,7 +359,8 @@ class Reconciliation:
             found = (gone.overlaid(source, vectors) for source in before)
             return [LineSource(list(self.overlaid.values())), *(source for source in found if source is not None)]
 
-        return LogicalFiles([*sources, LineSource(list(self.live.values()))], overlaid)
+        respelled = LineSource(list(self.respelled.values()))
+        return LogicalFiles([*sources, LineSource(list(self.live.values()))], overlaid, respelled)
 
     def superseded(self) -> Superseded:
         """What the commits replaced or removed of the checkpoint before them."""

@@ -23,12 +23,15 @@ __all__ = [
     "is_absolute",
     "is_absolute_location",
     "needs_decoding",
+    "other_spelling",
     "partition_location",
 ]
 
 NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
 _ESCAPED: Final = frozenset("\"#%'*/:=?\\{[]^\x7f" + "".join(map(chr, range(32))))
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_FILE_SCHEME: Final = re.compile(r"file:(?://[^/]*)?(?=/)", re.IGNORECASE)
+_ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 # Letters, digits and the marks that RFC 2396 leaves alone in a path, without ':', which would read as a scheme.
 _SAFE: Final = "/-_.!~*'()&=+$,@;"
 
@@ -84,6 +87,11 @@ def canonical_key(path: str) -> str:
     return decode_path(path) if "%" in path or ":" in path else path
 
 
+def other_spelling(path: str, other: str) -> bool:
+    """Whether two paths of one file are two for clients that compare URIs: their escapes differ, not their schemes."""
+    return path != other and _as_uri(path) != _as_uri(other)
+
+
 def encode_path(location: str) -> str:
     """Percent-encode a location relative to the root as writers must (PATH-002, PATH-006)."""
     return quote(location, safe=_SAFE)
@@ -102,6 +110,14 @@ def partition_location(values: Mapping[str, str | None], name: str) -> str:
 
 def _escaped(text: str) -> str:
     return "".join(f"%{ord(character):02X}" if character in _ESCAPED else character for character in text)
+
+
+def _as_uri(path: str) -> str:
+    return _ESCAPE.sub(_upper, _FILE_SCHEME.sub("", path))
+
+
+def _upper(escape: re.Match[str]) -> str:
+    return escape[0].upper()
 
 
 def _strip_authority(rest: str) -> str:

@@ -115,12 +115,18 @@ class LogicalFiles:
         sources: The files.
         overlaid: Finds the files that other readers take for live beside these: see
             `explorer.core.log.contested.ContestedFiles`.
+        respelled: Files that other readers take for live, as their path was spelled otherwise where it was replaced or
+            removed.
     """
 
     def __init__(
-        self, sources: Iterable[FileSource], overlaid: Callable[[], Sequence[FileSource]] = lambda: ()
+        self,
+        sources: Iterable[FileSource],
+        overlaid: Callable[[], Sequence[FileSource]] = lambda: (),
+        respelled: FileSource | None = None,
     ) -> None:
         self._sources = tuple(sources)
+        self.respelled = respelled if respelled is not None and respelled.num_rows else None
         self._find_overlaid = overlaid
         self._known: dict[str, pa.ChunkedArray] = {}
         self.num_rows = sum(source.num_rows for source in self._sources)

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.errors import CorruptTable, RequestError
-from explorer.core.protocol.arrow.arrays import flags, strings
+from explorer.core.protocol.arrow.arrays import Mask, flags, strings, validity
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.arrow.typed_arrays import typed_column
 from explorer.core.protocol.json_values import plain_number
@@ -30,6 +30,7 @@ __all__ = [
     "partition_column",
     "partition_key",
     "partition_texts",
+    "stated_partitions",
     "zone_doubt",
 ]
 
@@ -101,7 +102,7 @@ def parse_partition_value(text: str | None, kind: DataType, column: str, zone: t
 
 
 def partition_key(values: Mapping[str, str | None], physical_name: str) -> str | None:
-    """The key under which a file holds a column's value: exactly, otherwise ignoring case as the reference does."""
+    """The key under which a file holds a column's value: exactly, otherwise ignoring case, which verifying reports."""
     if physical_name in values:
         return physical_name
     lowered = physical_name.lower()
@@ -211,19 +212,37 @@ def partition_texts(maps: pa.MapArray, name: str) -> pa.StringArray:
     return maps.items.take(_places(maps, name))
 
 
+def stated_partitions(maps: pa.MapArray, name: str) -> Mask:
+    """Whether each file states a value of one partition column, null included; readers refuse a file that does not.
+
+    Args:
+        maps, name: As in `partition_texts`.
+    """
+    return validity(_places(maps, name)) if len(maps) else np.zeros(0, bool)
+
+
 def _places(maps: pa.MapArray, name: str) -> pa.Int64Array:
-    """For every map the place of a key among the entries of all maps, null where it is absent."""
+    """For every map the place of a key among the entries of all maps, null where it is absent.
+
+    The key is taken exactly, or else ignoring case (see `partition_key`).
+    """
     import pyarrow.compute as pc
 
     length = len(maps)
     offsets = np.frombuffer(maps.buffers()[1], np.int32)[maps.offset : maps.offset + length + 1]
-    hits = np.flatnonzero(flags(pc.is_in(maps.keys, value_set=strings([name]))))
-    hits = hits[(hits >= offsets[0]) & (hits < offsets[-1])]
-    rows = np.searchsorted(offsets[1:], hits, side="right")
-    places = np.zeros(length, np.int64)
-    places[rows] = hits
-    known = np.zeros(length, bool)
-    known[rows] = True
+    places, known = np.zeros(length, np.int64), np.zeros(length, bool)
+
+    def take(is_key: pa.BooleanArray) -> None:
+        hits = np.flatnonzero(flags(is_key))
+        hits = hits[(hits >= offsets[0]) & (hits < offsets[-1])]
+        rows = np.searchsorted(offsets[1:], hits, side="right")
+        new = ~known[rows]
+        places[rows[new]] = hits[new]
+        known[rows] = True
+
+    take(pc.is_in(maps.keys, value_set=strings([name])))
+    if not known.all():
+        take(pc.is_in(pc.utf8_lower(maps.keys), value_set=pc.utf8_lower(strings([name]))))
     buffers = [pa.py_buffer(np.packbits(known, bitorder="little")), pa.py_buffer(places)]
     return pa.Array.from_buffers(pa.int64(), length, buffers)
 

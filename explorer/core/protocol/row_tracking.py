@@ -22,7 +22,7 @@ from explorer.core.protocol.table_properties.registry import (
     ROW_TRACKING_SUSPENDED,
 )
 
-__all__ = ["RowTracking", "row_tracking"]
+__all__ = ["RowTracking", "row_tracking", "stated_high_water_mark"]
 
 DOMAIN: Final = "delta.rowTracking"
 
@@ -74,11 +74,16 @@ def row_tracking(protocol: Protocol, metadata: Metadata, domains: Mapping[str, s
         supported and ROW_TRACKING_SUSPENDED.of(configuration),
         configuration.get(ROW_ID_COLUMN.key),
         configuration.get(ROW_COMMIT_VERSION_COLUMN.key),
-        _high_water_mark(domains.get(DOMAIN)),
+        stated_high_water_mark(domains.get(DOMAIN)),
     )
 
 
-def _high_water_mark(configuration: str | None) -> int | None:
+def stated_high_water_mark(configuration: str | None) -> int | None:
+    """The highest row id that the configuration of the domain states; None without one.
+
+    Raises:
+        CorruptTable: It does not hold the mark.
+    """
     if configuration is None:
         return None
     try:

@@ -14,12 +14,12 @@ import msgspec
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.schema.char_types import marked
-from explorer.core.protocol.schema.column_mapping import MappingMode, check_mapping, mapping_mode
+from explorer.core.protocol.schema.column_mapping import MappingMode, check_mapping, mapping_mode, maps_columns
 from explorer.core.protocol.schema.data_types import StructType, UnreadColumn, parse_columns, storable_columns
 from explorer.core.protocol.schema.type_widening import check_type_changes
-from explorer.core.protocol.table_properties.registry import MAX_COLUMN_ID
+from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 
-__all__ = ["TableDefinition", "read_definition"]
+__all__ = ["TableDefinition", "check_allowed_mapping", "read_definition"]
 
 
 class TableDefinition(msgspec.Struct, frozen=True):
@@ -34,6 +34,11 @@ class TableDefinition(msgspec.Struct, frozen=True):
     schema: StructType
     mapping_mode: MappingMode
     unread: tuple[UnreadColumn, ...] = ()
+
+    def spelled(self, name: str) -> str:
+        """The name of a column as the schema spells it; metadata may name a partition column in another case."""
+        field = self.schema.field(name)
+        return name if field is None else field.name
 
 
 def read_definition(protocol: Protocol, metadata: Metadata, version: int) -> TableDefinition:
@@ -64,6 +69,29 @@ def _check_format(metadata: Metadata, version: int) -> None:
             "Another program wrote this log.",
             version=version,
             found=metadata.format.provider,
+        )
+
+
+def check_allowed_mapping(mode: MappingMode, metadata: Metadata, version: int) -> None:
+    """Refuse to read rows by a mapping that the protocol does not allow and that decides which values are found.
+
+    Args:
+        mode: The mapping mode that counts (CM-001).
+        metadata: The metadata in force.
+        version: The version that they are of.
+
+    Raises:
+        CorruptTable: It is none, and the properties ask for one that gives columns other names.
+    """
+    if mode == "none" and maps_columns(metadata):
+        raise CorruptTable(
+            f"Version {version} contradicts itself: {COLUMN_MAPPING_MODE} is "
+            f"{COLUMN_MAPPING_MODE.of(metadata.configuration)!r} and gives columns other names in the files, but the "
+            "protocol does not list columnMapping. By the protocol the files have the columns under their own names; "
+            "delta-spark reads them under the other names. If the files have the other names, enable the feature "
+            "columnMapping (enable-feature); if not, remove the property (unset-properties).",
+            version=version,
+            found=metadata.configuration.get(COLUMN_MAPPING_MODE.key),
         )
 
 

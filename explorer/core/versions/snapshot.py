@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.errors import CorruptDeletionVector, RequestError
-from explorer.core.log.contested import ContestedFiles, contested_files
+from explorer.core.log.contested import ContestedFiles, contested_files, respelled_files
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol import deletion_vectors as vectors
 from explorer.core.protocol.actions import Metadata, Protocol
@@ -171,9 +171,11 @@ class Snapshot:
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """Logical names of the partition columns, in partition order; those that are not read are left out."""
+        """Logical names of the partition columns as the schema spells them, in partition order; those that are not read
+        are left out."""
         unread = {column.name for column in self.unread_columns}
-        return tuple(name for name in self.metadata.partition_columns if name not in unread)
+        names = (name for name in self.metadata.partition_columns if name not in unread)
+        return tuple(names) if self._known is None else tuple(map(self._known.spelled, names))
 
     @property
     def unread_columns(self) -> tuple[UnreadColumn, ...]:
@@ -209,6 +211,8 @@ class Snapshot:
     @cached_property
     def contested(self) -> ContestedFiles | None:
         """The files of which other readers read other rows, as the log contradicts itself (D-03); None without any."""
+        if self._files.respelled is not None:
+            return respelled_files(self.version, self._files)
         masks = "deletionVectors" in active_features(self.protocol)
         return contested_files(self.version, self._files) if masks else None
 

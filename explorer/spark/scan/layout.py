@@ -17,6 +17,7 @@ from pyspark.sql import types as st
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.schema.column_mapping import unmapped
 from explorer.core.protocol.schema.data_types import StructField, StructType
+from explorer.core.protocol.table_definition import check_allowed_mapping
 from explorer.spark.scan.physical import case_collides
 
 if TYPE_CHECKING:
@@ -79,8 +80,13 @@ class Layout:
 
 
 def layout_of(snapshot: Snapshot) -> Layout:
-    """The layout of a snapshot's files."""
+    """The layout of a snapshot's files.
+
+    Raises:
+        CorruptTable: Clients disagree about the names of columns in them.
+    """
     mode = snapshot.column_mapping_mode
+    check_allowed_mapping(mode, snapshot.metadata, snapshot.version)
     fields = snapshot.schema.fields
     schema = StructType(tuple(unmapped(field) for field in fields)) if mode == "none" else snapshot.schema
     found = layout_of_schema(schema, snapshot.partition_columns, snapshot.version, by_id=mode == "id")

@@ -68,7 +68,7 @@ def test_values_of_a_checkpoint_whose_commits_are_gone_are_decoded_too() -> None
 def test_values_in_every_valid_form_are_no_problem() -> None:
     store = new_store()
     values = [("2024-1-5", "1"), (None, None), ("", ""), ("2024-01-05", "-7"), ("2024", "+7")]
-    adds = [add(f"f{place}", partition_values={"D": day, "n": number}) for place, (day, number) in enumerate(values)]
+    adds = [add(f"f{place}", partition_values={"d": day, "n": number}) for place, (day, number) in enumerate(values)]
     write(store, {0: (PROTOCOL, PARTITIONED, *adds)})
     assert verify(store).problems == ()
     assert [each.rule for each in explorer.Table(store).audit().findings if each.severity == "error"] == []

@@ -127,9 +127,11 @@ def test_what_a_writer_counts_in_its_own_way_is_no_difference(
     assert found(operation, metrics, *actions, start=start) == []
 
 
-def test_rows_before_a_commit_are_not_guessed_where_the_log_begins_with_a_checkpoint() -> None:
+def test_rows_before_a_commit_are_those_of_the_checkpoint_where_the_log_begins_with_one() -> None:
     store = new_store()
     write(store, {0: START, 1: (commit_info("DELETE", operation_metrics={"numDeletedRows": "99"}), remove("a"))})
     write_checkpoint(store, 0, START, "classic")
     store.delete(commit_name(0))
-    assert verify(store).problems == ()
+    (problem,) = verify(store).problems
+    assert (problem.kind, problem.version) == ("commit-short", 1)
+    assert problem.detail == "operationMetrics state numDeletedRows = 99, but 10 rows are deleted"

@@ -232,7 +232,7 @@ def test_a_line_that_has_no_canonical_form_counts_byte_for_byte(line: bytes) -> 
 
 # --- checkpoints and the hint -----------------------------------------------------------------------------------------
 
-LIVE = [f"LiveFile(vector_id={identity!r}, size=100, masked={masked})" for identity, masked in ((V, 1), (None, 0))]
+LIVE = [f"100 bytes, 1 rows masked by {V}", "100 bytes"]
 
 
 @pytest.mark.parametrize(

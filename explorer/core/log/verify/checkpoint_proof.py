@@ -13,6 +13,7 @@ from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.log_segment import Checkpoint, LogListing, LogSegment
 from explorer.core.log.replay import checkpoint_reader, read_commits
 from explorer.core.log.table_state import same_metadata, same_protocol
+from explorer.core.log.verify.file_numbers import differing_numbers
 from explorer.core.log.verify.running_state import RunningState
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
@@ -76,7 +77,10 @@ def differences(checkpoint: RunningState, replayed: RunningState) -> Iterator[st
     ]
     if changed:
         key = min(changed)
-        yield f"{len(changed)} files differ, such as {key}: {checkpoint.files[key]}, replay gives {replayed.files[key]}"
+        stated, found = _said(checkpoint, key), _said(replayed, key)
+        yield f"{len(changed)} files differ, such as {key}: {stated}, replay gives {found}"
+    for name, count, key, number, expected in differing_numbers(checkpoint.numbers, replayed.numbers):
+        yield f"{name} of {count} files differs, such as {key}: {number}, replay gives {expected}"
     if checkpoint.protocol is not None and (
         replayed.protocol is None or not same_protocol(checkpoint.protocol, replayed.protocol)
     ):
@@ -91,6 +95,12 @@ def differences(checkpoint: RunningState, replayed: RunningState) -> Iterator[st
     ):
         if one != other:
             yield f"its {what} are {sorted(one.items())[:5]}, replay gives {sorted(other.items())[:5]}"
+
+
+def _said(state: RunningState, key: str) -> str:
+    file = state.files[key]
+    masked = "" if file.vector_id is None else f", {file.masked:,} rows masked by {file.vector_id}"
+    return f"{'unknown' if file.size is None else f'{file.size:,}'} bytes{masked}"
 
 
 def _versions(state: RunningState) -> dict[str, int]:

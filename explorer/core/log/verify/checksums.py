@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from explorer.core.log.table_state import same_metadata, same_protocol
+from explorer.core.log.table_state import LiveFile, same_metadata, same_protocol
 from explorer.core.log.verify.running_state import RunningState
 from explorer.core.log.version_checksum import (
     MASK_BINS,
@@ -115,6 +115,18 @@ def _listed(files: Sequence[ListedFile] | None, state: RunningState) -> Iterator
     if stated != set(state.files):
         lacking, extra = len(set(state.files) - stated), len(stated - set(state.files))
         yield f"allFiles lacks {lacking} live files and lists {extra} that are not"
+    differing = sorted(key for file in files if _is_other(file, state.files.get(key := canonical_key(file.path))))
+    if differing:
+        yield f"allFiles has another size or deletion vector of {len(differing)} live files, such as {differing[0]}"
+
+
+def _is_other(file: ListedFile, live: LiveFile | None) -> bool:
+    """Whether a live file is not as the checksum lists it; without a size, the entry states nothing but the path."""
+    if live is None or file.size is None:
+        return False
+    vector = file.deletion_vector
+    masks = (None, 0) if vector is None else (vector.unique_id, vector.cardinality)
+    return masks != (live.vector_id, live.masked) or live.size not in {None, file.size}
 
 
 def _differs(name: str, stated: object, replayed: object) -> Iterator[str]:

@@ -98,15 +98,22 @@ class FileValues:
         return self._known.get(key, "")
 
     def _of_values(self, values: Mapping[str, str | None]) -> str:
-        return " ".join(_faults(values, self._fields))
+        named = () if self._metadata is None else self._metadata.partition_columns
+        return " ".join(_faults(values, self._fields, named))
 
 
-def _faults(values: Mapping[str, str | None], fields: Sequence[StructField]) -> Iterator[str]:
+def _faults(values: Mapping[str, str | None], fields: Sequence[StructField], named: Sequence[str]) -> Iterator[str]:
+    """Yield what is wrong with partition values; ``named`` are the partition columns as the metadata spells them."""
     for field in fields:
         key = partition_key(values, field.physical_name)
         if key is None:
             yield f"It has no value for the partition column {field.name!r}; the protocol requires one, null included."
             continue
+        if key != field.physical_name and key not in named:
+            yield (
+                f"It spells the partition column {field.name!r} as {key!r}: "
+                "delta-spark and delta-kernel read NULL there."
+            )
         try:
             parse_partition_value(values[key], field.type, field.name)
         except CorruptTable as error:

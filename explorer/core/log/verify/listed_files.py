@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Set
 
 from explorer.core.errors import ExplorerError
-from explorer.core.log.last_checkpoint import LastCheckpoint
+from explorer.core.log.last_checkpoint import LastCheckpoint, hinted_version
 from explorer.core.log.listed_log import list_staged
 from explorer.core.log.log_path import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath
 from explorer.core.log.log_segment import Checkpoint, LogListing
@@ -67,12 +67,12 @@ def incomplete_checkpoints(paths: Iterable[LogPath]) -> Iterator[Problem]:
 
 
 def named_version(
-    store: LogStore, listing: LogListing, paths: Iterable[LogPath], hint: LastCheckpoint | None
+    store: LogStore, listing: LogListing, paths: Iterable[LogPath], hint: bytes | None
 ) -> NamedVersion | None:
-    """A newer version than the newest recorded one that other files name."""
+    """A newer version than the newest recorded one that other files, or the text of the hint, name."""
     others = [path for path in paths if path.kind not in {LogFileKind.COMMIT, LogFileKind.STAGED_COMMIT}]
     found = newest_named([*others, *list_staged(store)], listing.recorded)
-    return listing.with_named(named_by_hint(None if hint is None else hint.version)).with_named(found).named
+    return listing.with_named(named_by_hint(None if hint is None else hinted_version(hint))).with_named(found).named
 
 
 def lost_version(named: NamedVersion, recorded: int) -> Problem:

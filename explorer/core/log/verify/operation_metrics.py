@@ -146,7 +146,7 @@ def compare_metrics(info: CommitInfo, totals: Totals, state: RunningState | None
 def _replaced_rows(keys: Iterable[str], state: RunningState) -> int | None:
     """How many rows can be seen in files before a commit that names them."""
     replaced = [key for key in keys if key in state.files]
-    return _sum(_minus(state.records.get(key), state.files[key].masked) for key in replaced)
+    return _sum(_minus(state.numbers[key].records, state.files[key].masked) for key in replaced)
 
 
 def _differing(metrics: JsonObject, operation: str | None, totals: Totals) -> Iterator[_Difference]:

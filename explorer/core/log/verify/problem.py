@@ -54,6 +54,7 @@ _STEPS: Final[Mapping[str, str]] = {
     "orphan-file": _HARMLESS,
     "commit-short": "Compare the rows with their source, then write again what the commit lacks.",
     "metrics-differ": f"Do not rely on the metrics of this commit. {_WRITER}",
+    "impossible-number": "Find out whether commits were lost or replaced, then update the client that wrote it.",
     "former-property": "Set the property under the name in the detail.",
 }
 
@@ -75,7 +76,8 @@ class Problem(msgspec.Struct, frozen=True):
             and readers do without it), ``checkpoint-differs``, ``checksum-differs``, ``unreadable-checksum``,
             ``compaction-differs``, ``unusable-hint``, ``stale-hint``, ``stray-compaction``, ``orphan-file``,
             ``commit-short`` (its metrics state rows or files that its actions lack), ``metrics-differ`` (other numbers
-            that its actions contradict), ``former-property`` (a property with an older name, which has no effect).
+            that its actions contradict), ``impossible-number`` (its own version or the row ids given so far contradict
+            it), ``former-property`` (a property with an older name, which has no effect).
         version: The version it is about, None for the log as a whole.
         file: Key of the file below the table's root.
         detail: What was found and what was expected.

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 
 from explorer.core.log.commit import Commit
 from explorer.core.log.table_state import LiveFile
+from explorer.core.log.verify.file_numbers import FileNumbers, NumberReader
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.raw_actions import AddLine
-from explorer.core.protocol.record_counts import count_of_line
 
 __all__ = ["RunningState"]
 
@@ -24,12 +24,12 @@ class RunningState:
     """Files, protocol, metadata, transactions and domains after some version.
 
     Attributes:
-        records: Rows of each file, by its key, as its commit states them; those of a checkpoint are not decoded.
+        numbers: What the log states of each file beside, by its key.
     """
 
     def __init__(self) -> None:
         self.files: dict[str, LiveFile] = {}
-        self.records: dict[str, int | None] = {}
+        self.numbers: dict[str, FileNumbers] = {}
         self.protocol: Protocol | None = None
         self.metadata: Metadata | None = None
         self.transactions: dict[str, SetTransaction] = {}
@@ -37,11 +37,13 @@ class RunningState:
         self.num_bytes = 0
         self.num_unsized = 0
         self.masks: Counter[int] = Counter()
+        self._reader = NumberReader()
 
     def take(self, files: LogicalFiles) -> None:
         """Add the files of a checkpoint."""
-        for key, file in _live_files(files):
+        for (key, file), numbers in zip(_live_files(files), self._reader.of_files(files), strict=True):
             self._put(key, file)
+            self.numbers[key] = numbers
 
     def apply(self, commit: Commit) -> Iterator[tuple[str, str]]:
         """Apply a commit; yield kind and detail of what it must not hold."""
@@ -74,7 +76,7 @@ class RunningState:
             )
         vector = add.deletion_vector
         self._put(key, LiveFile(add.vector_id, add.size, 0 if vector is None else vector.cardinality))
-        self.records[key] = count_of_line(add.stats)
+        self.numbers[key] = self._reader.of_line(add)
 
     def _apply_small(self, commit: Commit) -> Iterator[tuple[str, str]]:
         for name in ("protocol", "metaData"):
@@ -109,7 +111,7 @@ class RunningState:
 
     def _drop(self, key: str) -> None:
         file = self.files.pop(key)
-        self.records.pop(key, None)
+        self.numbers.pop(key, None)
         self.num_bytes -= file.size or 0
         self.num_unsized -= file.size is None
         if file.vector_id is not None:

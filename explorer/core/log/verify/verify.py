@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from explorer.core.errors import ExplorerError, IncompleteCheckpoint, TableNotFound
+from explorer.core.errors import CorruptTable, ExplorerError, IncompleteCheckpoint, TableNotFound
 from explorer.core.log.action_lines import action_lines
 from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.commit import Commit, decode_commit
@@ -24,6 +24,7 @@ from explorer.core.log.log_segment import Checkpoint, LogListing, arrange_log, l
 from explorer.core.log.verify.checkpoint_numbers import compare_numbers
 from explorer.core.log.verify.checkpoint_proof import differences
 from explorer.core.log.verify.checksums import compare_checksum
+from explorer.core.log.verify.commit_numbers import impossible_numbers
 from explorer.core.log.verify.file_values import FileValues
 from explorer.core.log.verify.hash_chain import START, link
 from explorer.core.log.verify.listed_files import (
@@ -39,7 +40,7 @@ from explorer.core.log.verify.operation_metrics import commit_totals, compare_me
 from explorer.core.log.verify.problem import BREAKING, Problem
 from explorer.core.log.verify.readable_versions import ReadableVersions
 from explorer.core.log.verify.running_state import RunningState
-from explorer.core.protocol.actions import CommitInfo
+from explorer.core.protocol.actions import CommitInfo, Metadata
 from explorer.core.protocol.json_values import decode_json
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
@@ -86,7 +87,7 @@ def verify(store: LogStore) -> IntegrityReport:
     listing = arrange_log(unique)
     text = hint_text(store)
     hint = None if text is None else parse_last_checkpoint(text)
-    named = named_version(store, listing, paths, hint)
+    named = named_version(store, listing, paths, text)
     if listing.latest < 0 and named is None:
         raise TableNotFound(f"There is no Delta log at {store.root}.", location=store.root)
     problems += orphaned_files(names)
@@ -227,6 +228,8 @@ class _Walk:
         if info is not None:
             for kind, detail in compare_metrics(info, totals, self._state):
                 yield Problem(kind, path.version, path.path, detail)
+        for detail in impossible_numbers(commit, info, self._state):
+            yield Problem("impossible-number", path.version, path.path, detail)
         for detail in self._values.of_commit(commit, state.protocol, state.metadata):
             yield Problem("invalid-file-values", path.version, path.path, detail)
         yield from self._misplaced(path, lines)
@@ -246,7 +249,7 @@ class _Walk:
 
     def _time(self, commit: Commit) -> Iterator[Problem]:
         metadata = None if self._state is None else self._state.metadata
-        if metadata is None or not IN_COMMIT_TIMESTAMPS.of(metadata.configuration):
+        if metadata is None or not _has_in_commit_timestamps(metadata):
             self._clock = None
             return
         time = None if self._info is None else self._info.in_commit_timestamp
@@ -304,3 +307,11 @@ class _Walk:
 
     def _info_of(self, version: int) -> CommitInfo | None:
         return self._info if version in self._listing.commits else None
+
+
+def _has_in_commit_timestamps(metadata: Metadata) -> bool:
+    """Whether commits state their times; False where the property cannot be read, a problem of its own."""
+    try:
+        return IN_COMMIT_TIMESTAMPS.of(metadata.configuration)
+    except CorruptTable:
+        return False

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from explorer.core.errors import CorruptTable
-from explorer.core.protocol.actions import Protocol
+from explorer.core.errors import CorruptTable, ExplorerError
+from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.schema.data_types import (
     StructField,
     StructType,
     format_column,
+    parse_schema,
 )
 from explorer.core.protocol.schema.field_metadata import FIELD_ID, PHYSICAL_NAME
 from explorer.core.protocol.schema.nested_types import walk, walk_physical, with_fields
@@ -24,6 +25,7 @@ __all__ = [
     "MappingMode",
     "check_mapping",
     "mapping_mode",
+    "maps_columns",
     "physical_paths",
     "unmapped",
 ]
@@ -54,6 +56,17 @@ def mapping_mode(configuration: dict[str, str], protocol: Protocol) -> MappingMo
             raise CorruptTable(
                 f"{COLUMN_MAPPING_MODE} is {other!r}; the protocol knows none, name and id.", found=other
             )
+
+
+def maps_columns(metadata: Metadata) -> bool:
+    """Whether the metadata asks for a mapping in which a column has another name in the files."""
+    if COLUMN_MAPPING_MODE.of(metadata.configuration) not in {"name", "id"}:
+        return False
+    try:
+        schema = parse_schema(metadata.schema_string or "")
+    except ExplorerError:
+        return False
+    return any(field.metadata.get(PHYSICAL_NAME, field.name) != field.name for _, field in walk(schema))
 
 
 def check_mapping(schema: StructType, mode: MappingMode, max_column_id: int | None = None) -> None:

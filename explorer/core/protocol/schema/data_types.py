@@ -41,6 +41,7 @@ __all__ = [
     "UnreadColumn",
     "format_column",
     "has_misplaced_void",
+    "is_invalid_decimal",
     "parse_column",
     "parse_columns",
     "parse_schema",
@@ -221,7 +222,7 @@ _PRIMITIVES: Final = frozenset(
         "void",
     ]
 )
-KNOWN_TYPES: Final = _PRIMITIVES | {"decimal", "char", "varchar", "null", "struct", "array", "map"}
+KNOWN_TYPES: Final = _PRIMITIVES | {"decimal", "null", "struct", "array", "map"}
 """Names of types that need nothing of clients beside the protocol and its features; of some, parameters follow."""
 _OF_VOID: Final = (
     "Its type has void where no file can hold it: inside an array or a map, or as the only fields of a struct."
@@ -234,6 +235,14 @@ _UNSUPPORTED: Final = re.compile(
     r"|(interval) (?:(?:year|month)|(?:day|hour|minute|second)"
     r"|year to month|day to (?:hour|minute|second)|hour to (?:minute|second)|minute to second)\Z"
 )
+
+
+def is_invalid_decimal(name: str) -> bool:
+    """Whether the name of a type is that of a decimal with digits that no decimal has."""
+    if not name.startswith("decimal("):
+        return False
+    found = _DECIMAL.match(name)
+    return found is None or int(found[1]) > 38 or int(found[2]) > int(found[1])
 
 
 def parse_schema(text: str) -> StructType:

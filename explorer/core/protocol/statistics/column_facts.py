@@ -79,9 +79,9 @@ class ColumnFacts(msgspec.Struct, frozen=True):
         """The facts of a column; a null count counts only where it is 0 or all rows, as wide bounds demand."""
         bounds = statistics.bounds(column)
         if column.partition:
-            there = validity(bounds.low)
+            there, stated = validity(bounds.low), statistics.stated(column)
             side = _side(bounds.low, column.type)
-            return cls(column.type, True, side, side, ~there, there, np.zeros(len(there), bool))
+            return cls(column.type, True, side, side, stated & ~there, there, ~stated)
         nulls, counted = numbers(bounds.nulls)
         records, sized = numbers(statistics.num_records)
         low, high = _side(bounds.low, column.type), _raised(_side(bounds.high, column.type), column.type)

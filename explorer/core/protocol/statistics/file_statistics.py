@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.errors import CorruptTable
-from explorer.core.protocol.arrow.arrays import bools, int64s, one_array, strings
+from explorer.core.protocol.arrow.arrays import Mask, bools, int64s, one_array, strings
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.limits import check_column
 from explorer.core.protocol.logical_files import LogicalFiles
-from explorer.core.protocol.partition_values import ZoneDoubt, partition_column, zone_doubt
+from explorer.core.protocol.partition_values import ZoneDoubt, partition_column, stated_partitions, zone_doubt
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column, type_name
 from explorer.core.protocol.schema.nested_types import walk_structs
 from explorer.core.protocol.statistics.json_statistics import (
@@ -125,6 +125,12 @@ class FileStatistics:
         leaf = _leaf(column)
         self._load([leaf])
         return self._bounds[leaf]
+
+    def stated(self, column: StatisticsColumn) -> Mask:
+        """Whether every file has a value of a partition column, null included."""
+        maps = self._files.select(["partition_values"]).column(0)
+        found = [stated_partitions(chunk, column.physical[0]) for chunk in maps.chunks]
+        return np.concatenate([np.zeros(0, bool), *found])
 
     def tight(self, column: StatisticsColumn | None = None) -> pa.BooleanArray:
         """Whether bounds are attained in every file; null where there are no statistics to say so."""

@@ -338,6 +338,7 @@ class _Attempt:
                 if error.unwritten and owner == "absent" and not resend:
                     self._in_doubt = False
                     raise
+                self._check_whole(path)
                 owner = self._whose(path, version, plan.txn_id)
                 if owner == "ours":
                     self._notes.append(_LOST_ANSWER)
@@ -345,6 +346,20 @@ class _Attempt:
                 self._in_doubt = False
                 break
         return owner
+
+    def _check_whole(self, path: str) -> None:
+        """Refuse to go on where the store kept only the beginning of what was written."""
+        try:
+            data = self._store.read(path)
+        except (FileNotFoundError, StorageError):
+            return
+        if len(data) < len(self._data) and self._data.startswith(data):
+            raise StorageError(
+                f"{path} holds only the first {len(data):,} of the {len(self._data):,} bytes that were written there: "
+                "the store cut the commit off. Check the store, verify the log, and delete that file before the change "
+                "is planned again.",
+                path=path,
+            )
 
     def _whose(self, path: str, version: int, txn_id: str) -> _Owner:
         """Find out who wrote a commit file."""

@@ -51,7 +51,7 @@ class FileLayout(msgspec.Struct, frozen=True):
         wished = PARTITION_COLUMNS_IN_FILES.of(snapshot.metadata.configuration)
         return cls(
             snapshot.schema,
-            snapshot.metadata,
+            msgspec.structs.replace(snapshot.metadata, partition_columns=snapshot.partition_columns),
             snapshot.column_mapping_mode,
             tuple(parse_column(name) for name in snapshot.clustering_columns),
             bool(wished) or _MATERIALIZED in supported_features(snapshot.protocol),

@@ -35,7 +35,7 @@ def upgrade_protocol(intent: UpgradeProtocol, snapshot: Snapshot, circumstances:
 
 
 def enable_feature(intent: EnableFeature, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
-    """Add a feature, and set the property that switches it on where there is one.
+    """Add a feature, and set the property that switches it on where there is one that does not do so already.
 
     Raises:
         InvalidIntent: There is no such feature, or it cannot be added to a table that exists.
@@ -45,8 +45,10 @@ def enable_feature(intent: EnableFeature, snapshot: Snapshot, circumstances: Cir
     if feature.why_fixed is not None:
         raise InvalidIntent(f"The feature {name} cannot be added: {feature.why_fixed}.", field="feature")
     wanted = {f"{FEATURE_PREFIX}{name}": "supported"}
-    if feature.switch is not None:
-        wanted[feature.switch.key] = feature.on[0]
+    switch = feature.switch
+    set_to = "" if switch is None else snapshot.metadata.configuration.get(switch.key, "")
+    if switch is not None and not feature.switched_on_by(switch.key, set_to):
+        wanted[switch.key] = feature.on[0]
     return set_properties(SetProperties(properties=wanted), snapshot, circumstances, named=wanted)
 
 

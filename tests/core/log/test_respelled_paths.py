@@ -1,0 +1,66 @@
+"""Paths of one file that actions spell with other escapes: clients that compare URIs read the file otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+import explorer
+from explorer.core.protocol.file_paths import other_spelling
+from tests.support.small_logs import METADATA, PROTOCOL, Line, add, new_store, remove, write
+
+PLAIN, ESCAPED = add("d=1/a.parquet", 10), add("d%3D1/a.parquet", 10)
+PLAIN_GONE, ESCAPED_GONE = remove("d=1/a.parquet"), remove("d%3D1/a.parquet")
+
+
+def _table(*commits: Sequence[Line]) -> explorer.Table:
+    store = new_store()
+    write(store, {0: (PROTOCOL, METADATA), **dict(enumerate(commits, 1))})
+    return explorer.Table(store)
+
+
+@pytest.mark.parametrize(
+    ("commits", "here", "elsewhere"),
+    [
+        ([[PLAIN, ESCAPED]], 10, 20),
+        ([[PLAIN], [ESCAPED]], 10, 20),
+        ([[ESCAPED], [PLAIN_GONE]], 0, 10),
+        ([[PLAIN], [ESCAPED_GONE]], 0, 10),
+        ([[ESCAPED], [PLAIN_GONE, PLAIN]], 10, 20),
+    ],
+)
+def test_both_counts_are_an_error_of_the_version_and_of_the_audit(
+    commits: list[Sequence[Line]], here: int, elsewhere: int
+) -> None:
+    table = _table(*commits)
+    found = table.snapshot().contested
+    assert found is not None
+    assert (found.rows, found.rows_elsewhere, table.snapshot().num_records) == (here, elsewhere, here)
+    for text in (f"reads {here} row", f"read {elsewhere} row", "delta-spark", "another spelling of the path"):
+        assert text in found.message
+    finding = next(each for each in table.audit().findings if each.rule == "contested-files")
+    assert (finding.severity, finding.remedy is not None) == ("error", True)
+
+
+@pytest.mark.parametrize(
+    "commits",
+    [
+        [[PLAIN], [PLAIN_GONE]],
+        [[PLAIN], [PLAIN]],
+        [[ESCAPED], [PLAIN_GONE], [ESCAPED_GONE]],
+        [[add("d%3d1/a.parquet", 10)], [ESCAPED_GONE]],
+        [[add("/other/a.parquet", 10)], [remove("file:///other/a.parquet")]],
+    ],
+)
+def test_one_spelling_and_spellings_that_all_clients_take_for_one_are_no_disagreement(
+    commits: list[Sequence[Line]],
+) -> None:
+    assert _table(*commits).snapshot().contested is None
+
+
+def test_escapes_decide_and_neither_their_case_nor_the_local_scheme() -> None:
+    assert other_spelling("a%20b", "a b")
+    assert other_spelling("s3://b/a", "s3a://b/a")
+    assert not other_spelling("a%3ab", "a%3Ab")
+    assert not other_spelling("FILE://localhost/a", "/a")
