@@ -15,7 +15,7 @@ from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import CommitRecord, commit_sentence
 from explorer.views.table.comparison import Comparison, FormChange
 
-__all__ = ["comparison_panel", "figure", "problem_lines", "problem_panel", "signs", "version_line"]
+__all__ = ["alert_lines", "comparison_panel", "figure", "problem_lines", "problem_panel", "signs", "version_line"]
 
 _SHOWN = 20
 _COMMITS = 6
@@ -88,6 +88,11 @@ def problem_lines(problem: Problem) -> Markup:
         class_=f"dte-problem dte-{problem.severity}",
         role="alert",
     )
+
+
+def alert_lines(view: TableView) -> Markup:
+    """Show what is wrong with the rows of the chosen version; nothing if nothing is known to be."""
+    return joined(problem_lines(alert) for alert in view.facts.alerts(view.version))
 
 
 def _distance(comparison: Comparison) -> str:

@@ -124,9 +124,11 @@ class TableSummary:
 
     @property
     def standing(self) -> str:
-        """What a person looks for: ``broken``, ``wrong``, ``watch``, ``fine``, or ``pending``."""
-        if self.pending or self.problem is not None:
-            return "pending" if self.pending else "broken"
+        """What a person looks for: ``broken``, ``unread``, ``wrong``, ``watch``, ``fine``, or ``pending``."""
+        if self.pending:
+            return "pending"
+        if self.problem is not None:
+            return "broken" if self.health == "danger" else "unread"
         return {"danger": "wrong", "warning": "watch"}.get(self.health, "fine")
 
     @property

@@ -19,7 +19,15 @@ from typing import Final, NamedTuple, Self, TypeVar
 import msgspec
 import pyarrow as pa
 
-from explorer.core.errors import IncompleteCheckpoint, RequestError, VersionGap, VersionNotFound
+from explorer.core.errors import (
+    IncompleteCheckpoint,
+    RequestError,
+    StorageError,
+    TableError,
+    UnsupportedFeature,
+    VersionGap,
+    VersionNotFound,
+)
 from explorer.core.log.action_lines import action_lines
 from explorer.core.log.catalog_commits import CatalogCommits, CatalogStore, check_published, ratified
 from explorer.core.log.checkpoint.kept_columns import KeptColumns
@@ -34,6 +42,7 @@ from explorer.core.log.verify.verify import IntegrityReport, verify
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
+from explorer.core.protocol.table_features import check_unmanaged, is_managed
 from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
 from explorer.core.protocol.times import aware_moment
 from explorer.core.versions.blame import blame
@@ -142,8 +151,35 @@ class DeltaLog:
 
     @located
     def latest_version(self) -> int:
-        """The newest version, whether it can be rebuilt or not."""
-        return self._recent.latest
+        """The newest version, whether it can be rebuilt or not.
+
+        Where a catalog manages the commits, and its answer is not known, the last one that is published.
+        """
+        recent = self._recent
+        if recent.named is not None:
+            try:
+                self.check_unmanaged()
+            except UnsupportedFeature:
+                return recent.recorded
+        return recent.latest
+
+    @located
+    def check_unmanaged(self) -> None:
+        """Refuse a table whose commits a catalog manages, where the catalog's answer is not known.
+
+        A table whose last published version cannot be read for another reason is not refused here.
+
+        Raises:
+            UnsupportedFeature: The log does not tell which version is the newest.
+        """
+        if self._catalog is not None:
+            return
+        with suppress(TableError, VersionNotFound, StorageError):
+            try:
+                self._snapshot(self._recent.recorded)
+            except UnsupportedFeature as error:
+                if is_managed(error):
+                    raise
 
     @located
     def version_range(self) -> tuple[int, int]:
@@ -305,7 +341,7 @@ class DeltaLog:
             UTC), by (the property that sets the time), reason, missing_files (some of those that are gone),
             num_missing_files; see `explorer.core.versions.retention`.
         """
-        history = self.history_record()
+        history = self._unmanaged_history()
         needed = data_locations(history.lifetimes)
         missing = absent(self.store, needed)
         self.known_missing.looked_for_all(missing, history.latest)
@@ -317,7 +353,7 @@ class DeltaLog:
 
         `VersionRisks.at` says their states at a time.
         """
-        return VersionRisks(self.history_record(), self.listing, self.known_missing)
+        return VersionRisks(self._unmanaged_history(), self.listing, self.known_missing)
 
     @located
     def settings_history(self) -> pa.Table:
@@ -640,6 +676,14 @@ class DeltaLog:
             check_published(self.store, newest.protocol, newest.version)
         return newest
 
+    def _unmanaged_history(self) -> History:
+        """The recorded commits, refused where the log does not tell which version is the newest."""
+        history = self.history_record()
+        protocol = history.protocol_at(history.latest)
+        if self._catalog is None and protocol is not None:
+            check_unmanaged(protocol, history.latest)
+        return history
+
     @contextmanager
     def _managed_refused(self) -> Iterator[None]:
         """Where a catalog or a service orders the commits, versions without one are no loss: such a table is refused
@@ -665,6 +709,8 @@ class DeltaLog:
     def _load(self, segment: LogSegment) -> Snapshot:
         base = checkpoint_reader(self.store, segment)
         commits, state = self._state(segment, base)
+        if self._catalog is None:
+            check_unmanaged(state.protocol, self._listed.recorded)
         return Snapshot(
             self.store,
             segment.version,

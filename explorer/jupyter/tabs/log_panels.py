@@ -19,7 +19,7 @@ from explorer.jupyter.browser.figure import LeanFigure
 from explorer.jupyter.explored import Explored
 from explorer.jupyter.list_box import ListBox, offer
 from explorer.jupyter.markup import joined, tag
-from explorer.jupyter.panels import problem_panel
+from explorer.jupyter.panels import alert_lines, problem_panel
 from explorer.jupyter.parts import look, text
 from explorer.jupyter.tab_panel import TabPanel
 from explorer.views.figures.plotly import Figure
@@ -93,7 +93,8 @@ class OverviewPanel(LogPanel):
         figures = (tag("div", tag("b", f.value), f"{f.label}, {f.basis}", class_="dte-figure") for f in found.figures)
         protocol = f"reader {found.reader_version}, writer {found.writer_version}"
         facts = [("protocol", protocol), ("features", ", ".join(found.features) or "none"), *found.properties]
-        text = joined((tag("p", found.verdict), tag("div", *figures, class_="dte-figures"), _facts(facts)))
+        alerts = alert_lines(view)
+        text = joined((tag("p", found.verdict), alerts, tag("div", *figures, class_="dte-figures"), _facts(facts)))
         return text, None, columns_listing(view.facts, view.version)
 
 
@@ -122,7 +123,8 @@ class FilesPanel(LogPanel):
         if not snapshot.num_files:
             return tag("p", f"v{view.version} has no live file.", class_="dte-muted"), None, None
         amount = f"{fmt.plural(snapshot.num_files, 'live file')}, {fmt.size(snapshot.size_in_bytes)}"
-        return tag("p", tag("b", f"v{view.version}"), f": {amount}"), None, files_listing(view.facts, view.version)
+        head = joined((tag("p", tag("b", f"v{view.version}"), f": {amount}"), alert_lines(view)))
+        return head, None, files_listing(view.facts, view.version)
 
 
 class VectorsPanel(LogPanel):

@@ -9,7 +9,8 @@ import ipywidgets
 from explorer import formatting as fmt
 from explorer.jupyter.explored import Explored
 from explorer.jupyter.list_box import ListBox
-from explorer.jupyter.markup import tag
+from explorer.jupyter.markup import joined, tag
+from explorer.jupyter.panels import alert_lines
 from explorer.jupyter.parts import button, text
 from explorer.jupyter.tabs.row_panel import RowPanel
 from explorer.views.rows.row_work import PAGE_ROWS, PagedRows, RowsAsked, live_rows, rows_estimate
@@ -66,7 +67,7 @@ class RowsPanel(RowPanel):
         snapshot = view.facts.snapshot(view.version)
         about = f"{fmt.quantity(live_rows(snapshot), 'row')} in {fmt.plural(snapshot.num_files, 'file')}"
         title = tag("b", f"Rows at v{view.version}")
-        self.head.value = tag("div", title, " ", tag("span", about, class_="dte-muted"))
+        self.head.value = joined((tag("div", title, " ", tag("span", about, class_="dte-muted")), alert_lines(view)))
         example = next((f"{fmt.plain(field.name, 40)} IS NOT NULL" for field in snapshot.schema.fields), "amount > 100")
         self.where.placeholder = f"all rows; or a condition: {example}"
         self.masked.layout.display = None if snapshot.num_deleted_records else "none"
@@ -83,7 +84,7 @@ class RowsPanel(RowPanel):
             state,
             verb=f"Show {PAGE_ROWS} rows",
             answered=page is not None,
-            before=view.facts.lost_data(view.version) or rows_estimate(snapshot, self.where.value),
+            before="" if view.facts.lost_data(view.version) else rows_estimate(snapshot, self.where.value),
             available=snapshot.num_files > 0,
         )
 

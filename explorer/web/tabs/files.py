@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from explorer.views import TableView
 from explorer.views.listing import Listing
-from explorer.views.problems import data_problems
 from explorer.views.table.files import file_facts, files_listing
 from explorer.web.address import Address
 from explorer.web.tab_spec import Tab, TabSpec, arranged, listed
@@ -16,7 +15,7 @@ __all__ = ["TAB"]
 def _files(view: TableView, address: Address, _work: WindowWork) -> Tab:
     facts = file_facts(view.facts, view.version, address.file) if address.file else None
     snapshot = view.facts.snapshot(view.version)
-    alerts = data_problems(snapshot.contested, view.facts.lost_data(view.version))
+    alerts = view.facts.alerts(view.version)
     values = {"total_size": snapshot.size_in_bytes, "file_facts": facts, "alerts": alerts}
     return Tab(values | listed(files_listing(view.facts, view.version), address))
 
