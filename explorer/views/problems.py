@@ -85,7 +85,7 @@ _GONE = (
 _MANAGED = (
     "warning",
     "A catalog manages this table",
-    "Open the table in a client of its catalog. What is published can be verified here: delta-explorer verify.",
+    "Nothing is wrong with the table. The command delta-explorer verify checks here what is published.",
 )
 
 

@@ -277,7 +277,7 @@ class DeltaLog:
             VersionNotFound: One of them cannot be read.
         """
         first, last = _whole(from_version, "version"), _whole(to_version, "version")
-        return diff_versions(self.history_record(), first, last)
+        return diff_versions(self._unmanaged_history(), first, last)
 
     @located
     def change_sources(
