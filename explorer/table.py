@@ -139,6 +139,7 @@ class Table(DeltaLog):
     Attributes:
         read_only: True if commits through this object are refused.
         roots: The places that may be read; None allows every place.
+        sources: The places that rows of a change may be read from: ``roots``, unless others are allowed too.
     """
 
     def __init__(
@@ -152,7 +153,7 @@ class Table(DeltaLog):
         indexes: Callable[[], KeptIndexes | None] | None = None,
     ) -> None:
         super().__init__(store, catalog, time_zone, indexes)
-        self.read_only, self.roots = read_only, roots
+        self.read_only, self.roots, self.sources = read_only, roots, roots
 
     def changes(
         self,
@@ -278,10 +279,10 @@ class Table(DeltaLog):
         """Check that rows of a change may be read from a place.
 
         Raises:
-            NotAllowed: It is outside ``roots``.
+            NotAllowed: It is outside ``sources``.
         """
-        if self.roots is not None:
-            self.roots.check_source(source)
+        if self.sources is not None:
+            self.sources.check_source(source)
 
     @located
     def plan(
@@ -319,7 +320,7 @@ class Table(DeltaLog):
         from explorer.core.transaction.planner import Request, make_plan
         from explorer.core.transaction.preparation import prepared
 
-        wanted, context = parse_intent(intent), context_of(self.roots)
+        wanted, context = parse_intent(intent), context_of(self.sources)
         check_provenance(user=user)
         if isinstance(wanted, MaintenanceIntent):
             return plan_maintenance(self, wanted, context, accept)
@@ -353,7 +354,7 @@ class Table(DeltaLog):
         from explorer.core.transaction.commit_plan import CommitPlan
 
         self._check_writable()
-        context = context_of(self.roots)
+        context = context_of(self.sources)
         if isinstance(plan, CommitPlan):
             return commit_plan(self, plan, context, reason=reason, user=user, watch=watch)
         check_provenance(user=user, reason=reason)
@@ -382,7 +383,7 @@ class Table(DeltaLog):
         from explorer.core.transaction.commit.batch_writer import BatchWriter
 
         self._check_writable()
-        writer = BatchWriter(self, app_id, intent, context_of(self.roots), user, reason)
+        writer = BatchWriter(self, app_id, intent, context_of(self.sources), user, reason)
         writer.check()
         return writer
 

@@ -167,6 +167,7 @@ class Catalog:
 
     def __init__(self, roots: Sequence[str], *, allow_commits: bool = False, key: SigningKey | None = None) -> None:
         self.roots = ServedRoots(roots)
+        self._sources = AllowedRoots(self.roots.locations)
         self.key = key
         self.allow_commits = allow_commits
         self.attempts = Attempts()
@@ -258,7 +259,10 @@ class Catalog:
             ExplorerError: The table cannot be opened.
         """
         ref = self.roots.locate(name)
-        return self._sharing(explorer.open_table(ref.location, roots=(ref.root,), read_only=not self.allow_commits))
+        table = explorer.open_table(ref.location, roots=(ref.root,), read_only=not self.allow_commits)
+        # A log names files under its table's own root; a person may name rows under each root that is served.
+        table.sources = self._sources
+        return self._sharing(table)
 
     def check_source(self, name: str, source: str) -> None:
         """Check that rows for a table may be read from a place.
@@ -266,7 +270,8 @@ class Catalog:
         Raises:
             NotAllowed: The name, or the source, is outside the served roots.
         """
-        AllowedRoots((self.roots.locate(name).root,)).check_source(source)
+        self.roots.locate(name)
+        self._sources.check_source(source)
 
     def look_again(self, name: str, *, reopen: bool = False) -> None:
         """Check the log at the next question, even if that was done recently.
