@@ -23,6 +23,7 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.times import zone_named
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.kept_index import KeptIndexes
+from explorer.core.versions.learning import learning
 from explorer.core.versions.located import located
 from explorer.core.versions.retention.folder_look import FolderLook
 from explorer.core.versions.retention.horizon import Horizon
@@ -155,6 +156,7 @@ class Table(DeltaLog):
         super().__init__(store, catalog, time_zone, indexes)
         self.read_only, self.roots, self.sources = read_only, roots, roots
 
+    @learning
     def changes(
         self,
         from_version: int,
@@ -180,6 +182,7 @@ class Table(DeltaLog):
         )
         return found.frame
 
+    @learning
     def row_diff(self, from_version: int, to_version: int, keys: Sequence[str] | None = None) -> RowDiff:
         """Compare the rows of two versions, matched by key columns if given; see `explorer.spark.changes.row_diff`."""
         from explorer.spark.engine.session import require_pyspark
@@ -189,6 +192,7 @@ class Table(DeltaLog):
 
         return row_diff(self, from_version, to_version, keys)
 
+    @learning
     def row_history(
         self, key: Mapping[str, Any], from_version: int | None = None, to_version: int | None = None
     ) -> RowHistory:
@@ -225,6 +229,7 @@ class Table(DeltaLog):
         wanted = self.latest_version() if version is None else version
         return self.on_segment(wanted, lambda segment: stored_requirements(self.store, segment, STORAGES))
 
+    @learning
     def rows(
         self,
         version: int | None = None,
@@ -285,6 +290,7 @@ class Table(DeltaLog):
             self.sources.check_source(source)
 
     @located
+    @learning
     def plan(
         self,
         intent: Intent | Mapping[str, object] | str,
@@ -329,6 +335,7 @@ class Table(DeltaLog):
         return make_plan(self, Request(wanted, propose, tuple(accept), check_rows, user), context, watch)
 
     @located
+    @learning
     def commit(
         self,
         plan: Plan,
@@ -588,6 +595,7 @@ class Table(DeltaLog):
         present = datetime.now(UTC) if now is None else now
         return erasure_job(self, predicates, present, others=others(), looked_in=places.locations)
 
+    @learning
     def check(self, predicates: Mapping[str, str], version: int | None = None) -> CheckReport:
         """Check SQL predicates, by name, against all live rows of a version; NULL breaks them
         (`explorer.spark.checks.constraint_check`).
@@ -599,6 +607,7 @@ class Table(DeltaLog):
 
         return check(self, self.snapshot(version), predicates).result()
 
+    @learning
     def profile(self, columns: Sequence[str] | None = None, version: int | None = None) -> Profile:
         """Count nulls and values of the columns of a version, and compare bounds with the statistics in the log.
 

@@ -20,6 +20,7 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import (
+    ExplorerError,
     IncompleteCheckpoint,
     RequestError,
     StorageError,
@@ -54,6 +55,7 @@ from explorer.core.versions.history import PROVENANCE, History
 from explorer.core.versions.history_reader import HistoryReader
 from explorer.core.versions.kept_history import read_history, read_provenance, read_provenance_table
 from explorer.core.versions.kept_index import KeptIndexes
+from explorer.core.versions.learning import data_file_of
 from explorer.core.versions.located import located
 from explorer.core.versions.provenance import Provenance
 from explorer.core.versions.retention.folder_look import FolderLook
@@ -328,6 +330,13 @@ class DeltaLog:
         missing = absent(self.store, wanted)
         self.known_missing.looked_for(wanted, missing)
         return missing
+
+    def learn(self, error: BaseException | None) -> None:
+        """Look for the data file that a failed read names, and know from now on if it is missing."""
+        path = data_file_of(error)
+        if path is not None:
+            with suppress(ExplorerError):
+                self.look_for([path])
 
     @located
     def retention(self, now: datetime) -> pa.Table:
