@@ -96,7 +96,6 @@ class AllowedRoots:
                         field="source",
                     )
 
-
     @property
     def _named(self) -> str:
         """The places, in words, as many as a sentence takes."""

@@ -139,7 +139,10 @@ def data_problems(contested: ContestedFiles | None, lost: str) -> tuple[Problem,
     if not lost:
         return found
     step = "Choose a version whose files still exist, or restore the files from a backup."
-    return (*found, Problem("StorageError", "warning", "The data of this version is lost", lost, step, rule="versions-gone"))
+    return (
+        *found,
+        Problem("StorageError", "warning", "The data of this version is lost", lost, step, rule="versions-gone"),
+    )
 
 
 def _words_for(error: errors.ExplorerError) -> tuple[str, str, str]:

@@ -4,6 +4,7 @@ be the one."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pyarrow as pa
@@ -37,11 +38,8 @@ def table(tmp_path: Path) -> explorer.Table:
 @pytest.mark.parametrize("name", READS)
 def test_what_a_read_finds_missing_the_versions_have_lost(table: explorer.Table, name: str) -> None:
     assert table.known_missing.now.missing == frozenset()
-    try:
+    with nullcontext() if name == "erasure" else pytest.raises(ExplorerError, match=r"b\.parquet"):
         READS[name](table)
-    except ExplorerError as error:
-        assert name != "erasure"
-        assert "b.parquet" in error.message
     assert table.known_missing.now.missing == {"b.parquet"}
     assert "b.parquet" in TableFacts(table).lost_data(0)
 

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from explorer.core.errors import CorruptTable, UnsupportedFeature
+from explorer.core.errors import CorruptTable, ExplorerError, UnsupportedFeature
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.schema import field_metadata
 from explorer.core.protocol.table_properties import registry as properties

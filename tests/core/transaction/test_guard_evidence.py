@@ -148,7 +148,10 @@ def test_columns_computed_from_a_column_stand_against_its_loss(
     found = generated_guard(snapshot(schema=json.dumps(schema)), paths)
     if expressions is None:
         looked = 2 - sum(path[0] in {"g", "o d"} for path in paths)
-        evidence: dict[str, object] = {"looked at": looked, "detail": "No generated column is computed from the columns."}
+        evidence: dict[str, object] = {
+            "looked at": looked,
+            "detail": "No generated column is computed from the columns.",
+        }
         assert found == GuardResult("generated-columns", "pass", evidence)
         return
     evidence = {"expressions": expressions, "detail": f"b is needed to compute {', '.join(expressions)}."}

@@ -29,8 +29,10 @@ LOG, FILES = "delta.logRetentionDuration", "delta.deletedFileRetentionDuration"
         ),
         (
             {FILES: "interval 59 minutes"},
-            "VACUUM may remove files that running queries and time travel need, after 59 minutes. It may also delete "
-            "files that a running writer is about to commit, if you accept that by name.",
+            (
+                "VACUUM may remove files that running queries and time travel need, after 59 minutes. It may also "
+                "delete files that a running writer is about to commit, if you accept that by name."
+            ),
         ),
         ({FILES: "interval 7 days"}, None),
         ({LOG: "interval 167 hours"}, "Versions can be lost 167 hours after they were replaced."),

@@ -42,7 +42,9 @@ def test_the_plan_and_the_diff_after_it_show_a_rename(
     plan = found.plan({"kind": "restore", "version": version}, check_rows=False)
     assert isinstance(plan, CommitPlan)
     written = written_lines(plan.proposal, newest)
-    shown = {line.subject.removeprefix("column "): line.detail for line in written if line.subject.startswith("column ")}
+    shown = {
+        line.subject.removeprefix("column "): line.detail for line in written if line.subject.startswith("column ")
+    }
     assert shown == lines
     accepted = found.plan({"kind": "restore", "version": version}, accept=[guard.name for guard in plan.guards])
     assert found.commit(accepted).outcome == "committed"

@@ -10,9 +10,9 @@ import pytest
 import explorer
 from explorer.core.versions.retention.expiry import FOREVER, UNTIMED
 from explorer.core.versions.retention.version_states import STATES, VersionState, VersionStates
+from explorer.storage import open_store
 from explorer.views import TableFacts
 from explorer.views.table.lanes import feed_lane, retention_lanes, spans_of
-from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
 from tests.support.checkpoint_shapes import write_checkpoint
 from tests.support.shared_tables import reference_root
