@@ -23,10 +23,10 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.times import zone_named
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.kept_index import KeptIndexes
-from explorer.core.versions.learning import learning
 from explorer.core.versions.located import located
 from explorer.core.versions.retention.folder_look import FolderLook
 from explorer.core.versions.retention.horizon import Horizon
+from explorer.core.versions.retention.learning import learning
 from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots, Roots
 

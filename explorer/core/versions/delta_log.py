@@ -55,12 +55,12 @@ from explorer.core.versions.history import PROVENANCE, History
 from explorer.core.versions.history_reader import HistoryReader
 from explorer.core.versions.kept_history import read_history, read_provenance, read_provenance_table
 from explorer.core.versions.kept_index import KeptIndexes
-from explorer.core.versions.learning import data_file_of
 from explorer.core.versions.located import located
 from explorer.core.versions.provenance import Provenance
 from explorer.core.versions.retention.folder_look import FolderLook
 from explorer.core.versions.retention.horizon import Horizon, horizon
 from explorer.core.versions.retention.known_missing import KnownMissing
+from explorer.core.versions.retention.learning import data_file_of
 from explorer.core.versions.retention.missing_files import absent, data_locations
 from explorer.core.versions.retention.retention import version_retention
 from explorer.core.versions.retention.version_states import VersionRisks
