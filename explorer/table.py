@@ -26,6 +26,7 @@ from explorer.core.versions.kept_index import KeptIndexes
 from explorer.core.versions.located import located
 from explorer.core.versions.retention.folder_look import FolderLook
 from explorer.core.versions.retention.horizon import Horizon
+from explorer.core.versions.retention.learning import learning
 from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots, Roots
 
@@ -139,6 +140,7 @@ class Table(DeltaLog):
     Attributes:
         read_only: True if commits through this object are refused.
         roots: The places that may be read; None allows every place.
+        sources: The places that rows of a change may be read from: ``roots``, unless others are allowed too.
     """
 
     def __init__(
@@ -152,8 +154,9 @@ class Table(DeltaLog):
         indexes: Callable[[], KeptIndexes | None] | None = None,
     ) -> None:
         super().__init__(store, catalog, time_zone, indexes)
-        self.read_only, self.roots = read_only, roots
+        self.read_only, self.roots, self.sources = read_only, roots, roots
 
+    @learning
     def changes(
         self,
         from_version: int,
@@ -179,6 +182,7 @@ class Table(DeltaLog):
         )
         return found.frame
 
+    @learning
     def row_diff(self, from_version: int, to_version: int, keys: Sequence[str] | None = None) -> RowDiff:
         """Compare the rows of two versions, matched by key columns if given; see `explorer.spark.changes.row_diff`."""
         from explorer.spark.engine.session import require_pyspark
@@ -188,6 +192,7 @@ class Table(DeltaLog):
 
         return row_diff(self, from_version, to_version, keys)
 
+    @learning
     def row_history(
         self, key: Mapping[str, Any], from_version: int | None = None, to_version: int | None = None
     ) -> RowHistory:
@@ -224,6 +229,7 @@ class Table(DeltaLog):
         wanted = self.latest_version() if version is None else version
         return self.on_segment(wanted, lambda segment: stored_requirements(self.store, segment, STORAGES))
 
+    @learning
     def rows(
         self,
         version: int | None = None,
@@ -278,12 +284,13 @@ class Table(DeltaLog):
         """Check that rows of a change may be read from a place.
 
         Raises:
-            NotAllowed: It is outside ``roots``.
+            NotAllowed: It is outside ``sources``.
         """
-        if self.roots is not None:
-            self.roots.check_source(source)
+        if self.sources is not None:
+            self.sources.check_source(source)
 
     @located
+    @learning
     def plan(
         self,
         intent: Intent | Mapping[str, object] | str,
@@ -319,7 +326,7 @@ class Table(DeltaLog):
         from explorer.core.transaction.planner import Request, make_plan
         from explorer.core.transaction.preparation import prepared
 
-        wanted, context = parse_intent(intent), context_of(self.roots)
+        wanted, context = parse_intent(intent), context_of(self.sources)
         check_provenance(user=user)
         if isinstance(wanted, MaintenanceIntent):
             return plan_maintenance(self, wanted, context, accept)
@@ -328,6 +335,7 @@ class Table(DeltaLog):
         return make_plan(self, Request(wanted, propose, tuple(accept), check_rows, user), context, watch)
 
     @located
+    @learning
     def commit(
         self,
         plan: Plan,
@@ -353,7 +361,7 @@ class Table(DeltaLog):
         from explorer.core.transaction.commit_plan import CommitPlan
 
         self._check_writable()
-        context = context_of(self.roots)
+        context = context_of(self.sources)
         if isinstance(plan, CommitPlan):
             return commit_plan(self, plan, context, reason=reason, user=user, watch=watch)
         check_provenance(user=user, reason=reason)
@@ -382,7 +390,7 @@ class Table(DeltaLog):
         from explorer.core.transaction.commit.batch_writer import BatchWriter
 
         self._check_writable()
-        writer = BatchWriter(self, app_id, intent, context_of(self.roots), user, reason)
+        writer = BatchWriter(self, app_id, intent, context_of(self.sources), user, reason)
         writer.check()
         return writer
 
@@ -587,6 +595,7 @@ class Table(DeltaLog):
         present = datetime.now(UTC) if now is None else now
         return erasure_job(self, predicates, present, others=others(), looked_in=places.locations)
 
+    @learning
     def check(self, predicates: Mapping[str, str], version: int | None = None) -> CheckReport:
         """Check SQL predicates, by name, against all live rows of a version; NULL breaks them
         (`explorer.spark.checks.constraint_check`).
@@ -598,6 +607,7 @@ class Table(DeltaLog):
 
         return check(self, self.snapshot(version), predicates).result()
 
+    @learning
     def profile(self, columns: Sequence[str] | None = None, version: int | None = None) -> Profile:
         """Count nulls and values of the columns of a version, and compare bounds with the statistics in the log.
 

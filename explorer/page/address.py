@@ -22,8 +22,9 @@ from explorer.views.table_view import METRICS
 
 __all__ = ["STANDINGS", "Address", "address_of"]
 
-STANDINGS = ("", "broken", "wrong", "watch", "fine", "pending")
-"""Which tables the list shows: all, those that cannot be read, and those by their worst finding."""
+STANDINGS = ("", "broken", "wrong", "unread", "watch", "fine", "pending")
+"""Which tables the list shows: all, those that are broken, those that this program cannot read, and those by their
+worst finding."""
 
 _KEYS = {
     "table": "t",

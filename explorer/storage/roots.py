@@ -79,7 +79,8 @@ class AllowedRoots:
         plain = _PATTERN.search(location) is None and (_SCHEME.match(location) is None or _KNOWN.match(location))
         if not plain or not self.allow(location):
             raise NotAllowed(
-                f"The source {location!r} is not plainly inside the folders this program was given.",
+                f"The source {location!r} is not plainly inside the folders this program was given. Copy it into "
+                f"{self._named}, and give that path without links, patterns, and '..'.",
                 location=location,
                 field="source",
             )
@@ -89,12 +90,21 @@ class AllowedRoots:
             for name in (*folders, *names):
                 if os.path.islink(f"{folder}/{name}") and not self.allow(f"{folder}/{name}"):
                     raise NotAllowed(
-                        f"A link in the source {location!r} leads out of the folders this program was given: {name!r}.",
+                        f"A link in the source {location!r} leads out of the folders this program was given: {name!r}. "
+                        "Put the file itself in its place.",
                         location=location,
                         field="source",
                     )
 
+    @property
+    def _named(self) -> str:
+        """The places, in words, as many as a sentence takes."""
+        places = [*self._folders, *self._urls]
+        more = len(places) - _NAMED
+        return " or ".join(places[:_NAMED]) + (f", or one of {more} more" if more > 0 else "")
 
+
+_NAMED: Final = 3
 _PATTERN: Final = re.compile(r"[][{}*?\\\x00]|(^|/)\.\.(/|$)")
 _SCHEME: Final = re.compile(r"[^/]*:")
 _FILE: Final = re.compile(r"file:(?://(?P<host>[^/]*))?(?P<path>/.*)?", re.IGNORECASE | re.DOTALL)

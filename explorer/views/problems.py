@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from explorer.core import errors
 from explorer.core.log.contested import ContestedFiles
-from explorer.core.protocol.table_features import CATALOG_FEATURES
+from explorer.core.protocol.table_features import is_managed
 from explorer.debug import DEBUG_VARIABLE, in_words
 
 __all__ = ["Problem", "data_problems", "lost_problem", "problem_of", "replaced_problem"]
@@ -25,6 +25,7 @@ class Problem:
         next_step: What the person can do.
         facts: Names and values that the error carries, as text.
         nearest: A version that can be shown instead, if there is one.
+        rule: The rule of the audit that finds the same; empty if none does.
     """
 
     kind: str
@@ -34,6 +35,7 @@ class Problem:
     next_step: str
     facts: tuple[tuple[str, str], ...] = ()
     nearest: int | None = None
+    rule: str = ""
 
 
 _WORDS: tuple[tuple[type[errors.ExplorerError], str, str, str], ...] = (
@@ -80,11 +82,10 @@ _GONE = (
     "The log itself is not affected. Choose a version whose files still exist, or restore the file from a backup.",
 )
 
-_AGREE = "Rows, counts, and statistics of this version differ by client until the table is repaired."
 _MANAGED = (
     "warning",
     "A catalog manages this table",
-    "The newest version is not known here, so none is shown as the newest. Read the table through its catalog.",
+    "Nothing is wrong with the table. The command delta-explorer verify checks here what is published.",
 )
 
 
@@ -132,17 +133,22 @@ def data_problems(contested: ContestedFiles | None, lost: str) -> tuple[Problem,
     """
     found: tuple[Problem, ...] = ()
     if contested is not None:
-        found = (replace(problem_of(contested.error()), title="Readers disagree about this version", next_step=_AGREE),)
+        title = "Readers disagree about this version"
+        said = contested.statement, contested.next_step
+        found = (Problem("CorruptTable", "danger", title, *said, rule="contested-files"),)
     if not lost:
         return found
     step = "Choose a version whose files still exist, or restore the files from a backup."
-    return (*found, Problem("StorageError", "warning", "The data of this version is lost", lost, step))
+    return (
+        *found,
+        Problem("StorageError", "warning", "The data of this version is lost", lost, step, rule="versions-gone"),
+    )
 
 
 def _words_for(error: errors.ExplorerError) -> tuple[str, str, str]:
     if _is_gone(error):
         return _GONE
-    if _is_managed(error):
+    if is_managed(error):
         return _MANAGED
     return next((severity, title, step) for kind, severity, title, step in _WORDS if isinstance(error, kind))
 
@@ -177,10 +183,3 @@ def replaced_problem(version: int, newest: int) -> Problem:
 
 def _is_gone(error: errors.ExplorerError) -> bool:
     return isinstance(error, errors.StorageError) and isinstance(error.__cause__, FileNotFoundError)
-
-
-def _is_managed(error: errors.ExplorerError) -> bool:
-    """Whether only the table's catalog knows its newest version."""
-    if not isinstance(error, errors.UnsupportedFeature) or not error.features:
-        return False
-    return CATALOG_FEATURES.issuperset(error.features)

@@ -126,9 +126,11 @@ class TableSummary:
 
     @property
     def standing(self) -> str:
-        """What a person looks for: ``broken``, ``wrong``, ``watch``, ``fine``, or ``pending``."""
-        if self.pending or self.problem is not None:
-            return "pending" if self.pending else "broken"
+        """What a person looks for: ``broken``, ``unread``, ``wrong``, ``watch``, ``fine``, or ``pending``."""
+        if self.pending:
+            return "pending"
+        if self.problem is not None:
+            return "broken" if self.health == "danger" else "unread"
         return {"danger": "wrong", "warning": "watch"}.get(self.health, "fine")
 
     @property
@@ -154,6 +156,7 @@ class Catalog:
 
     def __init__(self, roots: Sequence[str], *, allow_commits: bool = False, key: SigningKey | None = None) -> None:
         self.roots = ServedRoots(roots)
+        self._sources = AllowedRoots(self.roots.locations)
         self.key = key
         self.allow_commits = allow_commits
         self.picks_files = False
@@ -199,7 +202,10 @@ class Catalog:
             ExplorerError: The table cannot be opened.
         """
         ref = self.roots.locate(name)
-        return self._sharing(explorer.open_table(ref.location, roots=(ref.root,), read_only=not self.allow_commits))
+        table = explorer.open_table(ref.location, roots=(ref.root,), read_only=not self.allow_commits)
+        # A log names files under its table's own root; a person may name rows under each root that is served.
+        table.sources = self._sources
+        return self._sharing(table)
 
     def beside(self) -> tuple[Iterable[Neighbour], tuple[str, ...]]:
         """Return the served tables, with the logs that the pages read, and the roots under which these are all.
@@ -224,7 +230,8 @@ class Catalog:
         Raises:
             NotAllowed: The name, or the source, is outside the served roots.
         """
-        AllowedRoots((self.roots.locate(name).root,)).check_source(source)
+        self.roots.locate(name)
+        self._sources.check_source(source)
 
     def look_again(self, name: str, *, reopen: bool = False) -> None:
         """Check the log at the next question, even if that was done recently; see `FollowedTable.look_again`."""

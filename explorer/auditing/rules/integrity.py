@@ -120,7 +120,7 @@ def _contested(subject: Subject) -> tuple[Finding, ...]:
             severity="error",
             label=f"{fmt.plural(len(paths), 'file')} read differently",
             title=f"Readers disagree about {fmt.plural(len(paths), 'live file')}: "
-            f"{fmt.count(found.rows)} rows here, {fmt.count(found.rows_elsewhere)} by {key}",
+            f"{fmt.quantity(found.rows, 'row')} here, {fmt.count(found.rows_elsewhere)} by {key}",
             evidence=(
                 Evidence(named(list(found.paths)), Place("files", subject.version)),
                 *((Evidence("the first contradiction", Place("commit", first)),) if first is not None else ()),

@@ -21,7 +21,7 @@ from explorer.core.protocol.file_places import FilePlaces
 from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.schema.type_widening import unlisted_changes
-from explorer.core.protocol.table_features import missing_features
+from explorer.core.protocol.table_features import is_managed, missing_features
 
 __all__ = ["READING_RULES"]
 
@@ -35,15 +35,18 @@ def _unread(subject: Subject) -> tuple[Finding, ...]:
         subject.snapshot.files(["path"])
         subject.snapshot.require_schema()
     except UnsupportedFeature as error:
+        managed = is_managed(error)
+        what = "version" if managed else "newest version"
         return (
             Finding(
                 rule="unread-table",
                 severity="warning",
-                label="not read here",
-                title="This program cannot read the rows of the newest version",
+                label="managed by a catalog" if managed else "not read here",
+                title=f"A catalog manages the table; v{subject.version} is the last published version"
+                if managed
+                else "This program cannot read the rows of the newest version",
                 evidence=(Evidence(str(error)),),
-                effect="No rule that needs the newest version has an answer here, and nothing can be written to the "
-                "table.",
+                effect=f"No rule that needs a {what} has an answer here, and nothing can be written to the table.",
                 remedy=see(subject, "See which clients read the table", Place("clients")),
                 versions=((subject.version, subject.version),),
             ),

@@ -52,6 +52,19 @@ class ContestedFiles(msgspec.Struct, frozen=True):
     @property
     def message(self) -> str:
         """The contradiction, both counts, who reads which, and the next step."""
+        return f"{self.statement} {self.next_step}"
+
+    @property
+    def next_step(self) -> str:
+        """What to do."""
+        return (
+            "Do not rely on either count: restore a version before the contradiction, or write the affected rows again "
+            "with the client that wrote them."
+        )
+
+    @property
+    def statement(self) -> str:
+        """The contradiction, both counts, and who reads which."""
         several = f" and {len(self.paths) - 1:,} more" if len(self.paths) > 1 else ""
         if self.respelled:
             here, there = (_rows(number) for number in (self.rows, self.rows_elsewhere))
@@ -63,9 +76,7 @@ class ContestedFiles(msgspec.Struct, frozen=True):
             )
         return (
             f"Version {self.version} contradicts itself: {self.paths[0]}{several} is live with more than one deletion "
-            f"vector, as a commit replaced a vector without removing the file under the old one. {self._counts} Do not "
-            "rely on either count: restore a version before the contradiction, or write the affected rows again with "
-            "the client that wrote them."
+            f"vector, as a commit replaced a vector without removing the file under the old one. {self._counts}"
         )
 
     @property

@@ -231,5 +231,5 @@ def _time_travel(effects: VacuumEffects) -> GuardResult:
 
 
 def _nothing_to_do(cutoff: int) -> GuardResult:
-    detail = f"No file has been unused since {moment_text(cutoff)}."
-    return GuardResult("something-to-do", "warn", {"detail": detail})
+    detail = "No file became unused before the cut-off."
+    return GuardResult("something-to-do", "warn", {"cutoff": moment_text(cutoff), "detail": detail})

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from explorer.core.errors import CorruptTable, UnsupportedFeature
+from explorer.core.errors import CorruptTable, ExplorerError, UnsupportedFeature
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.schema import field_metadata
 from explorer.core.protocol.table_properties import registry as properties
@@ -30,9 +30,11 @@ __all__ = [
     "about_drafts",
     "active_features",
     "check_readable",
+    "check_unmanaged",
     "feature_of_property",
     "feature_of_type",
     "features_switched_on",
+    "is_managed",
     "missing_features",
     "supported_features",
     "why_not_readable",
@@ -355,17 +357,9 @@ def check_readable(protocol: Protocol, version: int, *, by_catalog: bool = False
         UnsupportedFeature: It names the features, or the reader version.
         CorruptTable: The protocol contradicts itself.
     """
+    if not by_catalog:
+        check_unmanaged(protocol, version)
     missing = why_not_readable(protocol, by_catalog=by_catalog)
-    managed = [name for name in missing if name in CATALOG_FEATURES]
-    if missing and len(managed) == len(missing):
-        raise UnsupportedFeature(
-            f"A catalog manages the commits of this table ({', '.join(managed)}). Its log holds only what is "
-            f"published, up to version {version} here, and does not record which version is the newest. Read the table "
-            "through its catalog, or pass the commits that it ratified (`catalog` of `open_table`).",
-            features=managed,
-            operation="read",
-            version=version,
-        )
     if missing:
         raise UnsupportedFeature(
             f"Version {version} can only be read by a client that implements {', '.join(missing)}; "
@@ -383,6 +377,38 @@ def check_readable(protocol: Protocol, version: int, *, by_catalog: bool = False
         raise _contradiction(version, "reader version 3 needs the list readerFeatures")
     if protocol.min_reader_version < 3 and protocol.reader_features:
         raise _contradiction(version, "readerFeatures may only be listed with reader version 3")
+
+
+def check_unmanaged(protocol: Protocol, published: int) -> None:
+    """Refuse a table whose commits a catalog manages, as its log alone does not tell what the table is (CATALOG-001).
+
+    Args:
+        protocol: The protocol in force.
+        published: The newest version that is published in the log.
+
+    Raises:
+        UnsupportedFeature: A catalog manages the commits, and nothing else keeps this program from reading the table.
+    """
+    missing = why_not_readable(protocol)
+    managed = [name for name in missing if name in CATALOG_FEATURES]
+    if not missing or len(managed) != len(missing):
+        return
+    raise UnsupportedFeature(
+        f"A catalog manages the commits of this table ({', '.join(managed)}). Version {published} is the last one "
+        "published in the log; newer versions may be in the catalog alone, so no version is shown as the newest. Read "
+        "the table by its name in the catalog, or pass the commits that the catalog ratified (`catalog` of "
+        "`open_table`).",
+        features=managed,
+        operation="read",
+        version=published,
+    )
+
+
+def is_managed(error: ExplorerError) -> bool:
+    """Whether an error is that of `check_unmanaged`: only the table's catalog knows its newest version."""
+    if not isinstance(error, UnsupportedFeature) or not error.features:
+        return False
+    return CATALOG_FEATURES.issuperset(error.features)
 
 
 def _implied(feature: TableFeature, protocol: Protocol) -> bool:

@@ -136,8 +136,17 @@ def _them(number: int) -> str:
     return "it" if number == 1 else "them"
 
 
+_UNITS: Final = {
+    "day": timedelta(days=1),
+    "hour": timedelta(hours=1),
+    "minute": timedelta(minutes=1),
+    "second": timedelta(seconds=1),
+}
+
+
 def in_days(length: timedelta) -> str:
-    """Return a length of time in words."""
-    hours = length / timedelta(hours=1)
-    number, unit = (hours / 24, "day") if hours >= 24 else (hours, "hour")
+    """Return a length of time in words: in days if it is at least one, and in the unit that needs one decimal."""
+    tenths = {unit: length / (size / 10) for unit, size in _UNITS.items() if length >= size}
+    unit = next((unit for unit, number in tenths.items() if number == int(number)), "second" if length else "hour")
+    number = length / _UNITS[unit]
     return f"{number:g} {unit}{'' if number == 1 else 's'}"

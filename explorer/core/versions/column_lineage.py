@@ -129,8 +129,11 @@ class ColumnIdentities:
     def take(self, schema: StructType, mode: MappingMode, version: int) -> list[tuple[Path, Path, Path, StructField]]:
         """Take the schema in force from a version on: the identity, logical and physical path of each field."""
         fields = list(_fields(schema, mode))
-        if self._mode != "none" and mode == "none":
-            # Removing the mapping rewrites the files under the logical names: the columns stay the same.
+        names = {path for path, _, _ in fields}
+        unchanged = names <= self._newest.keys() or names >= self._newest.keys()
+        if self._mode != "none" and mode == "none" and unchanged:
+            # Removing the mapping rewrites the files under the logical names: the columns stay the same. Where some
+            # names are gone and others new, a version before the mapping was restored, whose files stay as they are.
             self._unmapped = {path: self._newest[path] for path, _, _ in fields if path in self._newest}
             self._taken, self._mark = frozenset(self._known), f"since {version}"
         self._mode = mode

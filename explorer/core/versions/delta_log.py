@@ -17,7 +17,7 @@ from typing import Self, TypeVar
 
 import pyarrow as pa
 
-from explorer.core.errors import RequestError, VersionNotFound
+from explorer.core.errors import ExplorerError, RequestError, UnsupportedFeature, VersionNotFound
 from explorer.core.log.action_lines import action_lines
 from explorer.core.log.catalog_commits import CatalogCommits
 from explorer.core.log.checkpoint.kept_columns import KeptColumns
@@ -44,6 +44,7 @@ from explorer.core.versions.provenance import Provenance
 from explorer.core.versions.retention.folder_look import FolderLook
 from explorer.core.versions.retention.horizon import Horizon, horizon
 from explorer.core.versions.retention.known_missing import KnownMissing
+from explorer.core.versions.retention.learning import data_file_of
 from explorer.core.versions.retention.missing_files import absent, data_locations
 from explorer.core.versions.retention.retention import version_retention
 from explorer.core.versions.retention.version_states import VersionRisks
@@ -114,8 +115,26 @@ class DeltaLog:
 
     @located
     def latest_version(self) -> int:
-        """The newest version, whether it can be rebuilt or not."""
-        return self._current.recent().listing.latest
+        """The newest version, whether it can be rebuilt or not.
+
+        Where a catalog manages the commits, and its answer is not known, the last one that is published.
+        """
+        recent = self._current.recent().listing
+        if recent.named is not None:
+            try:
+                self._reader.check_unmanaged()
+            except UnsupportedFeature:
+                return recent.recorded
+        return recent.latest
+
+    @located
+    def check_unmanaged(self) -> None:
+        """Refuse a table whose commits a catalog manages; see `LogReader.check_unmanaged`.
+
+        Raises:
+            UnsupportedFeature: The log does not tell which version is the newest.
+        """
+        self._reader.check_unmanaged()
 
     @located
     def version_range(self) -> tuple[int, int]:
@@ -199,7 +218,7 @@ class DeltaLog:
             VersionNotFound: One of them cannot be read.
         """
         first, last = _whole(from_version, "version"), _whole(to_version, "version")
-        return diff_versions(self.history_record(), first, last)
+        return diff_versions(self._reader.unmanaged_history()[0], first, last)
 
     @located
     def change_sources(
@@ -252,6 +271,13 @@ class DeltaLog:
         self.known_missing.looked_for(wanted, missing)
         return missing
 
+    def learn(self, error: BaseException | None) -> None:
+        """Look for the data file that a failed read names, and know from now on if it is missing."""
+        path = data_file_of(error)
+        if path is not None:
+            with suppress(ExplorerError):
+                self.look_for([path])
+
     @located
     def retention(self, now: datetime) -> pa.Table:
         """Say of every version whether it can be read, and until when that is certain; checks that all its files exist.
@@ -264,7 +290,7 @@ class DeltaLog:
             UTC), by (the property that sets the time), reason, missing_files (some of those that are gone),
             num_missing_files; see `explorer.core.versions.retention`.
         """
-        history, listing = self._reader.history_and_listing()
+        history, listing = self._reader.unmanaged_history()
         needed = data_locations(history.lifetimes)
         missing = absent(self.store, needed)
         self.known_missing.looked_for_all(missing, history.latest)
@@ -276,7 +302,7 @@ class DeltaLog:
 
         `VersionRisks.at` says their states at a time.
         """
-        return VersionRisks(*self._reader.history_and_listing(), self.known_missing)
+        return VersionRisks(*self._reader.unmanaged_history(), self.known_missing)
 
     @located
     def settings_history(self) -> pa.Table:

@@ -15,7 +15,6 @@ from explorer.page.window import Handler, Message, Window
 from explorer.page.window_work import WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing
-from explorer.views.problems import data_problems
 from explorer.views.rows.row_work import PagedRows, RowsAsked, live_rows, rows_estimate
 from explorer.views.rows.spark_work import WorkState, engine_state
 from explorer.views.table.overview import fields_of
@@ -85,8 +84,8 @@ class RowsWork:
             "fields": fields_of(snapshot.schema, snapshot.partition_columns),
             "about": f"{fmt.quantity(live_rows(snapshot), 'row')} in {fmt.plural(snapshot.num_files, 'file')}",
             "estimate": rows_estimate(snapshot, address.where),
-            "lost": (lost := view.facts.lost_data(view.version)),
-            "alerts": data_problems(snapshot.contested, lost),
+            "lost": bool(view.facts.lost_data(view.version)),
+            "alerts": view.facts.alerts(view.version),
             "available": snapshot.num_files > 0,
             "has_masked": snapshot.num_deleted_records > 0,
             "engine": engine_state(),

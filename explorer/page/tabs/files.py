@@ -7,7 +7,6 @@ from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
 from explorer.page.window_work import WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing
-from explorer.views.problems import data_problems
 from explorer.views.table.files import file_facts, files_listing
 
 __all__ = ["TAB"]
@@ -16,11 +15,10 @@ __all__ = ["TAB"]
 def _files(view: TableView, address: Address, work: WindowWork) -> Tab:
     facts = file_facts(view.facts, view.version, address.file) if address.file else None
     snapshot = view.facts.snapshot(view.version)
-    alerts = data_problems(snapshot.contested, view.facts.lost_data(view.version))
     values = {
         "total_size": snapshot.size_in_bytes,
         "file_facts": facts,
-        "alerts": alerts,
+        "alerts": view.facts.alerts(view.version),
         "ticks": Ticks(address) if work.picks_files else None,
     }
     return Tab(values | listed(files_listing(view.facts, view.version), address))

@@ -87,11 +87,11 @@ def verdict(plan: Plan, guards: Sequence[GuardView]) -> tuple[str, str]:
         return f"This must not be {made}: {fmt.plural(len(failing), 'guard')} failed.", "danger"
     if unknown and isinstance(plan, CommitPlan) and plan.rests_on_rows and not plan.checked_rows:
         return "The rows must be checked before this can be committed.", "warning"
+    if isinstance(plan, MaintenancePlan) and not plan.files:
+        return "There is nothing to do.", "ok"
     if unknown:
         what = "One guard is" if len(unknown) == 1 else f"{len(unknown)} guards are"
         return f"{what} unknown. Fix the cause, or accept by name what cannot be known.", "warning"
-    if isinstance(plan, MaintenancePlan) and not plan.files:
-        return "There is nothing to do.", "ok"
     if warnings := sum(guard.status == "warn" for guard in guards):
         what = "the warning" if warnings == 1 else f"the {warnings} warnings"
         return f"This can be {made}. Read {what} first.", "warning"

@@ -83,6 +83,8 @@ def _done(result: MaintenanceResult, approved: MaintenancePlan, title: str, text
         title, text = done_title(result), f"The table is at v{result.plan.read_version}, as before."
         facts += done_facts(result, approved)
         facts.append(("time travel", result.plan.consequences.time_travel))
+        # No log holds what was accepted, as no commit is written.
+        facts += [("accepted by name", ", ".join(approved.accepted))] if approved.accepted else []
     facts.append(("digest", approved.digest))
     return Receipt(result.outcome, title, text, tone, None, None, None, tuple(facts), ())
 

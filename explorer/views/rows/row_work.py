@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from explorer import formatting as fmt
-from explorer.core.errors import ChangeFeedGap, ExplorerError, RequestError, StorageError
-from explorer.core.protocol.file_paths import canonical_key
+from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.versions.change_feed.feed import ChangeSources
 from explorer.core.versions.change_feed.schema_breaks import readable_ranges
 from explorer.core.versions.change_feed.sources import difference_table, read_estimate
@@ -340,19 +338,13 @@ def names_in(text: str) -> list[str]:
 def _learning(log: DeltaLog, make: Callable[[], Job[_Result]]) -> Callable[[], Job[_Result]]:
     """Make a job from whose failure the log learns which file is missing."""
 
-    def learn(error: BaseException | None) -> None:
-        path = error.path if isinstance(error, StorageError | ChangeFeedGap) else None
-        if path is not None:
-            with suppress(ExplorerError):
-                log.look_for([canonical_key(path)])
-
     def made() -> Job[_Result]:
         try:
             job = make()
         except ExplorerError as error:
-            learn(error)
+            log.learn(error)
             raise
-        job.subscribe(lambda work: learn(work.error))
+        job.subscribe(lambda work: log.learn(work.error))
         return job
 
     return made

@@ -32,6 +32,7 @@ from explorer.core.versions.settings_history import SettingChange, setting_chang
 from explorer.core.versions.snapshot import Snapshot
 from explorer.file_names import FileNames
 from explorer.system import my_clients
+from explorer.views.problems import Problem, data_problems
 from explorer.views.table.commits import Commits, plain_reason
 from explorer.views.table.lanes import Lane, Span, feed_lane, retention_lanes
 from explorer.views.table.ranges import ColumnRanges, column_ranges
@@ -106,6 +107,7 @@ class TableFacts:
         except TableError as error:
             # A line that cannot be read makes the history unreadable, but not the versions before it.
             self.problem = error
+        log.check_unmanaged()
 
     def check(self, version: int) -> int:
         """Return the version if it can be shown.
@@ -282,6 +284,10 @@ class TableFacts:
             return f"{fmt.plural(missing, 'file')} of v{version} no longer {_exist(missing)}{such}. {_LOST}"
         vacuum = int(states.vacuums[version - states.first])
         return f"v{vacuum} records a VACUUM that deleted files of v{version}. {_LOST}"
+
+    def alerts(self, version: int) -> tuple[Problem, ...]:
+        """Return what is wrong with the rows of a version: the one source for wherever they are shown."""
+        return data_problems(self.snapshot(version).contested, self.lost_data(version))
 
     def horizon(self) -> Horizon:
         """Return what a VACUUM with any retention would take now, by the log and what is known of missing files.

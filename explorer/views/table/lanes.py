@@ -16,13 +16,18 @@ from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Int64s, Mask
 from explorer.core.protocol.times import in_calendar
 from explorer.core.versions.commit_times import moment
-from explorer.core.versions.retention.expiry import FOREVER
+from explorer.core.versions.retention.expiry import FOREVER, UNTIMED
 from explorer.core.versions.retention.version_states import STATES, VersionStates
 
 __all__ = ["Lane", "Span", "State", "feed_lane", "retention_lanes", "spans_of"]
 
 State = Literal["readable", "at risk", "gone", "hole", "recorded", "unknown"]
-_STATES: Final[tuple[State, ...]] = ("readable", "at risk", "gone", "at risk")
+_STATES: Final[tuple[State, ...]] = ("readable", "at risk", "gone", "at risk", "at risk", "at risk")
+_BOTH: Final = {
+    4: "a vacuum may take it {}, a cleanup of the log {}",
+    5: "a cleanup of the log may take it {}, a vacuum {}",
+}
+"""What is said where both are due, the earlier first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +49,23 @@ class Lane:
 
 
 def retention_lanes(states: VersionStates) -> tuple[Lane, Lane]:
-    """Return the lanes of the log and of the data."""
+    """Return the lanes of the log and of the data.
+
+    Where both a vacuum and a cleanup of the log are due, each lane names the two, the earlier first.
+    """
     versions = states.first + np.arange(len(states.codes))
     status = np.array(STATES)[states.codes]
     risky, no_log = status == "at risk", status == "log gone"
-    by_log = ~states.by_data
-    log = np.where(no_log, 2, np.where(risky & by_log, 1, 0))
-    doubted = states.unfinished >= 0
-    data = np.where((status == "data gone") | no_log, 2, np.where(risky & ~by_log, np.where(doubted, 3, 1), 0))
+    by_log, doubted = ~states.by_data, states.unfinished >= 0
+    both = np.where(states.both & ~doubted, np.where(by_log, 5, 4), 0)
+    log = np.where(no_log, 2, np.where(both > 0, both, (risky & by_log) | states.both))
+    at_risk = np.where(both > 0, both, np.where(risky & ~by_log, np.where(doubted, 3, 1), 0))
+    data = np.where((status == "data gone") | no_log, 2, at_risk)
     log_words = ("", "the next cleanup of the log may take it", "gone from the log")
     data_words = ("", "the next vacuum may take it", "gone", "an unfinished vacuum may have taken it")
     return (
-        Lane("log", _spans(versions, log, np.where(by_log, states.since, FOREVER), log_words)),
-        Lane("data", _spans(versions, data, np.where(by_log, FOREVER, states.since), data_words)),
+        Lane("log", _spans(versions, log, np.where(by_log, states.since, FOREVER), states, log_words)),
+        Lane("data", _spans(versions, data, np.where(by_log, FOREVER, states.since), states, data_words)),
     )
 
 
@@ -87,13 +96,23 @@ def spans_of(versions: Int64s, codes: npt.NDArray[np.int64]) -> list[tuple[int, 
     ]
 
 
-def _spans(versions: Int64s, codes: npt.NDArray[np.int64], since: Int64s, words: Sequence[str]) -> tuple[Span, ...]:
+def _spans(
+    versions: Int64s, codes: npt.NDArray[np.int64], since: Int64s, states: VersionStates, words: Sequence[str]
+) -> tuple[Span, ...]:
     start = int(versions[0]) if len(versions) else 0
     found = []
     for first, last, code in spans_of(versions, codes):
-        soonest = int(since[first - start : last - start + 1].min())
-        found.append(Span(first, last, _STATES[code], words[code] or _safe(soonest)))
+        shown = slice(first - start, last - start + 1)
+        if code in _BOTH:
+            label = _BOTH[code].format(*(_from(int(when[shown].min())) for when in (states.since, states.later)))
+        else:
+            label = words[code] or _safe(int(since[shown].min()))
+        found.append(Span(first, last, _STATES[code], label))
     return tuple(found)
+
+
+def _from(milliseconds: int) -> str:
+    return "at any time" if milliseconds == UNTIMED else f"since {_date(milliseconds)}"
 
 
 def _safe(soonest: int) -> str:

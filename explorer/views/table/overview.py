@@ -8,6 +8,7 @@ from explorer import formatting as fmt
 from explorer.core.protocol.schema.data_types import StructType, format_column, type_name
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.versions.snapshot import Snapshot
+from explorer.views.problems import Problem
 from explorer.views.table.facts import TableFacts
 
 __all__ = ["Field", "KeyFigure", "Overview", "overview_of"]
@@ -46,9 +47,10 @@ class _Totals:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What the overview of one version shows."""
+    """What the overview of one version shows; ``alerts`` are what is wrong with its rows."""
 
     verdict: str
+    alerts: tuple[Problem, ...]
     figures: tuple[KeyFigure, ...]
     fields: tuple[Field, ...]
     properties: tuple[tuple[str, str], ...]
@@ -67,6 +69,7 @@ def overview_of(facts: TableFacts, version: int) -> Overview:
     features = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})
     return Overview(
         verdict=_verdict(facts, version, totals),
+        alerts=facts.alerts(version),
         figures=_figures(snapshot, totals),
         fields=fields_of(snapshot.schema, snapshot.partition_columns),
         properties=tuple(sorted(snapshot.properties.items())),
@@ -116,10 +119,8 @@ def _verdict(facts: TableFacts, version: int, totals: _Totals) -> str:
         else f"{fmt.plural(facts.last - version, 'version')} behind v{facts.last}"
     )
     files = f"{fmt.plural(totals.files, 'file')}, {fmt.size(totals.size)}"
-    snapshot, lost = facts.snapshot(version), facts.lost_data(version)
-    contested = () if snapshot.contested is None else (f"Error: {snapshot.contested.message}",)
-    doubts = (*contested, *((lost,) if lost else ()), *(column.message for column in snapshot.unread_columns))
-    return " ".join((f"{rows}{hidden} in {files}. v{version} is {newest}.", *doubts))
+    unread = (column.message for column in facts.snapshot(version).unread_columns)
+    return " ".join((f"{rows}{hidden} in {files}. v{version} is {newest}.", *unread))
 
 
 def _figures(snapshot: Snapshot, totals: _Totals) -> tuple[KeyFigure, ...]:

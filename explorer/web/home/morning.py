@@ -22,7 +22,7 @@ __all__ = ["Morning", "Need", "Writer", "morning", "new_commits"]
 _MOST_NEEDS = 5
 _MOST_WRITERS = 5
 _NEVER = 2**63 - 1
-_NEEDING = ("broken", "wrong", "watch")
+_NEEDING = ("broken", "wrong", "unread", "watch")
 
 
 @dataclass(frozen=True, slots=True)

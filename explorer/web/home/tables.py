@@ -120,7 +120,6 @@ def _standings(address: Address, summaries: Sequence[TableSummary]) -> dict[str,
         "total": len(summaries),
         "counts": {standing: sum(row.standing == standing for row in named) for standing in STANDINGS if standing},
         "named": len(named),
-        "unreadable": sum(row.problem is not None and row.problem.severity != "danger" for row in summaries),
     }
 
 
@@ -149,9 +148,9 @@ def _sorted(rows: list[TableSummary], key: str, since: datetime | None, *, desce
 def _sort_value(row: TableSummary, key: str) -> SortValue:
     match key:
         case "health":
-            # A broken table is worse than any finding; of equal ones, the one with more findings.
-            place = 0 if row.problem is not None else 1 + _HEALTH.index(row.health)
-            return None if row.pending else 100_000 * place - min(len(row.findings), 1_000)
+            # A table that cannot be read comes before those with findings as bad; of these, the one with more findings.
+            first = 10_000 if row.problem is not None else min(len(row.findings), 1_000)
+            return None if row.pending else 100_000 * _HEALTH.index(row.health) - first
         case "operation":
             return row.operation or None
         case "version":

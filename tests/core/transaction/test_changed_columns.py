@@ -142,11 +142,14 @@ ALLOWED = GuardResult(
     "pass",
     {"delta.enableTypeWidening": "true", "feature": True, "detail": "The table allows wider types."},
 )
-NO_SUCH = "No such expression mentions the columns."
+NO_SUCH = {
+    "constraint-columns": "No constraint or invariant names the columns.",
+    "generated-columns": "No generated column is computed from the columns.",
+}
 
 
 def unmentioned(name: str) -> GuardResult:
-    return GuardResult(name, "pass", {"looked at": 0, "detail": NO_SUCH})
+    return GuardResult(name, "pass", {"looked at": 0, "detail": NO_SUCH[name]})
 
 
 def widening(*fields: dict[str, Any], **more: Any) -> explorer.Snapshot:

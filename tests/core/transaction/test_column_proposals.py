@@ -196,7 +196,8 @@ def test_a_renamed_column_is_said_whole(tracked: bool) -> None:
     assert made.metadata == msgspec.structs.replace(
         before.metadata, schema_string=compact(after), configuration=properties
     )
-    nothing = {"looked at": 0, "detail": "No such expression mentions the columns."}
+    unruled = {"looked at": 0, "detail": "No constraint or invariant names the columns."}
+    underived = {"looked at": 0, "detail": "No generated column is computed from the columns."}
     mode = {"delta.columnMapping.mode": "name", "detail": "Files know the columns by names that do not change."}
     assert msgspec.structs.replace(made, metadata=None) == Proposal(
         operation="RENAME COLUMN",
@@ -204,8 +205,8 @@ def test_a_renamed_column_is_said_whole(tracked: bool) -> None:
         guards=(
             GuardResult("column-mapping", "pass", mode),
             names_are_free("s.`z w`"),
-            GuardResult("constraint-columns", "pass", nothing),
-            GuardResult("generated-columns", "pass", nothing),
+            GuardResult("constraint-columns", "pass", unruled),
+            GuardResult("generated-columns", "pass", underived),
         ),
         undo="Rename s.`z w` to x.y again.",
     )

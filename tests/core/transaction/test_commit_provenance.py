@@ -263,11 +263,16 @@ def test_a_retention_that_is_as_long_or_longer_or_unreadable_is_not_told() -> No
     ("length", "said"),
     [
         (timedelta(0), "0 hours"),
-        (timedelta(minutes=30), "0.5 hours"),
+        (timedelta(seconds=30), "30 seconds"),
+        (timedelta(minutes=1), "1 minute"),
+        (timedelta(minutes=30), "30 minutes"),
         (timedelta(hours=1), "1 hour"),
         (timedelta(hours=23), "23 hours"),
         (timedelta(hours=24), "1 day"),
         (timedelta(hours=36), "1.5 days"),
+        (timedelta(hours=167), "167 hours"),
+        (timedelta(minutes=90), "1.5 hours"),
+        (timedelta(minutes=200), "200 minutes"),
         (timedelta(days=30), "30 days"),
     ],
 )

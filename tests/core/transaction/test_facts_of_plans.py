@@ -37,8 +37,9 @@ def test_what_does_not_stand_against_a_dropped_column_is_said_with_what_was_look
     found = by_name(proposal(before, "drop-columns", columns=["b"]).guards)
     mode = {"delta.columnMapping.mode": "name", "detail": "Files know the columns by names that do not change."}
     assert found["column-mapping"] == ("pass", mode, None)
-    nothing = "No such expression mentions the columns."
+    nothing = "No constraint or invariant names the columns."
     assert found["constraint-columns"] == ("pass", {"looked at": 1, "detail": nothing}, None)
+    nothing = "No generated column is computed from the columns."
     assert found["generated-columns"] == ("pass", {"looked at": 0, "detail": nothing}, None)
     untouched = "No partition column is touched."
     assert found["partition-columns"] == ("pass", {"partitionColumns": [], "detail": untouched}, None)

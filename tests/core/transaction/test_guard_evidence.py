@@ -99,10 +99,12 @@ def test_expressions_that_mention_a_column_are_told_but_not_those_that_go_with_i
     found = constraint_guard(before, paths)
     if not expressions:
         looked = 4 if paths == [("s",)] else 6
-        evidence: dict[str, object] = {"looked at": looked, "detail": "No such expression mentions the columns."}
+        evidence: dict[str, object] = {"looked at": looked, "detail": "No constraint or invariant names the columns."}
         assert found == GuardResult("constraint-columns", "pass", evidence)
         return
-    detail = f"The columns are mentioned by {', '.join(expressions)}."
+    hit = [path for path in paths if path != ("free",)]
+    are = "is" if len(hit) == 1 else "are"
+    detail = f"{', '.join('.'.join(path) for path in hit)} {are} named by {', '.join(expressions)}."
     evidence = {"expressions": expressions, "detail": detail}
     assert found == GuardResult("constraint-columns", "fail", evidence, DROP_FIRST)
     assert isinstance(found.evidence["expressions"], dict)
@@ -146,10 +148,13 @@ def test_columns_computed_from_a_column_stand_against_its_loss(
     found = generated_guard(snapshot(schema=json.dumps(schema)), paths)
     if expressions is None:
         looked = 2 - sum(path[0] in {"g", "o d"} for path in paths)
-        evidence: dict[str, object] = {"looked at": looked, "detail": "No such expression mentions the columns."}
+        evidence: dict[str, object] = {
+            "looked at": looked,
+            "detail": "No generated column is computed from the columns.",
+        }
         assert found == GuardResult("generated-columns", "pass", evidence)
         return
-    evidence = {"expressions": expressions, "detail": f"The columns are mentioned by {', '.join(expressions)}."}
+    evidence = {"expressions": expressions, "detail": f"b is needed to compute {', '.join(expressions)}."}
     assert found == GuardResult("generated-columns", "fail", evidence, "Drop the generated column first.")
 
 

@@ -124,6 +124,8 @@ def test_what_was_never_asked_of_a_row_before_the_first_is_not_told() -> None:
         codes=np.zeros(2, np.int8),
         since=np.array([7, 9]),
         by_data=np.ones(2, bool),
+        later=np.full(2, FOREVER),
+        both=np.zeros(2, bool),
         vacuums=np.full(2, -1),
         unfinished=np.full(2, -1),
         lacking=np.full(2, -1),

@@ -1,21 +1,29 @@
 """The strip's lanes: which versions can be read, may be lost or are gone, and where the change feed was recorded."""
 
+import os
 from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import explorer
-from explorer.core.versions.retention.expiry import FOREVER
+from explorer.core.versions.retention.expiry import FOREVER, UNTIMED
 from explorer.core.versions.retention.version_states import STATES, VersionState, VersionStates
+from explorer.storage import open_store
 from explorer.views import TableFacts
 from explorer.views.table.lanes import feed_lane, retention_lanes, spans_of
 from tests.support.at_least_one import at_least_one
+from tests.support.checkpoint_shapes import write_checkpoint
 from tests.support.shared_tables import reference_root
+from tests.support.small_logs import METADATA, PROTOCOL, add, remove, write
 
 
-def _states(rows: list[tuple[VersionState, bool, int]], first: int = 0) -> VersionStates:
-    """Versions with their state, whether their data decides, and when they may be lost."""
+def _states(
+    rows: list[tuple[VersionState, bool, int]], first: int = 0, laters: list[int | None] | None = None
+) -> VersionStates:
+    """Versions with their state, whether their data decides, when they may be lost, and when otherwise, if that is
+    due too."""
     count = len(rows)
     return VersionStates(
         first=first,
@@ -23,6 +31,8 @@ def _states(rows: list[tuple[VersionState, bool, int]], first: int = 0) -> Versi
         codes=np.array([STATES.index(row[0]) for row in rows], np.int8),
         since=np.array([row[2] for row in rows], np.int64),
         by_data=np.array([row[1] for row in rows]),
+        later=np.array([FOREVER if later is None else later for later in laters or [None] * count], np.int64),
+        both=np.array([later is not None for later in laters or [None] * count]),
         vacuums=np.full(count, -1),
         unfinished=np.full(count, -1),
         lacking=np.full(count, -1),
@@ -53,6 +63,41 @@ def test_each_lane_shows_what_its_own_clean_up_does() -> None:
     ]  # fmt: skip
     assert data.spans[-1].label == "readable at least until 4 May 2026"
     assert data.spans[2].label == "the next vacuum may take it"
+
+
+def test_where_vacuum_and_log_cleanup_are_both_due_both_lanes_name_them_the_earlier_first() -> None:
+    early, late = (int(datetime(2026, 5, day, tzinfo=UTC).timestamp() * 1000) for day in (4, 9))
+    rows: list[tuple[VersionState, bool, int]] = [
+        ("at risk", True, early), ("at risk", False, early), ("at risk", True, UNTIMED), ("at risk", True, early),
+    ]  # fmt: skip
+    log, data = retention_lanes(_states(rows, laters=[late, late, late, None]))
+    both = [
+        "a vacuum may take it since 4 May 2026, a cleanup of the log since 9 May 2026",
+        "a cleanup of the log may take it since 4 May 2026, a vacuum since 9 May 2026",
+        "a vacuum may take it at any time, a cleanup of the log since 9 May 2026",
+    ]
+    assert [(span.label, span.state) for span in data.spans] == [
+        *((label, "at risk") for label in both), ("the next vacuum may take it", "at risk"),
+    ]  # fmt: skip
+    assert [(span.label, span.state) for span in log.spans[:3]] == [(label, "at risk") for label in both]
+    assert log.spans[3].state == "readable"
+
+
+def test_a_table_whose_vacuum_and_log_cleanup_are_both_due_says_both(tmp_path: Path) -> None:
+    day = 86_400_000
+    now = int(datetime.now(UTC).timestamp() * 1000)
+    store = open_store(tmp_path / "t")
+    removed = remove("a", deletion_timestamp=now - 59 * day)
+    write(store, {0: [PROTOCOL, METADATA, add("a")], 1: [removed], 2: [add("b")], 3: [add("c")]})
+    write_checkpoint(store, 2, (PROTOCOL, METADATA, add("b")), "classic")
+    for version, age in ((0, 60), (1, 59), (2, 58), (3, 1)):
+        for path in (tmp_path / "t" / "_delta_log").glob(f"{version:020d}.*"):
+            os.utime(path, (now / 1000 - age * 86_400,) * 2)
+    log, data = TableFacts(explorer.open_table(tmp_path / "t")).lanes()[:2]
+    assert log.spans[0].state == data.spans[0].state == "at risk"
+    assert log.spans[0].label == data.spans[0].label
+    assert "a vacuum" in data.spans[0].label
+    assert "a cleanup of the log" in data.spans[0].label
 
 
 def test_versions_that_are_kept_past_the_calendar_say_so() -> None:

@@ -16,7 +16,7 @@ from explorer.views import TableFacts, TableView
 from explorer.views.figures.strip_frame import Frame
 from explorer.views.figures.theme import LIGHT
 from explorer.views.figures.timeline import timeline_figure
-from explorer.views.problems import data_problems, problem_of
+from explorer.views.problems import problem_of
 from explorer.views.rows.row_work import change_origins, readable_pieces
 from explorer.views.table.overview import overview_of
 from explorer.views.table.timeline import timeline_of
@@ -51,10 +51,9 @@ def test_versions_lost_to_a_vacuum_are_gone_in_the_strip_audit_overview_and_data
     assert facts.horizon().what_if().versions == ()
     said = "1 file of v1 no longer exists: 0.parquet. Its rows can no longer be read"
     assert facts.lost_data(1).startswith(said)
-    assert said in overview_of(facts, 1).verdict
-    assert [problem.title for problem in data_problems(None, facts.lost_data(1))] == [
-        "The data of this version is lost"
-    ]
+    (alert,) = overview_of(facts, 1).alerts
+    assert (alert.title, alert.rule) == ("The data of this version is lost", "versions-gone")
+    assert alert.message.startswith(said)
     assert facts.lost_data(2) == ""
 
 
@@ -214,13 +213,14 @@ def test_readers_that_disagree_are_an_error_in_the_overview_and_before_rows_and_
     one = vector("one", 1)
     found = table({0: [MASKED, METADATA, add("a.parquet", 10)], 1: [add("a.parquet", 10, vector=one)]})
     facts = _facts(found)
-    verdict = overview_of(facts, 1).verdict
-    assert "Error: Version 1 contradicts itself" in verdict
-    assert "This program takes the newest vector alone and reads 9 rows." in verdict
-    (problem,) = data_problems(facts.snapshot(1).contested, facts.lost_data(1))
+    (problem,) = facts.alerts(1)
+    assert overview_of(facts, 1).alerts == (problem,)
     assert (problem.severity, problem.title) == ("danger", "Readers disagree about this version")
+    assert "Version 1 contradicts itself" in problem.message
+    assert "This program takes the newest vector alone and reads 9 rows." in problem.message
     assert "delta-spark and delta-kernel, read 19 rows" in problem.message
-    assert data_problems(facts.snapshot(0).contested, "") == ()
+    assert problem.next_step.startswith("Do not rely on either count")
+    assert facts.alerts(0) == overview_of(facts, 0).alerts == ()
 
 
 @pytest.mark.golden

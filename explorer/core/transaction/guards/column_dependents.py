@@ -8,6 +8,7 @@ are not dropped; a guard that cannot be judged is unknown and never passes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -57,9 +58,12 @@ def constraint_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
     for path, field in walk(snapshot.schema):
         if INVARIANTS in field.metadata and not any(_inside(path, gone) for gone in paths):
             rules[f"invariant of {format_column(path)}"] = _invariant_text(field.metadata[INVARIANTS])
-    return _expressions(
-        "constraint-columns", rules, snapshot.schema, paths, "Drop the constraint first, and add it again afterwards."
+    words = _Words(
+        "No constraint or invariant names the columns.",
+        "named by",
+        "Drop the constraint first, and add it again afterwards.",
     )
+    return _expressions("constraint-columns", rules, snapshot.schema, paths, words)
 
 
 def generated_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
@@ -69,7 +73,10 @@ def generated_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
         for path, field in walk(snapshot.schema)
         if GENERATION_EXPRESSION in field.metadata and not any(_inside(path, gone) for gone in paths)
     }
-    return _expressions("generated-columns", rules, snapshot.schema, paths, "Drop the generated column first.")
+    words = _Words(
+        "No generated column is computed from the columns.", "needed to compute", "Drop the generated column first."
+    )
+    return _expressions("generated-columns", rules, snapshot.schema, paths, words)
 
 
 def partition_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
@@ -114,14 +121,23 @@ def char_guard(schema: StructType, paths: Sequence[Path]) -> GuardResult | None:
     return GuardResult("char-types", "fail", {"columns": hit, "detail": detail}, remedy)
 
 
+class _Words(NamedTuple):
+    """What a guard says of expressions: where none names the columns, what columns are to one, and what to do then."""
+
+    none: str
+    some: str
+    remedy: str
+
+
 def _expressions(
-    guard: str, rules: dict[str, str], schema: StructType, paths: Sequence[Path], remedy: str
+    guard: str, rules: dict[str, str], schema: StructType, paths: Sequence[Path], words: _Words
 ) -> GuardResult:
     hit = {name: text for name, text in rules.items() if any(mentions(text, path, schema) for path in paths)}
     if not hit:
-        return _passed(guard, {"looked at": len(rules)}, "No such expression mentions the columns.")
-    detail = f"The columns are mentioned by {', '.join(hit)}."
-    return GuardResult(guard, "fail", {"expressions": hit, "detail": detail}, remedy)
+        return _passed(guard, {"looked at": len(rules)}, words.none)
+    named = [format_column(path) for path in paths if any(mentions(text, path, schema) for text in hit.values())]
+    detail = f"{', '.join(named)} {'is' if len(named) == 1 else 'are'} {words.some} {', '.join(hit)}."
+    return GuardResult(guard, "fail", {"expressions": hit, "detail": detail}, words.remedy)
 
 
 def _invariant_text(value: JsonValue) -> str:

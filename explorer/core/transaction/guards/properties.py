@@ -31,6 +31,7 @@ from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["change_guard", "properties_guard", "retention_guard"]
 
+_HOUR: Final = timedelta(hours=1)
 _WEEK: Final = timedelta(days=7)
 _RARE_CHECKPOINTS: Final = 100
 
@@ -66,7 +67,7 @@ def retention_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | Non
         log, files = LOG_RETENTION.of(after), FILE_RETENTION.of(after)
     except CorruptTable as error:
         return GuardResult("retention", "fail", {"detail": error.message}, "Set the property again.")
-    evidence: dict[str, object] = {LOG_RETENTION.key: str(log), FILE_RETENTION.key: str(files)}
+    evidence: dict[str, object] = {LOG_RETENTION.key: in_days(log), FILE_RETENTION.key: in_days(files)}
     if files > log:
         detail = (
             f"Removed files would be kept for {in_days(files)}, but the log that names them only for {in_days(log)}."
@@ -114,9 +115,12 @@ def _change(key: str, before: str | None, after: str | None) -> dict[str, object
 def _risks(key: str, after: Mapping[str, str]) -> Iterator[str]:
     match key:
         case FILE_RETENTION.key if FILE_RETENTION.of(after) < _WEEK:
-            yield f"VACUUM may remove files that running queries and time travel need, after {after[key]}."
+            kept = FILE_RETENTION.of(after)
+            yield f"VACUUM may remove files that running queries and time travel need, after {in_days(kept)}."
+            if kept < _HOUR:
+                yield "It may also delete files that a running writer is about to commit, if you accept that by name."
         case LOG_RETENTION.key if LOG_RETENTION.of(after) < _WEEK:
-            yield f"Versions can be lost {after[key]} after they were replaced."
+            yield f"Versions can be lost {in_days(LOG_RETENTION.of(after))} after they were replaced."
         case SET_TRANSACTION_RETENTION.key if SET_TRANSACTION_RETENTION.of(after, unset=_WEEK) < _WEEK:
             yield "A stream that pauses for longer loses its progress and writes its last batch twice."
         case CHECKPOINT_INTERVAL.key if CHECKPOINT_INTERVAL.of(after) > _RARE_CHECKPOINTS:

@@ -7,7 +7,7 @@ where the listing that it was read by is; every error of what is read later name
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.errors import VersionGap
+from explorer.core.errors import StorageError, TableError, UnsupportedFeature, VersionGap, VersionNotFound
 from explorer.core.log.catalog_commits import check_published
 from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.commit import Commit
@@ -26,6 +26,7 @@ from explorer.core.log.table_state import TableState
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
+from explorer.core.protocol.table_features import check_unmanaged, is_managed
 from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
 from explorer.core.versions.commit_times import commit_time, file_times, mentions_in_commit_timestamps, moment
 from explorer.core.versions.history import History
@@ -104,6 +105,31 @@ class LogReader:
             known = self.current.whole()
             return known.histories.history(self._store, self.options), known.listing
 
+    def unmanaged_history(self) -> tuple[History, LogListing]:
+        """Return the history and its listing, refused where the log does not tell which version is the newest."""
+        history, listing = self.history_and_listing()
+        protocol = history.protocol_at(history.latest)
+        if not self._by_catalog and protocol is not None:
+            check_unmanaged(protocol, history.latest)
+        return history, listing
+
+    def check_unmanaged(self) -> None:
+        """Refuse a table whose commits a catalog manages, where the catalog's answer is not known.
+
+        A table whose last published version cannot be read for another reason is not refused here.
+
+        Raises:
+            UnsupportedFeature: The log does not tell which version is the newest.
+        """
+        if self._by_catalog:
+            return
+        with suppress(TableError, VersionNotFound, StorageError):
+            try:
+                self.snapshot(self.current.recent().listing.recorded)
+            except UnsupportedFeature as error:
+                if is_managed(error):
+                    raise
+
     def history_of_log(self, watch: Callable[[int, int], None] | None) -> History:
         """Return the history as the log has it, read without the cache.
 
@@ -151,6 +177,8 @@ class LogReader:
     def _load(self, known: KnownLog, segment: LogSegment) -> Snapshot:
         base = checkpoint_reader(self._store, segment)
         commits, state = self._state(known, segment, base)
+        if not self._by_catalog:
+            check_unmanaged(state.protocol, known.listing.recorded)
         found = Snapshot(
             self._store,
             segment.version,

@@ -92,6 +92,8 @@ class VersionStates(msgspec.Struct, frozen=True):
         since: When each may first be lost, ms since the epoch; `FOREVER` if nothing leads to that, or it is gone;
             `UNTIMED` where it may be lost at any time, because a tombstone states no time.
         by_data: Whether its data decides that, not its log.
+        later: When each may be lost otherwise: by its log where its data decides, else by its data.
+        both: Whether both may take it now.
         vacuums: The version that records the VACUUM that took its data, or -1.
         unfinished: The version that records a VACUUM that may have taken its data, as nothing says that it ended, or
             -1.
@@ -105,6 +107,8 @@ class VersionStates(msgspec.Struct, frozen=True):
     codes: npt.NDArray[np.int8]
     since: Int64s
     by_data: Mask
+    later: Int64s
+    both: Mask
     vacuums: Int64s
     unfinished: Int64s
     lacking: Int64s
@@ -205,9 +209,11 @@ class VersionRisks:
         # A tombstone expires after its last millisecond, a checkpoint may be the cut-off at its midnight.
         by_data = data < self.log.since
         unfinished, begun = self._begun(checked_to)
+        data = np.minimum(data, begun)
         by_data |= begun < since
-        since = np.minimum(since, begun)
+        since, later = np.minimum(since, begun), np.where(by_data, self.log.since, data)
         risky = (since != FOREVER) & (now > since - ~by_data)
+        both = risky & (later != FOREVER) & (now > later - by_data)
         vacuums = self._taken(checked_to)
         gone = vacuums >= 0 if lost is None else (vacuums >= 0) | (lost.count > 0)
         codes = np.where(gone, _DATA_GONE, np.where(risky, _AT_RISK, _READABLE))
@@ -219,6 +225,8 @@ class VersionRisks:
             codes=np.concatenate([before, codes]).astype(np.int8),
             since=np.concatenate([np.full(early, FOREVER), np.where(gone, FOREVER, since)]),
             by_data=np.concatenate([np.zeros(early, bool), by_data]),
+            later=np.concatenate([np.full(early, FOREVER), np.where(gone, FOREVER, later)]),
+            both=np.concatenate([np.zeros(early, bool), both & ~gone]),
             vacuums=np.concatenate([np.full(early, -1), vacuums]).astype(np.int64),
             unfinished=np.concatenate([np.full(early, -1), np.where(gone, -1, unfinished)]).astype(np.int64),
             lacking=np.concatenate([np.where(covered, -1, lacking), np.full(count, -1)]),

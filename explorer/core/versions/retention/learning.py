@@ -1,0 +1,49 @@
+"""What a log learns from the failure of a read: which file is missing.
+
+Invariant: only a look that sees no file makes it known as missing, whatever an error says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
+
+from explorer.core.errors import ChangeFeedGap, ExplorerError, StorageError
+from explorer.core.log.log_path import LOG_FOLDER
+from explorer.core.protocol.file_paths import canonical_key
+
+__all__ = ["Learner", "data_file_of", "learning"]
+
+_T = TypeVar("_T")
+_P = ParamSpec("_P")
+
+
+class Learner(Protocol):
+    """An object that learns from failures."""
+
+    def learn(self, error: BaseException | None) -> None:
+        """Know from now on what a failure tells of missing files."""
+
+
+_Reader = TypeVar("_Reader", bound=Learner)
+
+
+def learning(method: Callable[Concatenate[_Reader, _P], _T]) -> Callable[Concatenate[_Reader, _P], _T]:
+    """Let an object learn from each failure of a method that reads data files."""
+
+    @wraps(method)
+    def call(self: _Reader, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        try:
+            return method(self, *args, **kwargs)
+        except ExplorerError as error:
+            self.learn(error)
+            raise
+
+    return call
+
+
+def data_file_of(error: BaseException | None) -> str | None:
+    """Return the decoded location of the data file that a failure names; None if it names none."""
+    path = error.path if isinstance(error, StorageError | ChangeFeedGap) else None
+    return None if path is None or path.startswith(f"{LOG_FOLDER}/") else canonical_key(path)
