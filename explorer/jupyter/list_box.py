@@ -26,6 +26,7 @@ __all__ = ["ListBox", "Select", "offer"]
 Select = Callable[[Sequence[str], bool], None]
 """Selects files by their paths, or lets them go."""
 _NUMBERS: Final = count(1)
+_MOST_COLUMNS: Final = 100
 
 
 class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no types
@@ -94,7 +95,8 @@ class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no
             self.layout.display = "none"
             self.rows.value = ""
             return
-        orders = [(self._own_order, ""), *(o for column in listing.columns for o in _orders(listing, column))]
+        sortable = listing.columns[:_MOST_COLUMNS]
+        orders = [(self._own_order, ""), *(o for column in sortable for o in _orders(listing, column))]
         if tuple(orders) != self.order.options:
             offer(self.order, orders)
         self._kept = listing
@@ -123,7 +125,7 @@ class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no
             listing = self._narrowed(self._kept)
             arranged = listing.arranged(sort=key, descending=direction == "descending", find=self.find.value)
             self._matching = asked, arranged.settled()
-        return replace(self._matching[1], page_size=self._page_size).at(self._page)
+        return replace(self._matching[1], page_size=self._page_size).at(self._page).narrowed(_MOST_COLUMNS)
 
     @property
     def _narrowing(self) -> object:
@@ -162,7 +164,10 @@ class ListBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes no
         )
         nothing = None if page.rows else tag("p", why, class_="dte-muted")
         ticks = Ticks(self.name, self._selected) if self._select is not None else None
-        self.rows.value = joined([listing_table(listing, page, self._label, ticks), nothing])
+        hidden = len(self._kept.columns) - len(listing.columns) if self._kept else 0
+        note = f"{fmt.plural(hidden, 'more column')} not shown." if hidden else None
+        more = tag("p", note, class_="dte-caption") if note else None
+        self.rows.value = joined([more, listing_table(listing, page, self._label, ticks), nothing])
 
     def _draw_selection(self, page: ListingPage) -> None:
         if self._select is None:

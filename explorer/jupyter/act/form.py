@@ -53,6 +53,7 @@ class AnswerForm(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes
         form = intent_form(kind, snapshot, answers)
         asked = kind, snapshot.version, [_shape(field, answers) for field in form.fields], form.why_not
         if asked == self._asked:
+            self._offer_keys(form)
             return form
         self._asked, self._drawing = asked, True
         try:
@@ -103,6 +104,14 @@ class AnswerForm(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets publishes
             )  # fmt: skip
             rows += [ipywidgets.HBox([self._add(key, keys), self._add(value, values)]), self._note(key)]
         return rows
+
+    def _offer_keys(self, form: IntentForm) -> None:
+        """Offer the keys that are like what was typed, where there are too many for all of them."""
+        for field in form.fields:
+            known = tuple(choice.value for choice in field.choices)
+            for name, control in self.controls.items():
+                if field.kind == "pairs" and name.startswith("key.") and control.options != known:
+                    control.options = known
 
     def _ticks(self, field: FormField, place: int, answers: Mapping[str, str]) -> Any:
         choice, name = field.choices[place], f"{field.name}.{place}"
@@ -156,7 +165,8 @@ def _said(label: str, more: str) -> str:
 def _shape(field: FormField, answers: Mapping[str, str]) -> object:
     """What the controls of a question follow from."""
     rows = _pairs_given(answers) if field.kind == "pairs" else 0
-    return field.name, field.kind, field.label, field.choices, rows
+    choices = () if field.kind == "pairs" else field.choices
+    return field.name, field.kind, field.label, choices, rows
 
 
 def _pairs_given(answers: Mapping[str, str]) -> int:

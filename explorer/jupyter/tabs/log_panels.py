@@ -16,8 +16,9 @@ from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError
 from explorer.debug import log_failure
 from explorer.jupyter.browser.figure import LeanFigure
+from explorer.jupyter.column_box import ColumnBox
 from explorer.jupyter.explored import Explored
-from explorer.jupyter.list_box import ListBox, offer
+from explorer.jupyter.list_box import ListBox
 from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.panels import problem_panel
 from explorer.jupyter.parts import look, text
@@ -34,6 +35,7 @@ __all__ = ["AuditPanel", "ColumnsPanel", "FilesPanel", "LogPanel", "OverviewPane
 
 _log = logging.getLogger(__name__)
 _PAGE = 15
+_MOST = 100
 
 
 class LogPanel(TabPanel):
@@ -106,8 +108,8 @@ class ColumnsPanel(LogPanel):
     def _drawn(self) -> tuple[Markup, Figure | None, Listing | None]:
         view = self._explored.view
         hazards = view.facts.lineage().hazards
-        said = (tag("p", f"v{hazard.version}: {hazard.detail}") for hazard in hazards)
-        return joined(said), view.river(), columns_listing(view.facts, view.version)
+        said = [tag("p", f"v{hazard.version}: {hazard.detail}") for hazard in hazards[:_MOST]]
+        return joined((*said, _more(len(hazards)))), view.river(), columns_listing(view.facts, view.version)
 
 
 class FilesPanel(LogPanel):
@@ -153,19 +155,18 @@ class StatisticsPanel(LogPanel):
             placeholder="which files would this read? amount > 100", tooltip="a condition, in SQL",
             continuous_update=False, layout={"width": "auto", "flex": "1 1 320px"},
         )  # fmt: skip
-        self.column = ipywidgets.Dropdown(options=[("no column", "")], tooltip="column", layout={"width": "220px"})
+        self.column = ColumnBox(self._asked)
         controls = ipywidgets.HBox([self.where, self.column], layout=look(flex_flow="row wrap"))
         super().__init__(explored, ("files", "path or rule"), [controls], files=True)
         self._drawing = False
         self.where.value = explored.predicate
-        for control in (self.where, self.column):
-            control.observe(self._asked, "value")
+        self.where.observe(lambda _: self._asked(), "value")
 
     def show_predicate(self) -> None:
         """Put the condition into its field, and say which files it reads."""
         self.where.value = self._explored.predicate
 
-    def _asked(self, _change: object) -> None:
+    def _asked(self) -> None:
         if not self._drawing:
             self.draw()
             self._explored.propose(self.where.value)
@@ -181,12 +182,12 @@ class StatisticsPanel(LogPanel):
     def _drawn(self) -> tuple[Markup, Figure | None, Listing | None]:
         view, where = self._explored.view, self.where.value.strip()
         names = [row.column for row in coverage_of(view.facts, view.version)]
-        offer(self.column, [(name, name) for name in names] or [("no column", "")])
+        self.column.offer(names)
         funnel = funnel_of(view.facts, view.version, where) if where else None
         text = Markup() if funnel is None else _funnel(funnel)
         if not names:
             return joined((text, tag("p", "No column can have statistics.", class_="dte-muted"))), None, None
-        view.column = column = str(self.column.value)
+        view.column = column = self.column.value
         ranges = view.facts.ranges(view.version, column)
         read = read_files(view.facts, view.version, where) if where else None
         figure = view.ranges(read) if len(ranges.low) else None
@@ -211,11 +212,11 @@ class AuditPanel(LogPanel):
                 tag("p", finding.effect),
                 class_="dte-card",
             )
-            for finding in audit.findings
+            for finding in audit.findings[:_MOST]
         )
         silent, open_ = fmt.plural(len(audit.silent), "rule"), fmt.plural(len(audit.not_answered), "rule")
         basis = f"v{audit.version}: {silent} found nothing, {open_} not answered. Clients at v{view.version}:"
-        return joined((*found, tag("p", basis, class_="dte-muted"))), None, client_listing(view.facts, view.version)
+        return joined((*found, _more(len(audit.findings)), tag("p", basis, class_="dte-muted"))), None, client_listing(view.facts, view.version)
 
 
 def _funnel(found: Funnel) -> Markup:
@@ -228,5 +229,11 @@ def _funnel(found: Funnel) -> Markup:
 
 
 def _facts(pairs: Sequence[tuple[str, str]]) -> Markup:
-    rows = (tag("tr", tag("th", name, scope="row"), tag("td", text)) for name, text in pairs)
-    return tag("table", tag("tbody", *rows))
+    shown = pairs[:_MOST]
+    rows = (tag("tr", tag("th", name, scope="row"), tag("td", fmt.plain(text))) for name, text in shown)
+    return joined((tag("table", tag("tbody", *rows)), _more(len(pairs))))
+
+
+def _more(total: int) -> Markup | None:
+    """How many of a list are left out; None where it is shown whole."""
+    return tag("p", f"and {fmt.count(total - _MOST)} more.", class_="dte-caption") if total > _MOST else None

@@ -21,7 +21,7 @@ from explorer.views.rows.row_work import (
 from explorer.views.rows.spark_work import engine_state
 from explorer.web.address import Address
 from explorer.web.data_messages import LONGEST_QUESTION, begin_reading
-from explorer.web.tab_spec import Tab, TabSpec, arranged, pinned
+from explorer.web.tab_spec import Tab, TabSpec, arranged, narrowed, pinned
 from explorer.web.window import Handler, Message, Window
 from explorer.web.window_work import WindowWork
 
@@ -84,9 +84,7 @@ class FeedWork:
             "commits": view.facts.commits.records(first - 1, last, _MOST_COMMITS),
             "ranges": _ranges(view, first, last),
             "oldest": view.facts.first,
-            "listing": listing,
-            "page": listing.paged() if listing is not None else None,
-            "pin": pinned(listing, address, 3),
+            **narrowed(listing, pinned(listing, address, 3)),
         }
 
 
