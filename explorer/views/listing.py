@@ -137,9 +137,7 @@ class Listing:
         if last <= most:
             return self
         shown = tuple(
-            column
-            for place, column in enumerate(self.columns)
-            if place < most or place >= last or column.key == kept
+            column for place, column in enumerate(self.columns) if place < most or place >= last or column.key == kept
         )
         keys = dict.fromkeys([*(column.key for column in shown), *(c.tone for c in shown if c.kind == "sign")])
         settled = self.settled()

@@ -94,7 +94,11 @@ class _Search:
         def found() -> dict[str, str]:
             if number != self._newest:
                 return {}
-            return {"column-matches": render("column-matches", matches=_suggestions(self._names(view), text), address=address)}
+            return {
+                "column-matches": render(
+                    "column-matches", matches=_suggestions(self._names(view), text), address=address
+                )
+            }
 
         def show(regions: dict[str, str]) -> None:
             # A column that was chosen meanwhile ends the search.

@@ -15,7 +15,19 @@ from explorer.web.address import Address
 from explorer.web.window import Handler, Window
 from explorer.web.window_work import NewWindow, TabWork, WindowWork
 
-__all__ = ["Document", "Export", "Exported", "Page", "Tab", "TabSpec", "Text", "arranged", "listed", "narrowed", "pinned"]
+__all__ = [
+    "Document",
+    "Export",
+    "Exported",
+    "Page",
+    "Tab",
+    "TabSpec",
+    "Text",
+    "arranged",
+    "listed",
+    "narrowed",
+    "pinned",
+]
 
 _MOST_COLUMNS: Final = 100
 
@@ -148,7 +160,7 @@ def pinned(listing: Listing | None, address: Address, own: int) -> str:
 
 
 def narrowed(listing: Listing | None, pin: str) -> dict[str, Any]:
-    """Return the values by which a template shows rows of the table: of many columns the first, and the one in sight."""
+    """Return the values by which a template shows rows: of many columns the first ones, and the one in sight."""
     if listing is None:
         return {"listing": None, "page": None, "pin": pin, "more_columns": 0}
     shown = listing.narrowed(_MOST_COLUMNS, pin)

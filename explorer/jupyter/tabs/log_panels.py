@@ -216,7 +216,11 @@ class AuditPanel(LogPanel):
         )
         silent, open_ = fmt.plural(len(audit.silent), "rule"), fmt.plural(len(audit.not_answered), "rule")
         basis = f"v{audit.version}: {silent} found nothing, {open_} not answered. Clients at v{view.version}:"
-        return joined((*found, _more(len(audit.findings)), tag("p", basis, class_="dte-muted"))), None, client_listing(view.facts, view.version)
+        return (
+            joined((*found, _more(len(audit.findings)), tag("p", basis, class_="dte-muted"))),
+            None,
+            client_listing(view.facts, view.version),
+        )
 
 
 def _funnel(found: Funnel) -> Markup:

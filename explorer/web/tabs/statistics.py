@@ -56,8 +56,7 @@ class Uncovered:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The first columns that can have statistics with a short name of each, how many there are, and why some have none.
-    """
+    """The first columns that can have statistics, a short name of each, how many there are, and why some lack them."""
 
     rows: tuple[tuple[str, Covered], ...]
     total: int
