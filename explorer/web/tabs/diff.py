@@ -14,7 +14,7 @@ from explorer.web.window_work import WindowWork
 
 __all__ = ["TAB"]
 
-_MOST_CHANGES = 200
+_MOST_CHANGES = 60
 
 
 def _diff(view: TableView, address: Address, work: WindowWork) -> Tab:
