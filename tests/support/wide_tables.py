@@ -23,7 +23,7 @@ def wide_table(place: Path, columns: int, configuration: Mapping[str, str] | Non
     Statistics state the first 32 columns, as writers do by default.
     """
     names = [column_name(number) for number in range(columns)]
-    bounds = {name: (1, 2) for name in names[:_STATED]}
+    bounds = dict.fromkeys(names[:_STATED], (1, 2))
     half = metadata(dict.fromkeys(names[: columns // 2], "long"), configuration=configuration)
     whole = metadata(dict.fromkeys(names, "long"), configuration=configuration)
     created = [commit_info("CREATE TABLE"), PROTOCOL, half, add("0.parquet", 10, bounds=bounds)]
