@@ -20,6 +20,7 @@ from explorer.web.served_tables import Catalog
 from explorer.web.tab_spec import narrowed
 from explorer.web.tabs import TABS, export_named
 from tests.support.at_least_one import at_least_one
+from tests.support.dose import WHOLE_DOSE
 from tests.support.idle_windows import idle_work
 from tests.support.page_elements import Elements
 from tests.support.small_logs import METADATA, PROTOCOL, add, write_log
@@ -69,10 +70,11 @@ def _measured(page: Rendered) -> tuple[int, int, int]:
 def _asked(catalog: Catalog, table: str) -> dict[str, Rendered]:
     found = {tab.key: _page(catalog, table, tab=tab.key, version="1") for tab in TABS}
     found["unknown column"] = _page(catalog, table, tab="statistics", column="measure_00")
-    return found | {kind: _page(catalog, table, tab="act", act=kind) for kind in offered_kinds()}
+    kinds = offered_kinds() if table in {"few", "many"} else ("update", "merge", "drop-columns")
+    return found | {kind: _page(catalog, table, tab="act", act=kind) for kind in kinds}
 
 
-@pytest.mark.parametrize("kind", ["", "-listed", "-nested"])
+@pytest.mark.parametrize("kind", ["", "-listed", "-nested"] if WHOLE_DOSE else [""])
 def test_ten_times_the_columns_make_no_page_larger(catalog: Catalog, kind: str) -> None:
     few, many = (_asked(catalog, f"{name}{kind}") for name in ("few", "many"))
     grown = {}
@@ -111,7 +113,7 @@ def test_coverage_says_that_it_shows_the_first_columns(catalog: Catalog) -> None
 def test_a_value_too_long_for_the_form_leaves_the_value_to_the_person(catalog: Catalog) -> None:
     side = _page(catalog, "many-listed", tab="statistics").regions["side"]
     assert f"f.key.0={_LISTED}" in side
-    assert "f.value.0" not in side
+    assert "f.value.0=&" in side or 'f.value.0="' in side
 
 
 def test_the_schema_is_exported_as_the_log_has_it(catalog: Catalog) -> None:
