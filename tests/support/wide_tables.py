@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
+from tests.support.small_logs import PROTOCOL, Line, add, commit_info, metadata, write_log
 
 __all__ = ["column_name", "wide_table"]
 
@@ -26,6 +26,6 @@ def wide_table(place: Path, columns: int, configuration: Mapping[str, str] | Non
     bounds = dict.fromkeys(names[:_STATED], (1, 2))
     half = metadata(dict.fromkeys(names[: columns // 2], "long"), configuration=configuration)
     whole = metadata(dict.fromkeys(names, "long"), configuration=configuration)
-    created = [commit_info("CREATE TABLE"), PROTOCOL, half, add("0.parquet", 10, bounds=bounds)]
-    widened = [commit_info("ADD COLUMNS"), whole, add("1.parquet", 10, bounds=bounds)]
+    created: list[Line] = [commit_info("CREATE TABLE"), PROTOCOL, half, add("0.parquet", 10, bounds=bounds)]
+    widened: list[Line] = [commit_info("ADD COLUMNS"), whole, add("1.parquet", 10, bounds=bounds)]
     return write_log(place, [created, widened])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -55,7 +56,7 @@ def _struct(columns: int) -> Metadata:
     return Metadata(id=METADATA.id, schema_string=json.dumps({"type": "struct", "fields": [outer]}))
 
 
-def _page(catalog: Catalog, table: str, **address: str) -> Rendered:
+def _page(catalog: Catalog, table: str, **address: Any) -> Rendered:
     page = table_page(catalog, Address(table=f"w/{table}", **address), "light", idle_work(catalog))
     assert page.view is not None, page.regions["lead"]
     return page
