@@ -10,7 +10,7 @@ import ipywidgets
 from explorer import formatting as fmt
 from explorer.jupyter.list_box import offer
 from explorer.jupyter.parts import look
-from explorer.views.table.column_search import MOST_OFFERED, column_matches
+from explorer.views.column_search import MOST_OFFERED, column_matches
 
 __all__ = ["ColumnBox"]
 

@@ -9,11 +9,11 @@ from typing import Any
 from explorer import formatting as fmt
 from explorer.core.errors import RequestError
 from explorer.views import TableView
+from explorer.views.column_search import MOST_OFFERED
 from explorer.views.listing import Listing
 from explorer.views.problems import data_problems
 from explorer.views.rows.row_work import PagedRows, RowsAsked, live_rows, rows_estimate
 from explorer.views.rows.spark_work import WorkState, engine_state
-from explorer.views.table.column_search import MOST_OFFERED
 from explorer.views.table.overview import top_fields
 from explorer.web.address import Address
 from explorer.web.data_messages import LONGEST_QUESTION, begin_reading

@@ -19,8 +19,8 @@ from explorer.views.table.files import ranges_listing
 from explorer.views.table.funnel import Funnel, asked_columns, compared_words, funnel_of, read_files, rule_listing
 from explorer.views.table.ranges import ColumnRanges
 from explorer.web.address import Address
-from explorer.web.column_choice import column_choice, column_search
 from explorer.web.tab_spec import Tab, TabSpec, arranged, listed
+from explorer.web.tabs.column_choice import column_choice, column_search
 from explorer.web.window_work import WindowWork
 
 __all__ = ["TAB"]

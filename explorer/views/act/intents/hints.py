@@ -15,7 +15,7 @@ from explorer.core.protocol.sql.stored_expressions import expression_columns
 from explorer.core.protocol.table_properties.registry import PROPERTIES
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.fields import Answers, FormField
-from explorer.views.table.column_search import column_matches
+from explorer.views.column_search import column_matches
 from explorer.views.table.commits import commit_sentence
 from explorer.views.table.facts import TableFacts
 

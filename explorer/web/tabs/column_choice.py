@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from explorer import formatting as fmt
 from explorer.views import TableView
-from explorer.views.table.column_search import MOST_OFFERED, column_matches
+from explorer.views.column_search import MOST_OFFERED, column_matches
 from explorer.web.address import Address
 from explorer.web.render import render
 from explorer.web.window import Handler, Message, Window
