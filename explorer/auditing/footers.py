@@ -16,6 +16,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
+import pyarrow as pa
 
 from explorer.core.protocol.data_footers import DataFooter, UnreadFooter, footers_of, is_whole
 from explorer.core.protocol.log_store import LogStore
@@ -78,9 +79,10 @@ def look_at_footers(snapshot: Snapshot, store: LogStore) -> FooterReport:
     footers = [answer if isinstance(answer, DataFooter) else None for answer in answers]
     unread = [(path, each.reason) for path, each in zip(paths, answers, strict=True) if isinstance(each, UnreadFooter)]
     differences = [*_counts(snapshot, paths, footers)]
-    for column in snapshot.statistics_columns:
-        if not column.partition:
-            differences += _bounds(snapshot, column, footers)
+    masked = snapshot.files(["dv_cardinality"]).column(0).to_pylist()
+    written = [column.name for column in snapshot.statistics_columns if not column.partition]
+    for column, ranges in snapshot.column_ranges_of(written):
+        differences += _bounds(column, ranges, masked, footers)
     return FooterReport(snapshot.version, len(paths) - len(unread), tuple(differences), tuple(unread))
 
 
@@ -92,11 +94,10 @@ def _counts(snapshot: Snapshot, paths: list[str], footers: list[DataFooter | Non
 
 
 def _bounds(
-    snapshot: Snapshot, column: StatisticsColumn, footers: list[DataFooter | None]
+    column: StatisticsColumn, bounds: pa.Table, masked: list[int | None], footers: list[DataFooter | None]
 ) -> Iterator[FooterDifference]:
     name = ".".join(column.physical)
-    ranges = snapshot.column_ranges(column.name).select(["path", "min", "max", "null_count"]).to_pylist()
-    masked = snapshot.files(["dv_cardinality"]).column(0).to_pylist()
+    ranges = bounds.select(["path", "min", "max", "null_count"]).to_pylist()
     for row, footer, hidden in zip(ranges, footers, masked, strict=True):
         found = None if footer is None or hidden is not None else footer.columns.get(name)
         if found is None:

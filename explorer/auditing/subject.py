@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Any, Final
@@ -35,7 +35,7 @@ from explorer.core.protocol.arrow.arrays import (
     strings,
 )
 from explorer.core.protocol.arrow.records import moments
-from explorer.core.protocol.statistics.file_statistics import StatisticsProblem
+from explorer.core.protocol.statistics.file_statistics import StatisticsColumn, StatisticsProblem
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commit_times import moment
@@ -295,8 +295,13 @@ class Subject:
 
     def column_ranges(self, column: str) -> pa.Table:
         """As `Snapshot.column_ranges`; all columns are parsed in one pass, as other rules need them."""
+        ((_, ranges),) = self.column_ranges_of([column])
+        return ranges
+
+    def column_ranges_of(self, columns: Sequence[str]) -> Iterator[tuple[StatisticsColumn, pa.Table]]:
+        """As `Snapshot.column_ranges_of`, likewise."""
         _ = self.statistics_problems
-        return self.snapshot.column_ranges(column)
+        return self.snapshot.column_ranges_of(columns)
 
     @cached_property
     def statistics_problems(self) -> tuple[StatisticsProblem, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from explorer.auditing import Aspect
 from explorer.auditing.report.signature import SigningKey
@@ -15,7 +15,21 @@ from explorer.views import TableView
 from explorer.views.figures.plotly import Figure
 from explorer.views.listing import Listing
 
-__all__ = ["Document", "Export", "Page", "Tab", "TabSpec", "arranged", "listed", "pinned"]
+__all__ = [
+    "Document",
+    "Export",
+    "Exported",
+    "Page",
+    "Tab",
+    "TabSpec",
+    "Text",
+    "arranged",
+    "listed",
+    "narrowed",
+    "pinned",
+]
+
+_MOST_COLUMNS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +74,17 @@ class Page:
     key: SigningKey | None = None
 
 
-Export = Callable[[TableView, Address, WindowWork], Listing | Document | Page]
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A JSON text as the log has it: its name without the ending, its title, and the text."""
+
+    name: str
+    what: str
+    text: str
+
+
+Exported: TypeAlias = Listing | Document | Page | Text
+Export = Callable[[TableView, Address, WindowWork], Exported]
 
 
 class Ask(Protocol):
@@ -133,6 +157,15 @@ def pinned(listing: Listing | None, address: Address, own: int) -> str:
         return ""
     keys = [column.key for column in listing.columns]
     return address.column if address.column in keys else keys[own] if len(keys) > own else ""
+
+
+def narrowed(listing: Listing | None, pin: str) -> dict[str, Any]:
+    """Return the values by which a template shows rows: of many columns the first ones, and the one in sight."""
+    if listing is None:
+        return {"listing": None, "page": None, "pin": pin, "more_columns": 0}
+    shown = listing.narrowed(_MOST_COLUMNS, pin)
+    more = len(listing.columns) - len(shown.columns)
+    return {"listing": shown, "page": shown.paged(), "pin": pin, "more_columns": more}
 
 
 def listed(listing: Listing, address: Address) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from explorer.spreadsheet import plain_cell
 
 __all__ = ["Listing", "ListingColumn", "csv_of", "partition_words"]
 
+_LAST = 2
 _NUMERIC = frozenset({"rows", "size", "number", "share", "version", "masked", "gained", "amount"})
 
 
@@ -128,6 +129,19 @@ class Listing:
             page=1,
             places=None,
         )
+
+    def narrowed(self, most: int, kept: str = "") -> Listing:
+        """Return the list, as it is filtered and sorted, with so many of its first columns, the last two, and one that
+        is kept; all of them where there are not many more."""
+        last = len(self.columns) - _LAST
+        if last <= most:
+            return self
+        shown = tuple(
+            column for place, column in enumerate(self.columns) if place < most or place >= last or column.key == kept
+        )
+        keys = dict.fromkeys([*(column.key for column in shown), *(c.tone for c in shown if c.kind == "sign")])
+        settled = self.settled()
+        return replace(settled, columns=shown, table=settled.table.select(list(keys)))
 
     def settled(self) -> Listing:
         """Return the list with its filter and order worked out: each page of it takes its own rows and no more."""

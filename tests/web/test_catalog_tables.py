@@ -8,13 +8,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from explorer.web.address import Address
-from explorer.web.pages import table_page
 
 import explorer
 from explorer.auditing import Audit
 from explorer.core.errors import UnsupportedFeature
 from explorer.core.log.catalog_commits import CatalogCommits
+from explorer.page.address import Address
+from explorer.page.pages import table_page
 from explorer.storage import open_store
 from explorer.views import TableFacts
 from explorer.web.home.tables import home_page

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
@@ -41,14 +42,14 @@ def _nullable(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     if subject.too_many_statistics is not None:
         return NotAnswered(subject.too_many_statistics)
     checks = constraints(snapshot.metadata.configuration).values()
-    free = [
+    unchecked = [
         column.name
         for column in snapshot.statistics_columns
         if len(column.path) == 1
         and _may_be_null(snapshot.schema, column)
         and not any(mentions(text, column.path, snapshot.schema) for text in checks)
-        and _nulls(subject, column) == 0
     ]
+    free = [column.name for column, ranges in subject.column_ranges_of(unchecked) if _nulls(ranges) == 0]
     if not free:
         return ()
     one = len(free) == 1
@@ -74,12 +75,13 @@ def _nullable(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 def _nulls_in_required(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Columns that are NOT NULL, themselves and all around them, of which a file without masked rows counts nulls."""
     snapshot = subject.snapshot
-    required = [column for column in snapshot.statistics_columns if not _may_be_null(snapshot.schema, column)]
+    required = [column.name for column in snapshot.statistics_columns if not _may_be_null(snapshot.schema, column)]
     if not required:
         return ()
     if subject.too_many_statistics is not None:
         return NotAnswered(subject.too_many_statistics)
-    counts = {column.name: _certain_nulls(subject, column) for column in required}
+    ranges_of = subject.column_ranges_of(required)
+    counts = {column.name: _certain_nulls(subject, ranges) for column, ranges in ranges_of}
     broken = {name: found for name, found in counts.items() if found[0]}
     if not broken:
         return ()
@@ -112,16 +114,14 @@ def _may_be_null(schema: StructType, column: StatisticsColumn) -> bool:
     return False
 
 
-def _nulls(subject: Subject, column: StatisticsColumn) -> int | None:
+def _nulls(ranges: pa.Table) -> int | None:
     """The nulls of a column over all files; None if one of them does not say, or if rows of it are not counted."""
-    ranges = subject.column_ranges(column.name)
     counts = ranges.column("null_count")
     return None if counts.null_count or not len(counts) else int(pc.sum(counts).as_py())
 
 
-def _certain_nulls(subject: Subject, column: StatisticsColumn) -> tuple[int, str]:
+def _certain_nulls(subject: Subject, ranges: pa.Table) -> tuple[int, str]:
     """Nulls in files without masked rows, and the first such file."""
-    ranges = subject.column_ranges(column.name)
     some = floats(ranges.column("null_count")) > 0
     unmasked = ~validity(only_array(subject.snapshot.files(["dv_cardinality"]), "dv_cardinality"))
     found = ranges.filter(mask(some & unmasked))

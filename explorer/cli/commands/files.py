@@ -277,19 +277,14 @@ def _inner(value: Any, path: tuple[str, ...]) -> Any:
 
 def _statistics(found: explorer.Snapshot, names: list[str] | None, limit: int | None) -> Iterator[dict[str, Any]]:
     """One record a file and column; every column asked for is looked up before the first record."""
-    known = {column.name: type_name(column.type) for column in found.statistics_columns}
-    chosen = list(known) if names is None else names
-    # All texts are parsed once, and not once a column.
-    found.statistics(chosen)
     paths = found.logical_files.column("raw_path")
-    for name in chosen:
-        table = found.column_ranges(name)
+    for column, table in found.column_ranges_of(names):
         rows = _rows(limited(iter(table.to_batches(max_chunksize=_AT_ONCE)), limit))
         for path, row in zip(paths, rows, strict=limit is None):
             yield {
                 "path": path.as_py(),
-                "column": name,
-                "type": known.get(name),
+                "column": column.name,
+                "type": type_name(column.type),
                 "min": row["min"],
                 "max": row["max"],
                 "nullCount": row["null_count"],

@@ -8,7 +8,6 @@ does not begin with the table, the oldest entry says so and names nobody.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import Final
 
 import pyarrow as pa
@@ -16,6 +15,7 @@ import pyarrow as pa
 from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.arrays import bools, strings
 from explorer.core.protocol.schema.data_types import parse_column
+from explorer.core.protocol.schema.named_columns import similar_names
 from explorer.core.protocol.sql.stored_expressions import mentions
 from explorer.core.protocol.table_properties.values import constraint_name
 from explorer.core.versions.provenance import Provenance
@@ -134,7 +134,7 @@ def _mentions(expression: str, column: str) -> bool:
 
 def _unknown(name: str, newest: dict[_Subject, tuple[str, bool]]) -> RequestError:
     names = list(dict.fromkeys(called for called, _ in newest.values()))
-    near = get_close_matches(name.casefold(), [each.casefold() for each in names], _MOST_NAMED)
+    near = similar_names(name.casefold(), [each.casefold() for each in names], _MOST_NAMED)
     nearest = [each for each in names if each.casefold() in near] or names[:_MOST_NAMED]
     shown = ", ".join(nearest)
     which = "The nearest that it has" if near else "Some that it has"

@@ -6,7 +6,7 @@ checked before anything else (PROTO-004, D-39); what cannot be read correctly ra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 
@@ -33,6 +33,7 @@ from explorer.core.protocol.schema.data_types import (
     format_column,
     parse_column,
 )
+from explorer.core.protocol.schema.named_columns import first_names
 from explorer.core.protocol.sql.predicates import Expression
 from explorer.core.protocol.statistics.clustering_estimate import ClusteringEstimate, clustering_estimates
 from explorer.core.protocol.statistics.data_skipping import SkippingResult, skip_files
@@ -279,6 +280,20 @@ class Snapshot:
         """Bounds of one column: path, min, max (typed), null_count, num_records, tight; one row a file."""
         return column_ranges(self._statistics, self.statistics_column(column))
 
+    def column_ranges_of(self, columns: Sequence[str] | None = None) -> Iterator[tuple[StatisticsColumn, pa.Table]]:
+        """Yield several columns with their bounds, as `column_ranges` returns them; of many, none is kept.
+
+        Args:
+            columns: Dotted logical names; None for all leaf columns.
+
+        Raises:
+            RequestError: A column is not in the schema or has no statistics by its type; before the first is yielded.
+        """
+        chosen = self.statistics_columns if columns is None else [self.statistics_column(name) for name in columns]
+        for some, statistics in self._statistics.parts(chosen):
+            for column in some:
+                yield column, column_ranges(statistics, column)
+
     def statistics_coverage(self) -> pa.Table:
         """Which columns have statistics in how many files: column, type, files, files_total, tight."""
         return coverage(self._statistics, self.statistics_columns)
@@ -412,7 +427,7 @@ class Snapshot:
         found = [column for column in alike if column.path == path] or alike
         if len(found) == 1:
             return found[0]
-        names = ", ".join(column.name for column in found or self.statistics_columns)
+        names = first_names(column.name for column in found or self.statistics_columns)
         what = f"{name!r} may be several columns" if found else f"There is no column {name!r} with statistics"
         raise RequestError(f"{what} at version {self.version}. Columns: {names}.", column=name)
 

@@ -60,6 +60,7 @@ def redrawn_parts(facts: TableFacts, address: Address, sheet: DeskSheet, shown_p
     names = [field.name for field in form.fields if field.kind != "pairs"]
     regions = {"act-check": render("act-check", check=check)}
     for asked in (asked for asked in form.fields if asked.kind == "pairs"):
+        regions["act-keys"] = render("act-keys", choices=asked.choices)
         names += [f"key.{index}" for index in range(shown_pairs)]
         if pair_count(address) > shown_pairs:
             regions[f"act-pair-{shown_pairs}"] = render(

@@ -32,7 +32,7 @@ from explorer.views.act.plan_view import plan_view
 from explorer.views.act.ways import Way
 from explorer.views.rows.row_work import live_rows
 from explorer.views.rows.spark_work import start_notice
-from explorer.views.table.overview import fields_of
+from explorer.views.table.overview import top_fields
 
 __all__ = ["act_page", "proposed"]
 
@@ -239,13 +239,10 @@ def _steps(address: Address, current: int, *, rows: bool = True, done: bool = Fa
 
 def _context(form: IntentForm, snapshot: Snapshot) -> Values:
     """What is listed beside a form."""
-    fields = fields_of(snapshot.schema, snapshot.partition_columns) if COLUMNS in form.beside else ()
-    top = [field for field in fields if field.depth == 0]
     rules = constraints(snapshot.metadata.configuration) if CONSTRAINTS in form.beside else {}
     properties = snapshot.metadata.configuration if PROPERTIES in form.beside else {}
     return {
-        "columns": top[:_COLUMNS],
-        "more_columns": max(0, len(top) - _COLUMNS),
+        "columns": top_fields(snapshot, _COLUMNS) if COLUMNS in form.beside and snapshot.schema.fields else None,
         "rules": sorted(rules.items()),
         "properties": sorted(properties.items()),
     }

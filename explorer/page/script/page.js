@@ -313,6 +313,7 @@ export class Page {
       event.preventDefault();
       const menu = link.closest("details.menu");
       if (menu) menu.open = false;
+      this.suggested(link.closest("[data-suggests]"));
       this.go(link.getAttribute("href"));
       return;
     }
@@ -403,7 +404,9 @@ export class Page {
     this.upwards = "check" in form.dataset;
     const menu = form.closest("details.menu");
     if (menu) menu.open = false;
-    this.go(this.query(form));
+    const query = this.query(form);
+    if ("suggests" in form.dataset) this.suggested(form);
+    this.go(query);
   }
 
   send(form) {
@@ -437,7 +440,8 @@ export class Page {
   input(event) {
     const form = event.target.closest("form");
     if (!form) return;
-    const { store } = event.target.dataset;
+    const { store, suggest } = event.target.dataset;
+    if (suggest) return this.later(() => this.ask(suggest, { text: event.target.value }));
     if (store) this.host.remember(store, event.target.value);
     if ("confirm" in form.dataset) return this.arm(form);
     if ("check" in form.dataset) return this.later(() => this.check(form));
@@ -480,6 +484,8 @@ export class Page {
       return;
     }
     const target = event.composedPath()[0];
+    const suggests = target instanceof Element && target.closest("[data-suggests]");
+    if (suggests && this.suggestKey(event, suggests)) return;
     // In a field of several lines Enter sends the form, and Shift+Enter begins a line.
     if (target instanceof Element && target.matches("textarea[data-enter]") && event.key === "Enter" && !event.shiftKey) {
       return this.stop(event, () => target.form.requestSubmit());
@@ -501,6 +507,28 @@ export class Page {
       : event.key === "Home" ? "versionFirst" : event.key === "End" ? "versionLast" : "";
     const query = key && steps.dataset[key];
     if (key) this.stop(event, () => query && query !== this.host.query() && this.go(query, this.repeating(event)));
+  }
+
+  // Arrows lead from the field into what it suggests, and back; Escape takes that away.
+  suggestKey(event, form) {
+    const [field, ...links] = form.querySelectorAll("[data-suggest], .matches a");
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step && event.key !== "Escape") return false;
+    event.preventDefault();
+    if (!step) this.suggested(form);
+    else if (links.length) [field, ...links][[field, ...links].indexOf(this.root.activeElement) + step]?.focus();
+    else if (step > 0) this.ask(field.dataset.suggest, { text: field.value });
+    return true;
+  }
+
+  // What was suggested is done with: the field is empty again, and has the focus.
+  suggested(form) {
+    if (!form) return;
+    window.clearTimeout(this.typing);
+    const field = form.querySelector("[data-suggest]");
+    form.querySelector(".matches").replaceChildren();
+    field.focus();
+    field.value = "";
   }
 
   repeating(event) {

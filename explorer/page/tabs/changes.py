@@ -8,7 +8,7 @@ from typing import Any
 
 from explorer.core.errors import RequestError
 from explorer.page.address import Address
-from explorer.page.tab_spec import Tab, TabSpec, arranged, pinned
+from explorer.page.tab_spec import Tab, TabSpec, arranged, narrowed, pinned
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.page.window import Handler, Message, Window
 from explorer.page.window_work import WindowWork
@@ -84,9 +84,7 @@ class FeedWork:
             "commits": view.facts.commits.records(first - 1, last, _MOST_COMMITS),
             "ranges": _ranges(view, first, last),
             "oldest": view.facts.first,
-            "listing": listing,
-            "page": listing.paged() if listing is not None else None,
-            "pin": pinned(listing, address, 3),
+            **narrowed(listing, pinned(listing, address, 3)),
         }
 
 

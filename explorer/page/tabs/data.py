@@ -9,15 +9,16 @@ from typing import Any
 from explorer import formatting as fmt
 from explorer.core.errors import RequestError
 from explorer.page.address import Address
-from explorer.page.tab_spec import Tab, TabSpec, arranged, pinned
+from explorer.page.tab_spec import Tab, TabSpec, arranged, narrowed, pinned
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.page.window import Handler, Message, Window
 from explorer.page.window_work import WindowWork
 from explorer.views import TableView
+from explorer.views.column_search import MOST_OFFERED
 from explorer.views.listing import Listing
 from explorer.views.rows.row_work import PagedRows, RowsAsked, live_rows, rows_estimate
 from explorer.views.rows.spark_work import WorkState, engine_state
-from explorer.views.table.overview import fields_of
+from explorer.views.table.overview import top_fields
 
 __all__ = ["TAB", "RowsWork"]
 
@@ -81,7 +82,7 @@ class RowsWork:
         kept = self._rows.listing() if mine else None
         listing = arranged(kept, address) if kept is not None else None
         return {
-            "fields": fields_of(snapshot.schema, snapshot.partition_columns),
+            "columns": top_fields(snapshot, MOST_OFFERED),
             "about": f"{fmt.quantity(live_rows(snapshot), 'row')} in {fmt.plural(snapshot.num_files, 'file')}",
             "estimate": rows_estimate(snapshot, address.where),
             "lost": bool(view.facts.lost_data(view.version)),
@@ -94,15 +95,18 @@ class RowsWork:
             "note": self._rows.page.note if self._rows.page is not None else "",
             "earlier": self._rows.has_earlier,
             "later": self._rows.has_later,
-            "listing": listing,
-            "page": listing.paged() if listing is not None else None,
-            "pin": pinned(listing, address, 1 if listing is not None and listing.columns[0].kind == "sign" else 0),
+            **narrowed(listing, pinned(listing, address, _marks(listing))),
         }
 
     def _state(self, view: TableView, address: Address) -> WorkState:
         if self._rows.is_of(view) and self._turned_at == _asked_at(view, address):
             return self._rows.state
         return self._rows.state_of(view, address.where, masked=address.masked == "1")
+
+
+def _marks(listing: Listing | None) -> int:
+    """How many columns of ours come before the table's."""
+    return 1 if listing is not None and listing.columns[0].kind == "sign" else 0
 
 
 def _asked_at(view: TableView, address: Address) -> tuple[object, ...]:

@@ -10,20 +10,26 @@ from explorer.page.tabs.diff_rows import DifferencesWork, messages
 from explorer.page.window_work import WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing
-from explorer.views.table.comparison import Comparison
+from explorer.views.table.comparison import Comparison, form_listing
 
 __all__ = ["TAB"]
+
+_MOST_CHANGES = 60
 
 
 def _diff(view: TableView, address: Address, work: WindowWork) -> Tab:
     diff = view.comparison()
     ends = {"compared_same": view.other == view.version, "only": view.facts.first == view.facts.last}
-    shown = {"diff": diff} | ends | listed(_changed(diff, address), address)
+    shown = {"diff": diff, "most_changes": _MOST_CHANGES} | ends | listed(_changed(diff, address), address)
     return Tab(shown | work.of(DifferencesWork).values(view, address))
 
 
 def _export(view: TableView, address: Address, _work: WindowWork) -> Listing:
     return arranged(_changed(view.comparison(), address), address)
+
+
+def _form_changes(view: TableView, _address: Address, _work: WindowWork) -> Listing:
+    return form_listing(view.facts, view.comparison())
 
 
 def _changed(diff: Comparison, address: Address) -> Listing:
@@ -38,7 +44,7 @@ TAB = TabSpec(
     "Diff",
     "diff",
     _diff,
-    exports={"diff": _export},
+    exports={"diff": _export, "form-changes": _form_changes},
     shows=("difference",),
     messages=messages,
     work=lambda window: DifferencesWork(window.changed),

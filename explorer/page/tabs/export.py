@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from explorer.page.tab_spec import Document, Page
+from explorer.page.tab_spec import Document, Exported, Page, Text
 from explorer.spreadsheet import escaped_words
 from explorer.views.listing import Listing
 
@@ -17,7 +17,7 @@ __all__ = ["export_files"]
 _CHUNK = 1_000_000
 
 
-def export_files(found: Listing | Document | Page, id_: str, format_: str) -> Iterator[dict[str, Any]]:
+def export_files(found: Exported, id_: str, format_: str) -> Iterator[dict[str, Any]]:
     """Yield the messages that carry a file to the browser, and its signature if there is a key.
 
     Args:
@@ -25,13 +25,15 @@ def export_files(found: Listing | Document | Page, id_: str, format_: str) -> It
         id_: By which the browser puts the parts together.
         format_: ``csv``, ``json``, or ``copy`` for the clipboard.
     """
-    key, note = None if isinstance(found, Listing) else found.key, ""
+    key, note = found.key if isinstance(found, Document | Page) else None, ""
     match found:
         case Document():
             text, suffix, media = _json(found), "json", "application/json"
             what = found.what
         case Page():
             text, suffix, media, what = found.text, "html", "text/html", found.what
+        case Text():
+            text, suffix, media, what = found.text, "json", "application/json", found.what
         case Listing() if format_ == "json":
             text, suffix, media, what = found.to_json(), "json", "application/json", "list"
         case Listing():

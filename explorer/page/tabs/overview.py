@@ -9,7 +9,7 @@ from typing import Any
 from explorer.page.address import Address
 from explorer.page.commits_table import commits_listing
 from explorer.page.render import render_block
-from explorer.page.tab_spec import Tab, TabSpec
+from explorer.page.tab_spec import Tab, TabSpec, Text
 from explorer.page.window import Handler, Message, Window
 from explorer.page.window_work import WindowWork
 from explorer.views import TableView
@@ -32,11 +32,9 @@ def _overview(view: TableView, address: Address, _work: WindowWork) -> Tab:
 
 
 def _values(view: TableView) -> dict[str, Any]:
-    snapshot = view.facts.snapshot(view.version)
     return {
         "overview": view.overview(),
         "since": settings_since(view.facts, view.version, at_hand=True),
-        "schema_string": snapshot.metadata.schema_string or "",
         "raw": "",
         "most_findings": _MOST_FINDINGS,
         "broken": not len(view.facts.commits),
@@ -77,12 +75,17 @@ def _commits(view: TableView, address: Address, _work: WindowWork) -> Listing:
     return commits_listing(view, address)
 
 
+def _schema(view: TableView, _address: Address, _work: WindowWork) -> Text:
+    metadata = view.facts.snapshot(view.version).metadata
+    return Text(f"{view.facts.name}-v{view.version}-schema", "schema as JSON", metadata.schema_string or "")
+
+
 TAB = TabSpec(
     "overview",
     "Overview",
     "overview",
     _overview,
-    exports={"commits": _commits},
+    exports={"commits": _commits, "schema": _schema},
     messages=_messages,
     shows=("commit", "state"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,6 +11,7 @@ from explorer import formatting as fmt
 from explorer.core.errors import RequestError
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
+from explorer.page.tabs.column_choice import column_choice, column_search
 from explorer.page.window_work import WindowWork
 from explorer.views import TableView
 from explorer.views.clustering_advice import ClusteringAdvice, clustering_advice
@@ -24,6 +26,9 @@ from explorer.views.table.ranges import ColumnRanges
 __all__ = ["TAB"]
 
 _COLUMN_LETTERS: Final = 24
+_MOST_COVERED: Final = 300
+# As many letters as the field of a value takes.
+_LONGEST_VALUE: Final = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,28 @@ class NoRanges:
     why: str
     column: str
     setting: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Uncovered:
+    """Why columns have no statistics, how many they are, and the property that would change it; empty where none would.
+
+    The value is empty where it is too long to be written into a form.
+    """
+
+    why: str
+    columns: int
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The first columns that can have statistics, a short name of each, how many there are, and why some lack them."""
+
+    rows: tuple[tuple[str, Covered], ...]
+    total: int
+    uncovered: tuple[Uncovered, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +82,9 @@ def _statistics(view: TableView, address: Address, _work: WindowWork) -> Tab:
     names = [row.column for row in coverage]
     asked = _asked(view, address)
     column = _column(address, coverage, names, asked.columns)
-    labels = fmt.shorten_apart(names, _COLUMN_LETTERS)
     values: dict[str, Any] = {
-        "coverage": coverage, "names": names, "labels": labels, "column": column, "asked": asked
+        "choice": column_choice(names, address.column if not column else ""), "column": column, "asked": asked,
+        "covered": _coverage(coverage),
     }  # fmt: skip
     if nothing := _why_nothing(view, address, names, column):
         return Tab(values | _undrawn(nothing))
@@ -74,6 +101,24 @@ def _statistics(view: TableView, address: Address, _work: WindowWork) -> Tab:
     return Tab(
         values | listed(_files(view, address, asked), address), figure, (version, column, view.file, asked.where)
     )
+
+
+def _coverage(covered: Sequence[Covered]) -> Coverage:
+    first = covered[:_MOST_COVERED]
+    labels = fmt.shorten_apart([row.column for row in first], _COLUMN_LETTERS)
+    counts = Counter(row.why for row in covered if row.why)
+    # The last column of each needs the most, and takes in the others.
+    last = {row.why: row for row in covered if row.key}
+    uncovered = (
+        Uncovered(why, counts[why], *_writable(last[why].setting if why in last else None)) for why in sorted(counts)
+    )
+    return Coverage(tuple(zip(labels, first, strict=True)), len(covered), tuple(uncovered))
+
+
+def _writable(setting: tuple[str, str] | None) -> tuple[str, str]:
+    """A setting as a form can have it: without a value that is too long for it."""
+    key, value = setting or ("", "")
+    return key, value if len(value) <= _LONGEST_VALUE else ""
 
 
 def _asked(view: TableView, address: Address) -> Asked:
@@ -96,6 +141,10 @@ def _files(view: TableView, address: Address, asked: Asked) -> Listing:
     if not asked.funnels:
         return ranges_listing(view.facts, view.version, view.column)
     return rule_listing(view.facts, view.version, asked.where, view.column, address.rule)
+
+
+def _names(view: TableView) -> list[str]:
+    return [row.column for row in coverage_of(view.facts, view.version)]
 
 
 def _export(view: TableView, address: Address, _work: WindowWork) -> Listing:
@@ -152,7 +201,7 @@ def _undrawn(nothing: NoRanges) -> dict[str, Any]:
         "drawn": False,
         "title": nothing.title,
         "why": nothing.why,
-        "setting": nothing.setting,
+        "setting": _writable(nothing.setting),
         "column": nothing.column,
         "ranges": None,
         "wide": 0,
@@ -166,5 +215,6 @@ TAB = TabSpec(
     "statistics",
     _statistics,
     exports={"statistics": _export},
+    messages=column_search(_names),
     shows=("statistics",),
 )

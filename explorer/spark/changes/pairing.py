@@ -17,6 +17,7 @@ from pyspark.sql import functions as sf
 
 from explorer.core.errors import RequestError
 from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.protocol.schema.named_columns import first_names
 from explorer.spark.changes.comparable import comparable, same
 from explorer.spark.changes.surplus import BOTH, SIGN, balance
 from explorer.spark.engine.expression_tree import joined
@@ -44,7 +45,7 @@ def check_keys(keys: Sequence[str], schema: StructType, version: int) -> tuple[s
     for place, name in enumerate(keys):
         if name not in names:
             raise RequestError(
-                f"There is no column {name!r} at version {version} to pair rows by. Columns: {', '.join(names)}.",
+                f"There is no column {name!r} at version {version} to pair rows by. Columns: {first_names(names)}.",
                 column=name,
                 version=version,
             )

@@ -23,6 +23,7 @@ from pyspark.sql import functions as sf
 
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.protocol.schema.named_columns import first_names
 from explorer.core.versions.change_feed.sources import ReadEstimate, difference_table, read_estimate
 from explorer.core.versions.column_matching import ColumnComparison, ComparedSide, LeftOutColumn, compare_columns
 from explorer.spark.changes.comparable import by_place, comparable, same
@@ -178,7 +179,7 @@ def _checked_keys(keys: Sequence[str] | None, compared: ColumnComparison, versio
             why = f": {left_out}" if left_out else ""
             raise RequestError(
                 f"There is no column {name!r} to match the rows of versions {compared.before.version} and "
-                f"{compared.after.version} by{why}. Columns: {', '.join(names)}.",
+                f"{compared.after.version} by{why}. Columns: {first_names(names)}.",
                 column=name,
                 version=version,
             )

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from explorer.core.errors import RequestError
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column, type_name
+from explorer.core.protocol.schema.named_columns import choices, first_names
 from explorer.core.protocol.schema.nested_types import walk_structs
 from explorer.spark.engine.job import Job, submit
 
@@ -154,9 +155,9 @@ def _targets(snapshot: Snapshot, columns: Sequence[str] | None) -> tuple[_Target
     for name in columns or ():
         if name not in known:
             raise RequestError(
-                f"{name!r} is not a column that can be profiled. Columns: {', '.join(known)}.",
+                f"{name!r} is not a column that can be profiled. Columns: {first_names(known)}.",
                 column=name,
-                nearest=list(known),
+                nearest=choices(known),
             )
     chosen = known if columns is None else {name: known[name] for name in columns}
     return tuple(_Target(*item, number) for number, item in enumerate(chosen.values()))

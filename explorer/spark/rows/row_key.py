@@ -18,6 +18,7 @@ from pyspark.sql import functions as sf
 from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, type_name
+from explorer.core.protocol.schema.named_columns import first_names
 from explorer.spark.scan.physical import spark_type
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def literal(value: Any, kind: DataType) -> Column:
 def _checked(name: str, value: Any, shown: Snapshot) -> Any:
     field = shown.schema.field(name)
     if field is None:
-        names = ", ".join(field.name for field in shown.schema.fields)
+        names = first_names(field.name for field in shown.schema.fields)
         raise RequestError(f"There is no column {name!r} at version {shown.version}. Columns: {names}.", column=name)
     kind = field.type
     if not isinstance(kind, PrimitiveType) or kind.name in ("variant", "void"):

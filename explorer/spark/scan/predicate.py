@@ -18,6 +18,7 @@ from pyspark.sql import types as st
 
 from explorer.core.errors import EngineUnavailable, ExpressionRefused
 from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.protocol.schema.named_columns import choices, first_names
 from explorer.core.protocol.sql.remade import RemadeExpression
 from explorer.core.protocol.sql.vetting import check_clock, quoted_text, remade_expression
 from explorer.spark.engine.expressions import analysed
@@ -165,11 +166,11 @@ def _check_plan(remade: RemadeExpression, plan: str, columns: Sequence[str], *, 
         name = variable[1].rsplit(".", 1)[-1]
         raise ExpressionRefused(
             f"The condition {quoted_text(text)} uses the session's variable {name}, which is not a column. "
-            f"Columns: {', '.join(columns)}.",
+            f"Columns: {first_names(columns)}.",
             expression=text,
             position=next((t.start + 1 for t in remade.tokens if t.value.lower() == name.lower()), None),
             reason="unknown column",
-            nearest=columns,
+            nearest=choices(columns),
         )
     if repeatable and (_MOMENT.search(plan) or _COMPUTED_MOMENT.search(plan)):
         raise ExpressionRefused(

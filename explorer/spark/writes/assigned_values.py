@@ -19,6 +19,7 @@ from explorer.core.protocol.schema.field_metadata import (
     IDENTITY_ALLOW_EXPLICIT_INSERT,
     IDENTITY_START,
 )
+from explorer.core.protocol.schema.named_columns import choices, first_names
 from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.transaction.intents.records import MergeClause
 from explorer.core.transaction.new_files.kept_texts import kept_defaults
@@ -133,10 +134,10 @@ class AssignedValues:
             if len(alike) != 1:
                 names = [field.name for field in self._schema.fields]
                 raise InvalidIntent(
-                    f"The table has no column {name}. Its columns: {', '.join(names)}.",
+                    f"The table has no column {name}. Its columns: {first_names(names)}.",
                     field=where,
                     column=name,
-                    allowed=names,
+                    allowed=choices(names),
                 )
             path.append(alike[0].name)
             fields = alike[0].type.fields if isinstance(alike[0].type, StructType) else ()

@@ -13,6 +13,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from explorer.core.errors import EngineUnavailable, InvalidIntent
+from explorer.core.protocol.schema.named_columns import choices, first_names
 
 __all__ = ["check_casts", "column_value"]
 
@@ -73,15 +74,16 @@ def column_value(value: Column, found: st.DataType, wanted: st.DataType, name: s
 
 def _struct(value: Column, found: st.StructType, wanted: st.StructType, name: str, field: str) -> Column:
     given = {inner.name.lower(): inner for inner in found.fields}
-    foreign = [inner.name for inner in found.fields if inner.name.lower() not in {own.name.lower() for own in wanted}]
+    known = {own.name.lower() for own in wanted}
+    foreign = [inner.name for inner in found.fields if inner.name.lower() not in known]
     if foreign or len(given) < len(found.fields):
         odd = f"no field {foreign[0]!r}" if foreign else "two fields whose names differ only by case"
-        names = ", ".join(own.name for own in wanted.fields)
+        names = first_names(own.name for own in wanted.fields)
         raise InvalidIntent(
             f"The column {name} has {odd}. Its fields: {names}. Set mergeSchema to add the field, or leave it out.",
             field=field,
             column=name,
-            allowed=[own.name for own in wanted.fields],
+            allowed=choices(own.name for own in wanted.fields),
         )
     parts = []
     for own in wanted.fields:

@@ -38,6 +38,7 @@ from explorer.core.protocol.schema.field_metadata import (
     IDENTITY_ALLOW_EXPLICIT_INSERT,
     IDENTITY_START,
 )
+from explorer.core.protocol.schema.named_columns import choices, first_names
 from explorer.core.transaction.guards.rows import row_texts
 from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.kept_texts import default_guards, kept_defaults, kept_generated
@@ -323,12 +324,12 @@ def _shaped(frame: DataFrame, snapshot: Snapshot) -> _Shaped:
     known = {field.name.lower() for field in snapshot.schema.fields}
     foreign = [name for name in frame.columns if name.lower() not in known]
     if foreign:
-        names = ", ".join(field.name for field in snapshot.schema.fields)
+        names = first_names(field.name for field in snapshot.schema.fields)
         raise InvalidIntent(
             f"The table has no column {foreign[0]!r}. Its columns: {names}. Set mergeSchema to add the column, or "
             "leave it out.",
             field="source",
-            allowed=[field.name for field in snapshot.schema.fields],
+            allowed=choices(field.name for field in snapshot.schema.fields),
         )
     fields = [field for field in snapshot.schema.fields if field.name.lower() in given]
     own = {field.name: _given_value(field, given, types) for field in fields}

@@ -120,7 +120,7 @@ def _befell(old: ColumnSpan, new: ColumnSpan) -> str:
 def _listing(facts: TableFacts, version: int) -> Listing:
     snapshot = facts.snapshot(version)
     coverage = {row["column"]: row for row in facts.coverage(version).to_pylist()}
-    fields = fields_of(snapshot.schema, snapshot.partition_columns)
+    fields = fields_of(snapshot)
     table = pa.table(
         {
             "name": pa.array([field.name for field in fields], pa.string()),

@@ -14,7 +14,7 @@ from explorer.views.table.commits import CommitRecord
 from explorer.views.table.facts import TableFacts
 from explorer.views.table.files import partition_keys
 
-__all__ = ["CHANGES", "Comparison", "FormChange", "comparison_of"]
+__all__ = ["CHANGES", "Comparison", "FormChange", "comparison_of", "form_listing"]
 
 CHANGES = ("added", "removed", "remasked")
 FORM = "\u25c7"
@@ -77,6 +77,22 @@ def comparison_of(facts: TableFacts, from_version: int, to_version: int) -> Comp
     """Compare two versions; the first may be the later one."""
     key = ("comparison", from_version, to_version)
     return facts.keep(key, lambda: _compare(facts, from_version, to_version))
+
+
+def form_listing(facts: TableFacts, comparison: Comparison) -> Listing:
+    """Return the changes of schema and properties as a list."""
+    changes = [("schema", change) for change in comparison.schema]
+    changes += [("properties", change) for change in comparison.properties]
+    table = pa.table(
+        {
+            "of": pa.array([of for of, _ in changes], pa.string()),
+            "sign": pa.array([change.sign for _, change in changes], pa.string()),
+            "subject": pa.array([change.subject for _, change in changes], pa.string()),
+            "detail": pa.array([change.detail for _, change in changes], pa.string()),
+        }
+    )
+    columns = tuple(ListingColumn(name, name) for name in table.column_names)
+    return Listing(f"{facts.name}-v{comparison.from_version}-v{comparison.to_version}-changes", columns, table)
 
 
 def _compare(facts: TableFacts, from_version: int, to_version: int) -> Comparison:

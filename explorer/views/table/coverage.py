@@ -14,6 +14,7 @@ from explorer.views.table.facts import TableFacts
 
 __all__ = ["Covered", "coverage_of"]
 
+_NO_SETTING: Final = ("", "", "")
 _NONE: Final = "no file has statistics for it, though no property leaves it out"
 
 
@@ -25,7 +26,8 @@ class Covered:
         files, files_total: How many live files have them, of how many.
         tight: How many of these hold exactly for the live rows.
         why: Why no new file has them; empty where new files do.
-        setting: The property that leaves the column out, and the value that would take it in; None where none does.
+        key, before, after: The property that leaves the column out, and the value that would take it in, in two parts;
+            empty where no property would. The first part, which may name every other column, is the same for all.
     """
 
     column: str
@@ -34,7 +36,14 @@ class Covered:
     files_total: int
     tight: int | None
     why: str = ""
-    setting: tuple[str, str] | None = None
+    key: str = ""
+    before: str = ""
+    after: str = ""
+
+    @property
+    def setting(self) -> tuple[str, str] | None:
+        """The property that leaves the column out, and the value that would take it in; None where none does."""
+        return (self.key, self.before + self.after) if self.key else None
 
 
 def coverage_of(facts: TableFacts, version: int) -> tuple[Covered, ...]:
@@ -52,23 +61,21 @@ def _covered(facts: TableFacts, version: int) -> tuple[Covered, ...]:
     found = []
     for row in facts.coverage(version).to_pylist():
         column = columns[row["column"]]
-        why, setting = "", None
+        why, setting = "", _NO_SETTING
         if column.physical not in indexed and not column.partition and column.name not in snapshot.clustering_columns:
             why, setting = _left_out(snapshot.properties, column, places.get(column.physical, 0))
         elif not row["files"] and row["files_total"]:
             why = _NONE
-        found.append(Covered(row["column"], row["type"], row["files"], row["files_total"], row["tight"], why, setting))
+        found.append(Covered(row["column"], row["type"], row["files"], row["files_total"], row["tight"], why, *setting))
     return tuple(found)
 
 
-def _left_out(properties: dict[str, str], column: StatisticsColumn, place: int) -> tuple[str, tuple[str, str] | None]:
+def _left_out(properties: dict[str, str], column: StatisticsColumn, place: int) -> tuple[str, tuple[str, str, str]]:
     listed = properties.get(STATS_COLUMNS.key)
     if listed is not None:
-        name = statistics_column(column.path)
-        value = f"{listed},{name}" if listed else name
-        allowed = column.type.name in SKIPPING_TYPES
-        return f"{STATS_COLUMNS.key} does not list it", (STATS_COLUMNS.key, value) if allowed else None
+        setting = STATS_COLUMNS.key, listed, f"{',' if listed else ''}{statistics_column(column.path)}"
+        return f"{STATS_COLUMNS.key} does not list it", setting if column.type.name in SKIPPING_TYPES else _NO_SETTING
     limit = NUM_INDEXED_COLS.of(properties)
     default = "" if NUM_INDEXED_COLS.is_set(properties) else ", the default"
     why = f"{NUM_INDEXED_COLS.key} is {limit}{default}: only the first {limit} columns have statistics"
-    return why, (NUM_INDEXED_COLS.key, str(place)) if place else None
+    return why, (NUM_INDEXED_COLS.key, "", str(place)) if place else _NO_SETTING

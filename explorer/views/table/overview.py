@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
+from typing import Final
 
 from explorer import formatting as fmt
-from explorer.core.protocol.schema.data_types import StructType, format_column, type_name
+from explorer.core.protocol.schema.data_types import StructField, format_column, type_name
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.problems import Problem
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["Field", "KeyFigure", "Overview", "overview_of"]
+__all__ = ["Field", "KeyFigure", "Overview", "TopFields", "fields_of", "overview_of", "top_fields"]
+
+_MOST_FIELDS: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,19 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
+class TopFields:
+    """The first columns of a version, of so many."""
+
+    fields: tuple[Field, ...]
+    total: int
+
+    @property
+    def more(self) -> int:
+        """How many are not among them."""
+        return self.total - len(self.fields)
+
+
+@dataclass(frozen=True, slots=True)
 class _Totals:
     """Live files, their bytes, their rows less the masked ones, and the masked ones; None where the log lacks one."""
 
@@ -47,12 +64,16 @@ class _Totals:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What the overview of one version shows; ``alerts`` are what is wrong with its rows."""
+    """What the overview of one version shows: of its fields, nested ones too, the first of so many.
+
+    ``alerts`` are what is wrong with its rows.
+    """
 
     verdict: str
     alerts: tuple[Problem, ...]
     figures: tuple[KeyFigure, ...]
     fields: tuple[Field, ...]
+    num_fields: int
     properties: tuple[tuple[str, str], ...]
     features: tuple[str, ...]
     reader_version: int
@@ -71,7 +92,8 @@ def overview_of(facts: TableFacts, version: int) -> Overview:
         verdict=_verdict(facts, version, totals),
         alerts=facts.alerts(version),
         figures=_figures(snapshot, totals),
-        fields=fields_of(snapshot.schema, snapshot.partition_columns),
+        fields=fields_of(snapshot, _MOST_FIELDS),
+        num_fields=sum(1 for _ in walk(snapshot.schema)),
         properties=tuple(sorted(snapshot.properties.items())),
         features=tuple(features),
         reader_version=protocol.min_reader_version,
@@ -82,18 +104,26 @@ def overview_of(facts: TableFacts, version: int) -> Overview:
     )
 
 
-def fields_of(schema: StructType, partition_columns: tuple[str, ...]) -> tuple[Field, ...]:
-    """Return every field of a schema, nested ones after their parent."""
-    return tuple(
-        Field(
-            name=format_column(path),
-            depth=len(path) - 1,
-            type=type_name(field.type),
-            nullable=field.nullable,
-            partition=len(path) == 1 and path[0] in partition_columns,
-            comment=str(field.metadata.get("comment", "")),
-        )
-        for path, field in walk(schema)
+def fields_of(snapshot: Snapshot, most: int | None = None) -> tuple[Field, ...]:
+    """Return the fields of a version, nested ones after their parent: the first ones, or all of them."""
+    partitions = frozenset(snapshot.partition_columns)
+    return tuple(_field(path, field, partitions) for path, field in islice(walk(snapshot.schema), most))
+
+
+def top_fields(snapshot: Snapshot, most: int) -> TopFields:
+    """Return the first columns of a version, without those inside of others."""
+    fields, partitions = snapshot.schema.fields, frozenset(snapshot.partition_columns)
+    return TopFields(tuple(_field((field.name,), field, partitions) for field in fields[:most]), len(fields))
+
+
+def _field(path: tuple[str, ...], field: StructField, partitions: frozenset[str]) -> Field:
+    return Field(
+        name=format_column(path),
+        depth=len(path) - 1,
+        type=type_name(field.type),
+        nullable=field.nullable,
+        partition=len(path) == 1 and path[0] in partitions,
+        comment=str(field.metadata.get("comment", "")),
     )
 
 

@@ -35,10 +35,10 @@ class SettingsSince:
     """
 
     def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
-        self._said: dict[tuple[str, str], list[str]] = {}
+        self._rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for row in rows:
             kind = "column" if row["kind"] in _COLUMN_KINDS - {"constraint"} else row["kind"]
-            self._said.setdefault((kind, row["current_name"]), []).append(since_sentence(row))
+            self._rows.setdefault((kind, row["current_name"]), []).append(row)
 
     def of(self, kind: str, name: str) -> str:
         """Return what is known of a thing, in one text; empty if nothing is.
@@ -49,7 +49,7 @@ class SettingsSince:
         """
         if kind == "property" and (rule := constraint_name(name)) is not None:
             kind, name = "constraint", rule
-        return "; ".join(self._said.get((kind, name), ()))
+        return "; ".join(since_sentence(row) for row in self._rows.get((kind, name), ()))
 
 
 def settings_since(facts: TableFacts, version: int, *, at_hand: bool = False) -> SettingsSince:

@@ -7,12 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
-from explorer.web.act.desk import ActDesk
-from explorer.web.address import Address
-from explorer.web.pages import table_page
 
 import explorer
 from explorer.core.errors import RequestError
+from explorer.page.act.desk import ActDesk
+from explorer.page.address import Address
+from explorer.page.pages import table_page
 from explorer.views.act.desk.state import Ended, Ready
 from explorer.web.served_tables import Catalog
 from tests.support import hostile_tables, small_logs

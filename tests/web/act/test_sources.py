@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from explorer.web.act.desk import ActDesk
-from explorer.web.act.form import redrawn_parts
-from explorer.web.address import Address
 
 from explorer.core.errors import NotAllowed
+from explorer.page.act.desk import ActDesk
+from explorer.page.act.form import redrawn_parts
+from explorer.page.address import Address
 from explorer.web.served_tables import Catalog
 from tests.support import hostile_tables, small_logs
 

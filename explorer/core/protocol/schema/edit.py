@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from typing import Final
 
 import msgspec
@@ -26,6 +25,7 @@ from explorer.core.protocol.schema.data_types import (
     format_column,
     parse_column,
 )
+from explorer.core.protocol.schema.named_columns import choices, first_names, similar_names
 from explorer.core.protocol.schema.nested_types import Path, walk, with_parts
 
 __all__ = [
@@ -234,13 +234,13 @@ def _index(text: str, names: Sequence[str]) -> int:
 
 def _unknown(schema: StructType, wanted: Path, field: str) -> InvalidIntent:
     known = [format_column(path) for path, _ in walk(schema)]
-    near = get_close_matches(format_column(wanted), known, 3)
+    near = similar_names(format_column(wanted), known)
     hint = f" Did you mean {near[0]}?" if near else ""
-    shown = ", ".join(format_column((field.name,)) for field in schema.fields)
+    shown = first_names(format_column((field.name,)) for field in schema.fields)
     return InvalidIntent(
         f"There is no column {format_column(wanted)}.{hint} Columns: {shown}.",
         field=field,
-        allowed=near or known,
+        allowed=near or choices(known),
         nearest=near[0] if near else None,
     )
 
@@ -248,7 +248,7 @@ def _unknown(schema: StructType, wanted: Path, field: str) -> InvalidIntent:
 def _no_position(at: object, names: Sequence[str]) -> InvalidIntent:
     return InvalidIntent(
         f"{at!r} is not a position. Write one of {', '.join(_POSITIONS)}; the columns there are: "
-        f"{', '.join(names) or 'none'}.",
+        f"{first_names(names) or 'none'}.",
         field="at",
-        allowed=["first", "last", *(f"after {name}" for name in names)],
+        allowed=choices(["first", "last", *(f"after {name}" for name in names)]),
     )

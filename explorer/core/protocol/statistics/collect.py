@@ -53,8 +53,8 @@ def indexed_fields(
     leaves = list(_leaves(fields))
     chosen = configuration.get(STATS_COLUMNS.key)
     if chosen is not None:
-        wanted = [_folded(path) for path in _columns(chosen)]
-        kept = [leaf for leaf in leaves if any(_folded(leaf[0][: len(path)]) == path for path in wanted)]
+        wanted = {_folded(path) for path in _columns(chosen)}
+        kept = [leaf for leaf in leaves if not wanted.isdisjoint(_around(_folded(leaf[0])))]
     else:
         limit = NUM_INDEXED_COLS.of(configuration)
         kept = leaves if limit < 0 else leaves[:limit]
@@ -139,6 +139,11 @@ def loosened(stats: str | None, num_records: int) -> str:
 def _folded(path: Path) -> Path:
     """Names that differ only in case count as the same (SCHEMA-008)."""
     return tuple(part.lower() for part in path)
+
+
+def _around(path: Path) -> Iterator[Path]:
+    """A path, and those of all that it lies in."""
+    return (path[:length] for length in range(len(path) + 1))
 
 
 def _leaves(fields: Sequence[StructField]) -> Iterator[tuple[Path, Path, StructField]]:

@@ -19,6 +19,7 @@ from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.arrays import Mask, flags, int64s, mask, numbers, strings, validity
 from explorer.core.protocol.schema.char_types import is_padded
 from explorer.core.protocol.schema.data_types import DataType, StructField, StructType, format_column
+from explorer.core.protocol.schema.named_columns import first_names
 from explorer.core.protocol.sql.predicates import (
     And,
     Comparison,
@@ -256,7 +257,7 @@ class _Resolver:
         if len(path) == 1 and path[0].lower() in _NILADIC:
             return f"{path[0]} is a function"
         name = format_column(path)
-        names = ", ".join(format_column((field.name,)) for field in self._schema.fields)
+        names = first_names(format_column((field.name,)) for field in self._schema.fields)
         raise RequestError(f"The table has no column {name}. Columns: {names}.", column=name)
 
 

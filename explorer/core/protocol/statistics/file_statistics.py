@@ -7,7 +7,7 @@ its partition value (STATS-014); a NaN is not a bound (STATS-016).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, tzinfo
 from functools import cached_property
 from typing import Final
@@ -41,6 +41,8 @@ __all__ = [
 ]
 
 
+# Columns that are parsed in one pass over the texts.
+_MOST_AT_ONCE: Final = 10_000
 _FALSE: Final = bools([False])[0]
 
 
@@ -146,10 +148,26 @@ class FileStatistics:
         self._load([_leaf(column) for column in columns if not column.partition])
 
     def problems(self) -> tuple[StatisticsProblem, ...]:
-        """What could not be used, for all columns."""
-        self.load(self._columns)
+        """What could not be used, for all columns; of many columns, none is kept."""
+        if len(self._columns) <= _MOST_AT_ONCE:
+            self.load(self._columns)
+        else:
+            for _, some in self.parts(self._columns):
+                self._problems |= some._problems
         paths = self.paths
         return tuple(StatisticsProblem(paths[row].as_py(), detail) for row, detail in sorted(self._problems))
+
+    def parts(self, columns: Sequence[StatisticsColumn]) -> Iterator[tuple[Sequence[StatisticsColumn], FileStatistics]]:
+        """Yield columns with their statistics parsed: many columns some at a time, none of which is kept."""
+        if len(columns) <= _MOST_AT_ONCE:
+            self.load(columns)
+            yield columns, self
+            return
+        for start in range(0, len(columns), _MOST_AT_ONCE):
+            some = columns[start : start + _MOST_AT_ONCE]
+            statistics = FileStatistics(self._files, some, self._zone)
+            statistics.load(some)
+            yield some, statistics
 
     def zone_doubts(self) -> tuple[ZoneDoubt, ...]:
         """Partition columns whose values are times without a zone."""

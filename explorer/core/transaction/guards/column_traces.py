@@ -12,12 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.errors import CorruptTable, RequestError
+from explorer.core.errors import CorruptTable
 from explorer.core.protocol.clustering import clustering_columns
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.schema.data_types import format_column
+from explorer.core.protocol.schema.named_columns import first_names
 from explorer.core.protocol.table_properties.registry import STATS_COLUMNS
 from explorer.core.transaction.intents.property_settings import statistics_columns_of
 from explorer.core.transaction.proposal import GuardResult
@@ -45,14 +47,17 @@ class LoggedOperation(msgspec.Struct, frozen=True):
 
 def values_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
     """Say how many values readers lose with columns that are dropped."""
-    found = {format_column(path): _values(snapshot, path) for path in paths}
+    counted_columns = {column.path for column in snapshot.statistics_columns}
+    names = [format_column(path) for path in paths if path in counted_columns]
+    nulls = {column.path: ranges.column("null_count") for column, ranges in snapshot.column_ranges_of(names)}
+    found = {format_column(path): _values(snapshot, nulls.get(path)) for path in paths}
     known = {name: rows for name, (rows, _) in found.items()}
     evidence: dict[str, object] = {"rowsWithValues": known, "files": snapshot.num_files}
     gone = [f"{name} in {_rows(*number)}" for name, number in found.items() if number[0] != 0]
     if not gone:
         which = "the column" if len(paths) == 1 else "the columns"
         return GuardResult("values-dropped", "pass", evidence | {"detail": f"No row has a value in {which}."})
-    detail = f"Readers lose the values of {', '.join(gone)}. The files keep them until they are rewritten."
+    detail = f"Readers lose the values of {first_names(gone)}. The files keep them until they are rewritten."
     remedy = (
         f"Commit only if these values may go. Version {snapshot.version} shows them as long as its files are not "
         "vacuumed; a purge rewrites the files without them."
@@ -72,7 +77,7 @@ def traces_guard(
         renamed: They are renamed, not dropped.
     """
     naming = [found for operation in operations for found in _naming(operation, paths)]
-    names = ", ".join(map(format_column, paths))
+    names = first_names(map(format_column, paths))
     said = [*_in_commits(naming, names), *_in_settings(snapshot, paths, renamed=renamed)]
     versions = list(dict.fromkeys(found["version"] for found in naming))
     evidence: dict[str, object] = {"commits": naming[-_MOST_NAMED:], "numCommits": len(versions)}
@@ -84,17 +89,14 @@ def traces_guard(
     return GuardResult("named-elsewhere", "warn", evidence | {"detail": " ".join(said)}, remedy)
 
 
-def _values(snapshot: Snapshot, path: Path) -> tuple[int | None, bool]:
-    """How many live rows have a value in a column, None if unknown; and whether the number is exact."""
+def _values(snapshot: Snapshot, nulls: pa.ChunkedArray | None) -> tuple[int | None, bool]:
+    """How many live rows have a value in a column, by its nulls in each file: None if unknown; and whether the number
+    is exact."""
     records, masked = snapshot.num_records, snapshot.num_deleted_records
     live = None if records is None else records - masked
     if live == 0:
         return 0, True
-    try:
-        nulls = snapshot.column_ranges(format_column(path)).column("null_count")
-    except RequestError:
-        return live, False
-    if records is None or nulls.null_count:
+    if records is None or nulls is None or nulls.null_count:
         return live, False
     values = records - (pc.sum(nulls).as_py() or 0)
     assert live is not None, "rows are counted"

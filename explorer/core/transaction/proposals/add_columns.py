@@ -64,6 +64,54 @@ class _Addition(msgspec.Struct, frozen=True):
     place: str | None
 
 
+class _Growing:
+    """A schema to which columns are added; those that go into one struct, one after the other, are put into it at once.
+
+    Args:
+        schema: As it was.
+
+    Attributes:
+        names: Those of the fields of the struct whose turn it is.
+    """
+
+    def __init__(self, schema: StructType) -> None:
+        self._schema = schema
+        self._parent: Path | None = None
+        self._fields: list[StructField] = []
+        self._bearers: dict[str, str] = {}
+        self.names: list[str] = []
+
+    def turn_to(self, outer: Path) -> Path:
+        """Return the path of a struct in the schema's spelling, and add to it from now on.
+
+        Raises:
+            InvalidIntent: There is no such struct.
+        """
+        if self._parent is None or outer != self._parent:
+            schema = self.whole()
+            self._parent = find_column(schema, outer, "fields").path
+            self._fields = list(children(schema, self._parent, "fields"))
+            self.names = [field.name for field in self._fields]
+            self._bearers = {name.lower(): name for name in self.names}
+        return self._parent
+
+    def bearers(self, name: str) -> list[str]:
+        """Return the field that has a name already, ignoring case; none if it is free."""
+        return [self._bearers[name.lower()]] if name.lower() in self._bearers else []
+
+    def insert(self, field: StructField, place: int) -> None:
+        """Add a field to the struct whose turn it is."""
+        self._fields.insert(place, field)
+        self.names.insert(place, field.name)
+        self._bearers[field.name.lower()] = field.name
+
+    def whole(self) -> StructType:
+        """Return the schema with what was added."""
+        if self._parent is not None:
+            self._schema = edit_fields(self._schema, self._parent, lambda _: self._fields)
+        return self._schema
+
+
 def add_columns(intent: AddColumns, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
     """Add columns.
 
@@ -75,21 +123,21 @@ def add_columns(intent: AddColumns, snapshot: Snapshot, circumstances: Circumsta
     naming = _naming(snapshot, circumstances)
     mapped = snapshot.column_mapping_mode != "none"
     configuration = dict(snapshot.metadata.configuration)
-    schema, last_id = snapshot.schema, highest_id(snapshot.schema, MAX_COLUMN_ID.of(configuration))
+    growing, last_id = _Growing(snapshot.schema), highest_id(snapshot.schema, MAX_COLUMN_ID.of(configuration))
     additions: list[_Addition] = []
     next_place: dict[Path, int] = {}
     for value in intent.fields:
-        parent, given = _read(schema, value)
-        names = [field.name for field in children(schema, parent, "fields")]
-        check_free(given.name, names, "fields")
-        place = next_place[parent] if parent in next_place else position(intent.at, names)
+        outer, given = _read(value)
+        parent = growing.turn_to(outer)
+        check_free(given.name, growing.bearers(given.name), "fields")
+        place = next_place[parent] if parent in next_place else position(intent.at, growing.names)
         next_place[parent] = place + 1
         field = given
         if mapped:
             field, last_id = map_field(given, last_id, naming)
-        schema = edit_fields(schema, parent, _inserting(field, place))
         at_end = intent.at is None or str(intent.at).strip().lower() == "last"
-        place_text = None if at_end else position_text(place, names)
+        place_text = None if at_end else position_text(place, growing.names)
+        growing.insert(field, place)
         additions.append(_Addition(parent, given, _shown_type(value["type"], given), place_text))
     if last_id > HIGHEST_ID:
         raise InvalidIntent(f"There are no column ids left: {MAX_COLUMN_ID} would be {last_id}.", field="fields")
@@ -106,7 +154,7 @@ def add_columns(intent: AddColumns, snapshot: Snapshot, circumstances: Circumsta
     return Proposal(
         operation="ADD COLUMNS",
         parameters={"columns": parameter_text([_document(item) for item in additions])},
-        metadata=msgspec.structs.replace(with_schema(snapshot.metadata, schema), configuration=configuration),
+        metadata=msgspec.structs.replace(with_schema(snapshot.metadata, growing.whole()), configuration=configuration),
         protocol=None if protocol is snapshot.protocol else protocol,
         reads_files=bool(strict),
         guards=tuple(guard for guard in guards if guard is not None),
@@ -146,15 +194,12 @@ def _shown_type(written: JsonValue, field: StructField) -> DataType | str:
     return written if isinstance(written, str) and is_char_type(written) else field.type
 
 
-def _read(schema: StructType, value: JsonObject) -> tuple[Path, StructField]:
+def _read(value: JsonObject) -> tuple[Path, StructField]:
+    """A column and the struct it goes into, as they are written."""
     field = read_field(value, "fields")
     *outer, name = column_path(field.name, "fields")
     check_unique(StructType((field,)), "fields")
-    return find_column(schema, tuple(outer), "fields").path, msgspec.structs.replace(field, name=name)
-
-
-def _inserting(field: StructField, place: int) -> Callable[[tuple[StructField, ...]], tuple[StructField, ...]]:
-    return lambda fields: (*fields[:place], field, *fields[place:])
+    return tuple(outer), msgspec.structs.replace(field, name=name)
 
 
 def _naming(snapshot: Snapshot, circumstances: Circumstances) -> Callable[[StructField], str]:

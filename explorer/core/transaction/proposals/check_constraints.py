@@ -8,7 +8,6 @@ more than case (CONSTR-011); an expression names columns that exist (CONSTR-009)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Final
 
 import msgspec
@@ -16,6 +15,7 @@ import msgspec
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.protocol_evolution import with_features
 from explorer.core.protocol.schema.data_types import format_column
+from explorer.core.protocol.schema.named_columns import choices, first_names, similar_names
 from explorer.core.protocol.sql.stored_expressions import (
     check_stored_expression,
     expression_columns,
@@ -101,14 +101,14 @@ def _key_of(wanted: str, configuration: Mapping[str, str]) -> str:
     if len(found) == 1:
         return found[0]
     known = list(names.values())
-    near = [names[key] for key in found] or get_close_matches(wanted.lower(), known, 1)
+    near = [names[key] for key in found] or similar_names(wanted.lower(), known, 1)
     several = (
         f"Several constraints differ from {wanted!r} in case alone" if found else f"There is no constraint {wanted!r}"
     )
     raise InvalidIntent(
-        f"{several}. Constraints: {', '.join(known) or 'none'}.",
+        f"{several}. Constraints: {first_names(known) or 'none'}.",
         field="name",
-        allowed=known,
+        allowed=choices(known),
         nearest=near[0] if near else None,
     )
 
@@ -135,14 +135,14 @@ def _is_column(path: tuple[str, ...], snapshot: Snapshot) -> bool:
 
 def _no_column(name: str, expression: str, snapshot: Snapshot) -> InvalidIntent:
     names = [field.name for field in snapshot.schema.fields]
-    near = get_close_matches(name, names, 1)
+    near = similar_names(name, names, 1)
     hint = f" Did you mean {near[0]}?" if near else ""
     return InvalidIntent(
         f"The expression {expression!r} names {name!r}, which is not a column of the table.{hint} "
-        f"Columns: {', '.join(format_column((column,)) for column in names)}.",
+        f"Columns: {first_names(format_column((column,)) for column in names)}.",
         field="expression",
         column=name,
-        allowed=names,
+        allowed=choices(names),
         nearest=near[0] if near else None,
     )
 

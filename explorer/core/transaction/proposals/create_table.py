@@ -16,6 +16,7 @@ from explorer.core.protocol.protocol_evolution import LEGAL_VERSIONS, with_featu
 from explorer.core.protocol.schema.column_ids import map_columns
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, format_column, parse_column
 from explorer.core.protocol.schema.field_metadata import CURRENT_DEFAULT, GENERATION_EXPRESSION
+from explorer.core.protocol.schema.named_columns import choices, first_names
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_features import active_features, features_switched_on
 from explorer.core.protocol.table_properties.registry import (
@@ -131,9 +132,9 @@ def _partition_columns(names: tuple[str, ...], schema: StructType) -> tuple[str,
         if field is None:
             known = [other.name for other in schema.fields]
             raise InvalidIntent(
-                f"The partition column {name!r} is not a top-level column of the table. Columns: {', '.join(known)}.",
+                f"The partition column {name!r} is not a top-level column of the table. Columns: {first_names(known)}.",
                 field="partitionColumns",
-                allowed=known,
+                allowed=choices(known),
             )
         if field.name in found:
             raise InvalidIntent(f"The partition column {field.name!r} is named twice.", field="partitionColumns")

@@ -7,7 +7,7 @@ usage tracking is set by the first of them (CMUSAGE-001).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -81,8 +81,8 @@ def drop_columns(intent: DropColumns, snapshot: Snapshot) -> Proposal:
     paths = [column.path for column, _ in found]
     _check_apart(paths)
     schema = snapshot.schema
-    for path in paths:
-        schema = edit_fields(schema, path[:-1], _without(path[-1]))
+    for parent, names in _by_parent(paths).items():
+        schema = edit_fields(schema, parent, _without(names))
     guards = (
         mapping_guard(snapshot),
         _left_guard(schema, snapshot, paths),
@@ -123,17 +123,33 @@ def named_elsewhere(
     return traces_guard(snapshot, paths, operations, renamed=renamed)
 
 
-def _without(name: str) -> Callable[[tuple[StructField, ...]], list[StructField]]:
-    return lambda fields: [field for field in fields if field.name != name]
+def _by_parent(paths: Sequence[Path]) -> dict[Path, set[str]]:
+    """The names of columns by the path of the struct that they are in."""
+    found: dict[Path, set[str]] = {}
+    for path in paths:
+        found.setdefault(path[:-1], set()).add(path[-1])
+    return found
+
+
+def _without(names: set[str]) -> Callable[[tuple[StructField, ...]], list[StructField]]:
+    return lambda fields: [field for field in fields if field.name not in names]
 
 
 def _check_apart(paths: Sequence[Path]) -> None:
-    for place, path in enumerate(paths):
-        for other in paths[:place]:
-            shorter = min(len(path), len(other))
-            if path[:shorter] == other[:shorter]:
-                what = "is named twice" if path == other else f"and {format_column(other)} are inside one another"
-                raise InvalidIntent(f"{format_column(path)} {what}.", field="columns")
+    named: set[Path] = set()
+    around: dict[Path, Path] = {}
+    for path in paths:
+        other = next((outer for outer in _prefixes(path) if outer in named), around.get(path))
+        if other is not None:
+            what = "is named twice" if path == other else f"and {format_column(other)} are inside one another"
+            raise InvalidIntent(f"{format_column(path)} {what}.", field="columns")
+        named.add(path)
+        around |= dict.fromkeys(_prefixes(path), path)
+
+
+def _prefixes(path: Path) -> Iterator[Path]:
+    """The paths of the columns that a column is in, and its own."""
+    return (path[:length] for length in range(1, len(path) + 1))
 
 
 def _renamed(snapshot: Snapshot, schema: StructType, before: Path, after: Path) -> Metadata:
@@ -145,8 +161,10 @@ def _renamed(snapshot: Snapshot, schema: StructType, before: Path, after: Path) 
 
 
 def _dropped(snapshot: Snapshot, schema: StructType, gone: Sequence[Path]) -> Metadata:
+    dropped = {_folded(path) for path in gone}
+
     def kept(path: Path) -> Path | None:
-        return None if any(_folded(path)[: len(other)] == _folded(other) for other in gone) else path
+        return path if dropped.isdisjoint(_prefixes(_folded(path))) else None
 
     return _changed(snapshot, schema, kept, tuple(snapshot.partition_columns))
 

@@ -15,6 +15,7 @@ from explorer.core.protocol.sql.stored_expressions import expression_columns
 from explorer.core.protocol.table_properties.registry import PROPERTIES
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.fields import Answers, FormField
+from explorer.views.column_search import column_matches
 from explorer.views.table.commits import commit_sentence
 from explorer.views.table.facts import TableFacts
 
@@ -28,7 +29,6 @@ __all__ = [
     "version_hints",
 ]
 
-_SUGGESTED = 40
 _MENTIONED = 8
 
 
@@ -91,11 +91,9 @@ def version_hints(*names: str) -> Callable[[Answers, TableFacts, Snapshot], dict
 
 def column_suggestions(snapshot: Snapshot, typed: str) -> tuple[tuple[str, str], ...]:
     """Return columns whose name contains what was typed, with their types; those that begin with it first."""
-    wanted = typed.casefold().strip()
-    named = ((format_column(path), type_name(field.type)) for path, field in walk(snapshot.schema))
-    matching = [(name, kind) for name, kind in named if wanted in name.casefold()]
-    matching.sort(key=lambda pair: not pair[0].casefold().startswith(wanted))
-    return tuple((name, fmt.shorten(kind, 40)) for name, kind in matching[:_SUGGESTED])
+    fields = {format_column(path): field for path, field in walk(snapshot.schema)}
+    found = column_matches(fields, typed)
+    return tuple((name, fmt.shorten(type_name(fields[name].type), 40)) for name in found.names)
 
 
 def _field(text: str, snapshot: Snapshot) -> StructField | None:

@@ -13,6 +13,7 @@ from explorer.core.transaction.intents import records as intents
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.entry import COLUMNS, Headline, IntentGroup, intent_entry
 from explorer.views.act.intents.fields import Answers, Choice, FormField, given_pairs, given_texts
+from explorer.views.column_search import MOST_OFFERED, column_matches
 from explorer.views.rows.row_work import live_rows
 
 __all__ = ["ROW_INTENTS"]
@@ -76,9 +77,12 @@ def _purge(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     return (FormField("where", "Masked rows for which", "code", help_, "customer = 417", value, required=False),)
 
 
-def _setting(snapshot: Snapshot, label: str, help_: str, *, required: bool) -> FormField:
-    """The question which columns get which values."""
-    choices = tuple(Choice(field.name, field.name) for field in snapshot.schema.fields)
+def _setting(snapshot: Snapshot, answers: Answers, label: str, help_: str, *, required: bool) -> FormField:
+    """The question which columns get which values; of many columns it offers those that are like what was typed."""
+    names = [field.name for field in snapshot.schema.fields]
+    if len(names) > MOST_OFFERED:
+        names = list(column_matches(names, _unfinished(answers, frozenset(names))).names)
+    choices = tuple(Choice(name, name) for name in names)
     return FormField(
         "set",
         label,
@@ -91,11 +95,17 @@ def _setting(snapshot: Snapshot, label: str, help_: str, *, required: bool) -> F
     )
 
 
+def _unfinished(answers: Answers, names: frozenset[str]) -> str:
+    """The last name of a column to set that is not one yet."""
+    typed = [text for key, text in answers.items() if key.startswith("key.") and text not in names]
+    return typed[-1] if typed else ""
+
+
 def _update(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     help_ = "SQL. Rows for which it is TRUE are changed; NULL is not TRUE. Empty means all rows."
     example = f"{_first_column(snapshot)} = 417"
     where = FormField("where", "Rows for which", "code", help_, example, answers.get("where", ""), required=False)
-    return (_setting(snapshot, "Columns to set", _EXPRESSIONS, required=True), where)
+    return (_setting(snapshot, answers, "Columns to set", _EXPRESSIONS, required=True), where)
 
 
 def _overwrite(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
@@ -138,7 +148,9 @@ def _merge(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
         FormField("on", "Rows match where", "code", on_help, f"target.{key} = source.{key}", answers.get("on", "")),
         _one_of("matched", "A row that matches", matched, answers),
         _condition("matchedWhen", "Only where", "source.version > target.version", answers),
-        _setting(snapshot, "Columns to set in it", f"{_EXPRESSIONS} Empty: all columns of the file.", required=False),
+        _setting(
+            snapshot, answers, "Columns to set in it", f"{_EXPRESSIONS} Empty: all columns of the file.", required=False
+        ),
         _one_of("notMatched", "A row of the file that matches none", new, answers),
         _condition("notMatchedWhen", "Only where", "source.amount > 0", answers),
         _one_of("notMatchedBySource", "A row of the table that matches none", unmatched, answers),

@@ -19,6 +19,7 @@ from explorer.core.protocol.actions import Add
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.schema.data_types import VOID, StructField, StructType, format_column
 from explorer.core.protocol.schema.edit import column_path
+from explorer.core.protocol.schema.named_columns import choices
 from explorer.core.protocol.schema.nested_types import Path, walk_structs
 from explorer.core.protocol.statistics.collect import known_statistics, statistics_text, written_statistics
 from explorer.core.transaction.intents.records import RecomputeStatistics
@@ -72,7 +73,7 @@ def described_leaves(
                 f"The column {name} does not exist or has no statistics in the log.",
                 field="columns",
                 column=name,
-                allowed=[format_column(leaf.path) for leaf in leaves],
+                allowed=choices(format_column(leaf.path) for leaf in leaves),
             )
         chosen |= {leaf.path: leaf for leaf in found}
     return tuple(chosen.values())
