@@ -89,9 +89,16 @@ class CaseDesk:
         """Take the case of a file in place of this one.
 
         Raises:
-            RequestError: It is no case file.
+            RequestError: It is no case file, or has too many pins.
+            LimitExceeded: It would take too long to read.
         """
-        file = read_case(text.encode(), name)
+        file = read_case(text.encode(errors="replace"), name)
+        if len(file.pins) > _MOST_PINS:
+            raise RequestError(
+                f"{name} has {len(file.pins):,} pins; a page shows a case of at most {_MOST_PINS}. Divide it into "
+                "several files.",
+                path=name,
+            )
         self._about, self._pins = msgspec.structs.replace(file, pins=()), _named(file.pins)
 
     def checked(self, pin: AnyPin, facts: TableFacts) -> AnyPin:
