@@ -49,9 +49,3 @@ def test_no_way_to_read_waits_for_a_pipe(table: Path) -> None:
     for way in ways:
         with pytest.raises(StorageError, match="it is not a file, but a pipe, a socket, or a device"):
             way()
-
-
-def test_a_hint_beyond_the_largest_file_is_ignored(table: Path) -> None:
-    with (table / "_delta_log" / "_last_checkpoint").open("wb") as file:
-        file.truncate(20 << 30)  # a hole
-    assert explorer.open_table(str(table)).snapshot().version == 1

@@ -57,8 +57,6 @@ def hint_text(store: LogStore) -> bytes | None:
         return store.read(LAST_CHECKPOINT)
     except FileNotFoundError:
         return None
-    except LimitExceeded:
-        return b""
     except StorageError as error:
         if isinstance(error.__cause__, IsADirectoryError | PermissionError):
             return b""
