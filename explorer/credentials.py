@@ -78,7 +78,7 @@ _FOLLOWED: Final = re.compile(
 # user:password@host without a scheme; a version of a table (t:a@v3) and the name of a file do not count.
 _BARE_USER: Final = re.compile(
     r"(?i)(?<![\w/:@.%+\-])(?!(?:e-?)?mail(?:to)?:)([a-z_][\w.\-]{0,99}:)(?!/|\*\*\*@)[^\s:@'\"<>]{1,999}"
-    r"(?=@(?!v\d+\b)(?![\w.\-]{1,250}\.(?:parquet|json|jsonl|crc|bin|csv|orc|avro)\b)[a-z0-9\-]{1,99}(?![@\w]))"
+    r"(?=@(?!v\d+\b)(?![\w.\-]{1,250}\.(?:parquet|json|jsonl|crc|bin|csv|orc|avro)(?!\.?\w))[a-z0-9\-]{1,99}(?![@\w]))"
 )
 # The same behind two slashes, without a scheme before them.
 _AUTHORITY: Final = re.compile(r"(?<![\w:/])(//)[^\s/@'\"<>]{1,999}@(?=[\w\[])")

@@ -24,6 +24,7 @@ CANARY = "c4naryQ7x9Zk2"
         f"//user:{CANARY}@host/x.parquet",
         f"//{CANARY}@host/x.parquet",
         f"user:{CANARY}@host.example",
+        f"user:{CANARY}@db.json.example.com",
         f"s3://user:{CANARY}@bucket/x.parquet",
     ],
 )
