@@ -69,11 +69,19 @@ _SENTENCE: Final = re.compile(
     rf"(?i)({_SECRET_NAME}[\"'`]?\s++(?:is|was|set\s+to)\b(?:\s++(?:now|set\s+to|equal\s+to))?:?\s++)(?!\*\*\*)"
     r"(?:\"[^\"\n]++\"|'[^'\n]++'|`[^`\n]++`|(?=[^\s\d]*\d)(?!v?\d+(?:[\s.,;:)]|$))[^\s\"'`<>()\[\]{},;]{5,}[^\s\"'`<>()\[\]{},;.:])"
 )
-# user:password@host without a scheme; a version of a table, such as t:a@v3, does not count.
+# The name of a setting and its value, with nothing but a blank between: secret_access_key wJalrXUt.
+_FOLLOWED: Final = re.compile(
+    rf"(?i)({_BEGINS}(?=[\w.\-]*{_WORDS})(?=[a-z0-9]++[_.\-])[\w.\-]++[\"'`]?\s++)(?!\*\*\*)"
+    r"(?:\"[^\"\n]++\"|'[^'\n]++'"
+    r"|(?=[^\s\d]*\d)(?!v?\d+(?:[\s.,;:)]|$))[^\s\"'`<>()\[\]{},;:=!]{8,}(?<![.]))"
+)
+# user:password@host without a scheme; a version of a table (t:a@v3) and the name of a file do not count.
 _BARE_USER: Final = re.compile(
     r"(?i)(?<![\w/:@.%+\-])(?!(?:e-?)?mail(?:to)?:)([a-z_][\w.\-]{0,99}:)(?!/|\*\*\*@)[^\s:@'\"<>]{1,999}"
-    r"(?=@(?!v\d+\b)[a-z0-9\-]{1,99}(?![@\w]))"
+    r"(?=@(?!v\d+\b)(?![\w.\-]{1,250}\.(?:parquet|json|jsonl|crc|bin|csv|orc|avro)(?!\.?\w))[a-z0-9\-]{1,99}(?![@\w]))"
 )
+# The same behind two slashes, without a scheme before them.
+_AUTHORITY: Final = re.compile(r"(?<![\w:/])(//)[^\s/@'\"<>]{1,999}@(?=[\w\[])")
 # In a condition, such as secret = 5, a plain word is the name of a column.
 _COMPARISON: Final = re.compile(r"[a-z]+\s+=\s*")
 _SIGNATURE: Final = re.compile(r"(?i)(signature(?:=|%3D|\\+u003d))(?!\*\*\*)[^\s&;,'\"<>)\]}\\]*[^\s&;,'\"<>)\]}\\.]")
@@ -119,14 +127,14 @@ def without_credentials(text: str) -> str:
         text = _QUERY.sub(rf"\1?{HIDDEN}", text)
         text = _FRAGMENT.sub(rf"\1#{HIDDEN}", text)
     if "@" in text:
-        text = _BARE_USER.sub(rf"\1{HIDDEN}", text)
+        text = _AUTHORITY.sub(rf"\1{HIDDEN}@", _BARE_USER.sub(rf"\1{HIDDEN}", text))
     if "%40" in text:
         text = _ENCODED_USER.sub(rf"\1{HIDDEN}%40", text)
     if _HINT.search(text) is None:
         return text
     text = _OBJECT.sub(rf"\1{{{HIDDEN}}}", text)
     text = _NAMED.sub(_hidden, _HEADER.sub(rf"\1\2{HIDDEN}", _PRIVATE_KEY.sub(rf"\1{HIDDEN}", text)))
-    for pattern in (_SIGNATURE, _OPTION, _SENTENCE):
+    for pattern in (_SIGNATURE, _OPTION, _SENTENCE, _FOLLOWED):
         text = pattern.sub(rf"\1{HIDDEN}", text)
     return _BEARER.sub(rf"\1 {HIDDEN}", text)
 

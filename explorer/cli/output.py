@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -51,6 +52,8 @@ _ADDRESSES: Final = frozenset(
     ["path", "paths", "rawPath", "location", "locations", "table", "source", "folder", "file", "files", "vector"]
 )
 """The fields and headings that hold addresses; the values of others may be rows, which are exact."""
+_STEERING: Final = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+"""Characters that steer a terminal or change the direction of its text."""
 _MARKS: Final = (b"@", b"?", b"#")
 _SHOW_AFTER: Final = 1.0
 _PIPE_WIDTH: Final = 400
@@ -116,7 +119,11 @@ def _shared(value: Any, key: str = "") -> Any:
 
 def encode(value: Any) -> bytes:
     """Encode a value made of builtins, datetimes and decimals as one line, without the newline."""
-    return _ENCODER.encode(exact(value))
+    text = _ENCODER.encode(exact(value))
+    if text.isascii():
+        return text
+    # JSON demands it only of some; a terminal would obey the others.
+    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text.decode()).encode()
 
 
 def exact(value: Any) -> Any:

@@ -40,6 +40,8 @@ __all__ = ["LocalLogStore", "open_folder"]
 
 # Most commits fit: one call reads the file and shows that it has ended.
 _READ_SIZE: Final = 1 << 16
+# A pipe in the place of a file would otherwise keep its reader waiting for a writer.
+_READ_ONLY: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 _BREAK: Final = ord("\n")
 # How many files are looked at before what was seen of them becomes columns, while it is in the processor's cache.
 _STATS: Final = 1 << 8
@@ -153,7 +155,7 @@ class LocalLogStore:
         """Return up to ``length`` bytes from ``offset``; -1 reads to the end."""
         target = self._files.path(path)
         try:
-            handle = os.open(target, os.O_RDONLY)
+            handle = _opened_file(target)
             try:
                 size = os.fstat(handle).st_size - offset
                 if length < 0:
@@ -169,6 +171,8 @@ class LocalLogStore:
         """Open a file for reading at random."""
         target = self._files.path(path)
         try:
+            if not stat.S_ISREG(os.stat(target).st_mode):
+                raise _no_file(target)
             return pa.OSFile(target, "rb")
         except OSError as error:
             raise _translated("open", target, error) from error
@@ -306,9 +310,30 @@ def _still_there(handle: int, names: Sequence[str]) -> tuple[list[str], list[os.
     return list(found), list(found.values())
 
 
+def _opened_file(target: str) -> int:
+    """Open a file for reading; a folder is opened, too, and refused when it is read.
+
+    Raises:
+        OSError: It is a pipe, a socket or a device, or cannot be opened.
+    """
+    try:
+        handle = os.open(target, _READ_ONLY)
+    except OSError as error:
+        raise (_no_file(target) if error.errno == errno.ENXIO else error) from None
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return handle
+    os.close(handle)
+    raise _no_file(target)
+
+
+def _no_file(target: str) -> OSError:
+    return PermissionError(errno.EACCES, "it is not a file, but a pipe, a socket, or a device", target)
+
+
 def _read_whole(target: str, path: str) -> bytes:
     try:
-        handle = os.open(target, os.O_RDONLY)
+        handle = _opened_file(target)
         try:
             data = os.read(handle, _READ_SIZE)
             if len(data) < _READ_SIZE:
@@ -326,7 +351,7 @@ def _read_whole(target: str, path: str) -> bytes:
 def _read_into(target: str, room: memoryview) -> int:
     """Read a file from its beginning as far as there is room, and return how many bytes that were."""
     try:
-        handle = os.open(target, os.O_RDONLY)
+        handle = _opened_file(target)
         try:
             return os.readv(handle, [room])
         finally:
@@ -337,7 +362,7 @@ def _read_into(target: str, room: memoryview) -> int:
 
 def _read_start(target: str, length: int) -> bytes:
     try:
-        handle = os.open(target, os.O_RDONLY)
+        handle = _opened_file(target)
         try:
             return os.read(handle, length)
         finally:

@@ -20,6 +20,7 @@ from explorer.auditing.report.case_file import AnyPin, CaseFile, FilePin, read_c
 from explorer.auditing.report.document import Pin
 from explorer.auditing.report.pins import case, found_findings, pinned
 from explorer.core.errors import RequestError
+from explorer.credentials import safe_address, safe_path, without_credentials
 from explorer.views.table.facts import TableFacts
 
 __all__ = ["CaseDesk", "CaseView", "PinLine"]
@@ -89,10 +90,17 @@ class CaseDesk:
         """Take the case of a file in place of this one.
 
         Raises:
-            RequestError: It is no case file.
+            RequestError: It is no case file, or has too many pins.
+            LimitExceeded: It would take too long to read.
         """
-        file = read_case(text.encode(), name)
-        self._about, self._pins = msgspec.structs.replace(file, pins=()), _named(file.pins)
+        file = read_case(text.encode(errors="replace"), name)
+        if len(file.pins) > _MOST_PINS:
+            raise RequestError(
+                f"{name} has {len(file.pins):,} pins; a page shows a case of at most {_MOST_PINS}. Divide it into "
+                "several files.",
+                path=name,
+            )
+        self._about, self._pins = msgspec.structs.replace(file, pins=()), _named(map(_safe, file.pins))
 
     def checked(self, pin: AnyPin, facts: TableFacts) -> AnyPin:
         """Return a pin as it goes into the case: with its table, the time, and the digest of a commit.
@@ -174,6 +182,14 @@ def _free_name(pin: AnyPin, taken: Mapping[str, AnyPin]) -> str:
     name = hashlib.sha256(bare).hexdigest()[:_NAME_DIGITS]
     # One of these is free: there are more of them than names are taken.
     return next(each for each in (name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))) if each not in taken)
+
+
+def _safe(pin: AnyPin) -> AnyPin:
+    """Return a pin of a file without credentials in its addresses, as this program writes one."""
+    table = None if pin.table is None else without_credentials(safe_address(pin.table))
+    if isinstance(pin, FilePin):
+        return msgspec.structs.replace(pin, table=table, path=safe_path(pin.path))
+    return msgspec.structs.replace(pin, table=table)
 
 
 def _same(one: AnyPin, other: AnyPin) -> bool:

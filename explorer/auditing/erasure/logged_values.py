@@ -37,9 +37,8 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 _FURTHEST_ZONE: Final = timedelta(hours=18)
 _ZONE: Final = re.compile(r":\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})\Z", re.ASCII)
 _NUMBER: Final = re.compile(
-    r"(?<![\w.])(?<!\w#)(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?=(?:[LlSsYyDdFf]|BD)?(?!\w))", re.ASCII
+    r"(?<![\w.])(?<!\w#)(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?=(?:[LlSsYyDdFf]|BD)?(?!\w))", re.ASCII
 )
-_MINUS: Final = re.compile(r"-\s*\(?\s*\Z")
 _DAY: Final = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)", re.ASCII)
 _TIME: Final = re.compile(_DAY.pattern + r"(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})?)?", re.ASCII)
 _EDGE: Final = re.compile(r"(?<!\w)|(?!\w)")
@@ -89,7 +88,7 @@ def quoted_values(text: str, kind: PrimitiveType) -> Iterator[Range]:
         for found in _NUMBER.finditer(text):
             number = Decimal(found.group())
             yield from _fitting(number, kind)
-            if _MINUS.search(text, 0, found.start()):
+            if text[: found.start()].rstrip().removesuffix("(").rstrip().endswith("-"):
                 yield from _fitting(-number, kind)
     elif kind.name == "date":
         for day in _DAY.findall(text):

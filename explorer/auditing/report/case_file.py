@@ -25,6 +25,7 @@ import msgspec
 
 from explorer.core.errors import RequestError
 from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.limits import check_dotted_names
 
 __all__ = ["AnyPin", "CaseFile", "CommitPin", "DiffPin", "FilePin", "FindingPin", "PlanPin", "RowsPin", "read_case"]
 
@@ -109,12 +110,14 @@ def read_case(data: bytes, name: str) -> CaseFile:
 
     Raises:
         RequestError: It is no case file; the message names the field.
+        LimitExceeded: A TOML file has too many dots.
     """
     try:
         if name.endswith(".toml"):
-            return msgspec.convert(_zoned(tomllib.loads(data.decode())), CaseFile)
+            check_dotted_names(name, text := data.decode())
+            return msgspec.convert(_zoned(tomllib.loads(text)), CaseFile)
         return msgspec.json.decode(data, type=CaseFile)
-    except (msgspec.DecodeError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise RequestError(
             f"{name} is no case file: {error}. It needs a title and pins, each with a kind: commit, diff, finding, "
             "file, plan or rows.",

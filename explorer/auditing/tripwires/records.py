@@ -23,6 +23,7 @@ from typing import Final
 import msgspec
 
 from explorer.core.errors import CorruptTable, RequestError
+from explorer.core.protocol.limits import check_dotted_names
 from explorer.core.protocol.table_properties.values import interval
 from explorer.core.protocol.times import span_milliseconds, zone_named
 
@@ -196,6 +197,7 @@ def read_tripwires(text: str, name: str) -> tuple[Tripwire, ...]:
         RequestError: It is not TOML, a field is lacking, unknown or makes no sense; ``position`` is the line.
     """
     try:
+        check_dotted_names(name, text)
         read = msgspec.convert(tomllib.loads(text), _File)
     except tomllib.TOMLDecodeError as error:
         found = _LINE.search(str(error))

@@ -23,6 +23,7 @@ from explorer.core.compatibility.client_facts import ClientFacts, Operation
 from explorer.core.compatibility.releases import client_named, known_release
 from explorer.core.compatibility.writers_seen import WriterSeen
 from explorer.core.errors import RequestError
+from explorer.core.protocol.limits import check_dotted_names
 
 __all__ = ["MyClient", "Role", "parse_my_clients", "with_writers"]
 
@@ -75,7 +76,8 @@ def parse_my_clients(data: bytes, facts: ClientFacts) -> tuple[MyClient, ...]:
         RequestError: It is not TOML, lacks something, or names a client, a version, a role or a key that is not known.
     """
     try:
-        document = tomllib.loads(data.decode())
+        check_dotted_names("The clients' file", text := data.decode())
+        document = tomllib.loads(text)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RequestError(f"The clients' file is not TOML: {error}.", expected="[[client]]") from error
     entries = document.get("client")

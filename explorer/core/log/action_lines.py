@@ -19,7 +19,7 @@ __all__ = ["action_lines", "part_end"]
 
 _WHOLE: Final = msgspec.json.Decoder(msgspec.Raw)
 _NEAR: Final = 1 << 20
-_BETWEEN: Final = re.compile(rb"\}\s*\n(?=\s*\{)")
+_BETWEEN: Final = re.compile(rb"\}(?=[^\S\n]*+\n)\s*+(?=\{)")
 _TOKEN: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[]{}["]')
 
 
@@ -53,7 +53,7 @@ def part_end(data: bytes, start: int) -> int:
     """
     # Between two values inside of an action is a comma.
     found = _BETWEEN.search(data, start, start + _NEAR)
-    return data.find(b"\n", start) + 1 or len(data) if found is None else found.end()
+    return data.find(b"\n", start) + 1 or len(data) if found is None else data.rfind(b"\n", start, found.end()) + 1
 
 
 def _is_whole(line: bytes) -> bool:

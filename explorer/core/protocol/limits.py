@@ -21,6 +21,7 @@ __all__ = [
     "STRICT_VARIABLE",
     "check_checkpoint",
     "check_column",
+    "check_dotted_names",
     "check_file",
     "check_footer",
     "check_given",
@@ -82,6 +83,8 @@ MAX_COLUMN_BYTES = (1 << 31) - 1
 """Text of one column of files in one piece; Arrow's strings have no room for more, so it cannot be set higher."""
 
 
+_MOST_DOTS: Final = 400
+
 STRICT_VARIABLE: Final = "DELTA_EXPLORER_STRICT_TYPES"
 """The environment variable by which a person sets the next one, to 1."""
 
@@ -119,6 +122,22 @@ def check_given(name: str, size: int) -> None:
             path=name,
             found=size,
             allowed=MAX_DECODED_BYTES,
+        )
+
+
+def check_dotted_names(name: str, text: str) -> None:
+    """Check the names with dots in a TOML file that a person gave: its parser takes the square of their length.
+
+    Raises:
+        LimitExceeded: They are too long.
+    """
+    dots = [line.count(".") for line in text.splitlines()]
+    if max(dots, default=0) > _MOST_DOTS or sum(number * number for number in dots) > _MOST_DOTS * _MOST_DOTS * 10:
+        raise LimitExceeded(
+            f"{name} has too many dots, as in a.b.c = 1: at most {_MOST_DOTS} are read in a line. Check that it is the "
+            "right file. If they are part of a text, write the file as JSON.",
+            path=name,
+            allowed=_MOST_DOTS,
         )
 
 

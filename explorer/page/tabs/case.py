@@ -115,8 +115,14 @@ def _describe(window: Window, message: Message) -> None:
 
 
 def _load(window: Window, message: Message) -> None:
-    name = message.text("name") or "The file"
-    _change(window, message, lambda desk: desk.load(message.text("text", _LONGEST), name))
+    """Read the file on a thread, as a large one takes seconds."""
+    name, desk = message.text("name") or "The file", window.work.of(CaseDesk)
+
+    def loaded(_: None) -> None:
+        window.answer(message)
+        window.redraw()
+
+    window.compute(message, lambda: desk.load(message.text("text", _LONGEST), name), loaded)
 
 
 _HANDLERS: Final = {

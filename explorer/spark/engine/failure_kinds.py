@@ -148,7 +148,10 @@ _KINDS: Final = tuple(
             _codec,
         ),
         (
-            r"(?:ClassNotFoundException|NoClassDefFoundError)(?:: (?:Class )?)?[\w./$]*?(\w+)(?: not found)?(?:\n|$)",
+            (
+                r"(?:ClassNotFoundException|NoClassDefFoundError)(?:: (?:Class )?)?"
+                r"(?:[\w./$]{0,300}[./$])?(\w{1,200})(?: not found)?(?:\n|$)"
+            ),
             _engine(
                 r"Spark lacks a part that it needs: \1. Add the package that holds it to your Spark session, or pass "
                 "storage_options, with which this program reads by itself."

@@ -14,7 +14,7 @@ __all__ = ["condition_of", "first_sentence", "messages_of", "short_name", "texts
 
 # Advice on settings of the session, which the user cannot change here.
 _SETTING_ADVICE: Final = re.compile(
-    r"\s*If necessary set \S+ to \S+ to bypass this error\.?|\nRewrite the query.*", re.DOTALL
+    r"(?<!\s)\s*+If necessary set \S+ to \S+ to bypass this error\.?|\nRewrite the query.*", re.DOTALL
 )
 # A traceback of a Python worker, up to the error that ended it.
 _TRACEBACK: Final = re.compile(r"^.*Traceback \(most recent call last\):\n.*\n[\w.]+: ", re.DOTALL)
@@ -22,8 +22,12 @@ _CONDITION: Final = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
 _ABORTED: Final = re.compile(
     r"^Job aborted due to stage failure: .*?\((?:executor |localhost)[^)]*\)(?:[^:\n]*): ", re.DOTALL
 )
-_FRAMES: Final = re.compile(r"\n+(?:Driver stacktrace:.*|\s*at [\w.$/<>]+\(.*|\s*Caused by: .*)", re.DOTALL)
-_STATE: Final = re.compile(r"\s*SQLSTATE:\s*\w{5}")
+# A run of blanks is looked at once, from its start: a message may repeat a long text of the table.
+_FRAMES: Final = re.compile(
+    r"(?<!\s)(?=[^\S\n]*+\n)\s*+(?:Driver stacktrace:.*|at [\w.$/<>]++\(.*|Caused by: .*)", re.DOTALL
+)
+_STATE: Final = re.compile(r"(?<!\s)\s*+SQLSTATE:\s*+\w{5}")
+_REST: Final = re.compile(r"SQLSTATE:|\n==|;\n")
 # The packages that Java, Scala, Spark and what they bring call their own.
 _PACKAGE: Final = re.compile(
     r"(?:class )?\b(?:shaded\.[a-z]+\.)?(?:org|java|javax|scala|com|io|sun|jdk|net|py4j|software)\."
@@ -32,6 +36,7 @@ _PACKAGE: Final = re.compile(
 # How Java names an object that has no text of its own.
 _OBJECT: Final = re.compile(r"@[0-9a-f]{5,8}\b")
 _MOST_CAUSES: Final = 20
+_LONGEST: Final = 20_000
 
 
 def condition_of(error: Exception) -> str | None:
@@ -48,7 +53,7 @@ def first_sentence(error: Exception) -> str:
     messages = [message for message in messages_of(error) if "awaitResult" not in message]
     text = messages[0].strip() if messages else short_name(error)
     text = _CONDITION.sub("", _TRACEBACK.sub("", text), count=1).strip()
-    text = re.split(r"\s*SQLSTATE:|\n==|;\n", text)[0]
+    text = _REST.split(text, maxsplit=1)[0].rstrip()
     text = without_java(_SETTING_ADVICE.sub("", text))
     return text if text.endswith((".", "?", "!")) else text + "."
 
@@ -69,13 +74,13 @@ def messages_of(error: Exception) -> Iterator[str]:
     """Yield the error's message and those of its Java causes, outermost first."""
     found = _causes(error)
     if not found:
-        yield str(error)
+        yield _cut(str(error))
     yield from (message for _, message in found if message)
 
 
 def texts_of(error: Exception) -> str:
     """Return the classes and messages of an error and its causes, a line each."""
-    own = f"{type(error).__name__}: {error}" if not (found := _causes(error)) else type(error).__name__
+    own = _cut(f"{type(error).__name__}: {error}") if not (found := _causes(error)) else type(error).__name__
     return "\n".join([own, *(f"{name}: {message}" if message else name for name, message in found)])
 
 
@@ -84,6 +89,12 @@ def _causes(error: Exception) -> list[tuple[str, str]]:
     java: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     found: list[tuple[str, str]] = []
     while java is not None and len(found) < _MOST_CAUSES:
-        found.append((str(java.getClass().getName()), str(java.getMessage() or "")))
+        found.append((str(java.getClass().getName()), _cut(str(java.getMessage() or ""))))
         java = java.getCause()
     return found
+
+
+def _cut(message: str) -> str:
+    """Return a message without the middle of a long one: it may repeat a value of a row."""
+    half = _LONGEST // 2
+    return message if len(message) <= _LONGEST else f"{message[:half]}\u2026{message[-half:]}"

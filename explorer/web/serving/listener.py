@@ -1,4 +1,7 @@
-"""The HTTP server, which limits the waiting connections and the time that each has to send its request."""
+"""The HTTP server, which limits how many connections wait for their client, and how long each of them may wait.
+
+A client lets a connection wait while it has not sent a full request, and while it does not take the answer.
+"""
 
 from __future__ import annotations
 
@@ -10,29 +13,43 @@ from bokeh.server.server import BaseServer
 from bokeh.server.tornado import BokehTornado
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPConnection, HTTPHeaders, HTTPMessageDelegate, RequestStartLine, ResponseStartLine
-from tornado.ioloop import IOLoop
+from tornado.ioloop import IOLoop, PeriodicCallback
 from tornado.netutil import bind_sockets
 
 from explorer.core.errors import RequestError
 
-__all__ = ["MOST_WAITING", "REQUEST_SECONDS", "bind", "listen"]
+__all__ = ["ANSWER_SECONDS", "MOST_WAITING", "REQUEST_SECONDS", "bind", "listen"]
 
 MOST_WAITING: Final = 200
-"""Connections that have not sent a full request. Beyond this number, the one that waits longest is closed."""
+"""Connections that have not sent a full request, and again connections whose client does not take the answer. Beyond
+this number, the one that waits longest is closed."""
 REQUEST_SECONDS: Final = 20
 """Seconds for the headers of a request, and again for its body; also until an unused connection is closed."""
+ANSWER_SECONDS: Final = 60
+"""Seconds within which a client has to take a part of its answer: as much as the system sends at once."""
+_CHECK_EVERY: Final = 500
+"""Milliseconds."""
 _LARGEST_HEADERS: Final = 64 * 1024
 _LARGEST_BODY: Final = 64 * 1024
 
 
 class PatientServer(HTTPServer):
-    """Answers new requests even if many others are half sent."""
+    """Answers new requests even if many others are half sent, or many answers are not taken."""
 
     def initialize(self, *args: Any, **kwargs: Any) -> None:
         """Take the arguments of Tornado's server."""
         super().initialize(*args, **kwargs)
         # In the order of the start of their wait.
         self._waiting: dict[Any, None] = {}
+        # The bytes of the answer that each client has taken, and since when it has taken no more.
+        self._answering: dict[Any, tuple[int, float]] = {}
+        self._check = PeriodicCallback(self._close_stalled, _CHECK_EVERY)
+        self._check.start()
+
+    def stop(self) -> None:
+        """Accept no more connections."""
+        self._check.stop()
+        super().stop()
 
     def start_request(self, server_conn: Any, request_conn: HTTPConnection) -> HTTPMessageDelegate:
         """Wait for the next request of a connection."""
@@ -46,7 +63,22 @@ class PatientServer(HTTPServer):
     def on_close(self, server_conn: Any) -> None:
         """Forget a connection."""
         self._waiting.pop(server_conn, None)
+        self._answering.pop(server_conn, None)
         super().on_close(server_conn)
+
+    def _close_stalled(self) -> None:
+        """Close connections whose client takes nothing of its answer."""
+        now = self._check.io_loop.time()
+        for connection in self._connections:
+            taken = connection.stream._total_write_done_index
+            if not connection.stream.writing():
+                self._answering.pop(connection, None)
+            elif self._answering.get(connection, (-1, now))[0] != taken:
+                self._answering[connection] = taken, now
+        longest = sorted(self._answering, key=lambda connection: self._answering[connection][1])
+        late = [each for each in longest if now - self._answering[each][1] > ANSWER_SECONDS]
+        for connection in longest[: max(len(late), len(longest) - MOST_WAITING)]:
+            connection.stream.close()
 
 
 class _Arriving(HTTPMessageDelegate):

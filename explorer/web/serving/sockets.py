@@ -86,7 +86,9 @@ class Socket(PageHandler, CheckedSocket):
     def on_close(self) -> None:
         """Release the document."""
         self.bokeh.release_document(self)
-        super().on_close()
+        # A ping that could not be sent has detached the document already.
+        if self.connection is None or self.connection._session is not None:
+            super().on_close()
 
 
 _NOT_SIGNED_IN: Final = Refusal(

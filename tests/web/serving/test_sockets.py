@@ -232,3 +232,16 @@ def test_a_handshake_that_fails_leaves_the_page_to_the_next_one(reading: Pages) 
         await (await Talk.begin(reading, token)).close()
 
     run_apart(talk())
+
+
+def test_a_socket_whose_document_was_detached_closes_quietly(reading: Pages, caplog: pytest.LogCaptureFixture) -> None:
+    # As Bokeh does where a ping cannot be sent, before the socket hears that it is closed.
+    async def detach(talk: Talk) -> None:
+        server = reading.server
+        for connection in list(server._tornado._clients):
+            server.io_loop.add_callback(server._tornado.client_lost, connection)
+        await talk.hears("\0never\0", 0.3)
+
+    of_page(reading, detach)
+    assert reading.ask(ORDERS).status == 200
+    assert not any(record.exc_info for record in caplog.records)

@@ -71,7 +71,7 @@ _STEADY: Final = SYNTAX_WORDS | _split(
     upper when xxhash64 year zeroifnull
     """
 )
-_PRINT: Final = re.compile(r"%(?:\d+\$|<)?[-#+ 0,(]*(\d*)(?:\.(\d+))?[a-zA-Z%]")
+_PRINT: Final = re.compile(r"%(?:\d++\$|<)?[-#+ 0,(]*+(\d*+)(?:\.(\d++))?[a-zA-Z%]")
 
 Tokens = Sequence[Token]
 
