@@ -30,6 +30,7 @@ def _unreadable(subject: Subject) -> tuple[Finding, ...]:
         subject.snapshot.files(["path"])
         subject.read()
         subject.snapshot.require_schema()
+        return _undecodable(subject)
     except TableError as error:
         lacking = _lacking(subject)
         if lacking is not None:
@@ -48,7 +49,6 @@ def _unreadable(subject: Subject) -> tuple[Finding, ...]:
                 versions=((version, subject.version),) if isinstance(version, int) else (),
             ),
         )
-    return _undecodable(subject)
 
 
 def _way_out(subject: Subject, error: TableError) -> Remedy:
@@ -61,7 +61,7 @@ def _way_out(subject: Subject, error: TableError) -> Remedy:
 
 
 def _undecodable(subject: Subject) -> tuple[Finding, ...]:
-    """Partition values of live files that no reader can decode."""
+    """What the log says of live files and no reader can decode."""
     snapshot = subject.snapshot
     values = FileValues()
     faults = list(values.of_files(snapshot.file_columns, snapshot.protocol, snapshot.metadata, snapshot.version))
@@ -72,9 +72,9 @@ def _undecodable(subject: Subject) -> tuple[Finding, ...]:
             rule="unreadable-log",
             severity="error",
             label=fmt.plural(len(faults), "unreadable file"),
-            title=f"The partition values of {fmt.plural(len(faults), 'live file')} cannot be decoded",
+            title=f"What the log records of {fmt.plural(len(faults), 'live file')} cannot be decoded",
             evidence=tuple(Evidence(fmt.shorten(fmt.plain(each, 400), 300)) for each in faults[:_MOST_FAULTS]),
-            effect="A query over these files fails here; other clients read NULL, or fail too.",
+            effect="A query over these files fails here; other clients fail too, or read other rows.",
             remedy=Remedy("List the files, and add them again with valid values", command=verify_command(subject)),
             versions=((snapshot.version, snapshot.version),),
             files=len(faults),

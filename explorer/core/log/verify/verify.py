@@ -26,6 +26,7 @@ from explorer.core.log.verify.checkpoint_proof import differences
 from explorer.core.log.verify.checksums import compare_checksum
 from explorer.core.log.verify.file_values import FileValues
 from explorer.core.log.verify.hash_chain import START, link
+from explorer.core.log.verify.line_contents import odd_lines
 from explorer.core.log.verify.listed_files import (
     compaction_problems,
     hint_problems,
@@ -39,6 +40,7 @@ from explorer.core.log.verify.operation_metrics import commit_totals, compare_me
 from explorer.core.log.verify.problem import BREAKING, Problem
 from explorer.core.log.verify.readable_versions import ReadableVersions
 from explorer.core.log.verify.running_state import RunningState
+from explorer.core.log.table_state import TableState
 from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.json_values import decode_json
 from explorer.core.protocol.log_store import LogStore
@@ -220,6 +222,8 @@ class _Walk:
         if lines != data.split(b"\n"):
             detail = "an action is written over several lines: delta-spark cannot read this commit, other clients do"
             yield Problem("spread-action", path.version, path.path, detail)
+        for detail in odd_lines(commit, lines):
+            yield Problem("unknown-action", path.version, path.path, detail)
         # Without the state before, only what the commit itself says counts.
         for kind, detail in found:
             if self._state is not None or kind != "unremoved-vector":
@@ -265,6 +269,7 @@ class _Walk:
             reader = CheckpointReader(self._store, checkpoint)
             small = reader.state()
             files = LogicalFiles(reader.files())
+            files.select(["partition_values", "tags"])
             other.take(files)
             details = list(compare_numbers(self._store, reader, version, files.num_rows))
         except ExplorerError as error:
@@ -284,12 +289,21 @@ class _Walk:
         other.transactions, other.domains = dict(small.transactions), dict(small.domains)
         if self._state is None:
             self._state = other
-            for detail in self._values.of_files(files, small.protocol, small.metadata, version):
-                yield Problem("invalid-file-values", version, file, detail)
+            yield from self._of_files(files, small, version, file)
             return
         self._proved.add(version)
         for detail in differences(other, self._state):
             yield Problem("checkpoint-differs", version, file, detail)
+
+    def _of_files(self, files: LogicalFiles, small: TableState, version: int, file: str) -> Iterator[Problem]:
+        try:
+            details = list(self._values.of_files(files, small.protocol, small.metadata, version))
+        except ExplorerError as error:
+            self._readable.refuse(version)
+            yield Problem("unreadable-checkpoint", version, file, error.message)
+            return
+        for detail in details:
+            yield Problem("invalid-file-values", version, file, detail)
 
     def _checksum(self, path: LogPath) -> Iterator[Problem]:
         if self._state is None:
