@@ -12,7 +12,7 @@ from explorer.auditing.rule import Rule
 from explorer.auditing.steps import see, verify_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, span, spans
-from explorer.core.errors import ExplorerError, TableError, VersionGap
+from explorer.core.errors import ExplorerError, MalformedAction, TableError, VersionGap
 from explorer.core.log.verify.file_values import FileValues
 from explorer.core.protocol.table_properties.registry import CHECKPOINT_INTERVAL
 from explorer.core.transaction.intents.records import Checkpoint
@@ -57,6 +57,8 @@ def _way_out(subject: Subject, error: TableError) -> Remedy:
     if isinstance(error, VersionGap) and error.latest is not None:
         step = f"Read v{error.latest} until the missing log files are restored"
         return see(subject, step, Place("state", error.latest))
+    if isinstance(error, MalformedAction):
+        return Remedy("Repair the commit as the detail says, or restore it from a backup", command=command)
     return Remedy("List the broken log files, and restore them from a backup", command=command)
 
 
@@ -64,7 +66,8 @@ def _undecodable(subject: Subject) -> tuple[Finding, ...]:
     """What the log says of live files and no reader can decode."""
     snapshot = subject.snapshot
     values = FileValues()
-    faults = list(values.of_files(snapshot.file_columns, snapshot.protocol, snapshot.metadata, snapshot.version))
+    files, version = snapshot.file_columns, snapshot.version
+    faults = list(values.of_files(files, snapshot.protocol, snapshot.metadata, version, inline=True))
     if not faults:
         return ()
     return (

@@ -16,9 +16,9 @@ from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, named, runs, spans, time_text
 from explorer.core.protocol.arrow.arrays import Int64s, exact_sum
 from explorer.core.protocol.file_places import way_back
-from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION
+from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION, SET_TRANSACTION_RETENTION
 from explorer.core.protocol.times import span_milliseconds
-from explorer.core.transaction.intents.records import SetProperties
+from explorer.core.transaction.intents.records import SetProperties, UnsetProperties
 from explorer.core.versions.retention.expiry import FOREVER, UNTIMED
 from explorer.core.versions.retention.missing_files import MissingFiles
 
@@ -296,6 +296,32 @@ def _negative_log(kept: int) -> Finding:
     )
 
 
+def _transactions_short(subject: Subject) -> tuple[Finding, ...]:
+    """Identifiers of transactions that expire before the writer that they protect can come back."""
+    configuration = subject.metadata.configuration
+    if not SET_TRANSACTION_RETENTION.is_set(configuration):
+        return ()
+    kept = span_milliseconds(SET_TRANSACTION_RETENTION.of(configuration))
+    if kept >= _SHORTEST:
+        return ()
+    return (
+        Finding(
+            rule="short-transaction-retention",
+            severity="error",
+            label="negative transaction retention" if kept < 0 else f"transactions kept {duration(kept)}",
+            title=f"Transaction retention is negative: {duration(kept)}"
+            if kept < 0
+            else f"Identifiers of transactions are kept for {duration(kept)} only",
+            evidence=(Evidence(f"{SET_TRANSACTION_RETENTION} is {duration(kept)}", Place("state")),),
+            effect="The next checkpoint drops the identifiers. A stream that starts again then writes its last batch "
+            "a second time.",
+            remedy=Remedy(
+                "Keep them as long as the table\u2026", intent=UnsetProperties(keys=(SET_TRANSACTION_RETENTION.key,))
+            ),
+        ),
+    )
+
+
 def _shortened(subject: Subject) -> list[tuple[int, int]]:
     """Each commit that shortened file retention, and the ms before it."""
     known = [
@@ -325,6 +351,13 @@ RETENTION_RULES: Final = (
         "log retention below file retention",
         "A version without its log is lost, whatever files there are.",
         _log_short,
+    ),
+    Rule(
+        "short-transaction-retention",
+        "error",
+        "transaction retention that is negative or near zero",
+        "Identifiers of transactions keep streams from writing a batch twice.",
+        _transactions_short,
     ),
     Rule("versions-at-risk", "info", "versions that a vacuum may take", "They can then not be restored.", _at_risk),
     Rule("versions-gone", "info", "versions whose data is gone", "They can no longer be read.", _taken),

@@ -106,11 +106,14 @@ def _spread(text: str, length: int) -> TextShape | None:
             "an action is written over several lines, which some clients read and the protocol does not allow",
             "Write each action on one line",
         )
-    return _followed(text[end:length].strip()) or _invalid(text[start:end])
+    return _followed(text[end:length]) or _invalid(text[start:end])
 
 
 def _followed(rest: str) -> TextShape | None:
     """Say what is wrong with the text behind an action."""
+    if rest.startswith("\r") and rest.strip():
+        return TextShape("its lines end in a carriage return alone (0D)", "End each line with a line feed")
+    rest = rest.strip()
     if rest == ",":
         return TextShape("a comma follows the action", "Remove the comma")
     if rest.lstrip(", \t").startswith("{"):

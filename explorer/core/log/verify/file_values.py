@@ -52,8 +52,16 @@ class FileValues:
             if line.add is not None and (faults := self._of_line(line.add)):
                 yield f"the file {line.add.path}: {faults}"
 
-    def of_files(self, files: LogicalFiles, protocol: Protocol, metadata: Metadata, version: int) -> Iterator[str]:
+    def of_files(
+        self, files: LogicalFiles, protocol: Protocol, metadata: Metadata, version: int, *, inline: bool = False
+    ) -> Iterator[str]:
         """Yield the same of the files of a checkpoint, or of the live files of a version.
+
+        Args:
+            files: The files.
+            protocol, metadata: Those in force.
+            version: The version that they are of.
+            inline: Check only the deletion vectors that are inline; others have files, which are looked for elsewhere.
 
         Raises:
             MalformedAction: Tags or partition values of a file are not what the protocol says.
@@ -62,11 +70,12 @@ class FileValues:
         self._use(protocol, metadata, version)
         files.select(["tags"])
         chosen = files.select(["raw_path", "size"])
-        places = chosen.filter(pc.or_kleene(pc.is_null(chosen["size"]), pc.less(chosen["size"], 0)))
+        lost = pc.or_kleene(pc.is_null(chosen["size"]), pc.less(chosen["size"], 0))
+        places = chosen.filter(pc.or_kleene(lost, pc.equal(chosen["raw_path"], "")))
         for path, size in zip(*(column.to_pylist() for column in places.columns), strict=True):
             yield f"the file {path}: {_of_place(path, size)}"
         yield from (f"the file {path}: {_TWICE}" for path in _doubles(files))
-        yield from self._of_vectors(files)
+        yield from self._of_vectors(files, inline=inline)
         if not self._fields or not _seem_invalid(files.select(["partition_values"]).column(0), self._fields):
             return
         chosen = files.select(["raw_path", "partition_values"])
@@ -77,9 +86,10 @@ class FileValues:
             if self._known[key]:
                 yield f"the file {path}: {self._known[key]}"
 
-    def _of_vectors(self, files: LogicalFiles) -> Iterator[str]:
+    def _of_vectors(self, files: LogicalFiles, *, inline: bool) -> Iterator[str]:
         masked = files.select(["raw_path", *_VECTOR])
-        masked = masked.filter(pc.is_valid(masked["dv_storage_type"]))
+        kinds = masked["dv_storage_type"]
+        masked = masked.filter(pc.equal(kinds, "i") if inline else pc.is_valid(kinds))
         for path, vector in zip(masked["raw_path"].to_pylist(), vector_descriptors(masked), strict=True):
             if vector is not None and (fault := self._of_vector(vector)):
                 yield f"the file {path}: {fault}"

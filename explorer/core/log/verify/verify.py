@@ -283,6 +283,8 @@ class _Walk:
             return
         for detail in details:
             yield Problem("checkpoint-differs", version, file, detail)
+        for detail in reader.unusual_types():
+            yield Problem("checkpoint-types", version, file, detail)
         for kind, detail in self._readable.checkpoint(version, small):
             yield Problem(kind, version, file, detail)
         other.protocol, other.metadata = small.protocol, small.metadata
