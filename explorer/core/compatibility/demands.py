@@ -29,6 +29,8 @@ __all__ = [
     "PARTITION_CASE",
     "PROPERTY_INTERVAL",
     "PROPERTY_VALUE",
+    "SCHEMA_EXTRA",
+    "SCHEMA_MEMBER",
     "UNKNOWN_STORAGE",
     "UNLISTED_CHANGE",
     "VOID_COLUMN",
@@ -49,6 +51,10 @@ PROPERTY_INTERVAL: Final = "property with an invalid interval"
 """A duration that every reader evaluates names months or years, or is not an interval."""
 PROPERTY_VALUE: Final = "property with an invalid value"
 """A property that every writer needs has a value that cannot be read."""
+SCHEMA_MEMBER: Final = "schema without a required member"
+"""A field, array or map of the schema lacks ``nullable``, ``containsNull`` or the like, or has it of another type."""
+SCHEMA_EXTRA: Final = "schema with an unknown member"
+"""A field of the schema has a member that the protocol does not define."""
 _VOID: Final = ("void", "null")
 _READ: Final = (registry.FILE_RETENTION, registry.SET_TRANSACTION_RETENTION)
 _WRITTEN: Final = (
@@ -79,6 +85,7 @@ def demands_of(metadata: Metadata) -> frozenset[str]:
     found = {f"type {name}" for name in types if name not in KNOWN_TYPES}
     if not types.isdisjoint(_VOID):
         found.add(VOID_COLUMN)
+    found |= set(_oddities(_schema(metadata)))
     columns = {column.lower() for column in _columns(metadata)}
     if respelled_partitions(metadata):
         found.add(PARTITION_CASE)
@@ -156,6 +163,31 @@ def _columns(metadata: Metadata) -> tuple[str, ...]:
             return tuple(str(field["name"]) for field in fields if isinstance(field, dict) and "name" in field)
         case _:
             return ()
+
+
+def _oddities(schema: JsonValue) -> Iterator[str]:
+    """Yield what is odd about the form of a schema, which this program reads all the same."""
+    waiting = [schema]
+    while waiting:
+        match waiting.pop():
+            case {"fields": [*fields]}:
+                waiting += fields
+            case {"name": str(), "type": kind, **rest}:
+                waiting.append(kind)
+                if not isinstance(rest.get("nullable"), bool) or rest.get("metadata", {}) is None:
+                    yield SCHEMA_MEMBER
+                if rest.keys() - {"nullable", "metadata"}:
+                    yield SCHEMA_EXTRA
+            case {"elementType": element, **rest}:
+                waiting.append(element)
+                if not isinstance(rest.get("containsNull"), bool):
+                    yield SCHEMA_MEMBER
+            case {"keyType": key, "valueType": item, **rest}:
+                waiting += [key, item]
+                if not isinstance(rest.get("valueContainsNull"), bool):
+                    yield SCHEMA_MEMBER
+            case _:
+                continue
 
 
 def _type_names(schema: JsonValue) -> Iterator[str]:

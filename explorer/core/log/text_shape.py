@@ -22,7 +22,7 @@ _BYTE_ORDER_MARKS: Final = {
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
 }
-_UNMARKED: Final = {b"{\0\0\0": "UTF-32", b"\0\0\0{": "UTF-32", b"{\0": "UTF-16", b"\0{": "UTF-16"}
+_UNMARKED: Final = {b"{\0\0\0": "UTF-32", b"\0\0\0{": "UTF-32", b"{\0": "UTF-16", b"\0{\0": "UTF-16"}
 _REWRITE: Final = "Write the file again in UTF-8"
 _RESTORE: Final = "Restore the file from a backup"
 _REMOVE: Final = "Remove these bytes"

@@ -1,7 +1,8 @@
 """Types of the columns of checkpoints, held against those that other clients take.
 
 Protocol section: Checkpoint Schema. This program casts what it reads; delta-spark takes a 32-bit integer for a 64-bit
-one and no other substitute, and clients built on delta-kernel take none. Invariant: a missing column is not unusual.
+one and no other substitute, and clients built on delta-kernel take none. Invariant: a missing column is unusual only
+where the protocol requires it.
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ _EXPECTED: Final[dict[tuple[str, str], tuple[pa.DataType, ...]]] = {
     ("domainMetadata", "configuration"): _STRING,
     ("domainMetadata", "removed"): _FLAG,
 }
+_REQUIRED: Final = {
+    "add": ("path", "partitionValues", "size", "modificationTime", "dataChange"),
+    "protocol": ("minReaderVersion", "minWriterVersion"),
+}
 
 
 def unusual_columns(schema: pa.Schema) -> Iterator[str]:
@@ -49,6 +54,10 @@ def unusual_columns(schema: pa.Schema) -> Iterator[str]:
         found = _member(schema, action, member)
         if found is not None and not pa.types.is_null(found) and _plain(found) not in kinds:
             yield f"{action}.{member} is of type {found}, and of {kinds[0]} in the protocol; other clients refuse it"
+    for action, members in _REQUIRED.items():
+        for member in members if schema.get_field_index(action) >= 0 else ():
+            if _member(schema, action, member) is None:
+                yield f"{action} has no {member}, which the protocol requires; other clients refuse it"
     maps = _member(schema, "add", "partitionValues")
     if maps is not None and pa.types.is_map(maps) and {_plain(maps.key_type), _plain(maps.item_type)} - {*_STRING}:
         yield f"add.partitionValues is of type {maps}, and not a map of strings; other clients refuse it"

@@ -68,7 +68,7 @@ class FileValues:
             IncompleteCheckpoint: A page of a checkpoint is broken.
         """
         self._use(protocol, metadata, version)
-        files.select(["tags"])
+        files.select(["partition_values", "tags"])
         chosen = files.select(["raw_path", "size"])
         lost = pc.or_kleene(pc.is_null(chosen["size"]), pc.less(chosen["size"], 0))
         places = chosen.filter(pc.or_kleene(lost, pc.equal(chosen["raw_path"], "")))

@@ -13,12 +13,13 @@ from typing import Any, Final
 from explorer.core.log.commit import Commit
 from explorer.core.protocol.raw_actions import CommitLine
 
-__all__ = ["odd_lines"]
+__all__ = ["incomplete_lines", "odd_lines"]
 
 _ACTIONS: Final = ("add", "remove", "metaData", "protocol", "txn", "domainMetadata", "cdc", "commitInfo")
 _OF_CHECKPOINTS: Final = frozenset({"checkpointMetadata", "sidecar"})
 _BY_CASE: Final = {name.lower(): name for name in (*_ACTIONS, *_OF_CHECKPOINTS)}
 _SHOWN: Final = 3
+_REQUIRED: Final = ("id", "format", "partitionColumns", "configuration")
 
 
 def odd_lines(commit: Commit, lines: Sequence[bytes]) -> Iterator[str]:
@@ -35,6 +36,40 @@ def odd_lines(commit: Commit, lines: Sequence[bytes]) -> Iterator[str]:
         if _count(line) != 1 or text.count(b'"path"') > 1:
             for detail in _oddities(text):
                 yield f"line {number} {detail}"
+
+
+def incomplete_lines(commit: Commit) -> Iterator[str]:
+    """Yield which members that the protocol requires an action lacks, of those without which clients refuse it.
+
+    Without a size no reader gives the rows of a file, which `FileValues` judges.
+    """
+    for place, line in enumerate(commit.lines):
+        lacking = list[str]()
+        if line.add is not None:
+            times = {"modificationTime": line.add.modification_time, "dataChange": line.add.data_change}
+            lacking = [f"add has no {name}" for name, value in times.items() if value is None]
+            if not line.add.partition_values or bytes(line.add.partition_values) == b"null":
+                lacking.append("add has no partitionValues")
+        elif line.metaData:
+            lacking = list(_lacking(bytes(line.metaData)))
+        if lacking:
+            yield (
+                f"line {commit.line_number(place)}: {', '.join(lacking)}; the protocol requires it, and clients built "
+                f"on delta-kernel refuse the table{', as delta-spark does' if line.add is None else ''}"
+            )
+
+
+def _lacking(metadata: bytes) -> Iterator[str]:
+    try:
+        found = json.loads(metadata)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(found, dict):
+        # A log without a schema is a problem of its own.
+        yield from (f"metaData has no {name}" for name in _REQUIRED if found.get(name) is None)
+        form = found.get("format")
+        if isinstance(form, dict) and form.get("options") is None:
+            yield "metaData has no format.options"
 
 
 def _count(line: CommitLine) -> int:

@@ -26,7 +26,7 @@ from explorer.core.log.verify.checkpoint_proof import differences
 from explorer.core.log.verify.checksums import compare_checksum
 from explorer.core.log.verify.file_values import FileValues
 from explorer.core.log.verify.hash_chain import START, link
-from explorer.core.log.verify.line_contents import odd_lines
+from explorer.core.log.verify.line_contents import incomplete_lines, odd_lines
 from explorer.core.log.verify.listed_files import (
     compaction_problems,
     hint_problems,
@@ -224,6 +224,8 @@ class _Walk:
             yield Problem("spread-action", path.version, path.path, detail)
         for detail in odd_lines(commit, lines):
             yield Problem("unknown-action", path.version, path.path, detail)
+        for detail in incomplete_lines(commit):
+            yield Problem("missing-member", path.version, path.path, detail)
         # Without the state before, only what the commit itself says counts.
         for kind, detail in found:
             if self._state is not None or kind != "unremoved-vector":

@@ -26,6 +26,7 @@ Subject = Literal["rows", "values", "default"]
 _SHOWN: Final = 80
 _MARKS: Final = frozenset("()[],.+-*/%&|^~:<>=!")
 """Marks of the grammar of Spark's expressions."""
+_BEFORE_OPERANDS: Final = frozenset(["AND", "OR", "NOT", "WHEN", "THEN", "ELSE", "IN", "BETWEEN", "LIKE"])
 _UNFINISHED: Final = frozenset(["AND", "OR", "NOT", "IN", "IS", "LIKE", "ILIKE", "RLIKE", "BETWEEN", "DIV"])
 _OF_MANY_ROWS: Final = frozenset(["aggregate", "window", "generator", "unstable"])
 
@@ -51,10 +52,10 @@ def doubt(text: str, schema: StructType, *, of: Subject) -> str:
         other = "deltalake, which writes columns so, for the column"
         what = other if schema.field(_inside(quoted[0])) is not None else "other writers for a column"
         return f"Spark takes {first} in double quotes for a text, and {what}."
-    if unknown:
-        return f"It names {_shortened(unknown[0])}, which is not a column of the table."
     if fault := _syntax(tokens[:-1], schema):
         return fault
+    if unknown:
+        return f"It names {_shortened(unknown[0])}, which is not a column of the table."
     if of != "default" and (fault := _calls(called, tokens)):
         return fault
     if of == "rows" and not named:
@@ -65,7 +66,7 @@ def doubt(text: str, schema: StructType, *, of: Subject) -> str:
 def _syntax(tokens: Sequence[Token], schema: StructType) -> str:
     """Say what Spark's grammar does not have; empty where nothing shows it."""
     for before, token in pairwise([Token("mark", "(", 0), *tokens]):
-        opens = token.text == "[" and before.kind in ("mark", "operator") and before.text not in (")", "]")
+        opens = token.text == "[" and _precedes_operand(before, schema)
         if token.kind == "mark" and (opens or token.text not in _MARKS):
             return f"Spark cannot read {_shortened(token.text)} at character {token.start + 1}."
     last = tokens[-1] if tokens else None
@@ -74,6 +75,13 @@ def _syntax(tokens: Sequence[Token], schema: StructType) -> str:
     if last.kind == "word" and last.text.upper() in _UNFINISHED and len(tokens) > 1 and not _is_operand(tokens, schema):
         return f"It ends after {last.text}, so Spark cannot read it."
     return ""
+
+
+def _precedes_operand(token: Token, schema: StructType) -> bool:
+    """Whether an operand has to follow."""
+    if token.kind == "word":
+        return token.text.upper() in _BEFORE_OPERANDS and schema.field(token.text) is None
+    return token.kind == "operator" or (token.kind == "mark" and token.text not in (")", "]"))
 
 
 def _is_operand(tokens: Sequence[Token], schema: StructType) -> bool:
