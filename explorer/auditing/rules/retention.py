@@ -14,6 +14,7 @@ from explorer.auditing.rule import NotAnswered, Rule
 from explorer.auditing.steps import see, table_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, named, runs, spans, time_text
+from explorer.core.errors import TableError
 from explorer.core.protocol.arrow.arrays import Int64s, exact_sum
 from explorer.core.protocol.file_places import way_back
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION, SET_TRANSACTION_RETENTION
@@ -49,11 +50,23 @@ def _missing(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             title=f"{fmt.plural(count, 'live file')} {'is' if count == 1 else 'are'} not there",
             evidence=(Evidence(named(names, count), Place("files", subject.version)),),
             effect=f"A query that needs {'it' if count == 1 else 'one of them'} fails. {way_back(names)}",
-            remedy=see(subject, "See the files", Place("files")),
+            remedy=see(subject, "See the files", Place("files"))
+            if _lists_files(subject)
+            else Remedy("See which files each version lacks", command=table_command(subject, "retention")),
             versions=((subject.version, subject.version),),
             files=count,
         ),
     )
+
+
+def _lists_files(subject: Subject) -> bool:
+    """Whether what is listed of a file can be decoded; otherwise another rule says why not."""
+    try:
+        subject.snapshot.require_schema()
+        subject.snapshot.file_columns.select(["partition_values", "tags"])
+    except TableError:
+        return False
+    return True
 
 
 def _taken(subject: Subject) -> tuple[Finding, ...]:
@@ -189,7 +202,7 @@ def _longer(subject: Subject, versions: Int64s) -> Remedy:
         return Remedy(step, command=table_command(subject, "rows", *oldest))
     if subject.risks.terms.files >= 30 * 86_400_000:
         return Remedy("See when each version can be vacuumed", command=table_command(subject, "retention"))
-    return Remedy("Keep files longer\u2026", intent=SetProperties(properties={FILE_RETENTION.key: "interval 30 days"}))
+    return Remedy("Keep files longer\u2026", intent=_kept_for(subject, 30 * 86_400_000))
 
 
 def _removed(subject: Subject, versions: Int64s) -> str:
@@ -242,7 +255,7 @@ def _short(subject: Subject) -> tuple[Finding, ...]:
             "further once a vacuum has run.",
             remedy=Remedy(
                 f"Keep them for {duration(better)}\u2026",
-                intent=SetProperties(properties={FILE_RETENTION.key: _interval(better)}),
+                intent=_kept_for(subject, better),
             ),
             versions=() if version is None else ((version, subject.version),),
         ),
@@ -263,7 +276,7 @@ def _log_short(subject: Subject) -> tuple[Finding, ...]:
     if terms.log is None or (terms.log >= terms.files and terms.log >= 0):
         return ()
     if terms.log < 0:
-        return (_negative_log(terms.log),)
+        return (_negative_log(terms.log, terms.files),)
     return (
         Finding(
             rule="short-log-retention",
@@ -280,8 +293,8 @@ def _log_short(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
-def _negative_log(kept: int) -> Finding:
-    usual = LOG_RETENTION.text({}) or ""
+def _negative_log(kept: int, files: int) -> Finding:
+    better = max(span_milliseconds(LOG_RETENTION.of({})), files)
     return Finding(
         rule="short-log-retention",
         severity="error",
@@ -290,8 +303,8 @@ def _negative_log(kept: int) -> Finding:
         evidence=(Evidence(f"{LOG_RETENTION} is {duration(kept)}", Place("state")),),
         effect="A cleanup can delete the log of every version before the last checkpoint at once.",
         remedy=Remedy(
-            f"Keep the log for {usual.removeprefix('interval ')}\u2026",
-            intent=SetProperties(properties={LOG_RETENTION.key: usual}),
+            f"Keep the log for {duration(better)}\u2026",
+            intent=SetProperties(properties={LOG_RETENTION.key: _interval(better)}),
         ),
     )
 
@@ -320,6 +333,15 @@ def _transactions_short(subject: Subject) -> tuple[Finding, ...]:
             ),
         ),
     )
+
+
+def _kept_for(subject: Subject, files: int) -> SetProperties:
+    """Keep files for so long, and the log at least as long as them, without which the step is refused."""
+    log = subject.risks.terms.log
+    properties = {FILE_RETENTION.key: _interval(files)}
+    if log is not None and log < files:
+        properties[LOG_RETENTION.key] = _interval(files)
+    return SetProperties(properties=properties)
 
 
 def _shortened(subject: Subject) -> list[tuple[int, int]]:

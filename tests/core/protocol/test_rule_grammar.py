@@ -34,7 +34,7 @@ SCHEMA = parse_schema(
         ("id >", "ends before an expression does"),
         ("id + ", "ends before an expression does"),
         ("[id] > 0", "cannot read [ at character 1"),
-        ("id > 0 AND [Status] = 'x'", "cannot read [ at character 12"),
+        ("id > 0 OR [Status] = 'x'", "cannot read [ at character 11"),
         ("\u201cid\u201d > 0", "cannot read \u201c at character 1"),
         ("id > 0;", "cannot read ; at character 7"),
         ("id > $1", "cannot read $"),
