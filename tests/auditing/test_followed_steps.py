@@ -39,6 +39,9 @@ def _raw(**members: Any) -> dict[str, Any]:
     return {"add": {name: value for name, value in written.items() if value is not ...}}
 
 
+VECTOR: Final = {"storageType": "i", "pathOrInlineDv": "!", "sizeInBytes": 4, "cardinality": 1}
+MEMBERS: Final = ("minReaderVersion", "minWriterVersion", "readerFeatures", "writerFeatures")
+
 LOGS: Final[dict[str, list[Actions]]] = {
     "both retentions negative": [[PROTOCOL, _said({FILES: "interval -1 days", LOG: "interval -1 days"}), add("a")]],
     "log negative, files long": [[PROTOCOL, _said({LOG: "interval -1 days", FILES: "interval 90 days"}), add("a")]],
@@ -53,16 +56,14 @@ LOGS: Final[dict[str, list[Actions]]] = {
     "no size": [[PROTOCOL, METADATA, _raw(size=...)]],
     "no path": [[PROTOCOL, METADATA, _raw(path="")]],
     "values of another type": [[PROTOCOL, METADATA, _raw(tags={"a": [1]})]],
-    "an inline vector": [
-        [MASKED, METADATA, _raw(deletionVector={"storageType": "i", "pathOrInlineDv": "!", "sizeInBytes": 4, "cardinality": 1})]
-    ],
+    "an inline vector": [[MASKED, METADATA, _raw(deletionVector=VECTOR)]],
     "two vectors": [[MASKED, METADATA, add("a")], [add("a"), remove("a")]],
     "no schema": [[PROTOCOL, {"metaData": {"id": "x"}}, add("a")]],
     "no protocol": [[METADATA, add("a")]],
     "a column that is gone": [[PROTOCOL, {"metaData": metadata({"id": "long"}, ("gone",)).to_wire()}, add("a")]],
     "a feature of tomorrow": [
         [
-            {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": ["x"], "writerFeatures": ["x"]}},
+            {"protocol": dict(zip(MEMBERS, (3, 7, ["x"], ["x"]), strict=True))},
             METADATA,
         ]
     ],

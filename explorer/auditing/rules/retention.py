@@ -14,7 +14,6 @@ from explorer.auditing.rule import NotAnswered, Rule
 from explorer.auditing.steps import see, table_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, named, runs, spans, time_text
-from explorer.core.errors import TableError
 from explorer.core.protocol.arrow.arrays import Int64s, exact_sum
 from explorer.core.protocol.file_places import way_back
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION, SET_TRANSACTION_RETENTION
@@ -51,22 +50,12 @@ def _missing(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             evidence=(Evidence(named(names, count), Place("files", subject.version)),),
             effect=f"A query that needs {'it' if count == 1 else 'one of them'} fails. {way_back(names)}",
             remedy=see(subject, "See the files", Place("files"))
-            if _lists_files(subject)
+            if subject.lists_files
             else Remedy("See which files each version lacks", command=table_command(subject, "retention")),
             versions=((subject.version, subject.version),),
             files=count,
         ),
     )
-
-
-def _lists_files(subject: Subject) -> bool:
-    """Whether what is listed of a file can be decoded; otherwise another rule says why not."""
-    try:
-        subject.snapshot.require_schema()
-        subject.snapshot.file_columns.select(["partition_values", "tags"])
-    except TableError:
-        return False
-    return True
 
 
 def _taken(subject: Subject) -> tuple[Finding, ...]:

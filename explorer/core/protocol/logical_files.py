@@ -319,7 +319,9 @@ def _scalars(raw: msgspec.Raw) -> dict[str, str | None] | None:
     texts = {name: bytes(value) for name, value in found.items()}
     if any(text[:1] in (b"{", b"[") for text in texts.values()):
         return None
-    return {name: _STATS_TEXT.decode(text) if text[:1] in (b'"', b"n") else text.decode() for name, text in texts.items()}
+    return {
+        name: _STATS_TEXT.decode(text) if text[:1] in (b'"', b"n") else text.decode() for name, text in texts.items()
+    }
 
 
 def _paths(lines: Sequence[AddLine]) -> pa.Array:

@@ -309,8 +309,10 @@ def _timestamp(text: str) -> tuple[datetime, str | None]:
     moment = datetime(  # noqa: DTZ001 - the caller decides on the zone, or that there is none
         int(year), int(month or 1), int(day or 1), int(hour or 0), int(minute or 0), int(second or 0), microsecond
     )
-    if zone is not None and (hour is None or not _zone(zone)):
-        raise ValueError("a zone without a time")
+    if zone is not None:
+        if hour is None:
+            raise ValueError("a zone without a time")
+        _zone(zone)
     return moment, zone
 
 

@@ -15,8 +15,8 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import IncompleteCheckpoint
-from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.log.checkpoint.column_types import unusual_columns
+from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.log.checkpoint.parquet_part import CheckpointPart
 from explorer.core.log.commit import decode_commit
 from explorer.core.log.log_path import SIDECAR_FOLDER, LogPath

@@ -145,7 +145,9 @@ def _of_place(path: str, size: int | None) -> str:
     if not path:
         return "Its path is empty."
     if size is None:
-        return "It has no size; the protocol requires one. delta-spark reads no rows of it, and other clients refuse it."
+        return (
+            "It has no size; the protocol requires one. delta-spark reads no rows of it, and other clients refuse it."
+        )
     return f"Its size is {size} bytes." if size < 0 else ""
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from explorer.core.log.commit import Commit
 from explorer.core.protocol.raw_actions import CommitLine
 
-__all__ = ["incomplete_lines", "odd_lines"]
+__all__ = ["odd_lines"]
 
 _ACTIONS: Final = ("add", "remove", "metaData", "protocol", "txn", "domainMetadata", "cdc", "commitInfo")
 _OF_CHECKPOINTS: Final = frozenset({"checkpointMetadata", "sidecar"})
@@ -22,8 +22,8 @@ _SHOWN: Final = 3
 _REQUIRED: Final = ("id", "format", "partitionColumns", "configuration")
 
 
-def odd_lines(commit: Commit, lines: Sequence[bytes]) -> Iterator[str]:
-    """Yield what is odd about each such line, with its number.
+def odd_lines(commit: Commit, lines: Sequence[bytes]) -> Iterator[tuple[str, str]]:
+    """Yield the kind of problem of each such line and what is odd about it, with its number.
 
     Args:
         commit: The commit, decoded.
@@ -35,10 +35,12 @@ def odd_lines(commit: Commit, lines: Sequence[bytes]) -> Iterator[str]:
         # Only a line that passes this cheap filter is decoded again.
         if _count(line) != 1 or text.count(b'"path"') > 1:
             for detail in _oddities(text):
-                yield f"line {number} {detail}"
+                yield "unknown-action", f"line {number} {detail}"
+    for detail in _incomplete_lines(commit):
+        yield "missing-member", detail
 
 
-def incomplete_lines(commit: Commit) -> Iterator[str]:
+def _incomplete_lines(commit: Commit) -> Iterator[str]:
     """Yield which members that the protocol requires an action lacks, of those without which clients refuse it.
 
     Without a size no reader gives the rows of a file, which `FileValues` judges.

@@ -21,12 +21,13 @@ from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.last_checkpoint import hint_text, parse_last_checkpoint
 from explorer.core.log.log_path import LogPath, commit_name
 from explorer.core.log.log_segment import Checkpoint, LogListing, arrange_log, list_names
+from explorer.core.log.table_state import TableState
 from explorer.core.log.verify.checkpoint_numbers import compare_numbers
 from explorer.core.log.verify.checkpoint_proof import differences
 from explorer.core.log.verify.checksums import compare_checksum
 from explorer.core.log.verify.file_values import FileValues
 from explorer.core.log.verify.hash_chain import START, link
-from explorer.core.log.verify.line_contents import incomplete_lines, odd_lines
+from explorer.core.log.verify.line_contents import odd_lines
 from explorer.core.log.verify.listed_files import (
     compaction_problems,
     hint_problems,
@@ -40,7 +41,6 @@ from explorer.core.log.verify.operation_metrics import commit_totals, compare_me
 from explorer.core.log.verify.problem import BREAKING, Problem
 from explorer.core.log.verify.readable_versions import ReadableVersions
 from explorer.core.log.verify.running_state import RunningState
-from explorer.core.log.table_state import TableState
 from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.json_values import decode_json
 from explorer.core.protocol.log_store import LogStore
@@ -222,10 +222,8 @@ class _Walk:
         if lines != data.split(b"\n"):
             detail = "an action is written over several lines: delta-spark cannot read this commit, other clients do"
             yield Problem("spread-action", path.version, path.path, detail)
-        for detail in odd_lines(commit, lines):
-            yield Problem("unknown-action", path.version, path.path, detail)
-        for detail in incomplete_lines(commit):
-            yield Problem("missing-member", path.version, path.path, detail)
+        for kind, detail in odd_lines(commit, lines):
+            yield Problem(kind, path.version, path.path, detail)
         # Without the state before, only what the commit itself says counts.
         for kind, detail in found:
             if self._state is not None or kind != "unremoved-vector":

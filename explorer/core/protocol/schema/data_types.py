@@ -7,6 +7,7 @@ program does not know is refused by name. In a whole schema such a type closes i
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from abc import ABC, abstractmethod
@@ -20,7 +21,7 @@ import msgspec
 
 from explorer.core.errors import CorruptTable, UnsupportedFeature
 from explorer.core.protocol import limits
-from explorer.core.protocol.json_values import JsonObject, JsonValue, encode_json, exact_number
+from explorer.core.protocol.json_values import JsonObject, JsonValue, encode_json, exact_number, plain_number
 from explorer.core.protocol.limits import check_json_values, check_nesting, too_deep
 from explorer.core.protocol.schema.field_metadata import FIELD_ID, PHYSICAL_NAME
 from explorer.core.protocol.table_features import feature_of_type
@@ -120,12 +121,11 @@ class StructField(msgspec.Struct, frozen=True):
                 return None
             case bool():
                 pass
-            case int() as value:
-                return value
-            case float() as value if value.is_integer():
-                return int(value)
-            case _:
-                pass
+            case int() | float() | str() as value:
+                with contextlib.suppress(ValueError, OverflowError):
+                    number = int(plain_number(value) if isinstance(value, str) else value)
+                    if isinstance(value, str) or number == value:
+                        return number
         raise CorruptTable(
             f"The {FIELD_ID} of the column {self.name!r} is not an integer. A broken client wrote it. Write its "
             "metadata again.",

@@ -13,8 +13,8 @@ from typing import Final, Literal
 
 from explorer.core.errors import ExplorerError, InvalidIntent
 from explorer.core.protocol.schema.data_types import StructType
-from explorer.core.protocol.sql.stored_expressions import double_quoted, expression_columns, unknown_columns
 from explorer.core.protocol.sql.functions import REFUSED, why_refused
+from explorer.core.protocol.sql.stored_expressions import double_quoted, expression_columns, unknown_columns
 from explorer.core.protocol.sql.tokens import Token, tokens_of
 from explorer.core.protocol.sql.vetting import called_functions
 
