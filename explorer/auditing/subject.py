@@ -19,7 +19,7 @@ from explorer.core.compatibility.demands import demands_of_paths
 from explorer.core.compatibility.matrix import MatrixRow, matrix
 from explorer.core.compatibility.my_clients import MyClient, with_writers
 from explorer.core.compatibility.writers_seen import writers_seen
-from explorer.core.errors import ExplorerError
+from explorer.core.errors import ExplorerError, TableError
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import (
@@ -173,6 +173,16 @@ class Subject:
             "footers": looked.footers is not None,
         }
         return tuple(name for name, done in parts.items() if done)
+
+    @cached_property
+    def lists_files(self) -> bool:
+        """Whether what the log records of each live file can be decoded; another rule says why not."""
+        try:
+            self.snapshot.require_schema()
+            self.snapshot.file_columns.select(["partition_values", "tags"])
+        except TableError:
+            return False
+        return True
 
     @cached_property
     def missing(self) -> Set[str] | None:

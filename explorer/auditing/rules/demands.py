@@ -113,12 +113,12 @@ def _value(row: TableProperty, value: str) -> str | None:
 
 
 def _cases(subject: Subject) -> tuple[Finding, ...]:
-    """Keys of Delta's properties in another case: they do nothing."""
+    """Keys of Delta's properties in another case, or with blanks around them: they do nothing."""
     configuration = subject.metadata.configuration
     odd = {
         key: row
         for key in sorted(configuration)
-        if property_of(key) is None and (row := PROPERTIES.get(key.lower())) is not None
+        if property_of(key) is None and (row := PROPERTIES.get(key.strip().lower())) is not None
     }
     if not odd:
         return ()
@@ -128,7 +128,8 @@ def _cases(subject: Subject) -> tuple[Finding, ...]:
             rule="property-case",
             severity="warning",
             label=f"{fmt.plural(len(odd), 'property', 'properties')} of another case",
-            title=f"{named(list(odd))} {'does' if len(odd) == 1 else 'do'} nothing, as the case differs",
+            title=f"{named(list(odd))} {'does' if len(odd) == 1 else 'do'} nothing, as "
+            f"{'the case differs' if key == key.strip() else 'blanks surround it'}",
             evidence=tuple(
                 Evidence(
                     f"{key} is {fmt.shorten(fmt.plain(configuration[key], 200), 60)}; "

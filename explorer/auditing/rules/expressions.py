@@ -7,7 +7,7 @@ from typing import Final
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.rule import NotAnswered, Rule
-from explorer.auditing.steps import table_command
+from explorer.auditing.steps import see, table_command
 from explorer.auditing.subject import Subject
 from explorer.core.errors import CorruptTable
 from explorer.core.transaction.intents.records import DropConstraint
@@ -48,6 +48,9 @@ def _in_doubt(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 
 def _next_step(subject: Subject, kept: KeptText) -> Remedy:
+    if subject.snapshot.unread_columns:
+        # This program writes nothing to such a table.
+        return see(subject, "See which clients read the table, and change the rule with one of them", Place("clients"))
     if (name := kept.constraint) is not None:
         return Remedy(f"Drop the constraint {fmt.shorten(fmt.plain(name, 200), 40)}\u2026", DropConstraint(name=name))
     step = "See the column's metadata, and have the engine that wrote it change it"

@@ -11,7 +11,7 @@ from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.footers import FooterDifference
 from explorer.auditing.rule import NotAnswered, Rule
 from explorer.auditing.rules.queries import needed_columns, unrecorded_columns
-from explorer.auditing.steps import see
+from explorer.auditing.steps import see, verify_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.protocol.arrow.arrays import Int64s, Mask, exact_sum
@@ -120,7 +120,9 @@ def _uncounted(subject: Subject) -> tuple[Finding, ...]:
             title=f"{fmt.plural(count, 'file')} without a row count",
             evidence=(Evidence(f"{count:,} of {fmt.plural(len(known), 'live file')}", Place("files")),),
             effect="The table\u2019s row count is unknown, and queries may not be able to skip these files.",
-            remedy=see(subject, "See the statistics", Place("statistics")),
+            remedy=see(subject, "See the statistics", Place("statistics"))
+            if subject.lists_files
+            else Remedy("See why the files cannot be listed", command=verify_command(subject)),
             files=count,
         ),
     )

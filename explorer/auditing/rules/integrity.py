@@ -54,6 +54,9 @@ FAULTS: Final = {
     "hint-differs": "a hint with other numbers than its checkpoint",
     "empty-commit": "a commit of zero bytes",
     "spread-action": "an action over several lines, which delta-spark cannot read",
+    "unknown-action": "a line that is not one action of the protocol",
+    "missing-member": "an action without a member that the protocol requires",
+    "checkpoint-types": "a checkpoint with columns of other types than the protocol\u2019s",
 }
 # What other rules find.
 ELSEWHERE: Final = frozenset(

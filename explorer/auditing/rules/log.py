@@ -12,7 +12,7 @@ from explorer.auditing.rule import Rule
 from explorer.auditing.steps import see, verify_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, span, spans
-from explorer.core.errors import ExplorerError, TableError, VersionGap
+from explorer.core.errors import ExplorerError, MalformedAction, TableError, VersionGap
 from explorer.core.log.verify.file_values import FileValues
 from explorer.core.protocol.table_properties.registry import CHECKPOINT_INTERVAL
 from explorer.core.transaction.intents.records import Checkpoint
@@ -30,6 +30,7 @@ def _unreadable(subject: Subject) -> tuple[Finding, ...]:
         subject.snapshot.files(["path"])
         subject.read()
         subject.snapshot.require_schema()
+        return _undecodable(subject)
     except TableError as error:
         lacking = _lacking(subject)
         if lacking is not None:
@@ -48,7 +49,6 @@ def _unreadable(subject: Subject) -> tuple[Finding, ...]:
                 versions=((version, subject.version),) if isinstance(version, int) else (),
             ),
         )
-    return _undecodable(subject)
 
 
 def _way_out(subject: Subject, error: TableError) -> Remedy:
@@ -57,14 +57,17 @@ def _way_out(subject: Subject, error: TableError) -> Remedy:
     if isinstance(error, VersionGap) and error.latest is not None:
         step = f"Read v{error.latest} until the missing log files are restored"
         return see(subject, step, Place("state", error.latest))
+    if isinstance(error, MalformedAction):
+        return Remedy("Repair the commit as the detail says, or restore it from a backup", command=command)
     return Remedy("List the broken log files, and restore them from a backup", command=command)
 
 
 def _undecodable(subject: Subject) -> tuple[Finding, ...]:
-    """Partition values of live files that no reader can decode."""
+    """What the log says of live files and no reader can decode."""
     snapshot = subject.snapshot
     values = FileValues()
-    faults = list(values.of_files(snapshot.file_columns, snapshot.protocol, snapshot.metadata, snapshot.version))
+    files, version = snapshot.file_columns, snapshot.version
+    faults = list(values.of_files(files, snapshot.protocol, snapshot.metadata, version, inline=True))
     if not faults:
         return ()
     return (
@@ -72,9 +75,9 @@ def _undecodable(subject: Subject) -> tuple[Finding, ...]:
             rule="unreadable-log",
             severity="error",
             label=fmt.plural(len(faults), "unreadable file"),
-            title=f"The partition values of {fmt.plural(len(faults), 'live file')} cannot be decoded",
+            title=f"What the log records of {fmt.plural(len(faults), 'live file')} cannot be decoded",
             evidence=tuple(Evidence(fmt.shorten(fmt.plain(each, 400), 300)) for each in faults[:_MOST_FAULTS]),
-            effect="A query over these files fails here; other clients read NULL, or fail too.",
+            effect="A query over these files fails here; other clients fail too, or read other rows.",
             remedy=Remedy("List the files, and add them again with valid values", command=verify_command(subject)),
             versions=((snapshot.version, snapshot.version),),
             files=len(faults),

@@ -16,9 +16,9 @@ from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, named, runs, spans, time_text
 from explorer.core.protocol.arrow.arrays import Int64s, exact_sum
 from explorer.core.protocol.file_places import way_back
-from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION
+from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION, SET_TRANSACTION_RETENTION
 from explorer.core.protocol.times import span_milliseconds
-from explorer.core.transaction.intents.records import SetProperties
+from explorer.core.transaction.intents.records import SetProperties, UnsetProperties
 from explorer.core.versions.retention.expiry import FOREVER, UNTIMED
 from explorer.core.versions.retention.missing_files import MissingFiles
 
@@ -49,7 +49,9 @@ def _missing(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             title=f"{fmt.plural(count, 'live file')} {'is' if count == 1 else 'are'} not there",
             evidence=(Evidence(named(names, count), Place("files", subject.version)),),
             effect=f"A query that needs {'it' if count == 1 else 'one of them'} fails. {way_back(names)}",
-            remedy=see(subject, "See the files", Place("files")),
+            remedy=see(subject, "See the files", Place("files"))
+            if subject.lists_files
+            else Remedy("See which files each version lacks", command=table_command(subject, "retention")),
             versions=((subject.version, subject.version),),
             files=count,
         ),
@@ -189,7 +191,7 @@ def _longer(subject: Subject, versions: Int64s) -> Remedy:
         return Remedy(step, command=table_command(subject, "rows", *oldest))
     if subject.risks.terms.files >= 30 * 86_400_000:
         return Remedy("See when each version can be vacuumed", command=table_command(subject, "retention"))
-    return Remedy("Keep files longer\u2026", intent=SetProperties(properties={FILE_RETENTION.key: "interval 30 days"}))
+    return Remedy("Keep files longer\u2026", intent=_kept_for(subject, 30 * 86_400_000))
 
 
 def _removed(subject: Subject, versions: Int64s) -> str:
@@ -242,7 +244,7 @@ def _short(subject: Subject) -> tuple[Finding, ...]:
             "further once a vacuum has run.",
             remedy=Remedy(
                 f"Keep them for {duration(better)}\u2026",
-                intent=SetProperties(properties={FILE_RETENTION.key: _interval(better)}),
+                intent=_kept_for(subject, better),
             ),
             versions=() if version is None else ((version, subject.version),),
         ),
@@ -263,7 +265,7 @@ def _log_short(subject: Subject) -> tuple[Finding, ...]:
     if terms.log is None or (terms.log >= terms.files and terms.log >= 0):
         return ()
     if terms.log < 0:
-        return (_negative_log(terms.log),)
+        return (_negative_log(terms.log, terms.files),)
     return (
         Finding(
             rule="short-log-retention",
@@ -280,8 +282,8 @@ def _log_short(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
-def _negative_log(kept: int) -> Finding:
-    usual = LOG_RETENTION.text({}) or ""
+def _negative_log(kept: int, files: int) -> Finding:
+    better = max(span_milliseconds(LOG_RETENTION.of({})), files)
     return Finding(
         rule="short-log-retention",
         severity="error",
@@ -290,10 +292,45 @@ def _negative_log(kept: int) -> Finding:
         evidence=(Evidence(f"{LOG_RETENTION} is {duration(kept)}", Place("state")),),
         effect="A cleanup can delete the log of every version before the last checkpoint at once.",
         remedy=Remedy(
-            f"Keep the log for {usual.removeprefix('interval ')}\u2026",
-            intent=SetProperties(properties={LOG_RETENTION.key: usual}),
+            f"Keep the log for {duration(better)}\u2026",
+            intent=SetProperties(properties={LOG_RETENTION.key: _interval(better)}),
         ),
     )
+
+
+def _transactions_short(subject: Subject) -> tuple[Finding, ...]:
+    """Identifiers of transactions that expire before the writer that they protect can come back."""
+    configuration = subject.metadata.configuration
+    if not SET_TRANSACTION_RETENTION.is_set(configuration):
+        return ()
+    kept = span_milliseconds(SET_TRANSACTION_RETENTION.of(configuration))
+    if kept >= _SHORTEST:
+        return ()
+    return (
+        Finding(
+            rule="short-transaction-retention",
+            severity="error",
+            label="negative transaction retention" if kept < 0 else f"transactions kept {duration(kept)}",
+            title=f"Transaction retention is negative: {duration(kept)}"
+            if kept < 0
+            else f"Identifiers of transactions are kept for {duration(kept)} only",
+            evidence=(Evidence(f"{SET_TRANSACTION_RETENTION} is {duration(kept)}", Place("state")),),
+            effect="The next checkpoint drops the identifiers. A stream that starts again then writes its last batch "
+            "a second time.",
+            remedy=Remedy(
+                "Keep them as long as the table\u2026", intent=UnsetProperties(keys=(SET_TRANSACTION_RETENTION.key,))
+            ),
+        ),
+    )
+
+
+def _kept_for(subject: Subject, files: int) -> SetProperties:
+    """Keep files for so long, and the log at least as long as them, without which the step is refused."""
+    log = subject.risks.terms.log
+    properties = {FILE_RETENTION.key: _interval(files)}
+    if log is not None and log < files:
+        properties[LOG_RETENTION.key] = _interval(files)
+    return SetProperties(properties=properties)
 
 
 def _shortened(subject: Subject) -> list[tuple[int, int]]:
@@ -325,6 +362,13 @@ RETENTION_RULES: Final = (
         "log retention below file retention",
         "A version without its log is lost, whatever files there are.",
         _log_short,
+    ),
+    Rule(
+        "short-transaction-retention",
+        "error",
+        "transaction retention that is negative or near zero",
+        "Identifiers of transactions keep streams from writing a batch twice.",
+        _transactions_short,
     ),
     Rule("versions-at-risk", "info", "versions that a vacuum may take", "They can then not be restored.", _at_risk),
     Rule("versions-gone", "info", "versions whose data is gone", "They can no longer be read.", _taken),

@@ -88,7 +88,8 @@ def _orphans(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
                 Evidence(f"{fmt.size(size)}, older than {duration(terms.files)}; change files were not judged"),
             ),
             effect="They are paid for and no query reads them; rows in them may be rows that were deleted elsewhere.",
-            remedy=Remedy("Vacuum\u2026", intent=Vacuum()),
+            # No vacuum goes by a negative retention.
+            remedy=Remedy("Vacuum\u2026", intent=Vacuum(older_than="interval 7 days" if terms.files < 0 else None)),
             files=count,
             size=size,
         ),

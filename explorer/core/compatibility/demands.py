@@ -33,6 +33,8 @@ __all__ = [
     "PROPERTY_INTERVAL",
     "PROPERTY_READ",
     "PROPERTY_VALUE",
+    "SCHEMA_EXTRA",
+    "SCHEMA_MEMBER",
     "UNKNOWN_STORAGE",
     "UNLISTED_CHANGE",
     "UNLISTED_TYPE",
@@ -67,6 +69,10 @@ UNSUPPORTED_MAPPING: Final = "column mapping without its feature"
 UNLISTED_TYPE: Final = "type without its feature"
 """A column has a type for which the protocol demands a feature, and the table does not list it."""
 _FEATURE_OF_TYPE: Final = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
+SCHEMA_MEMBER: Final = "schema without a required member"
+"""A field, array or map of the schema lacks ``nullable``, ``containsNull`` or the like, or has it of another type."""
+SCHEMA_EXTRA: Final = "schema with an unknown member"
+"""A field of the schema has a member that the protocol does not define."""
 _VOID: Final = ("void", "null")
 _NEEDED: Final = (registry.COLUMN_MAPPING_MODE, registry.ROW_TRACKING)
 _READ: Final = (registry.FILE_RETENTION, registry.SET_TRANSACTION_RETENTION)
@@ -98,6 +104,7 @@ def demands_of(metadata: Metadata) -> frozenset[str]:
     found = {f"type {name}" for name in types if name not in KNOWN_TYPES}
     if not types.isdisjoint(_VOID):
         found.add(VOID_COLUMN)
+    found |= set(_oddities(_schema(metadata)))
     columns = {column.lower() for column in _columns(metadata)}
     if respelled_partitions(metadata):
         found.add(PARTITION_CASE)
@@ -195,6 +202,31 @@ def _columns(metadata: Metadata) -> tuple[str, ...]:
             return tuple(str(field["name"]) for field in fields if isinstance(field, dict) and "name" in field)
         case _:
             return ()
+
+
+def _oddities(schema: JsonValue) -> Iterator[str]:
+    """Yield what is odd about the form of a schema, which this program reads all the same."""
+    waiting = [schema]
+    while waiting:
+        match waiting.pop():
+            case {"fields": [*fields]}:
+                waiting += fields
+            case {"name": str(), "type": kind, **rest}:
+                waiting.append(kind)
+                if not isinstance(rest.get("nullable"), bool) or rest.get("metadata", {}) is None:
+                    yield SCHEMA_MEMBER
+                if rest.keys() - {"nullable", "metadata"}:
+                    yield SCHEMA_EXTRA
+            case {"elementType": element, **rest}:
+                waiting.append(element)
+                if not isinstance(rest.get("containsNull"), bool):
+                    yield SCHEMA_MEMBER
+            case {"keyType": key, "valueType": item, **rest}:
+                waiting += [key, item]
+                if not isinstance(rest.get("valueContainsNull"), bool):
+                    yield SCHEMA_MEMBER
+            case _:
+                continue
 
 
 def _type_names(schema: JsonValue) -> Iterator[str]:

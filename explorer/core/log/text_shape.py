@@ -7,6 +7,7 @@ well.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -14,9 +15,38 @@ import msgspec
 
 __all__ = ["TextShape", "misshapen"]
 
-_BYTE_ORDER_MARKS: Final = {b"\xef\xbb\xbf": "UTF-8", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+_BYTE_ORDER_MARKS: Final = {
+    b"\xef\xbb\xbf": "UTF-8",
+    b"\xff\xfe\0\0": "UTF-32",
+    b"\0\0\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+_UNMARKED: Final = {b"{\0\0\0": "UTF-32", b"\0\0\0{": "UTF-32", b"{\0": "UTF-16", b"\0{\0": "UTF-16"}
+_REWRITE: Final = "Write the file again in UTF-8"
+_RESTORE: Final = "Restore the file from a backup"
+_REMOVE: Final = "Remove these bytes"
+# How a text begins that is not JSON -> what it is, and what to do.
+_BEGINNINGS: Final[tuple[tuple[bytes, str, str], ...]] = (
+    (b"\x1f\x8b", "it is compressed with gzip", "Decompress the file, under the name that it has"),
+    (b"\x28\xb5\x2f\xfd", "it is compressed with Zstandard", "Decompress the file, under the name that it has"),
+    (b"PAR1", "it is a Parquet file", _RESTORE),
+    (b"version https://git-lfs", "it is a pointer of Git LFS in place of the file", "Fetch the file with git lfs pull"),
+    (b"<<<<<<<", "it holds the marks of a merge conflict of Git", "Restore the version of the file that was committed"),
+    (b"<", "it is a page of XML or HTML, such as an error message of a store", _RESTORE),
+    (b"\x1e", "it begins with a record separator (1E)", _REMOVE),
+    (b"//", "it begins with a comment, which JSON does not have", "Remove the comments"),
+    (b"/*", "it begins with a comment, which JSON does not have", "Remove the comments"),
+    (b"#", "it begins with a comment, which JSON does not have", "Remove the comments"),
+    (b"{'", "its strings are in single quotes, which JSON does not have", "Write the file again as JSON"),
+)
 _LONGEST: Final = 1 << 24
 """Bytes of text that are looked at."""
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]|\"[^\"\n]*\t")
+_HALF: Final = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
+_NO_NUMBER: Final = re.compile(r"[:\[,]\s*-?(?:NaN|Infinity)\b")
 
 
 class TextShape(msgspec.Struct, frozen=True):
@@ -34,10 +64,9 @@ def misshapen(lines: Sequence[bytes], place: int) -> TextShape | None:
         place: Which of them failed.
     """
     line = lines[place]
-    for mark, encoding in _BYTE_ORDER_MARKS.items():
-        if line.startswith(mark):
-            step = "Remove these bytes" if encoding == "UTF-8" else "Write the file again in UTF-8"
-            return TextShape(f"it begins with a byte-order mark ({mark.hex(' ').upper()}, {encoding})", step)
+    found = _encoded(line)
+    if found is not None:
+        return found
     rest = b"\n".join(lines[place:])[:_LONGEST]
     try:
         text = rest.decode()
@@ -46,10 +75,26 @@ def misshapen(lines: Sequence[bytes], place: int) -> TextShape | None:
     return _spread(text, len(line.decode("utf-8", "replace")))
 
 
+def _encoded(line: bytes) -> TextShape | None:
+    """Say what the first bytes of a line show."""
+    for mark, encoding in _BYTE_ORDER_MARKS.items():
+        if line.startswith(mark):
+            step = _REMOVE if encoding == "UTF-8" else _REWRITE
+            return TextShape(f"it begins with a byte-order mark ({mark.hex(' ').upper()}, {encoding})", step)
+    for start, encoding in _UNMARKED.items():
+        if line.startswith(start):
+            return TextShape(f"it is encoded in {encoding}", _REWRITE)
+    if line.startswith(b"\0"):
+        what = "begins with" if line.strip(b"\0\r") else "holds nothing but"
+        return TextShape(f"it {what} NUL bytes, as a write leaves that a crash interrupted", _RESTORE)
+    text = line.lstrip()
+    return next((TextShape(cause, step) for start, cause, step in _BEGINNINGS if text.startswith(start)), None)
+
+
 def _spread(text: str, length: int) -> TextShape | None:
     start = len(text) - len(text.lstrip())
     try:
-        value, end = json.JSONDecoder().raw_decode(text, start)
+        value, end = json.JSONDecoder(strict=False).raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
     if isinstance(value, list):
@@ -61,6 +106,37 @@ def _spread(text: str, length: int) -> TextShape | None:
             "an action is written over several lines, which some clients read and the protocol does not allow",
             "Write each action on one line",
         )
-    if text[end:length].strip().startswith("{"):
+    return _followed(text[end:length]) or _invalid(text[start:end])
+
+
+def _followed(rest: str) -> TextShape | None:
+    """Say what is wrong with the text behind an action."""
+    if rest.startswith("\r") and rest.strip():
+        return TextShape("its lines end in a carriage return alone (0D)", "End each line with a line feed")
+    rest = rest.strip()
+    if rest == ",":
+        return TextShape("a comma follows the action", "Remove the comma")
+    if rest.lstrip(", \t").startswith("{"):
         return TextShape("it holds several actions", "Write each action on a line of its own")
+    if rest:
+        return TextShape("other text follows the action", "Remove what follows the action")
+    return None
+
+
+def _invalid(text: str) -> TextShape | None:
+    """Say what a lenient reader of JSON takes and the standard does not allow; None for valid JSON."""
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return _not_allowed(text)
+    return None
+
+
+def _not_allowed(text: str) -> TextShape | None:
+    if _CONTROL.search(text):
+        return TextShape("a string holds a control character", "Write the character with an escape")
+    if _HALF.search(text):
+        return TextShape("a string holds half of a surrogate pair", "Write the character whole")
+    if _NO_NUMBER.search(text):
+        return TextShape("a number is NaN or Infinity, which JSON does not have", "Write null in its place")
     return None

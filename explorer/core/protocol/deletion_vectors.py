@@ -27,6 +27,7 @@ from explorer.core.protocol.limits import check_masked_rows
 from explorer.core.protocol.log_store import LogStore
 
 __all__ = [
+    "check_descriptor",
     "decode_bitmap",
     "encode_bitmap",
     "encode_vectors",
@@ -77,6 +78,27 @@ def read_rows(
             path=file,
             version=version,
         ) from error
+
+
+def check_descriptor(descriptor: DeletionVectorDescriptor) -> None:
+    """Check all that a descriptor shows by itself: its place and numbers, and the bitmap of one that is inline.
+
+    Raises:
+        CorruptDeletionVector: No reader can use it.
+        UnsupportedFeature: The storage type is not known.
+        LimitExceeded: It masks more rows than are listed here.
+    """
+    where = location(descriptor.id)
+    numbers = {
+        "sizeInBytes": descriptor.size_in_bytes,
+        "cardinality": descriptor.cardinality,
+        "offset": descriptor.offset or 0,
+    }
+    for name, value in numbers.items():
+        if value < 0:
+            raise _corrupt(descriptor.id, f"its {name} is {value}")
+    if where is None:
+        _check_rows(decode_bitmap(_inline_bytes(descriptor), descriptor.id), descriptor)
 
 
 def location(vector: DeletionVectorId) -> str | None:
@@ -201,16 +223,25 @@ def encode_vectors(
 
 def _read_rows(store: LogStore, descriptor: DeletionVectorDescriptor) -> RowIndexes:
     if descriptor.storage_type == "i":
-        data = z85_decode(descriptor.path_or_inline_dv, descriptor.id)[: descriptor.size_in_bytes]
-        if len(data) != descriptor.size_in_bytes:
-            reason = f"the inline bytes are {len(data)}, the descriptor says {descriptor.size_in_bytes}"
-            raise _corrupt(descriptor.id, reason)
+        data = _inline_bytes(descriptor)
     else:
         data = unframe(_read_frame(store, descriptor), descriptor)
     rows = decode_bitmap(data, descriptor.id)
+    _check_rows(rows, descriptor)
+    return rows
+
+
+def _inline_bytes(descriptor: DeletionVectorDescriptor) -> bytes:
+    data = z85_decode(descriptor.path_or_inline_dv, descriptor.id)[: descriptor.size_in_bytes]
+    if len(data) != descriptor.size_in_bytes:
+        reason = f"the inline bytes are {len(data)}, the descriptor says {descriptor.size_in_bytes}"
+        raise _corrupt(descriptor.id, reason)
+    return data
+
+
+def _check_rows(rows: RowIndexes, descriptor: DeletionVectorDescriptor) -> None:
     if len(rows) != descriptor.cardinality:
         raise _corrupt(descriptor.id, f"it masks {len(rows)} rows, the descriptor says {descriptor.cardinality}")
-    return rows
 
 
 def _read_frame(store: LogStore, descriptor: DeletionVectorDescriptor) -> bytes:

@@ -297,14 +297,37 @@ def rows_among(paths: pa.ChunkedArray, keys: pa.StringArray) -> Int64s:
 def decode_map(raw: msgspec.Raw, line: AddLine | RemoveLine, name: str) -> dict[str, str | None] | None:
     """Decode a map member of a file action; an absent one is None.
 
+    A number or a boolean in place of a string is taken as its text, as all clients take it.
+
     Raises:
-        MalformedAction: It is not an object of strings.
+        MalformedAction: It is not an object of strings, numbers and booleans.
     """
-    return _decode(_VALUES, raw, line, name)
+    try:
+        return _decode(_VALUES, raw, line, name)
+    except MalformedAction:
+        scalars = _scalars(raw)
+        if scalars is None:
+            raise
+        return scalars
 
 
 _STATS_TEXT: Final = msgspec.json.Decoder(str | None)
 _VALUES: Final = msgspec.json.Decoder(dict[str, str | None] | None)
+_MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def _scalars(raw: msgspec.Raw) -> dict[str, str | None] | None:
+    """The texts of an object whose values are strings, numbers, booleans and nulls; None for anything else."""
+    try:
+        found = _MEMBERS.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    texts = {name: bytes(value) for name, value in found.items()}
+    if any(text[:1] in (b"{", b"[") for text in texts.values()):
+        return None
+    return {
+        name: _STATS_TEXT.decode(text) if text[:1] in (b'"', b"n") else text.decode() for name, text in texts.items()
+    }
 
 
 def _paths(lines: Sequence[AddLine]) -> pa.Array:

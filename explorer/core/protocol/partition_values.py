@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Context, Decimal, InvalidOperation
 from math import isfinite
 from typing import Final, assert_never
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 import numpy as np
@@ -37,18 +38,21 @@ __all__ = [
 _NOT_FINITE: Final = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
 _INTEGER_BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _EXACT: Final = Context(prec=100)
-_FURTHEST_ZONE: Final = 18 * 60
-"""Minutes from UTC that a zone may lie, as in Spark."""
+_FURTHEST_ZONE: Final = timedelta(hours=18)
+"""How far from UTC a zone may lie, as in Spark."""
 _BLANKS: Final = " \t\n\r\f\v"
 # Dates, times and numbers are taken in every form that Spark casts to the same value.
 _DAY: Final = r"\s*\+?(\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})"
 _DATE: Final = re.compile(rf"{_DAY}(?:[ T].*)?)?)?\s*\Z", re.ASCII | re.DOTALL)
 _TIMESTAMP: Final = re.compile(
     rf"{_DAY}(?:[ T](\d{{1,2}})(?::(\d{{1,2}})(?::(\d{{1,2}})(?:\.(\d{{1,9}}))?)?)?)?)?)?"
-    r"\s?(Z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?\s*\Z",
+    r"\s?(Z|(?:UTC|GMT|UT)?[+-]\d{1,2}(?::?\d{2}(?::?\d{2})?)?|[A-Za-z][\w+\-/]*)?\s*\Z",
     re.ASCII,
 )
-_ZONE: Final = re.compile(r"([+-])(\d{1,2}):?(\d{2})?\Z", re.ASCII)
+_ZONE: Final = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2}):?(\d{2})?:?(\d{2})?\Z", re.ASCII)
+_UTC: Final = ("Z", "UTC", "GMT", "UT")
+_TRUE: Final = ("true", "t", "yes", "y")
+_FALSE: Final = ("false", "f", "no", "n")
 _WHOLE: Final = re.compile(r"([+-]?\d+)(?:\.\d*)?\Z", re.ASCII)
 
 
@@ -262,10 +266,10 @@ def _parse(text: str, kind: PrimitiveType, zone: tzinfo) -> PrimitiveValue:
         case "date":
             return _date(text)
         case "timestamp":
-            moment = _timestamp(text)
-            return (moment.replace(tzinfo=zone) if moment.tzinfo is None else moment).astimezone(UTC)
+            moment, stated = _timestamp(text)
+            return moment.replace(tzinfo=zone if stated is None else _zone(stated)).astimezone(UTC)
         case "timestamp_ntz":
-            return _timestamp(text).replace(tzinfo=None)
+            return _timestamp(text)[0]
         case "binary":
             return _binary(text)
     raise ValueError(f"{kind.name} cannot partition a table")
@@ -289,12 +293,10 @@ def _double(text: str) -> float:
 
 
 def _boolean(text: str) -> bool:
-    match text.strip(_BLANKS).lower():
-        case "true":
-            return True
-        case "false":
-            return False
-    raise ValueError("neither true nor false")
+    word = text.strip(_BLANKS).lower()
+    if word not in (*_TRUE, *_FALSE):
+        raise ValueError("neither true nor false")
+    return word in _TRUE
 
 
 def _decimal(text: str, kind: PrimitiveType) -> Decimal:
@@ -316,25 +318,38 @@ def _date(text: str) -> date:
     return date(int(found[1]), int(found[2] or 1), int(found[3] or 1))
 
 
-def _timestamp(text: str) -> datetime:
+def _timestamp(text: str) -> tuple[datetime, str | None]:
+    """What the clocks show, and the zone that the text states."""
     found = _TIMESTAMP.match(text)
     if found is None:
         raise ValueError("not a timestamp")
     year, month, day, hour, minute, second, fraction, zone = found.groups()
     microsecond = int((fraction or "0")[:6].ljust(6, "0"))
-    moment = datetime(  # noqa: DTZ001 - the zone, or that there is none, is decided below
+    moment = datetime(  # noqa: DTZ001 - the caller decides on the zone, or that there is none
         int(year), int(month or 1), int(day or 1), int(hour or 0), int(minute or 0), int(second or 0), microsecond
     )
-    if zone is None:
-        return moment
-    offset = _ZONE.match(zone)
-    if offset is None:
-        return moment.replace(tzinfo=UTC)
-    hours, minutes = int(offset[2]), int(offset[3] or 0)
-    if hours * 60 + minutes > _FURTHEST_ZONE or minutes >= 60:
+    if zone is not None:
+        if hour is None:
+            raise ValueError("a zone without a time")
+        _zone(zone)
+    return moment, zone
+
+
+def _zone(text: str) -> tzinfo:
+    """The zone of a text: an offset from UTC, or the name of a region."""
+    if text in _UTC:
+        return UTC
+    found = _ZONE.match(text)
+    if found is None:
+        try:
+            return ZoneInfo(text)
+        except (ZoneInfoNotFoundError, OSError) as error:
+            raise ValueError("not a zone") from error
+    hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
+    offset = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    if offset > _FURTHEST_ZONE or max(minutes, seconds) >= 60:
         raise ValueError("not a zone")
-    sign = -1 if offset[1] == "-" else 1
-    return (moment - sign * timedelta(hours=hours, minutes=minutes)).replace(tzinfo=UTC)
+    return timezone(-offset if found[1] == "-" else offset)
 
 
 def _binary(text: str) -> bytes:

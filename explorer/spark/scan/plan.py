@@ -132,6 +132,7 @@ def plan(
     session = session_of(layout)
     if where is not None and not needed:
         files = _with_doubted(files, needed_files(session, snapshot, files, where), doubted)
+    _check_single(files, snapshot.version)
     addresses = addresses_of(log, files)
     if not needed:
         check_present(addresses, files.column("size").to_pylist(), snapshot.version)
@@ -314,6 +315,20 @@ def _joined(found: FileRows, layout: Layout, facts: FileFacts) -> tuple[DataFram
     sources |= {field.name: sf.lit(None) for field in layout.stored if field.name not in sources}
     sources |= {field.name: sf.col(f"{_PREFIX}p{i}") for i, field in enumerate(layout.partitions)}
     return frame.where(kept), sources
+
+
+def _check_single(files: pa.Table, version: int) -> None:
+    """Refuse files of which one is listed more than once: a join with them gives its rows several times."""
+    paths = files.column("path")
+    if pc.count_distinct(paths).as_py() == len(paths):
+        return
+    path = next(each["values"] for each in pc.value_counts(paths).to_pylist() if each["counts"] > 1)
+    raise CorruptTable(
+        f"The file {path} is listed more than once at version {version}, so that readers give its rows once or several "
+        "times. A checkpoint is broken: run verify to find it, and restore it, or the commits before it.",
+        path=path,
+        version=version,
+    )
 
 
 def _masks(log: DeltaLog, files: pa.Table, version: int, hidden: Mapping[str, npt.NDArray[np.uint64]]) -> Any | None:

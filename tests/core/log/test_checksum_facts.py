@@ -158,8 +158,9 @@ def test_what_a_checksum_says_beside_what_is_live_is_told_in_full(change: dict[s
 def test_sizes_are_not_held_against_files_of_which_one_has_none() -> None:
     unsized = b'{"add":{"path":"u","partitionValues":{},"modificationTime":1,"dataChange":true}}'
     wrong = {"numFiles": 3, "tableSizeBytes": 1, "fileSizeHistogram": SIZES | {"fileCounts": [9, 9, 9]}}
-    assert said(wrong, unsized) == []
-    assert said({**wrong, "numFiles": 2}, unsized) == ["numFiles is 2, replay gives 3"]
+    sizeless = said(wrong, unsized)
+    assert [detail.partition(" has ")[0] for detail in sizeless] == ["the file u: It"]
+    assert said({**wrong, "numFiles": 2}, unsized) == [*sizeless, "numFiles is 2, replay gives 3"]
 
 
 def test_the_time_and_the_transaction_of_a_checksum_are_those_of_its_commit() -> None:

@@ -33,9 +33,9 @@ def _problems(store: LogStore) -> list[tuple[str, int | None]]:
         {"partitionValues": {"d": "2024-02-03"}},
         {"partitionValues": {}},
         {},
-        {"partitionValues": {"d": "2024-02-03", "n": 1}},
+        {"partitionValues": {"d": "2024-02-03", "n": [1]}},
         {"partitionValues": ["d"]},
-        {"partitionValues": {"d": "2024-02-03", "n": "1"}, "tags": {"x": 1}},
+        {"partitionValues": {"d": "2024-02-03", "n": "1"}, "tags": {"x": [1]}},
         {"partitionValues": {"d": "2024-02-03", "n": "1"}, "stats": {"numRecords": 1}},
     ],
 )

@@ -126,9 +126,10 @@ def test_what_no_reader_may_read_is_a_problem_that_names_it_and_no_version_is_re
     kind, held, said = BROKEN[case]
     store = stored({0: held, 1: (add("b"),)})
     report = verify(store)
-    assert told(report) == [(kind, 0, commit_name(0))]
-    assert report.problems[0].breaking
-    assert said in report.problems[0].detail
+    (problem,) = (each for each in report.problems if each.kind != "missing-member")
+    assert (problem.kind, problem.version, problem.file) == (kind, 0, commit_name(0))
+    assert problem.breaking
+    assert said in problem.detail
     assert (report.first_version, report.last_version) == (None, 1)
     with pytest.raises((TableError, UnsupportedFeature)):
         explorer.Table(store).snapshot().require_schema()

@@ -253,7 +253,12 @@ def test_files_that_no_version_names_yet_are_listed_as_those_of_a_commit() -> No
 @pytest.mark.parametrize(
     ("members", "column", "name", "reason"),
     [
-        ({"partitionValues": {"x": 1}}, "partition_values", "partitionValues", "Expected `str | null`, got `int` - at"),
+        (
+            {"partitionValues": {"x": [1]}},
+            "partition_values",
+            "partitionValues",
+            "Expected `str | null`, got `array` - at",
+        ),
         ({"tags": []}, "tags", "tags", "Expected `object | null`, got `array`"),
         ({"stats": {"numRecords": 1}}, "stats", "stats", "Expected `str | null`, got `object`"),
     ],

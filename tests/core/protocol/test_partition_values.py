@@ -121,7 +121,7 @@ def test_a_text_is_read_as_spark_casts_it(kind: str, text: str, value: Any) -> N
         ("byte", "128"),
         ("byte", "-129"),
         ("long", "9223372036854775808"),
-        ("boolean", "yes"),
+        ("boolean", "on"),
         ("date", "today"),
         ("timestamp", "noon"),
         ("timestamp", "2021-01-02T03:04:05.1234567890Z"),

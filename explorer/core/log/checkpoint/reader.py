@@ -15,6 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import IncompleteCheckpoint
+from explorer.core.log.checkpoint.column_types import unusual_columns
 from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.log.checkpoint.parquet_part import CheckpointPart
 from explorer.core.log.commit import decode_commit
@@ -51,6 +52,8 @@ class CheckpointFile(msgspec.Struct, frozen=True):
 
 _SMALL: Final = ("protocol", "metaData", "txn", "domainMetadata")
 _OF_ITSELF: Final = "checkpointMetadata"
+_ACTIONS: Final = (*_SMALL, _OF_ITSELF, "add", "remove", "sidecar")
+_BY_CASE: Final = {name.lower(): name for name in _ACTIONS}
 
 
 class CheckpointReader:
@@ -226,7 +229,27 @@ class CheckpointReader:
                 found = self._rows[path] = RowGroups(partial(holder.open_input, key), self._budget, path)
             except (pa.ArrowException, OSError, ValueError) as error:
                 raise _unreadable_file(part, path, error) from error
+            self._check_names(found.schema.names, part, path)
         return found
+
+    def _check_names(self, names: Sequence[str], part: LogPath, path: str) -> None:
+        """Refuse a file whose actions are in columns of another case, which must not look like no actions."""
+        for name in names:
+            meant = _BY_CASE.get(name.lower(), name)
+            if meant != name and meant not in names:
+                raise unreadable(part, f"{path}: its column {name!r} is {meant!r} in the protocol")
+
+    def unusual_types(self) -> list[str]:
+        """Say which columns of its files have other types than the protocol's, so that some clients refuse them.
+
+        Raises:
+            IncompleteCheckpoint: A part or a sidecar is missing or unreadable.
+        """
+        parquet = [part for part in self._checkpoint.parts if not part.name.endswith(".json")]
+        opened = [(part.path, self._opened(part.path, part)) for part in parquet]
+        for part in self._checkpoint.parts:
+            opened += [(_path_of(each), self._opened(_path_of(each), part)) for each in self._sidecars(part)]
+        return [f"{path}: {detail}" for path, rows in opened for detail in unusual_columns(rows.schema)]
 
     def _sidecars(self, part: LogPath) -> list[Sidecar]:
         rows = self._small_rows(part, ("sidecar",)).get("sidecar", [])

@@ -1,22 +1,25 @@
-"""What readers decode of each file that a log adds: partition values, tags, statistics, and where its vector is.
+"""What readers decode of each file that a log adds: path, size, partition values, tags, statistics, and its vector.
 
-Protocol sections: Add File, Partition Value Serialization. Invariants: a value is judged by the functions that read it
-(PART-011), so a log in which nothing is found here fails no reader over a value; each text is decoded once.
+Protocol sections: Add File, Partition Value Serialization, Deletion Vectors. Invariants: a value is judged by the
+functions that read it (PART-011), so a log in which nothing is found here fails no reader over a value; each text is
+decoded once; a file is live only once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer.core.errors import CorruptTable, ExplorerError, MalformedAction
 from explorer.core.log.commit import Commit
-from explorer.core.protocol.actions import DeletionVectorId, Metadata, Protocol
+from explorer.core.protocol.actions import DeletionVectorDescriptor, Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import numpy_array
-from explorer.core.protocol.deletion_vectors import location
-from explorer.core.protocol.logical_files import LineSource, LogicalFiles
+from explorer.core.protocol.deletion_vectors import check_descriptor
+from explorer.core.protocol.logical_files import LineSource, LogicalFiles, vector_descriptors
 from explorer.core.protocol.partition_values import parse_partition_value, partition_key, partition_texts
 from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.protocol.schema.data_types import StructField
@@ -24,7 +27,9 @@ from explorer.core.protocol.table_definition import read_definition
 
 __all__ = ["FileValues"]
 
-_DECODED = ("partition_values", "tags", "stats")
+_DECODED: Final = ("partition_values", "tags", "stats")
+_VECTOR: Final = ("dv_storage_type", "dv_path_or_inline", "dv_offset", "dv_size_in_bytes", "dv_cardinality")
+_TWICE: Final = "It is listed more than once, so that readers give its rows once or several times."
 
 
 class FileValues:
@@ -47,9 +52,30 @@ class FileValues:
             if line.add is not None and (faults := self._of_line(line.add)):
                 yield f"the file {line.add.path}: {faults}"
 
-    def of_files(self, files: LogicalFiles, protocol: Protocol, metadata: Metadata, version: int) -> Iterator[str]:
-        """Yield the same of the files of a checkpoint."""
+    def of_files(
+        self, files: LogicalFiles, protocol: Protocol, metadata: Metadata, version: int, *, inline: bool = False
+    ) -> Iterator[str]:
+        """Yield the same of the files of a checkpoint, or of the live files of a version.
+
+        Args:
+            files: The files.
+            protocol, metadata: Those in force.
+            version: The version that they are of.
+            inline: Check only the deletion vectors that are inline; others have files, which are looked for elsewhere.
+
+        Raises:
+            MalformedAction: Tags or partition values of a file are not what the protocol says.
+            IncompleteCheckpoint: A page of a checkpoint is broken.
+        """
         self._use(protocol, metadata, version)
+        files.select(["partition_values", "tags"])
+        chosen = files.select(["raw_path", "size"])
+        lost = pc.or_kleene(pc.is_null(chosen["size"]), pc.less(chosen["size"], 0))
+        places = chosen.filter(pc.or_kleene(lost, pc.equal(chosen["raw_path"], "")))
+        for path, size in zip(*(column.to_pylist() for column in places.columns), strict=True):
+            yield f"the file {path}: {_of_place(path, size)}"
+        yield from (f"the file {path}: {_TWICE}" for path in _doubles(files))
+        yield from self._of_vectors(files, inline=inline)
         if not self._fields or not _seem_invalid(files.select(["partition_values"]).column(0), self._fields):
             return
         chosen = files.select(["raw_path", "partition_values"])
@@ -59,6 +85,14 @@ class FileValues:
                 self._known[key] = self._of_values(dict(key))
             if self._known[key]:
                 yield f"the file {path}: {self._known[key]}"
+
+    def _of_vectors(self, files: LogicalFiles, *, inline: bool) -> Iterator[str]:
+        masked = files.select(["raw_path", *_VECTOR])
+        kinds = masked["dv_storage_type"]
+        masked = masked.filter(pc.equal(kinds, "i") if inline else pc.is_valid(kinds))
+        for path, vector in zip(masked["raw_path"].to_pylist(), vector_descriptors(masked), strict=True):
+            if vector is not None and (fault := self._of_vector(vector)):
+                yield f"the file {path}: {fault}"
 
     def _use(self, protocol: Protocol | None, metadata: Metadata | None, version: int) -> None:
         if metadata is self._metadata:
@@ -74,10 +108,12 @@ class FileValues:
         self._fields = tuple(field for field in fields if field is not None)
 
     def _of_line(self, add: AddLine) -> str:
+        vector = "" if add.deletion_vector is None else self._of_vector(add.deletion_vector)
+        return _joined([_of_place(add.path, add.size), vector, self._of_members(add)])
+
+    def _of_members(self, add: AddLine) -> str:
         # Of statistics the first byte shows whether they are a string.
         key = bytes(add.partition_values), bytes(add.tags), bytes(add.stats)[:1]
-        if add.deletion_vector is not None and (fault := self._of_vector(add.deletion_vector.id)):
-            return fault
         if key not in self._known:
             try:
                 values, *_ = LineSource([add]).columns(_DECODED)
@@ -86,20 +122,42 @@ class FileValues:
             self._known[key] = self._of_values(dict(values[0].as_py() or ()))
         return self._known[key]
 
-    def _of_vector(self, vector: DeletionVectorId) -> str:
-        """Why the place of a deletion vector cannot be worked out; empty if it can."""
-        key = vector.storage_type, vector.path_or_inline_dv
-        if vector.storage_type != "i" and key not in self._known:
-            self._known[key] = ""
+    def _of_vector(self, vector: DeletionVectorDescriptor) -> str:
+        """Why no reader can use a deletion vector, as far as its descriptor shows it; empty if it shows nothing."""
+        if vector not in self._known:
+            self._known[vector] = ""
             try:
-                location(vector)
+                check_descriptor(vector)
             except ExplorerError as error:
-                self._known[key] = error.message
-        return self._known.get(key, "")
+                self._known[vector] = error.message
+        return self._known[vector]
 
     def _of_values(self, values: Mapping[str, str | None]) -> str:
         named = () if self._metadata is None else self._metadata.partition_columns
         return " ".join(_faults(values, self._fields, named))
+
+
+def _joined(faults: Iterable[str]) -> str:
+    return " ".join(fault for fault in faults if fault)
+
+
+def _of_place(path: str, size: int | None) -> str:
+    """Why no reader can find a file, or know its length; empty if it can."""
+    if not path:
+        return "Its path is empty."
+    if size is None:
+        return (
+            "It has no size; the protocol requires one. delta-spark reads no rows of it, and other clients refuse it."
+        )
+    return f"Its size is {size} bytes." if size < 0 else ""
+
+
+def _doubles(files: LogicalFiles) -> list[str]:
+    """Paths that more than one live file has."""
+    paths = files.select(["path"]).column(0)
+    if pc.count_distinct(paths).as_py() == len(paths):
+        return []
+    return [each["values"] for each in pc.value_counts(paths).to_pylist() if each["counts"] > 1]
 
 
 def _faults(values: Mapping[str, str | None], fields: Sequence[StructField], named: Sequence[str]) -> Iterator[str]:

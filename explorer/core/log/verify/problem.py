@@ -41,6 +41,9 @@ _STEPS: Final[Mapping[str, str]] = {
     "unusable-hint": "Nothing: the next checkpoint renews it.",
     "spread-action": "Write a checkpoint, so that clients that read line by line begin after this commit.",
     "empty-commit": "Check its writer: it was interrupted, or the commit changes nothing.",
+    "unknown-action": f"Compare the commit with its source: readers pass over the line. {_WRITER}",
+    "missing-member": f"Write a checkpoint with `plan` and `commit`, which states it: readers begin there. {_WRITER}",
+    "checkpoint-types": "After the next commit, write a checkpoint with `plan` and `commit`: readers begin there.",
     "duplicate-action": _WRITER,
     "contradictory-action": _WRITER,
     "unremoved-vector": _WRITER,
@@ -70,7 +73,10 @@ class Problem(msgspec.Struct, frozen=True):
             action says of its file; all of these: versions cannot be read, or not in full);
             ``damaged-checkpoint`` (it cannot be read, and readers that can begin earlier do without it),
             ``hint-differs`` (the hint states other numbers than its checkpoint has), ``empty-commit`` (a commit of
-            zero bytes), ``spread-action`` (an action is written over several lines),
+            zero bytes), ``spread-action`` (an action is written over several lines), ``unknown-action`` (a line is
+            not one action of the protocol), ``missing-member`` (an action lacks what the protocol requires, and
+            some clients refuse it), ``checkpoint-types`` (a checkpoint has columns of other types than the
+            protocol's, and some clients refuse it),
             ``duplicate-action``, ``contradictory-action``, ``unremoved-vector``, ``misplaced-action``,
             ``clock-went-back``, ``no-in-commit-timestamp``, ``incomplete-checkpoint`` (it lacks a part or a sidecar,
             and readers do without it), ``checkpoint-differs``, ``checksum-differs``, ``unreadable-checksum``,

@@ -21,12 +21,14 @@ from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.last_checkpoint import hint_text, parse_last_checkpoint
 from explorer.core.log.log_path import LogPath, commit_name
 from explorer.core.log.log_segment import Checkpoint, LogListing, arrange_log, list_names
+from explorer.core.log.table_state import TableState
 from explorer.core.log.verify.checkpoint_numbers import compare_numbers
 from explorer.core.log.verify.checkpoint_proof import differences
 from explorer.core.log.verify.checksums import compare_checksum
 from explorer.core.log.verify.commit_numbers import impossible_numbers
 from explorer.core.log.verify.file_values import FileValues
 from explorer.core.log.verify.hash_chain import START, link
+from explorer.core.log.verify.line_contents import odd_lines
 from explorer.core.log.verify.listed_files import (
     compaction_problems,
     hint_problems,
@@ -221,6 +223,8 @@ class _Walk:
         if lines != data.split(b"\n"):
             detail = "an action is written over several lines: delta-spark cannot read this commit, other clients do"
             yield Problem("spread-action", path.version, path.path, detail)
+        for kind, detail in odd_lines(commit, lines):
+            yield Problem(kind, path.version, path.path, detail)
         # Without the state before, only what the commit itself says counts.
         for kind, detail in found:
             if self._state is not None or kind != "unremoved-vector":
@@ -268,6 +272,7 @@ class _Walk:
             reader = CheckpointReader(self._store, checkpoint)
             small = reader.state()
             files = LogicalFiles(reader.files())
+            files.select(["partition_values", "tags"])
             other.take(files)
             details = list(compare_numbers(self._store, reader, version, files.num_rows))
         except ExplorerError as error:
@@ -281,18 +286,29 @@ class _Walk:
             return
         for detail in details:
             yield Problem("checkpoint-differs", version, file, detail)
+        for detail in reader.unusual_types():
+            yield Problem("checkpoint-types", version, file, detail)
         for kind, detail in self._readable.checkpoint(version, small):
             yield Problem(kind, version, file, detail)
         other.protocol, other.metadata = small.protocol, small.metadata
         other.transactions, other.domains = dict(small.transactions), dict(small.domains)
         if self._state is None:
             self._state = other
-            for detail in self._values.of_files(files, small.protocol, small.metadata, version):
-                yield Problem("invalid-file-values", version, file, detail)
+            yield from self._of_files(files, small, version, file)
             return
         self._proved.add(version)
         for detail in differences(other, self._state):
             yield Problem("checkpoint-differs", version, file, detail)
+
+    def _of_files(self, files: LogicalFiles, small: TableState, version: int, file: str) -> Iterator[Problem]:
+        try:
+            details = list(self._values.of_files(files, small.protocol, small.metadata, version))
+        except ExplorerError as error:
+            self._readable.refuse(version)
+            yield Problem("unreadable-checkpoint", version, file, error.message)
+            return
+        for detail in details:
+            yield Problem("invalid-file-values", version, file, detail)
 
     def _checksum(self, path: LogPath) -> Iterator[Problem]:
         if self._state is None:
