@@ -217,13 +217,7 @@ class _Walk:
             self._readable.lose()
             yield Problem("unreadable-commit", path.version, path.path, error.message)
             return
-        if not data:
-            detail = "the commit has zero bytes: it changes nothing, or its writer was interrupted"
-            yield Problem("empty-commit", path.version, path.path, detail)
-        if lines != data.split(b"\n"):
-            detail = "an action is written over several lines: delta-spark cannot read this commit, other clients do"
-            yield Problem("spread-action", path.version, path.path, detail)
-        for kind, detail in odd_lines(commit, lines):
+        for kind, detail in _shape(data, lines, commit):
             yield Problem(kind, path.version, path.path, detail)
         # Without the state before, only what the commit itself says counts.
         for kind, detail in found:
@@ -331,3 +325,15 @@ def _has_in_commit_timestamps(metadata: Metadata) -> bool:
         return IN_COMMIT_TIMESTAMPS.of(metadata.configuration)
     except CorruptTable:
         return False
+
+
+def _shape(data: bytes, lines: Sequence[bytes], commit: Commit) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the text of a commit, whatever it says."""
+    if not data:
+        yield "empty-commit", "the commit has zero bytes: it changes nothing, or its writer was interrupted"
+    if lines != data.split(b"\n"):
+        yield (
+            "spread-action",
+            "an action is written over several lines: delta-spark cannot read this commit, other clients do",
+        )
+    yield from odd_lines(commit, lines)
