@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -75,20 +75,21 @@ class ReaderSlot:
             return ReaderSlot(None if self._reader is None else self._reader.copy())
 
 
+@dataclass(frozen=True, slots=True)
 class Histories:
     """The histories of one listing.
 
     Args:
-        listing: The listing; it is whole once a history is read.
-        slot: The place of what read the log so far.
+        _listing: The listing; it is whole once a history is read.
+        _slot: The place of what read the log so far.
+        _history, _provenance, _table: What was read.
     """
 
-    def __init__(self, listing: LogListing, slot: ReaderSlot | None = None) -> None:
-        self._listing = listing
-        self._slot = ReaderSlot() if slot is None else slot
-        self._history: Once[History] = Once()
-        self._provenance: Once[Provenance] = Once()
-        self._table: Once[pa.Table] = Once()
+    _listing: LogListing
+    _slot: ReaderSlot = field(default_factory=ReaderSlot)
+    _history: Once[History] = field(default_factory=Once)
+    _provenance: Once[Provenance] = field(default_factory=Once)
+    _table: Once[pa.Table] = field(default_factory=Once)
 
     def of(self, listing: LogListing) -> Histories:
         """Return the histories of another listing of the same log, which are read from where the last reading ended."""
@@ -96,17 +97,12 @@ class Histories:
 
     def confirmed_by(self, listing: LogListing) -> Histories:
         """Return the same histories where a new listing confirms what was read; what was not is read by the new one."""
-        found = self.of(listing)
-        found._history, found._provenance, found._table = self._history, self._provenance, self._table
-        return found
+        return replace(self, _listing=listing)
 
     def copy(self) -> Histories:
         """Return the same histories, for another log to go on with apart."""
-        found = Histories(self._listing, self._slot.copy())
-        found._history = self._history.copy()
-        found._provenance = self._provenance.copy()
-        found._table = self._table.copy()
-        return found
+        read = self._history.copy(), self._provenance.copy(), self._table.copy()
+        return Histories(self._listing, self._slot.copy(), *read)
 
     def history(self, store: LogStore, options: ReadOptions) -> History:
         """Return the commits and the lifetimes of their files.
