@@ -9,10 +9,11 @@ from typing import Any
 from markupsafe import Markup
 
 from explorer import formatting as fmt
+from explorer.core.versions.commit_summary import CommitSummary
 from explorer.jupyter.markup import joined, tag
 from explorer.views import TableView
 from explorer.views.problems import Problem, problem_of
-from explorer.views.table.commits import CommitRecord, commit_sentence
+from explorer.views.table.commits import commit_sentence, time_basis
 from explorer.views.table.comparison import Comparison, FormChange
 
 __all__ = ["comparison_panel", "figure", "problem_lines", "problem_panel", "signs", "version_line"]
@@ -31,7 +32,7 @@ def version_line(view: TableView, now: datetime) -> Markup:
         if commit.user_name:
             parts.append(tag("span", f"by {commit.user_name}"))
         when = f"{fmt.moment(commit.timestamp)} \u00b7 {fmt.age(commit.timestamp, now)}"
-        basis = commit.basis
+        basis = time_basis(commit)
         parts.append(tag("span", when, class_="dte-muted", title=basis.detail))
         doubt = f"{basis.word}; written {fmt.day(commit.written)}" if basis.warning else basis.word
         kind = "dte-chip dte-warning" if basis.warning else "dte-chip"
@@ -180,6 +181,6 @@ def _commits(comparison: Comparison) -> list[Markup]:
     return [*shown, tag("p", f"and {fmt.count(hidden)} more", class_="dte-caption")] if hidden > 0 else shown
 
 
-def _commit(commit: CommitRecord) -> Markup:
+def _commit(commit: CommitSummary) -> Markup:
     what = f" {commit.operation} \u00b7 {commit_sentence(commit)}"
     return tag("p", tag("b", f"v{commit.version}"), what)

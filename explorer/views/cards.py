@@ -25,6 +25,7 @@ from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.row_engine import CheckReport
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commit_times import moment
+from explorer.core.versions.commits import Commits
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.diff import SnapshotDiff
 from explorer.core.versions.history import History
@@ -35,7 +36,7 @@ from explorer.views.card import MOST, TONES, Card, Rows, first_rows, stated
 from explorer.views.log_cards import horizon_card, integrity_card, report_card, skipping_card, what_if_card
 from explorer.views.problems import problem_of
 from explorer.views.row_cards import check_card, history_card, profile_card, row_diff_card
-from explorer.views.table.commits import Commits, commit_sentence
+from explorer.views.table.commits import commit_sentence
 
 __all__ = ["CARDED", "CARDED_BY_NAME", "card_of"]
 

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field, replace
 from explorer.auditing import Audit
 from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.protocol.actions import Protocol
+from explorer.core.versions.commit_summary import CommitSummary
 from explorer.credentials import without_credentials
 from explorer.debug import log_failure
 from explorer.views import TableFacts, TableView
 from explorer.views.case_desk import CaseDesk
 from explorer.views.figures.plotly import Figure
 from explorer.views.problems import Problem, problem_of
-from explorer.views.table.commits import CommitRecord
 from explorer.web.act.desk import ActDesk
 from explorer.web.address import Address
 from explorer.web.commits_table import commits_table
@@ -145,7 +145,7 @@ def bar(
     address: Address,
     location: str,
     *,
-    commit: CommitRecord | None = None,
+    commit: CommitSummary | None = None,
     protocol: Protocol | None = None,
     view: TableView | None = None,
     card: AuditCard | None = None,

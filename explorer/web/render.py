@@ -13,7 +13,7 @@ from typing import Any
 import jinja2
 
 from explorer import formatting as fmt
-from explorer.views.table.commits import commit_sentence
+from explorer.views.table.commits import commit_sentence, time_basis
 
 __all__ = ["render", "render_block", "render_blocks"]
 
@@ -46,6 +46,7 @@ def environment() -> jinja2.Environment:
         "shorten": fmt.shorten,
         "signed": fmt.signed,
         "size": fmt.size,
+        "time_basis": time_basis,
         "value": fmt.value_text,
     }
     # Blocks are rendered one by one, so what they share is global rather than imported at a template's top.

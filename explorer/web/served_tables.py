@@ -32,8 +32,7 @@ from explorer.views import TableFacts
 from explorer.views.act.desk.attempts import Attempts
 from explorer.views.card import TONES
 from explorer.views.problems import Problem, problem_of
-from explorer.views.table.commits import TimeBasis
-from explorer.views.table.timeline import amounts_of
+from explorer.views.table.commits import TimeBasis, redated_note, time_basis
 from explorer.web.table_reading import TableReading
 
 __all__ = ["SPARK_DAYS", "Catalog", "Deed", "Deeds", "RecentCommits", "SparkBar", "TableSummary"]
@@ -344,12 +343,12 @@ def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
         operation=commit.operation,
         user_name=commit.user_name,
         timestamp=commit.timestamp,
-        basis=commit.basis,
+        basis=time_basis(commit),
         rows=commit.num_rows,
         size=commit.num_bytes,
         files=commit.num_files,
         bars=_bars(facts),
-        redated=facts.commits.redated_note,
+        redated=redated_note(facts.commits),
         recent=_recent(facts),
         deeds=_deeds(facts),
         findings=facts.audit().findings,
@@ -358,13 +357,13 @@ def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
 
 def _bars(facts: TableFacts) -> tuple[SparkBar, ...]:
     """What came, went and was updated in the last days, the same days for every table."""
-    commits, amounts = facts.commits, amounts_of(facts.commits)
+    commits, amounts = facts.commits, facts.commits.amounts
     width = SPARK_DAYS * 86_400_000 // _SPARK_BARS
     places = (commits.times - milliseconds(datetime.now(UTC)) + width * _SPARK_BARS) // width
     inside = (places >= 0) & (places < _SPARK_BARS)
     kinds = (amounts.up, amounts.down, amounts.updated)
     sums = np.sqrt([np.bincount(places[inside], kind[inside], _SPARK_BARS) for kind in kinds])
-    form = np.bincount(places[inside], commits.flags("metadata_changed", "protocol_changed")[inside], _SPARK_BARS)
+    form = np.bincount(places[inside], commits.form[inside], _SPARK_BARS)
     heights = (sums / max(float(sums.max(initial=0)), 1.0)).tolist()
     return tuple(SparkBar(*bar) for bar in zip(*heights, (form > 0).tolist(), strict=True))
 

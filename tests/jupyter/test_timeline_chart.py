@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import explorer
+from explorer.core.versions.commit_summary import CommitSummary
 from explorer.jupyter.panels import signs
-from explorer.views.table.commits import CommitRecord, commit_sentence
+from explorer.views.table.commits import commit_sentence
 from tests.jupyter.conftest import figure_of
 from tests.support.small_logs import PROTOCOL, add, metadata, write_log
 
@@ -58,7 +59,7 @@ def test_few_versions_are_not_zoomed(orders: explorer.Table) -> None:
 
 
 def test_updated_rows_have_the_sign_of_the_page() -> None:
-    updated = commit_sentence(CommitRecord(3, None, "UPDATE", "", "", rows_updated=2))
+    updated = commit_sentence(CommitSummary(3, None, "UPDATE", "", "", rows_updated=2))
     assert f"{updated[0]} updated" in signs(many=False)
 
 

@@ -104,7 +104,7 @@ def test_a_long_history_is_binned_and_a_window_shows_single_versions(vectors: Ta
     assert timeline.added.sum() + timeline.updated.sum() == pytest.approx(long.rows)
     line = total_over_versions(long.commits, LIGHT, metric="rows", version=7)["data"][0]
     assert len(line["x"]) <= 1002
-    assert max(line["y"]) == np.nanmax(long.commits.values("num_rows"))
+    assert max(line["y"]) == np.nanmax(long.commits.numbers("num_rows"))
     window = timeline_of(long.commits, (100, 200))
     assert (window.width, window.first, window.last) == (1, 100, 200)
 
@@ -115,7 +115,7 @@ class _Longer:
     def __init__(self, history: object) -> None:
         import pyarrow as pa
 
-        from explorer.views.table.commits import Commits
+        from explorer.core.versions.commits import Commits
 
         rows = history.num_rows  # type: ignore[attr-defined]
         copies = 5_000 // rows
