@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
     from explorer.auditing import Audit, Subject
     from explorer.auditing.erasure import Erasure
-    from explorer.auditing.report import Signer, TableReport
-    from explorer.auditing.report.case_file import CaseFile
-    from explorer.auditing.report.since import EarlierReport
     from explorer.core.compatibility.access import ClientVerdict, Requirements
     from explorer.core.compatibility.matrix import MatrixRow
     from explorer.core.transaction.commit.batch_writer import BatchWriter
@@ -45,6 +42,9 @@ if TYPE_CHECKING:
     from explorer.core.transaction.intents.records import Intent
     from explorer.core.transaction.row_engine import CheckReport, RowJob
     from explorer.jupyter.widget import TableExplorer
+    from explorer.report import Signer, TableReport
+    from explorer.report.case_file import CaseFile
+    from explorer.report.since import EarlierReport
     from explorer.spark.changes.row_diff import RowDiff
     from explorer.spark.checks.column_profile import Profile
     from explorer.spark.engine.job import Job
@@ -510,14 +510,14 @@ class Table(DeltaLog):
         Args:
             now, check_files, check_rows, check_footers, chain_head, clients: As in `audit`.
             by: Who makes the report.
-            since, case, signer, one_of_many: As in `explorer.auditing.report.table_report.table_report`.
+            since, case, signer, one_of_many: As in `explorer.report.table_report.table_report`.
 
         Raises:
             RequestError: The earlier report is not of this table.
             EngineUnavailable: ``check_rows`` is asked for, and Spark or Java is missing.
         """
         from explorer.auditing import audit
-        from explorer.auditing.report import table_report
+        from explorer.report import table_report
 
         looks = _Looks(check_files, True, check_rows, check_footers, chain_head, clients)
         subject = self._subject(now, looks)

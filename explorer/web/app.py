@@ -18,9 +18,9 @@ from panel.io.resources import get_dist_path
 from tornado.iostream import StreamClosedError
 from tornado.websocket import WebSocketClosedError
 
-from explorer.auditing.report.signature import SigningKey
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
+from explorer.report.signature import SigningKey
 from explorer.web.figure_pane import load_figures
 from explorer.web.first_page import FirstPages
 from explorer.web.html.nonce import nonce_of

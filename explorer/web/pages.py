@@ -18,8 +18,8 @@ from explorer.core.protocol.actions import Protocol
 from explorer.core.versions.commit_summary import CommitSummary
 from explorer.credentials import without_credentials
 from explorer.debug import log_failure
+from explorer.report.case_desk import CaseDesk
 from explorer.views import TableFacts, TableView
-from explorer.views.case_desk import CaseDesk
 from explorer.views.figures.plotly import Figure
 from explorer.views.problems import Problem, problem_of
 from explorer.web.act.desk import ActDesk

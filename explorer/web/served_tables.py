@@ -19,13 +19,13 @@ import pyarrow.compute as pc
 
 import explorer
 from explorer.auditing import Finding
-from explorer.auditing.report.signature import SigningKey
 from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.known_missing import KnownMissing
 from explorer.debug import log_failure
+from explorer.report.signature import SigningKey
 from explorer.storage.roots import AllowedRoots
 from explorer.storage.served_roots import ServedRoots, TableRef
 from explorer.views import TableFacts

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from explorer.auditing import Aspect
-from explorer.auditing.report.signature import SigningKey
+from explorer.report.signature import SigningKey
 from explorer.views import TableView
 from explorer.views.figures.plotly import Figure
 from explorer.views.listing import Listing

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from explorer.auditing.report.signature import SigningKey
+from explorer.report.signature import SigningKey
 from explorer.web.identity import Identity
 from explorer.web.served_tables import Catalog
 

@@ -214,7 +214,7 @@ PROOFS: Final = (
     Proof(
         "signed-reports",
         _AUDIT,
-        "tests/auditing/test_signed_reports.py",
+        "tests/report/test_signed_reports.py",
         "any byte of a report or a statement struck, against its signature",
     ),
     Proof(

@@ -1,6 +1,6 @@
 """What a window has under way, for pages without a window."""
 
-from explorer.views.case_desk import CaseDesk
+from explorer.report.case_desk import CaseDesk
 from explorer.web.act.desk import ActDesk
 from explorer.web.identity import Identity
 from explorer.web.served_tables import Catalog

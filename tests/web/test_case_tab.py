@@ -11,12 +11,12 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import explorer
-from explorer.auditing.report import verify_report
-from explorer.auditing.report.case_file import CommitPin, read_case
-from explorer.auditing.report.signature import SigningKey
 from explorer.core.errors import RequestError
+from explorer.report import verify_report
+from explorer.report.case_desk import CaseDesk
+from explorer.report.case_file import CommitPin, read_case
+from explorer.report.signature import SigningKey
 from explorer.views import TableView
-from explorer.views.case_desk import CaseDesk
 from explorer.web.address import Address
 from explorer.web.export import export_files
 from explorer.web.pages import Rendered, table_page

@@ -28,10 +28,10 @@ from explorer.core.errors import ExplorerError, RequestError
 from explorer.fleet import TableAudit, places
 
 if TYPE_CHECKING:
-    from explorer.auditing.report import TableReport
-    from explorer.auditing.report.case_file import CaseFile
-    from explorer.auditing.report.signature import SigningKey
-    from explorer.auditing.report.since import EarlierReport
+    from explorer.report import TableReport
+    from explorer.report.case_file import CaseFile
+    from explorer.report.signature import SigningKey
+    from explorer.report.since import EarlierReport
 
 __all__ = [
     "CaseOption",
@@ -164,7 +164,7 @@ def _write(
     user: str | None,
 ) -> None:
     """Write the report, and its signature beside it."""
-    from explorer.auditing.report import render, tables_report
+    from explorer.report import render, tables_report
 
     whole = (
         tables_report(made, unread, now, title, by=user, signer=None if key is None else key.signer)
@@ -198,7 +198,7 @@ def _is_severe(made: Sequence[TableReport], level: Severity) -> bool:
 def _earlier(wish: ReportWish) -> tuple[EarlierReport, ...] | None:
     if wish.since is None:
         return None
-    from explorer.auditing.report.since import earlier_reports
+    from explorer.report.since import earlier_reports
 
     return earlier_reports(read_whole(wish.since), str(wish.since))
 

@@ -87,8 +87,8 @@ class CommitAmounts:
         added, removed = _floats(rows.added), _floats(rows.removed)
         if np.isfinite(added).any() or np.isfinite(removed).any():
             return cls("rows", added, removed, _floats(rows.masked), np.array(rows.updated, np.float64))
-        files = (floats(history.column(f"num_files_{what}")) for what in ("added", "removed", "remasked"))
-        return cls("files", *files, np.zeros(history.num_rows))
+        files = [floats(history.column(f"num_files_{what}")) for what in ("added", "removed", "remasked")]
+        return cls("files", files[0], files[1], files[2], np.zeros(history.num_rows))
 
     @cached_property
     def up(self) -> Float64s:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from explorer import formatting as fmt
 from explorer.core.protocol.schema.data_types import StructType, format_column, type_name
 from explorer.core.protocol.schema.nested_types import walk
+from explorer.core.versions.commits import Commits
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["Field", "KeyFigure", "Overview", "overview_of"]
+__all__ = ["Field", "KeyFigure", "Overview", "Totals", "overview_of", "totals_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class _Totals:
+class Totals:
     """Live files, their bytes, their rows less the masked ones, and the masked ones; None where the log lacks one."""
 
     files: int
@@ -62,7 +63,7 @@ class Overview:
 
 def overview_of(facts: TableFacts, version: int) -> Overview:
     """Gather the overview of a version."""
-    snapshot, totals = facts.snapshot(version), _totals(facts, version)
+    snapshot, totals = facts.snapshot(version), totals_of(facts.commits, facts.snapshot(version))
     protocol = snapshot.protocol
     features = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})
     return Overview(
@@ -77,6 +78,15 @@ def overview_of(facts: TableFacts, version: int) -> Overview:
         table_id=snapshot.metadata.id,
         created=snapshot.metadata.created_time,
     )
+
+
+def totals_of(commits: Commits, snapshot: Snapshot) -> Totals:
+    """Return the totals after a version's commit; if that commit is not in the log, those of its snapshot."""
+    commit = commits.record(snapshot.version)
+    if commit is not None and commit.num_files is not None and commit.num_deleted_rows is not None:
+        return Totals(commit.num_files, commit.num_bytes, commit.num_rows, commit.num_deleted_rows)
+    records, masked = snapshot.num_records, snapshot.num_deleted_records
+    return Totals(snapshot.num_files, snapshot.size_in_bytes, None if records is None else records - masked, masked)
 
 
 def fields_of(schema: StructType, partition_columns: tuple[str, ...]) -> tuple[Field, ...]:
@@ -94,17 +104,7 @@ def fields_of(schema: StructType, partition_columns: tuple[str, ...]) -> tuple[F
     )
 
 
-def _totals(facts: TableFacts, version: int) -> _Totals:
-    """The totals after the version's commit; of a version whose commit is gone, those of its snapshot."""
-    commit = facts.commits.record(version)
-    if commit is not None and commit.num_files is not None and commit.num_deleted_rows is not None:
-        return _Totals(commit.num_files, commit.num_bytes, commit.num_rows, commit.num_deleted_rows)
-    snapshot = facts.snapshot(version)
-    records, masked = snapshot.num_records, snapshot.num_deleted_records
-    return _Totals(snapshot.num_files, snapshot.size_in_bytes, None if records is None else records - masked, masked)
-
-
-def _verdict(facts: TableFacts, version: int, totals: _Totals) -> str:
+def _verdict(facts: TableFacts, version: int, totals: Totals) -> str:
     if not totals.files:
         created = "created, no data yet" if version == 0 else "no live files"
         return f"{facts.name} at v{version}: {created}."
@@ -122,7 +122,7 @@ def _verdict(facts: TableFacts, version: int, totals: _Totals) -> str:
     return " ".join((f"{rows}{hidden} in {files}. v{version} is {newest}.", *doubts))
 
 
-def _figures(snapshot: Snapshot, totals: _Totals) -> tuple[KeyFigure, ...]:
+def _figures(snapshot: Snapshot, totals: Totals) -> tuple[KeyFigure, ...]:
     files = totals.files
     mean = None if not files or totals.size is None else totals.size // files
     return (

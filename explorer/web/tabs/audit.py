@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import Any, Final
 
-from explorer.auditing.report import render, table_report
 from explorer.core.compatibility.matrix import MatrixRow
 from explorer.core.errors import ExplorerError
+from explorer.report import render, table_report
 from explorer.views import TableView
 from explorer.views.listing import Listing
 from explorer.views.problems import Problem, problem_of

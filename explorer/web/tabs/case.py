@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import msgspec
 
-from explorer.auditing.report import render, table_report
-from explorer.auditing.report.case_file import AnyPin, CommitPin, DiffPin, FilePin, FindingPin, PlanPin, RowsPin
 from explorer.core.errors import RequestError
+from explorer.report import render, table_report
+from explorer.report.case_desk import CaseDesk
+from explorer.report.case_file import AnyPin, CommitPin, DiffPin, FilePin, FindingPin, PlanPin, RowsPin
 from explorer.views import TableView
-from explorer.views.case_desk import CaseDesk
 from explorer.web.act.desk import ActDesk
 from explorer.web.address import Address
 from explorer.web.tab_spec import Document, Page, Tab, TabSpec

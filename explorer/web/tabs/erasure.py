@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from explorer.auditing.erasure import Erasure, Neighbour, erasure_document, out_of_reach
-from explorer.auditing.report import ErasureStatement, erasure_statement, render
 from explorer.core.errors import RequestError
 from explorer.core.versions.delta_log import DeltaLog
+from explorer.report import ErasureStatement, erasure_statement, render
 from explorer.views import TableView
 from explorer.views.erasure_desk import ErasureDesk
 from explorer.views.erasure_view import ErasureView, erasure_view, place_listing

@@ -12,7 +12,7 @@ from math import sqrt
 from typing import Final
 
 from explorer import formatting as fmt
-from explorer.auditing.report.document import CommitLabel, History, HistoryMark, Retention, StateLine
+from explorer.report.document import CommitLabel, History, HistoryMark, Retention, StateLine
 
 __all__ = ["HorizonDrawing", "Mark", "Shape", "StripDrawing", "Text", "draw_history", "draw_retention"]
 
@@ -106,7 +106,9 @@ def draw_history(history: History) -> StripDrawing:
     count = (history.last - history.first) // history.width + 1
     slot = WIDTH / max(count, 1)
     wide = min(slot * 0.82, _WIDEST) if slot > 2.5 else slot
-    amounts = [amount for mark in marks for amount in (mark.added, mark.removed + mark.masked, mark.updated)]
+    amounts = [
+        amount for mark in marks for amount in (mark.added + mark.unmasked, mark.removed + mark.masked, mark.updated)
+    ]
     height, scale = _scale(amounts)
 
     def middle(version: int) -> float:
@@ -135,7 +137,7 @@ def draw_history(history: History) -> StripDrawing:
         ticks=_ticks(history, middle, lane_at + 17),
         scale=f"{history.unit} by version{per}{scale}",
         states=_states_in_words(history),
-        has_masked=any(mark.masked for mark in marks),
+        has_masked=any(mark.masked or mark.unmasked for mark in marks),
         has_updated=any(mark.updated for mark in marks),
         has_form=bool(changed),
     )
@@ -202,9 +204,13 @@ def _bars(mark: HistoryMark, middle: float, wide: float, scale: float, unit: str
         up, down = (_height(mark.updated, scale, room) for room in (_UP, _DOWN))
         said = f"{name}: {mark.updated:,} {unit} updated"
         found.append(Shape("updated", x, _r(_BASE - up), _r(wide), _r(up + down), said))
+    high = _height(mark.added, scale, _UP)
     if mark.added:
-        tall = _height(mark.added, scale, _UP)
-        found.append(Shape("added", x, _r(_BASE - tall), _r(wide), tall, f"{name}: +{mark.added:,} {unit}"))
+        found.append(Shape("added", x, _r(_BASE - high), _r(wide), high, f"{name}: +{mark.added:,} {unit}"))
+    if mark.unmasked:
+        tall = max(_height(mark.unmasked, scale, _UP), 5.0)
+        said = f"{name}: {mark.unmasked:,} {unit} shown again"
+        found.append(Shape("masked", x, _r(_BASE - high - tall), _r(wide), tall, said))
     deep = _height(mark.removed, scale, _DOWN)
     if mark.removed:
         found.append(Shape("removed", x, _BASE, _r(wide), deep, f"{name}: \u2212{mark.removed:,} {unit}"))
