@@ -81,12 +81,14 @@ def retention(subject: Subject, look: FolderLook | None = None) -> Retention:
 
 
 def _steps(horizon: Horizon) -> tuple[RetentionStep, ...]:
-    """The curve as steps, each exact; of many, some at equal distances and the last."""
-    count = len(horizon.retentions)
-    places = np.unique(np.linspace(0, count - 1, min(count, _MOST_STEPS)).astype(np.int64))
+    """The curve as steps, each exact at its hundredth of a day; of many, some at equal distances and the last."""
+    hundredths = -(-horizon.retentions * 100 // _DAY)
+    # Of the steps in one hundredth of a day the last is what that retention keeps.
+    exact = np.flatnonzero(np.append(np.diff(hundredths) > 0, True))
+    places = exact[np.unique(np.linspace(0, len(exact) - 1, min(len(exact), _MOST_STEPS)).astype(np.int64))]
     return tuple(
         RetentionStep(
-            days=-(-int(horizon.retentions[place]) * 100 // _DAY) / 100,
+            days=int(hundredths[place]) / 100,
             versions=int(horizon.num_versions[place]),
             bytes=int(horizon.num_bytes[place]),
         )
