@@ -33,7 +33,7 @@ from explorer.core.protocol.statistics.file_statistics import StatisticsProblem
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commit_times import moment
-from explorer.core.versions.commits import Commits
+from explorer.core.versions.commits.commits import Commits
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.history import History
 from explorer.core.versions.retention.missing_files import absent, data_locations

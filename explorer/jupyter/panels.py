@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from explorer import formatting as fmt
-from explorer.core.versions.commit_summary import CommitSummary
+from explorer.core.versions.commits.summary import CommitSummary
 from explorer.jupyter.markup import joined, tag
 from explorer.views import TableView
 from explorer.views.problems import Problem, problem_of

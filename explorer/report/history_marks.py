@@ -1,6 +1,6 @@
 """The history as marks over its versions: what came and what went, what is still readable, and commits that stand out.
 
-Invariants: the bins are those of the timeline, and the amounts those of `explorer.core.versions.commit_amounts`; a bin
+Invariants: the bins are those of the timeline, and the amounts those of `explorer.core.versions.commits.amounts`; a bin
 shows its largest commit, so it hides no extreme; an amount that no commit states is unknown and not 0.
 """
 
@@ -14,7 +14,7 @@ from explorer.auditing.subject import Subject
 from explorer.core.errors import VersionNotFound
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
 from explorer.core.versions.commit_times import moment
-from explorer.core.versions.commits import Commits
+from explorer.core.versions.commits.commits import Commits
 from explorer.report.document import CommitLabel, History, HistoryMark, StateLine
 from explorer.views.table.timeline import ALONE
 from explorer.views.table.version_axis import VersionAxis

@@ -24,7 +24,7 @@ from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.row_engine import CheckReport
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commit_times import moment
-from explorer.core.versions.commits import Commits
+from explorer.core.versions.commits.commits import Commits
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.diff import SnapshotDiff
 from explorer.core.versions.history import History

@@ -10,7 +10,7 @@ from typing import Any
 
 import param
 
-from explorer.core.versions.commit_summary import CommitSummary
+from explorer.core.versions.commits.summary import CommitSummary
 from explorer.views.figures.charts import masked_shares, ranges_figure, total_over_versions
 from explorer.views.figures.plotly import Figure, Part
 from explorer.views.figures.river import river_figure

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from explorer.auditing import Audit
 from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.protocol.actions import Protocol
-from explorer.core.versions.commit_summary import CommitSummary
+from explorer.core.versions.commits.summary import CommitSummary
 from explorer.credentials import without_credentials
 from explorer.debug import log_failure
 from explorer.report.case_desk import CaseDesk

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import explorer
-from explorer.core.versions.commit_summary import CommitSummary
+from explorer.core.versions.commits.summary import CommitSummary
 from explorer.jupyter.panels import signs
 from explorer.views.table.commits import commit_sentence
 from tests.jupyter.conftest import figure_of

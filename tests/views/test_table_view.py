@@ -115,7 +115,7 @@ class _Longer:
     def __init__(self, history: object) -> None:
         import pyarrow as pa
 
-        from explorer.core.versions.commits import Commits
+        from explorer.core.versions.commits.commits import Commits
 
         rows = history.num_rows  # type: ignore[attr-defined]
         copies = 5_000 // rows

@@ -26,7 +26,7 @@ from explorer.auditing.words import duration, named, span
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION
 from explorer.core.protocol.times import span_milliseconds
 from explorer.core.versions.commit_times import moment
-from explorer.core.versions.commits import Commits
+from explorer.core.versions.commits.commits import Commits
 from explorer.core.versions.history import History
 
 __all__ = ["Alarm", "alarms", "tried"]

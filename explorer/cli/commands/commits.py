@@ -14,8 +14,8 @@ from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import console, emit, facts, listing, note, patience
 from explorer.core.protocol.arrow.records import records
 from explorer.core.protocol.times import day_or_moment
-from explorer.core.versions.commit_amounts import row_amounts
 from explorer.core.versions.commit_times import is_doubtful
+from explorer.core.versions.commits.amounts import row_amounts
 from explorer.core.versions.record_search import Wanted, found_entries
 from explorer.formatting import UNKNOWN, count, hidden_rows, plural, quantity, size, timestamp
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, floats
-from explorer.core.versions.commits import Commits
+from explorer.core.versions.commits.commits import Commits
 from explorer.views.figures.plotly import Figure, Part, axis, base_layout, nice_ticks, version_cursor, version_ticks
 from explorer.views.figures.theme import Theme
 from explorer.views.table.ranges import ColumnRanges, depth

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from explorer import formatting as fmt
-from explorer.core.versions.commit_summary import CommitSummary
 from explorer.core.versions.commit_times import is_doubtful
-from explorer.core.versions.commits import Commits
+from explorer.core.versions.commits.commits import Commits
+from explorer.core.versions.commits.summary import CommitSummary
 
 __all__ = ["TimeBasis", "commit_sentence", "redated_note", "time_basis"]
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
-from explorer.core.versions.commit_summary import CommitSummary
+from explorer.core.versions.commits.summary import CommitSummary
 from explorer.core.versions.diff import ColumnChange, DiffTotals, PropertyChange, ProtocolChange
 from explorer.views.listing import Listing, ListingColumn, partition_words
 from explorer.views.table.facts import TableFacts

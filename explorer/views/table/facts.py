@@ -24,8 +24,8 @@ from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.log.log_path import LogPath
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage
-from explorer.core.versions.commit_summary import plain_reason
-from explorer.core.versions.commits import Commits
+from explorer.core.versions.commits.commits import Commits
+from explorer.core.versions.commits.summary import plain_reason
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.diff import SnapshotDiff
 from explorer.core.versions.retention.horizon import Horizon

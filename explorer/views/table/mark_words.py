@@ -8,7 +8,7 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s
-from explorer.core.versions.commit_summary import CommitSummary
+from explorer.core.versions.commits.summary import CommitSummary
 from explorer.views.table.commits import commit_sentence
 from explorer.views.table.version_axis import Bins
 

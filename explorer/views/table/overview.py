@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from explorer import formatting as fmt
 from explorer.core.protocol.schema.data_types import StructType, format_column, type_name
 from explorer.core.protocol.schema.nested_types import walk
-from explorer.core.versions.commits import Commits
+from explorer.core.versions.commits.commits import Commits
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.table.facts import TableFacts
 

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
-from explorer.core.versions.commit_amounts import CommitAmounts
-from explorer.core.versions.commits import Commits
+from explorer.core.versions.commits.amounts import CommitAmounts
+from explorer.core.versions.commits.commits import Commits
 from explorer.views.table.lanes import spans_of
 from explorer.views.table.mark_words import bin_labels, commit_detail, version_labels, version_names
 from explorer.views.table.version_axis import AxisKind, Bins, VersionAxis

@@ -14,7 +14,7 @@ import pytest
 from explorer.core.errors import CorruptTable, ExplorerError, RequestError, TimestampOutOfRange
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.core.versions.column_lineage import Lineage
-from explorer.core.versions.commit_amounts import row_amounts
+from explorer.core.versions.commits.amounts import row_amounts
 from explorer.core.versions.located import located
 from explorer.core.versions.provenance import CommitRecord, KnownState, Provenance
 from explorer.core.versions.record_search import Wanted, found_entries

@@ -19,7 +19,7 @@ from explorer.core.transaction.intents.records import Overwrite, Vacuum
 from explorer.core.transaction.proposal import Estimate, GuardResult, Proposal, RowCounts, Written
 from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows
 from explorer.core.transaction.proposals.rows.overwrite_rows import Replaced, overwrite_rows
-from explorer.core.versions.commit_summary import CommitSummary
+from explorer.core.versions.commits.summary import CommitSummary
 from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.commit_facts import commit_facts

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from explorer.core.versions.commits import Commits
+from explorer.core.versions.commits.commits import Commits
 from explorer.views.figures.plotly import as_plotly, plain_json
 from explorer.views.figures.strip_frame import BARS, CHARACTER, RIGHT, Axis, Frame, Rows, most_marks
 from explorer.views.figures.theme import DARK, LIGHT, Theme

@@ -6,8 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import explorer
-from explorer.core.versions.commit_summary import CommitSummary
-from explorer.core.versions.commits import Commits
+from explorer.core.versions.commits.commits import Commits
+from explorer.core.versions.commits.summary import CommitSummary
 from explorer.views.table.commits import commit_sentence
 from tests.support.shared_tables import reference_root
 from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from explorer.core.versions.commits import Commits
+from explorer.core.versions.commits.commits import Commits
 from explorer.views.table.timeline import ALONE, MARKS, Signs, timeline_of
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

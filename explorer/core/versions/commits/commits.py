@@ -1,7 +1,7 @@
 """All commits of a table, oldest first: as columns over the versions, and one by one.
 
 Protocol section: Commit Provenance Information. Invariants: whatever is shown or judged of a commit is read here; its
-rows are those of `commit_amounts`; columns are as long as there are commits in the log.
+rows are those of `amounts`; columns are as long as there are commits in the log.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, flags, floats, only_array
 from explorer.core.protocol.arrow.records import moments
-from explorer.core.versions.commit_amounts import CommitAmounts
-from explorer.core.versions.commit_summary import CommitSummary, summaries
+from explorer.core.versions.commits.amounts import CommitAmounts
+from explorer.core.versions.commits.summary import CommitSummary, summaries
 
 __all__ = ["Commits"]
 

@@ -1,6 +1,6 @@
 """One commit as people are shown it: who did what, when, why, what it did to rows and files, and the totals after it.
 
-Protocol section: Commit Provenance Information. Invariants: rows are those of `commit_amounts`; a number that the log
+Protocol section: Commit Provenance Information. Invariants: rows are those of `amounts`; a number that the log
 lacks is None, never 0.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Mask
-from explorer.core.versions.commit_amounts import row_amounts
+from explorer.core.versions.commits.amounts import row_amounts
 
 __all__ = ["CommitSummary", "plain_reason", "summaries"]
 
@@ -61,7 +61,7 @@ class CommitSummary:
 
     @property
     def drawn(self) -> datetime | None:
-        """The time at which it is drawn; see `explorer.core.versions.commits.Commits.redated`."""
+        """The time at which it is drawn; see `explorer.core.versions.commits.commits.Commits.redated`."""
         return self.written if self.redated else self.timestamp
 
     @property
