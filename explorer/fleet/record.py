@@ -31,7 +31,7 @@ class _Audit(msgspec.Struct):
 
 class _Line(msgspec.Struct):
     location: str
-    options: dict[str, Any] = {}
+    looks: dict[str, Any]
     document: _Audit
 
     @property
@@ -57,7 +57,7 @@ class AuditRecord:
 
     def __init__(self, path: Path, options: AuditOptions, now: datetime) -> None:
         self._path = path
-        self._options: dict[str, Any] = msgspec.to_builtins(options)
+        self._options: dict[str, Any] = _asked(msgspec.to_builtins(options))
         self.versions: dict[str, int] = {}
         self._places: dict[str, tuple[int, int]] = {}
         try:
@@ -82,7 +82,7 @@ class AuditRecord:
         Raises:
             StorageError: The file cannot be written.
         """
-        line = msgspec.json.encode({"location": location, "options": self._options, "document": document}) + b"\n"
+        line = msgspec.json.encode({"location": location, "looks": self._options, "document": document}) + b"\n"
         try:
             with self._path.open("ab") as file:
                 file.write(line)
@@ -104,7 +104,7 @@ class AuditRecord:
                 file.truncate(end)
         place = 0
         for _, length, found in kept:
-            if found.options == self._options and found.day == day:
+            if _asked(found.looks) == self._options and found.day == day:
                 self.versions[found.location] = found.document.version
                 self._places[found.location] = (place, length)
             place += length
@@ -137,3 +137,8 @@ class AuditRecord:
         return StorageError(
             f"The record {self._path} cannot be read or written: {error.strerror}.", path=str(self._path)
         )
+
+
+def _asked(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that ask for something, whichever of the others a version of this program writes too."""
+    return {name: value for name, value in options.items() if value}
