@@ -218,6 +218,13 @@ PROOFS: Final = (
         "any byte of a report or a statement struck, against its signature",
     ),
     Proof(
+        "report-numbers",
+        _AUDIT,
+        "tests/report/test_numbers_of_the_pages.py",
+        "every number of the report of every golden and reference table is on its pages, and what commits did adds up to "
+        "the rows that others counted at each version",
+    ),
+    Proof(
         "widget-controls",
         _PAGES,
         "tests/jupyter/test_controls.py",

@@ -111,6 +111,23 @@ class Scale:
     kind: Literal["linear", "root", "log"] = "linear"
     least: float = 1.0
 
+    @classmethod
+    def of(cls, amounts: Float64s) -> Scale:
+        """Return the scale for amounts of which the positive ones are drawn."""
+        some = amounts[amounts > 0]
+        if len(some) < 3:
+            return cls()
+        median = float(np.median(some))
+        ratio = float(some.max()) / median
+        if ratio <= _LINEAR:
+            return cls()
+        return cls("root") if ratio <= _ROOT else cls("log", max(10.0 ** float(np.round(np.log10(median))), 1.0))
+
+    @property
+    def words(self) -> str:
+        """What to say of it behind the unit; empty where it is linear."""
+        return {"linear": "", "root": ", \u221a scale", "log": ", log scale"}[self.kind]
+
     def heights(self, amounts: Float64s) -> Float64s:
         """Heights of amounts that are not negative."""
         match self.kind:
@@ -313,7 +330,7 @@ def timeline_of(
         names=tuple(version_names(records, marked.starts)) if named else (),
         group=_dominant(codes[kept], bins, count, len(groups)),
         groups=groups,
-        scale=_scale(np.concatenate(kinds)),
+        scale=Scale.of(np.concatenate(kinds)),
         top=(_top(amounts.up[kept], amounts.updated[kept]), _top(amounts.down[kept], amounts.updated[kept])),
     )  # fmt: skip
 
@@ -338,17 +355,6 @@ def _alone(values: Float64s, limit: float, kept: Mask) -> Mask:
     found = np.zeros(len(values), dtype=bool)
     found[places[np.argsort(-values[places], kind="stable")[:_MOST_ALONE]]] = True
     return found
-
-
-def _scale(values: Float64s) -> Scale:
-    values = values[values > 0]
-    if len(values) < 3:
-        return Scale()
-    median = float(np.median(values))
-    ratio = float(values.max()) / median
-    if ratio <= _LINEAR:
-        return Scale()
-    return Scale("root") if ratio <= _ROOT else Scale("log", max(10.0 ** float(np.round(np.log10(median))), 1.0))
 
 
 def _summed(values: Float64s | Mask, bins: Int64s, count: int) -> Float64s:
