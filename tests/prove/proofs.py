@@ -221,8 +221,8 @@ PROOFS: Final = (
         "report-numbers",
         _AUDIT,
         "tests/report/test_numbers_of_the_pages.py",
-        "every number of the report of every golden and reference table is on its pages, and what commits did adds up to "
-        "the rows that others counted at each version",
+        "every number of the report of every golden and reference table is on its pages; what commits did adds up "
+        "to the rows that others counted at each version",
     ),
     Proof(
         "widget-controls",
