@@ -39,7 +39,12 @@ PLACES = {
     for root in (golden_root(), reference_root())
     for path in sorted((root / "tables").glob("*/_delta_log"))
 }
-NAMED = ("reference/deletion-vectors", "reference/checkpoint-no-stats", "golden/kernelrs__cdf-table-with-dv")
+NAMED = (
+    "reference/replace-where",
+    "reference/deletion-vectors",
+    "reference/checkpoint-no-stats",
+    "golden/kernelrs__cdf-table-with-dv",
+)
 """Tables on which a report and the pages differed once."""
 COMPARED = {
     "version", "figures.files", "figures.rows", "figures.maskedRows", "figures.bytes", "figures.firstVersion",
@@ -67,7 +72,7 @@ def _opened(place: Path) -> tuple[explorer.Table, dict[str, Any], TableFacts]:
     table = explorer.open_table(str(place), read_only=True)
     try:
         facts = TableFacts(explorer.open_table(str(place), read_only=True), clock=lambda: NOW)
-        facts.snapshot(facts.last)
+        facts.snapshot(facts.last).require_schema()
     except ExplorerError as error:
         pytest.skip(f"no page shows it: {type(error).__name__}")
     document: dict[str, Any] = json.loads(msgspec.json.encode(table.report(NOW)))

@@ -348,9 +348,13 @@ def test_updated_rows_are_those_that_the_metrics_count_and_the_files_can_hold(
 
 def test_rewritten_rows_are_no_updated_ones() -> None:
     rows = ({UPDATED: "3"}, 9, 9, 0, 6), ({UPDATED: "3"}, 9, 9, 0, 9), ({UPDATED: "3"}, 9, 9, 0, 2)
-    amounts = row_amounts(history(*rows, ({}, 9, 9, 0, None), ({}, None, 9, 0, 4), ({}, None, 0, 0, None)))
-    assert amounts.rewritten == [6, 6, 2, None, 4, None]
-    assert amounts.removed == [0, 0, 4, None, 5, 0], "of rows that may only have been written again it is not known"
+    amounts = row_amounts(
+        history(*rows, ({}, 9, 9, 0, None), ({}, None, 9, 0, 4), ({}, None, 0, 0, None), ({}, 1, 0, 2, 4))
+    )
+    assert amounts.rewritten == [6, 6, 2, None, 4, None, 0]
+    assert amounts.removed == [0, 0, 4, None, 5, 0, 0], "of rows that may only have been written again it is not known"
+    assert amounts.added == [0, 0, 4, 9, None, None, 1]
+    assert amounts.masked == [0, 0, 0, 0, 0, 0, 2]
     empty = history()
     assert (updated_rows(empty).tolist(), str(updated_rows(empty).dtype)) == ([], "int64")
 
