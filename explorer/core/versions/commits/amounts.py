@@ -51,8 +51,8 @@ def row_amounts(history: pa.Table) -> RowAmounts:
     (added, added_known), (removed, removed_known), (masked, masked_known), (stated, stated_known) = (
         _stated(history, f"rows_{what}") for what in ("added", "removed", "masked", "rewritten")
     )
-    # Some writers count the rows that they updated among those that they copied, or those of files that stay, of which a
-    # deletion vector masks others: a row that is written again comes with one file and goes with another.
+    # Some writers count among the rows that they copied those that they updated, or those of a file that stays with a
+    # deletion vector on it: a row that is written again comes with one file and goes with another.
     rewritten = np.where(added_known, np.minimum(stated, added - updated), stated)
     rewritten = np.where(removed_known, np.minimum(rewritten, removed), rewritten)
     net = np.maximum(removed - rewritten, 0)
