@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
@@ -33,11 +32,8 @@ from explorer.storage.roots import AllowedRoots, Roots
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from explorer.auditing import Audit, Subject
+    from explorer.auditing import Audit, AuditOptions, Subject
     from explorer.auditing.erasure import Erasure
-    from explorer.auditing.report import Signer, TableReport
-    from explorer.auditing.report.case_file import CaseFile
-    from explorer.auditing.report.since import EarlierReport
     from explorer.core.compatibility.access import ClientVerdict, Requirements
     from explorer.core.compatibility.matrix import MatrixRow
     from explorer.core.transaction.commit.batch_writer import BatchWriter
@@ -46,6 +42,9 @@ if TYPE_CHECKING:
     from explorer.core.transaction.intents.records import Intent
     from explorer.core.transaction.row_engine import CheckReport, RowJob
     from explorer.jupyter.widget import TableExplorer
+    from explorer.report import Signer, TableReport
+    from explorer.report.case_file import CaseFile
+    from explorer.report.since import EarlierReport
     from explorer.spark.changes.row_diff import RowDiff
     from explorer.spark.checks.column_profile import Profile
     from explorer.spark.engine.job import Job
@@ -120,18 +119,6 @@ def context_of(roots: AllowedRoots | None) -> Context:
     from explorer.system import system_context
 
     return system_context(SparkRowEngine(), None if roots is None else roots.check_source)
-
-
-@dataclass(frozen=True, slots=True)
-class _Looks:
-    """What an audit or a report looks at beside the actions of the log; `Table.audit` says what each is."""
-
-    check_files: bool
-    verify: bool
-    check_rows: bool
-    check_footers: bool
-    chain_head: str | None
-    clients: str | os.PathLike[str] | None
 
 
 class Table(DeltaLog):
@@ -447,28 +434,36 @@ class Table(DeltaLog):
             EngineUnavailable: ``check_rows`` is asked for, and Spark or Java is missing.
             RequestError: ``chain_head`` is no head of a hash chain.
         """
-        from explorer.auditing import audit
+        from explorer.auditing import AuditOptions, audit
 
-        looks = _Looks(check_files, verify, check_rows, check_footers, chain_head, clients)
-        return audit(self._subject(now, looks))
+        options = AuditOptions(
+            check_files=check_files,
+            verify=verify,
+            check_rows=check_rows,
+            check_footers=check_footers,
+            chain_head=chain_head,
+            clients=clients,
+        )
+        return audit(self._subject(now, options))
 
-    def _subject(self, now: datetime | None, looks: _Looks) -> Subject:
+    def _subject(self, now: datetime | None, options: AuditOptions) -> Subject:
         """The table as rules are asked of it, with what else is to be looked at."""
         from explorer.auditing import Looked, Subject
         from explorer.auditing.footers import look_at_footers
         from explorer.auditing.looks import saved_chain_head
         from explorer.system import my_clients
 
-        chain_head = None if looks.chain_head is None else saved_chain_head(looks.chain_head)
+        chain_head = None if options.chain_head is None else saved_chain_head(options.chain_head)
+        of_footers = options.check_footers or options.check_rows
         looked = Looked(
-            stored=self.store.list_files() if looks.check_files else None,
-            integrity=self.verify() if looks.verify else None,
+            stored=self.store.list_files() if options.check_files else None,
+            integrity=self.verify() if options.verify else None,
             chain_head=chain_head,
-            rows=self._check_rules() if looks.check_rows else None,
-            footers=look_at_footers(self.snapshot(), self.store) if looks.check_footers or looks.check_rows else None,
+            rows=self._check_rules() if options.check_rows else None,
+            footers=look_at_footers(self.snapshot(), self.store) if of_footers else None,
         )
         present = datetime.now(UTC) if now is None else now
-        return Subject(self, present, looked=looked, mine=my_clients(looks.clients))
+        return Subject(self, present, looked=looked, mine=my_clients(options.clients))
 
     def _check_rules(self) -> CheckReport:
         """Check the table's own rules; a table without any needs no engine."""
@@ -518,17 +513,24 @@ class Table(DeltaLog):
         Args:
             now, check_files, check_rows, check_footers, chain_head, clients: As in `audit`.
             by: Who makes the report.
-            since, case, signer, one_of_many: As in `explorer.auditing.report.table_report.table_report`.
+            since, case, signer, one_of_many: As in `explorer.report.table_report.table_report`.
 
         Raises:
             RequestError: The earlier report is not of this table.
             EngineUnavailable: ``check_rows`` is asked for, and Spark or Java is missing.
         """
-        from explorer.auditing import audit
-        from explorer.auditing.report import table_report
+        from explorer.auditing import AuditOptions, audit
+        from explorer.report import table_report
 
-        looks = _Looks(check_files, True, check_rows, check_footers, chain_head, clients)
-        subject = self._subject(now, looks)
+        options = AuditOptions(
+            check_files=check_files,
+            verify=True,
+            check_rows=check_rows,
+            check_footers=check_footers,
+            chain_head=chain_head,
+            clients=clients,
+        )
+        subject = self._subject(now, options)
         return table_report(
             subject,
             audit(subject),

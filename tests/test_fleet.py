@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import explorer
+from explorer.auditing.options import AuditOptions
 from explorer.core.errors import RequestError
-from explorer.fleet import Looks, TableAudit, audits
+from explorer.fleet import TableAudit, audits
 from explorer.fleet.processes import pooled
 from tests.support import small_logs
 from tests.support.audited_tables import DAY, NOW, ago
@@ -105,8 +106,8 @@ def test_a_table_at_the_same_version_is_not_read_again(tmp_path: Path) -> None:
     newer = again[str(grown)].document
     assert newer is not None
     assert (again[str(grown)].known, newer["version"]) == (False, 1)
-    looks = Looks(check_files=True)
-    assert not any(each.known for each in audits([root], resume=record, looks=looks, now=NOW))
+    options = AuditOptions(check_files=True)
+    assert not any(each.known for each in audits([root], resume=record, options=options, now=NOW))
 
 
 def test_on_another_day_what_depends_on_the_day_is_judged_again(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from explorer.credentials import safe_path, without_credentials
-from explorer.views.case_desk import CaseDesk
+from explorer.report.case_desk import CaseDesk
 
 CANARY = "c4naryQ7x9Zk2"
 

@@ -9,7 +9,6 @@ from contextlib import suppress
 import pytest
 
 from explorer.auditing.erasure.logged_values import quoted_values
-from explorer.auditing.report.case_file import read_case
 from explorer.auditing.tripwires.records import read_tripwires
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.my_clients import parse_my_clients
@@ -19,9 +18,10 @@ from explorer.core.protocol.schema.char_types import text_lengths
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
 from explorer.core.protocol.sql.growth import check_growth
 from explorer.core.protocol.sql.tokens import tokens_of
+from explorer.report.case_desk import CaseDesk
+from explorer.report.case_file import read_case
 from explorer.spark.engine.failure_kinds import known_failure
 from explorer.spark.engine.spark_words import first_sentence, without_java
-from explorer.views.case_desk import CaseDesk
 
 MANY = 60_000
 STRUCT = StructType((StructField("a", PrimitiveType("string"), nullable=True, metadata={}),))

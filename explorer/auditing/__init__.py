@@ -11,7 +11,20 @@ and reads no data file and no clock.
 
 from explorer.auditing.finding import Aspect, Evidence, Finding, Place, Remedy
 from explorer.auditing.looks import Looked
+from explorer.auditing.options import AuditOptions
 from explorer.auditing.subject import Subject
 from explorer.auditing.verdict import Audit, RuleResult, audit
 
-__all__ = ["Aspect", "Audit", "Evidence", "Finding", "Looked", "Place", "Remedy", "RuleResult", "Subject", "audit"]
+__all__ = [
+    "Aspect",
+    "Audit",
+    "AuditOptions",
+    "Evidence",
+    "Finding",
+    "Looked",
+    "Place",
+    "Remedy",
+    "RuleResult",
+    "Subject",
+    "audit",
+]

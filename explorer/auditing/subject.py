@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence, Set
 from datetime import datetime
 from functools import cached_property, lru_cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -23,93 +23,28 @@ from explorer.core.errors import ExplorerError, TableError
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import (
-    Float64s,
     Int64s,
-    Mask,
     exact_sum,
-    flags,
-    floats,
     numbers,
     numpy_array,
-    only_array,
     strings,
 )
-from explorer.core.protocol.arrow.records import moments
 from explorer.core.protocol.statistics.file_statistics import StatisticsColumn, StatisticsProblem
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commit_times import moment
+from explorer.core.versions.commits.commits import Commits
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.history import History
 from explorer.core.versions.retention.missing_files import absent, data_locations
 from explorer.core.versions.retention.version_states import VersionRisks, VersionStates
 from explorer.core.versions.snapshot import Snapshot
-from explorer.core.versions.updated_rows import rewritten_rows, updated_rows
 from explorer.storage.schemes import STORAGES
 
-__all__ = ["Commits", "Subject", "newest_verdicts"]
+__all__ = ["Subject", "newest_verdicts"]
 
 
 _MOST_STATISTICS: Final = 200_000
-
-
-class Commits:
-    """The commits as columns, ascending.
-
-    Args:
-        table: As `DeltaLog.history` returns it, in any order.
-    """
-
-    def __init__(self, table: pa.Table) -> None:
-        self._table = table.sort_by("version")
-        self.versions: Int64s = numpy_array(only_array(self._table, "version")).astype(np.int64)
-
-    def numbers(self, column: str) -> Float64s:
-        """A column of numbers, or of times in ms since the epoch; NaN where the log does not say."""
-        return floats(self._table.column(column))
-
-    @property
-    def updated(self) -> Int64s:
-        """Rows that each commit updated; see `updated_rows`."""
-        return updated_rows(self._table)
-
-    @property
-    def rewritten(self) -> Float64s:
-        """Rows that each commit wrote again as they were; see `rewritten_rows`."""
-        return rewritten_rows(self._table)
-
-    def flags(self, column: str) -> Mask:
-        """Where a column of truth values is true."""
-        return flags(only_array(self._table, column))
-
-    def text(self, version: int, column: str) -> str:
-        """A text of one commit; empty where the log does not say, or has no such commit."""
-        place = int(np.searchsorted(self.versions, version))
-        if place == len(self.versions) or self.versions[place] != version:
-            return ""
-        return str(self._table.column(column)[place].as_py() or "")
-
-    def map(self, version: int, column: str) -> dict[str, str | None]:
-        """Parameters or metrics of one commit; empty where the log does not say, or has no such commit."""
-        place = int(np.searchsorted(self.versions, version))
-        if place == len(self.versions) or self.versions[place] != version:
-            return {}
-        return dict(self._table.column(column)[place].as_py() or ())
-
-    def values(self, column: str) -> list[Any]:
-        """A column as it is, ascending by version."""
-        values = self._table.column(column)
-        found: list[Any] = moments(values) if pa.types.is_timestamp(values.type) else values.to_pylist()
-        return found
-
-    def unique(self, column: str) -> list[str]:
-        """The different texts of a column."""
-        return [str(text) for text in self._table.column(column).unique().to_pylist() if text]
-
-    def where(self, column: str, text: str) -> Int64s:
-        """The places of the commits with a text in a column."""
-        found: Int64s = np.flatnonzero(np.array(self._table.column(column).to_pylist(), object) == text)
-        return found
 
 
 class Subject:

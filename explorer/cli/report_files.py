@@ -18,8 +18,8 @@ from explorer.storage.written_aside import written_aside
 from explorer.system import set_limits
 
 if TYPE_CHECKING:
-    from explorer.auditing.report.case_file import CaseFile
-    from explorer.auditing.report.signature import SigningKey
+    from explorer.report.case_file import CaseFile
+    from explorer.report.signature import SigningKey
 
 __all__ = [
     "PASSPHRASE",
@@ -113,7 +113,7 @@ def signing_key(file: Path | None) -> SigningKey | None:
     """
     if file is None:
         return None
-    from explorer.auditing.report.signature import read_key
+    from explorer.report.signature import read_key
 
     data, comment = read_whole(file), _comment(file)
     given = os.environ.get(PASSPHRASE)
@@ -136,6 +136,6 @@ def _comment(key: Path) -> str:
 
 def read_case_file(path: Path) -> CaseFile:
     """Read a case file."""
-    from explorer.auditing.report.case_file import read_case
+    from explorer.report.case_file import read_case
 
     return read_case(read_whole(path), str(path))

@@ -8,7 +8,7 @@ holds a credential.
 """
 
 from explorer.fleet.audits import SCHEMA, audit, audits, ranked, row_of
-from explorer.fleet.one_table import Looks, TableAudit
+from explorer.fleet.one_table import TableAudit
 from explorer.fleet.places import places
 
-__all__ = ["SCHEMA", "Looks", "TableAudit", "audit", "audits", "places", "ranked", "row_of"]
+__all__ = ["SCHEMA", "TableAudit", "audit", "audits", "places", "ranked", "row_of"]

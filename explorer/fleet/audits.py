@@ -13,7 +13,8 @@ import msgspec
 import pyarrow as pa
 
 from explorer.auditing.finding import SEVERITIES
-from explorer.fleet.one_table import Looks, TableAudit, answer
+from explorer.auditing.options import AuditOptions
+from explorer.fleet.one_table import TableAudit, answer
 from explorer.fleet.places import places
 from explorer.fleet.processes import in_processes
 from explorer.fleet.record import AuditRecord
@@ -74,8 +75,8 @@ def audit(
         EngineUnavailable: Spark is asked for and missing.
     """
     rows = []
-    looks = Looks(check_files=check_files, verify=verify, check_footers=check_footers)
-    for found in audits(roots, storage_options, looks=looks, processes=processes, spark=spark, resume=resume):
+    options = AuditOptions(check_files=check_files, verify=verify, check_footers=check_footers)
+    for found in audits(roots, storage_options, options=options, processes=processes, spark=spark, resume=resume):
         if each is not None:
             each(found)
         rows.append(row_of(found))
@@ -86,7 +87,7 @@ def audits(
     roots: Roots,
     storage_options: Mapping[str, Any] | None = None,
     *,
-    looks: Looks = Looks(),  # noqa: B008 - it is frozen
+    options: AuditOptions = AuditOptions(),  # noqa: B008 - it is frozen
     processes: int | None = None,
     spark: bool = False,
     resume: str | os.PathLike[str] | None = None,
@@ -96,15 +97,15 @@ def audits(
 
     Args:
         roots, storage_options, processes, spark, resume: As in `audit`.
-        looks: What to look at beside the log.
+        options: What to look at beside the log.
         now: The present of all of them, with a zone; else that of this machine at the start.
     """
     present = datetime.now(UTC) if now is None else now
-    record = None if resume is None else AuditRecord(Path(resume), looks, present)
+    record = None if resume is None else AuditRecord(Path(resume), options, present)
     task = partial(
         answer,
         storage_options=storage_options,
-        looks=looks,
+        options=options,
         now=present,
         known={} if record is None else record.versions,
     )

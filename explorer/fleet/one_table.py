@@ -9,19 +9,12 @@ from typing import Any, TypeAlias
 import msgspec
 
 from explorer.auditing.document import audit_document
+from explorer.auditing.options import AuditOptions
 from explorer.core.errors import ExplorerError
 from explorer.credentials import concealed, secrets_of
 from explorer.table import open_table
 
-__all__ = ["Looks", "TableAudit", "Task", "answer", "fault"]
-
-
-class Looks(msgspec.Struct, frozen=True):
-    """What to look at beside the actions of the log; see `explorer.Table.audit`."""
-
-    check_files: bool = False
-    verify: bool = False
-    check_footers: bool = False
+__all__ = ["TableAudit", "Task", "answer", "fault"]
 
 
 class TableAudit(msgspec.Struct, frozen=True):
@@ -48,7 +41,7 @@ def answer(
     location: str,
     *,
     storage_options: Mapping[str, Any] | None,
-    looks: Looks,
+    options: AuditOptions,
     now: datetime,
     known: Mapping[str, int],
 ) -> TableAudit:
@@ -58,7 +51,7 @@ def answer(
         table = open_table(location, storage_options=storage_options, cache=False)
         if known.get(location) == table.latest_version():
             return TableAudit(location, known=True)
-        found = table.audit(now, **msgspec.structs.asdict(looks))
+        found = table.audit(now, **msgspec.structs.asdict(options))
         return TableAudit(location, audit_document(found, table.location))
     except ExplorerError as error:
         return TableAudit(location, error=_without_secrets(error, secrets))

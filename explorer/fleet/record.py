@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from explorer.auditing.options import AuditOptions
 from explorer.core.errors import RequestError, StorageError
 from explorer.storage.written_aside import written_aside
 
@@ -30,7 +31,7 @@ class _Audit(msgspec.Struct):
 
 class _Line(msgspec.Struct):
     location: str
-    looks: dict[str, bool]
+    looks: dict[str, Any]
     document: _Audit
 
     @property
@@ -43,7 +44,7 @@ class AuditRecord:
 
     Args:
         path: The file; it need not exist.
-        looks: What the audits look at beside the log, a record of truth values.
+        options: What the audits look at beside the log.
         now: The present of the audits, with a zone.
 
     Attributes:
@@ -54,9 +55,9 @@ class AuditRecord:
         StorageError: It cannot be read or written.
     """
 
-    def __init__(self, path: Path, looks: msgspec.Struct, now: datetime) -> None:
+    def __init__(self, path: Path, options: AuditOptions, now: datetime) -> None:
         self._path = path
-        self._looks: dict[str, bool] = msgspec.structs.asdict(looks)
+        self._options: dict[str, Any] = _asked(msgspec.to_builtins(options))
         self.versions: dict[str, int] = {}
         self._places: dict[str, tuple[int, int]] = {}
         try:
@@ -81,7 +82,7 @@ class AuditRecord:
         Raises:
             StorageError: The file cannot be written.
         """
-        line = msgspec.json.encode({"location": location, "looks": self._looks, "document": document}) + b"\n"
+        line = msgspec.json.encode({"location": location, "looks": self._options, "document": document}) + b"\n"
         try:
             with self._path.open("ab") as file:
                 file.write(line)
@@ -103,7 +104,7 @@ class AuditRecord:
                 file.truncate(end)
         place = 0
         for _, length, found in kept:
-            if found.looks == self._looks and found.day == day:
+            if _asked(found.looks) == self._options and found.day == day:
                 self.versions[found.location] = found.document.version
                 self._places[found.location] = (place, length)
             place += length
@@ -136,3 +137,8 @@ class AuditRecord:
         return StorageError(
             f"The record {self._path} cannot be read or written: {error.strerror}.", path=str(self._path)
         )
+
+
+def _asked(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that ask for something, whichever of the others a version of this program writes too."""
+    return {name: value for name, value in options.items() if value}

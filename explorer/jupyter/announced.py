@@ -1,6 +1,6 @@
 """The public objects by their names, so that a notebook shows them as cards before anything that draws them is loaded.
 
-Invariant: nothing is imported until an object is shown; the names are those of `CARDED` and
+Invariant: nothing is imported until an object is shown; the names are those of `carded` and
 `CARDED_BY_NAME` in `explorer.views.cards`.
 """
 
@@ -13,7 +13,7 @@ __all__ = ["ANNOUNCED", "announce"]
 ANNOUNCED: Final = (
     ("explorer.auditing.erasure.proof", "Erasure"),
     ("explorer.auditing.finding", "Finding"),
-    ("explorer.auditing.report.document", "TableReport"),
+    ("explorer.report.document", "TableReport"),
     ("explorer.auditing.verdict", "Audit"),
     ("explorer.core.compatibility.access", "ClientVerdict"),
     ("explorer.core.errors", "ExplorerError"),

@@ -13,9 +13,10 @@ import pyarrow as pa
 from markupsafe import Markup
 
 from explorer.jupyter.markup import joined, tag
+from explorer.report import TableReport
 from explorer.views.arrow_cards import arrow_card
 from explorer.views.card import Card, Rows
-from explorer.views.cards import CARDED, CARDED_BY_NAME, card_of
+from explorer.views.cards import CARDED_BY_NAME, card_of, carded
 from explorer.views.figures.theme import DARK, LIGHT, css_variables
 
 __all__ = ["card_html", "register"]
@@ -63,7 +64,7 @@ def register(formatter: Any) -> None:
 
     It is done by class, or by its name, so that subclasses are shown too.
     """
-    for kind in CARDED:
+    for kind in {*carded(), TableReport}:
         _teach(formatter, kind, card_of)
     for module, name in CARDED_BY_NAME:
         _teach(formatter, f"{module}.{name}", card_of)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from explorer.auditing.erasure import Neighbour
-from explorer.auditing.report.signature import SigningKey
 from explorer.core.errors import NotAllowed, VersionGap
 from explorer.core.transaction.commit_plan import Plan, PlanResult
 from explorer.core.transaction.intents.records import Intent
@@ -14,6 +13,7 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 from explorer.page.tables.followed_table import FollowedTable
 from explorer.page.tables.table_reading import TableReading
+from explorer.report.signature import SigningKey
 from explorer.views import TableFacts
 from explorer.views.act.desk.attempts import Attempts
 from explorer.views.act.desk.draft import ChangeableTable

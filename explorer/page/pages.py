@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from explorer.auditing import Audit
 from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.protocol.actions import Protocol
+from explorer.core.versions.commits.summary import CommitSummary
 from explorer.credentials import without_credentials
 from explorer.debug import log_failure
 from explorer.page.act.desk import ActDesk
@@ -28,10 +29,9 @@ from explorer.page.tab_spec import Tab
 from explorer.page.tables.tables import Tables
 from explorer.page.tabs import TABS, tab_named
 from explorer.page.window_work import WindowWork
+from explorer.report.case_desk import CaseDesk
 from explorer.views import TableFacts, TableView
-from explorer.views.case_desk import CaseDesk
 from explorer.views.problems import Problem, problem_of
-from explorer.views.table.commits import CommitRecord
 
 __all__ = ["TABLE_REGIONS", "Rendered", "bar", "notice", "problem_page", "table_page", "waiting_page"]
 
@@ -144,7 +144,7 @@ def bar(
     address: Address,
     location: str,
     *,
-    commit: CommitRecord | None = None,
+    commit: CommitSummary | None = None,
     protocol: Protocol | None = None,
     view: TableView | None = None,
     card: AuditCard | None = None,

@@ -14,7 +14,7 @@ from typing import Any
 import jinja2
 
 from explorer import formatting as fmt
-from explorer.views.table.commits import commit_sentence
+from explorer.views.table.commits import commit_sentence, time_basis
 
 __all__ = ["blocks", "environment", "render", "render_block", "render_blocks"]
 
@@ -51,6 +51,7 @@ def environment(*packages: str) -> jinja2.Environment:
         "shorten": fmt.shorten,
         "signed": fmt.signed,
         "size": fmt.size,
+        "time_basis": time_basis,
         "value": fmt.value_text,
     }
     # Blocks are rendered one by one, so what they share is global rather than imported at a template's top.

@@ -13,6 +13,7 @@ from explorer.page.render import render
 from explorer.views import TableView
 from explorer.views.figures.plotly import Figure, Part, plain_json
 from explorer.views.figures.still_bars import SPAN, bars_of
+from explorer.views.table.commits import redated_note
 from explorer.views.table.opening import opening_facts
 from explorer.views.table.timeline import COLOURINGS, Timeline
 from explorer.views.table.version_axis import AXES
@@ -116,7 +117,7 @@ def strip(view: TableView, address: Address, folded: bool) -> str:
         protocols=bars is not None and bool(bars.signs.protocols),
         checkpoints=bars is not None and bool(bars.signs.checkpoints),
         summary="" if bars is None else _summary(view, bars),
-        redated="" if broken else facts.commits.redated_note,
+        redated="" if broken else redated_note(facts.commits),
         first=facts.first,
         last=facts.last,
     )
@@ -181,7 +182,7 @@ def _summary(view: TableView, bars: Timeline) -> str:
     ends = f"v{view.version} is chosen" + (f", v{view.other} compared" if view.other != view.version else "")
     large = [f"{label}, {detail}" for label, detail in zip(bars.alone.labels, bars.alone.details, strict=True)][:5]
     said = [shown, ends, *([f"far above the median: {'; '.join(large)}"] if large else [])]
-    said += [note.rstrip(".")] if (note := view.facts.commits.redated_note) else []
+    said += [note.rstrip(".")] if (note := redated_note(view.facts.commits)) else []
     said += [f"{lane.name}: {span.label}, v{span.first} to v{span.last}"
              for lane in view.lanes for span in lane.spans if span.label and span.state != "readable"][:6]  # fmt: skip
     return fmt.plain(". ".join(said), 1500)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
 
 from explorer.auditing import Aspect
-from explorer.auditing.report.signature import SigningKey
 from explorer.page.address import Address
 from explorer.page.window import Handler, Window
 from explorer.page.window_work import NewWindow, TabWork, WindowWork
+from explorer.report.signature import SigningKey
 from explorer.views import TableView
 from explorer.views.figures.plotly import Figure
 from explorer.views.listing import Listing

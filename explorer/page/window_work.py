@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from explorer.auditing.report.signature import SigningKey
 from explorer.page.identity import Identity
 from explorer.page.tables.tables import Tables
+from explorer.report.signature import SigningKey
 
 __all__ = ["NewWindow", "TabWork", "WindowWork"]
 

@@ -13,7 +13,6 @@ from typing import Any, Final
 from explorer import formatting as fmt
 from explorer.auditing import Audit, Finding
 from explorer.auditing.erasure import Erasure, Place
-from explorer.auditing.report import TableReport
 from explorer.core.compatibility.access import ClientVerdict
 from explorer.core.errors import ExplorerError
 from explorer.core.log.verify.verify import IntegrityReport
@@ -25,6 +24,7 @@ from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.row_engine import CheckReport
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commit_times import moment
+from explorer.core.versions.commits.commits import Commits
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.diff import SnapshotDiff
 from explorer.core.versions.history import History
@@ -32,12 +32,12 @@ from explorer.core.versions.retention.horizon import Horizon, WhatIf
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.registry import headline
 from explorer.views.card import MOST, TONES, Card, Rows, first_rows, stated
-from explorer.views.log_cards import horizon_card, integrity_card, report_card, skipping_card, what_if_card
+from explorer.views.log_cards import horizon_card, integrity_card, skipping_card, what_if_card
 from explorer.views.problems import problem_of
 from explorer.views.row_cards import check_card, history_card, profile_card, row_diff_card
-from explorer.views.table.commits import Commits, commit_sentence
+from explorer.views.table.commits import commit_sentence
 
-__all__ = ["CARDED", "CARDED_BY_NAME", "card_of"]
+__all__ = ["CARDED_BY_NAME", "card_of", "carded"]
 
 
 @singledispatch
@@ -214,17 +214,20 @@ card_of.register(CheckReport, check_card)
 card_of.register(Horizon, horizon_card)
 card_of.register(IntegrityReport, integrity_card)
 card_of.register(SkippingResult, skipping_card)
-card_of.register(TableReport, report_card)
 card_of.register(WhatIf, what_if_card)
 
-CARDED: Final[tuple[type, ...]] = tuple(kind for kind in card_of.registry if kind is not object)
-"""The classes that have a card; their subclasses have it too."""
+
+def carded() -> tuple[type, ...]:
+    """Return the classes that have a card; their subclasses have it too."""
+    return tuple(kind for kind in card_of.registry if kind is not object)
+
+
 CARDED_BY_NAME: Final[Mapping[tuple[str, str], Callable[[Any], Card]]] = {
     ("explorer.spark.changes.row_diff", "RowDiff"): row_diff_card,
     ("explorer.spark.checks.column_profile", "Profile"): profile_card,
     ("explorer.spark.rows.key_history", "RowHistory"): history_card,
 }
-"""Those of Spark, by module and name: importing them would need PySpark."""
+"""Those of Spark that have one, by module and name: importing them would need PySpark."""
 
 
 def _contents(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:

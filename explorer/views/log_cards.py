@@ -1,17 +1,13 @@
-"""What was found of a table's log in short: its faults, how far retention reaches, which files a condition reads, and
-the report of all of it.
-"""
+"""A table's log in short: its faults, how far retention reaches, and which files a condition reads."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
 
 import numpy as np
 
 from explorer import formatting as fmt
-from explorer.auditing.report import TableReport
 from explorer.auditing.words import duration, runs, span, spans
 from explorer.core.log.verify.verify import IntegrityReport
 from explorer.core.protocol.statistics.data_skipping import SkippingResult
@@ -19,10 +15,10 @@ from explorer.core.protocol.table_properties.registry import FILE_RETENTION
 from explorer.core.protocol.times import span_milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.retention.horizon import Horizon, WhatIf
-from explorer.views.card import MOST, TONES, Card, Rows, first_rows, stated
+from explorer.views.card import MOST, Card, Rows, first_rows, stated
 from explorer.views.table.funnel import RULE_WORDS
 
-__all__ = ["horizon_card", "integrity_card", "report_card", "skipping_card", "what_if_card"]
+__all__ = ["horizon_card", "integrity_card", "skipping_card", "what_if_card"]
 
 
 def integrity_card(report: IntegrityReport) -> Card:
@@ -89,32 +85,6 @@ def skipping_card(found: SkippingResult) -> Card:
     return Card(title, facts, Rows(("files", "by the log"), tuple(cells)) if cells else None)
 
 
-def report_card(report: TableReport) -> Card:
-    """Return the sentence, the findings and the digest of a report."""
-    cells = [
-        (each.severity, each.title, "; ".join(piece.text for piece in each.evidence), each.effect)
-        for each in report.findings
-    ]
-    log = report.log
-    facts = (
-        ("in short", "".join(phrase.text for phrase in report.sentence)),
-        ("table", report.table),
-        ("made", f"{_time(report.time)}{'' if report.by is None else f' by {report.by}'}, from {report.basis}"),
-        ("first deadline", "" if report.deadline is None else _time(report.deadline)),
-        ("log", "" if log is None else fmt.plural(len(log.problems), "problem") if log.problems else "no problems"),
-        ("found nothing", fmt.plural(len(report.found_nothing), "rule")),
-        ("not answered", fmt.plural(len(report.not_answered), "rule")),
-        *((f"without {each.part}", each.reason) for each in report.missing[:MOST]),
-        ("digest", report.digest),
-    )
-    worst = TONES[report.findings[0].severity] if cells else "ok"
-    if worst in ("info", "ok") and (log is None or log.problems or report.missing):
-        worst = "warning"
-    title = f"Report of {report.title}, v{report.version}: {fmt.plural(len(cells), 'finding')}"
-    rows = first_rows(("severity", "finding", "evidence", "effect"), cells) if cells else None
-    return Card(title, stated(facts), rows, worst)
-
-
 def _of_vacuum(found: WhatIf) -> Iterator[tuple[str, str]]:
     yield "versions lost", spans(found.versions) or "none"
     yield "versions left", fmt.count(found.kept)
@@ -151,11 +121,3 @@ def _orphans(horizon: Horizon) -> str:
     if look is None or not look.orphans.num_rows:
         return ""
     return f"{fmt.plural(look.orphans.num_rows, 'file')}, {fmt.size(look.orphan_bytes)}"
-
-
-def _time(text: str) -> str:
-    """A time of a document, as cards show it; as it is where it is none."""
-    try:
-        return fmt.moment(datetime.fromisoformat(text))
-    except ValueError:
-        return text

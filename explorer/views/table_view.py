@@ -10,6 +10,7 @@ from typing import Any
 
 import param
 
+from explorer.core.versions.commits.summary import CommitSummary
 from explorer.views.figures.charts import masked_shares, ranges_figure, total_over_versions
 from explorer.views.figures.plotly import Figure, Part
 from explorer.views.figures.river import river_figure
@@ -17,7 +18,6 @@ from explorer.views.figures.strip_frame import Frame, most_marks
 from explorer.views.figures.theme import Theme, theme_named
 from explorer.views.figures.timeline import timeline_ends, timeline_figure
 from explorer.views.table.columns import author, lines_of
-from explorer.views.table.commits import CommitRecord
 from explorer.views.table.comparison import Comparison, comparison_of
 from explorer.views.table.facts import TableFacts
 from explorer.views.table.files import masked_listing
@@ -75,7 +75,7 @@ class TableView(param.Parameterized):
         return self.compared if self.compared is not None else max(self.version - 1, self.facts.first)
 
     @property
-    def commit(self) -> CommitRecord | None:
+    def commit(self) -> CommitSummary | None:
         """The commit of the chosen version; None if it is no longer in the log."""
         return self.facts.commits.record(self.version)
 

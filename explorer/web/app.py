@@ -18,7 +18,6 @@ from panel.io.resources import get_dist_path
 from tornado.iostream import StreamClosedError
 from tornado.websocket import WebSocketClosedError
 
-from explorer.auditing.report.signature import SigningKey
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.debug import log_failure
@@ -28,6 +27,7 @@ from explorer.page.session import Session
 from explorer.page.skeleton import first_figures, window_values
 from explorer.page.strip import Screen
 from explorer.page.table_session import TableSession
+from explorer.report.signature import SigningKey
 from explorer.web.first_page import FirstPages
 from explorer.web.home.session import HomeSession
 from explorer.web.html.nonce import nonce_of

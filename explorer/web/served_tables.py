@@ -20,7 +20,6 @@ import pyarrow.compute as pc
 import explorer
 from explorer.auditing import Finding
 from explorer.auditing.erasure import Neighbour, out_of_reach
-from explorer.auditing.report.signature import SigningKey
 from explorer.core.errors import ExplorerError, VersionGap
 from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.commit_info import ENGINE
@@ -29,14 +28,14 @@ from explorer.core.versions.retention.known_missing import KnownMissing
 from explorer.debug import log_failure
 from explorer.page.tables.followed_table import FollowedTable
 from explorer.page.tables.table_reading import TableReading
+from explorer.report.signature import SigningKey
 from explorer.storage.roots import AllowedRoots
 from explorer.storage.served_roots import ServedRoots, TableRef
 from explorer.views import TableFacts
 from explorer.views.act.desk.attempts import Attempts
 from explorer.views.card import TONES
 from explorer.views.problems import Problem, problem_of
-from explorer.views.table.commits import TimeBasis
-from explorer.views.table.timeline import amounts_of
+from explorer.views.table.commits import TimeBasis, redated_note, time_basis
 
 __all__ = ["SPARK_DAYS", "Catalog", "Deed", "Deeds", "RecentCommits", "SparkBar", "TableSummary"]
 
@@ -291,12 +290,12 @@ def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
         operation=commit.operation,
         user_name=commit.user_name,
         timestamp=commit.timestamp,
-        basis=commit.basis,
+        basis=time_basis(commit),
         rows=commit.num_rows,
         size=commit.num_bytes,
         files=commit.num_files,
         bars=_bars(facts),
-        redated=facts.commits.redated_note,
+        redated=redated_note(facts.commits),
         recent=_recent(facts),
         deeds=_deeds(facts),
         findings=facts.audit().findings,
@@ -305,13 +304,13 @@ def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
 
 def _bars(facts: TableFacts) -> tuple[SparkBar, ...]:
     """What came, went and was updated in the last days, the same days for every table."""
-    commits, amounts = facts.commits, amounts_of(facts.commits)
+    commits, amounts = facts.commits, facts.commits.amounts
     width = SPARK_DAYS * 86_400_000 // _SPARK_BARS
     places = (commits.times - milliseconds(datetime.now(UTC)) + width * _SPARK_BARS) // width
     inside = (places >= 0) & (places < _SPARK_BARS)
     kinds = (amounts.up, amounts.down, amounts.updated)
     sums = np.sqrt([np.bincount(places[inside], kind[inside], _SPARK_BARS) for kind in kinds])
-    form = np.bincount(places[inside], commits.flags("metadata_changed", "protocol_changed")[inside], _SPARK_BARS)
+    form = np.bincount(places[inside], commits.form[inside], _SPARK_BARS)
     heights = (sums / max(float(sums.max(initial=0)), 1.0)).tolist()
     return tuple(SparkBar(*bar) for bar in zip(*heights, (form > 0).tolist(), strict=True))
 

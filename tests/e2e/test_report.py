@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 import explorer
-from explorer.auditing.report import render, tables_report
+from explorer.report import render, tables_report
 from tests.support.audited_tables import NOW
 from tests.support.hostile_tables import HOSTILE, broken_table, hostile_table
 

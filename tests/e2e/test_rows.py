@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from explorer.auditing.report import verify_report
+from explorer.report import verify_report
 from tests.e2e.conftest import settle
 from tests.support.at_least_one import at_least_one
 from tests.support.waiting import wait_until

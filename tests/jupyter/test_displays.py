@@ -24,7 +24,7 @@ from explorer.cli.magics import delta
 from explorer.core.errors import ExpressionRefused, NotAllowed
 from explorer.core.transaction.row_engine import CheckReport, CheckResult
 from explorer.jupyter.announced import ANNOUNCED
-from explorer.views.cards import CARDED, CARDED_BY_NAME
+from explorer.views.cards import CARDED_BY_NAME, carded
 from tests.support import small_logs
 from tests.support.audited_tables import NOW, loaded
 from tests.support.hostile_tables import HOSTILE
@@ -96,7 +96,7 @@ def objects(location: str) -> dict[str, object]:
 
 
 def test_every_public_object_has_a_card_without_markup_of_the_table(shell: Any, objects: dict[str, object]) -> None:
-    assert set(CARDED) <= {kind for value in objects.values() for kind in type(value).__mro__}
+    assert set(carded()) <= {kind for value in objects.values() for kind in type(value).__mro__}
     for name, value in objects.items():
         shown = _shown(shell, value)
         assert 'class="dtc' in shown["text/html"], name
@@ -134,7 +134,7 @@ def test_objects_outside_a_notebook_have_a_form_that_fits_a_line(objects: dict[s
 
 
 def test_the_names_that_a_notebook_is_told_are_those_of_the_objects_with_a_card() -> None:
-    assert sorted(ANNOUNCED) == sorted([*((kind.__module__, kind.__name__) for kind in CARDED), *CARDED_BY_NAME])
+    assert sorted(ANNOUNCED) == sorted([*((kind.__module__, kind.__name__) for kind in carded()), *CARDED_BY_NAME])
 
 
 def test_objects_are_cards_from_the_first_import_on(location: str) -> None:

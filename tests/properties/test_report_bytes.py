@@ -6,8 +6,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.auditing.report import render, verify_report
-from explorer.auditing.report.signature import SigningKey
+from explorer.report import render, verify_report
+from explorer.report.signature import SigningKey
 from tests.support.audited_tables import NOW, loaded, written
 
 _KEY = SigningKey(Ed25519PrivateKey.from_private_bytes(bytes(range(32))), "ana")

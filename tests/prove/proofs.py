@@ -214,8 +214,15 @@ PROOFS: Final = (
     Proof(
         "signed-reports",
         _AUDIT,
-        "tests/auditing/test_signed_reports.py",
+        "tests/report/test_signed_reports.py",
         "any byte of a report or a statement struck, against its signature",
+    ),
+    Proof(
+        "report-numbers",
+        _AUDIT,
+        "tests/report/test_numbers_of_the_pages.py",
+        "every number of the report of every golden and reference table is on its pages; what commits did adds up "
+        "to the rows that others counted at each version",
     ),
     Proof(
         "widget-tables",

@@ -7,7 +7,7 @@ from explorer.page.tabs.changes import FeedWork
 from explorer.page.tabs.data import RowsWork
 from explorer.page.tabs.diff_rows import DifferencesWork
 from explorer.page.window_work import NewWindow, WindowWork
-from explorer.views.case_desk import CaseDesk
+from explorer.report.case_desk import CaseDesk
 from explorer.web.served_tables import Catalog
 
 __all__ = ["idle_work", "work_at"]

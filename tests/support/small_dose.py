@@ -244,7 +244,7 @@ LEFT_OUT: Final = {
     "tests/e2e/test_tabs.py::test_on_a_telephone_nothing_is_wider_than_the_window[changes]": (
         "other tabs, which start no Spark"
     ),
-    "tests/e2e/test_report.py": "tests/auditing/test_report.py, and test_accessibility.py of the pages",
+    "tests/e2e/test_report.py": "tests/report/test_report.py, and test_accessibility.py of the pages",
     "tests/properties/test_random_histories.py::test_what_we_write_beside_a_history_tells_the_same": (
         "test_every_version_is_the_model_by_every_way, and tests/golden/test_written_checkpoints.py"
     ),
@@ -376,7 +376,7 @@ CHOSEN: Final[Mapping[str, tuple[str, ...]]] = {
         "test_a_person_from_live_to_gone",
         "test_what_cannot_be_answered_is_named_and_never_absent",
     ),
-    "tests/auditing/erasure/test_statements.py": (
+    "tests/report/test_statements.py": (
         "test_it_names_each_file_that_was_read_and_claims_no_more_than_the_proof",
         "test_after_the_steps_it_says_what_became_of_the_files_that_were_found",
     ),

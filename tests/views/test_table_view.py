@@ -105,7 +105,7 @@ def test_a_long_history_is_binned_and_a_window_shows_single_versions(vectors: Ta
     assert timeline.added.sum() + timeline.updated.sum() == pytest.approx(long.rows)
     line = total_over_versions(long.commits, LIGHT, metric="rows", version=7)["data"][0]
     assert len(line["x"]) <= 1002
-    assert max(line["y"]) == np.nanmax(long.commits.values("num_rows"))
+    assert max(line["y"]) == np.nanmax(long.commits.numbers("num_rows"))
     window = timeline_of(long.commits, (100, 200))
     assert (window.width, window.first, window.last) == (1, 100, 200)
 
@@ -116,14 +116,14 @@ class _Longer:
     def __init__(self, history: object) -> None:
         import pyarrow as pa
 
-        from explorer.views.table.commits import Commits
+        from explorer.core.versions.commits.commits import Commits
 
         rows = history.num_rows  # type: ignore[attr-defined]
         copies = 5_000 // rows
         table = pa.concat_tables([history] * copies)
         versions = pa.array(range(copies * rows), pa.int64())
         self.commits = Commits(table.set_column(table.schema.get_field_index("version"), "version", versions))
-        self.rows = float(self.commits.net("rows_added").sum())
+        self.rows = float(sum(row["rows_added"] - row["rows_rewritten"] for row in self.commits.history.to_pylist()))
 
 
 def test_diff_lists_every_file_that_differs(vectors: TableFacts) -> None:

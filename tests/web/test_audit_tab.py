@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import explorer
-from explorer.auditing.report import verify_report
 from explorer.cli.app import command_group
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.versions.commit_times import moment
@@ -18,6 +17,7 @@ from explorer.page.address import Address
 from explorer.page.pages import Rendered, table_page
 from explorer.page.tabs import TABS, export_named
 from explorer.page.tabs.export import export_files
+from explorer.report import verify_report
 from explorer.views import TableFacts
 from explorer.views.table.clients import client_listing, clients_in_use, newest_releases
 from explorer.views.table.retention_curve import retention_curve

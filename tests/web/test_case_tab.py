@@ -11,9 +11,6 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import explorer
-from explorer.auditing.report import verify_report
-from explorer.auditing.report.case_file import CommitPin, read_case
-from explorer.auditing.report.signature import SigningKey
 from explorer.core.errors import RequestError
 from explorer.page.address import Address
 from explorer.page.pages import Rendered, table_page
@@ -21,8 +18,11 @@ from explorer.page.tabs import export_named, handlers
 from explorer.page.tabs.export import export_files
 from explorer.page.window import Message
 from explorer.page.window_work import WindowWork
+from explorer.report import verify_report
+from explorer.report.case_desk import CaseDesk
+from explorer.report.case_file import CommitPin, read_case
+from explorer.report.signature import SigningKey
 from explorer.views import TableView
-from explorer.views.case_desk import CaseDesk
 from explorer.web.served_tables import Catalog
 from tests.support import small_logs
 from tests.support.at_least_one import at_least_one

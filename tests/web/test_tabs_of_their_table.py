@@ -19,7 +19,6 @@ from explorer.auditing.erasure import Erasure
 from explorer.auditing.erasure.elsewhere import NeighbourTable
 from explorer.auditing.erasure.proof import Basis
 from explorer.auditing.erasure.stored_files import StoredFiles
-from explorer.auditing.report.case_file import CaseFile, CommitPin, read_case
 from explorer.core.errors import Cancelled, ExpressionRefused, RequestError
 from explorer.core.versions.file_search import FilesFound
 from explorer.page.address import Address
@@ -28,8 +27,9 @@ from explorer.page.tabs import handlers
 from explorer.page.tabs.data import RowsWork
 from explorer.page.window import Message
 from explorer.page.window_work import WindowWork
+from explorer.report.case_desk import CaseDesk
+from explorer.report.case_file import CaseFile, CommitPin, read_case
 from explorer.views import TableView
-from explorer.views.case_desk import CaseDesk
 from explorer.views.erasure_desk import ErasureDesk
 from explorer.web.served_tables import Catalog
 from tests.support import small_logs

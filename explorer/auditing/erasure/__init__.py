@@ -3,7 +3,7 @@
 In: a table's log, the present, the listing of its folder, what a search of the files found, and tables beside it.
 Out: an `Erasure` for each predicate: places (a file and a state), traces in the log itself, what could not be
 answered, other tables that were not searched, the steps that are left, and what may be claimed;
-`explorer.auditing.report.erasure_statement` states it as a document to hand on.
+`explorer.report.erasure_statement` states it as a document to hand on.
 Always: every Parquet file in the folder has a role: live, reached by time travel alone (history), change data (feed),
 or named by no version (orphan). A place is a file and a state with its rows, so a file with visible and masked
 matches is two places. A file that cannot be answered is named, never counted as one without a match; a column that a

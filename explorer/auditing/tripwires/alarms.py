@@ -11,7 +11,6 @@ import msgspec
 
 from explorer import formatting as fmt
 from explorer.auditing.rules.clients import demands_more
-from explorer.auditing.subject import Commits
 from explorer.auditing.tripwires.records import (
     NewAuthor,
     NewEngine,
@@ -27,6 +26,7 @@ from explorer.auditing.words import duration, named, span
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION
 from explorer.core.protocol.times import span_milliseconds
 from explorer.core.versions.commit_times import moment
+from explorer.core.versions.commits.commits import Commits
 from explorer.core.versions.history import History
 
 __all__ = ["Alarm", "alarms", "tried"]

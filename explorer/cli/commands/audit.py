@@ -5,17 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Final
 
+import msgspec
 import typer
 
 from explorer import formatting as fmt
 from explorer.auditing.document import audit_document
 from explorer.auditing.finding import SEVERITIES, Severity
+from explorer.auditing.options import AuditOptions
 from explorer.cli.arguments import ClientsOption, JsonFlag, SparkOption, use_clients, use_spark
 from explorer.cli.commands.reports import (
     CaseOption,
     DetailsFlag,
     HtmlOption,
-    ReportWish,
+    ReportOptions,
     SignOption,
     SinceOption,
     UserOption,
@@ -25,7 +27,7 @@ from explorer.cli.errors import exit_code, facts_of
 from explorer.cli.output import complain, counting, emit, listing, note
 from explorer.cli.output_place import check_place
 from explorer.core.errors import RequestError
-from explorer.fleet import SCHEMA, Looks, TableAudit, audits, ranked, row_of
+from explorer.fleet import SCHEMA, TableAudit, audits, ranked, row_of
 from explorer.storage.schemes import spellings
 from explorer.table import open_table
 
@@ -131,23 +133,23 @@ def audit(
         check_place(resume)
     use_clients(clients)
     use_spark(spark)
-    wish = ReportWish(
-        html, since, case, sign, user, details=details, files=files, rows=rows, footers=footers, chain_head=chain_head
+    options = AuditOptions(
+        check_files=files, verify=verify, check_rows=rows, check_footers=footers, chain_head=chain_head
     )
-    if wish.any:
+    wanted = ReportOptions(options, html, since, case, sign, user, details=details)
+    if wanted.any:
         if resume or processes:
             raise RequestError(
                 "A report reads one table after the other. Leave out --resume and --processes, or its options.",
                 field="--html",
             )
-        return report(tables, wish, as_json=json, fail_on=fail_on)
-    if rows or chain_head is not None:
+        return report(tables, wanted, as_json=json, fail_on=fail_on)
+    if options.of_one_table:
         if resume or processes:
             raise RequestError("--resume and --processes are for many tables; leave them out.", field="--resume")
-        found = iter([_one(tables, files=files, verify=verify, rows=rows, footers=footers, chain_head=chain_head)])
+        found = iter([_one(tables, options)])
     else:
-        looks = Looks(check_files=files, verify=verify, check_footers=footers)
-        found = audits(tables, looks=looks, processes=processes, spark=spark is not None, resume=resume)
+        found = audits(tables, options=options, processes=processes, spark=spark is not None, resume=resume)
     broken, severe, done = 0, False, list[TableAudit]()
     rank = list[dict[str, Any]]()
     with counting("Auditing") as count:
@@ -167,15 +169,12 @@ def audit(
     return broken or (_FINDINGS if severe else 0)
 
 
-def _one(
-    tables: list[str], *, files: bool, verify: bool, rows: bool, footers: bool, chain_head: str | None
-) -> TableAudit:
+def _one(tables: list[str], options: AuditOptions) -> TableAudit:
     """The audit of the one table that is named, with what is asked of one table alone."""
     if len(tables) != 1:
         raise RequestError("--rows and --chain-head are for one table. Name one.", field="TABLE")
     table = open_table(tables[0])
-    found = table.audit(check_files=files, verify=verify, check_rows=rows, check_footers=footers, chain_head=chain_head)
-    return TableAudit(tables[0], audit_document(found, table.location))
+    return TableAudit(tables[0], audit_document(table.audit(**msgspec.structs.asdict(options)), table.location))
 
 
 def _worst(document: dict[str, Any], level: Severity) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import repeat
 from typing import Annotated, Any
 
+import pyarrow as pa
 import typer
 
 import explorer
@@ -12,6 +15,7 @@ from explorer.cli.output import console, emit, facts, listing, note, patience
 from explorer.core.protocol.arrow.records import records
 from explorer.core.protocol.times import day_or_moment
 from explorer.core.versions.commit_times import is_doubtful
+from explorer.core.versions.commits.amounts import row_amounts
 from explorer.core.versions.record_search import Wanted, found_entries
 from explorer.formatting import UNKNOWN, count, hidden_rows, plural, quantity, size, timestamp
 
@@ -101,7 +105,7 @@ def history(  # noqa: PLR0917  # options of the command line come by position in
     of_files = () if no_totals else ("files", "rows")
     listing(
         ["version", "time", "basis", "operation", "by", *of_files, "reason"],
-        (_commit(row, totals=not no_totals) for row in rows),
+        map(_commit, rows, repeat(None) if no_totals else _rows_changed(commits)),
         "No commit was found." if wanted else "The log holds no commits.",
         numbers=("version", *of_files),
         whole=("time", "basis"),
@@ -137,9 +141,10 @@ def diff(
         _print_diff(document)
 
 
-def _commit(row: dict[str, Any], *, totals: bool) -> tuple[object, ...]:
+def _commit(row: dict[str, Any], rows_changed: str | None) -> tuple[object, ...]:
+    """A commit as a line; without its files and rows where the latter are None."""
     changes = "num_files_added", "num_files_removed", "num_files_remasked"
-    of_files = (_signed(*(row[name] for name in changes)), _rows_changed(row)) if totals else ()
+    of_files = () if rows_changed is None else (_signed(*(row[name] for name in changes)), rows_changed)
     return (
         row["version"],
         timestamp(row["timestamp"]),
@@ -161,13 +166,18 @@ def _doubts(rows: list[dict[str, Any]], total: int) -> str:
     )
 
 
-def _rows_changed(row: dict[str, Any]) -> str:
-    """Rows added, removed and masked, and apart from these the rows that only moved to another file."""
-    added, removed, moved = row["rows_added"], row["rows_removed"], row["rows_rewritten"]
-    if added is None or removed is None or moved is None:
-        return UNKNOWN
-    changed = _signed(added - moved, removed - moved, row["rows_masked"])
-    return " ".join(filter(None, [changed, f"{count(moved)} moved" if moved else ""]))
+def _rows_changed(commits: pa.Table) -> Iterator[str]:
+    """Of each commit the rows added, removed and masked, and apart from these those updated, and those only moved."""
+    rows = row_amounts(commits)
+    for added, removed, masked, moved, updated in zip(
+        rows.added, rows.removed, rows.masked, rows.rewritten, rows.updated, strict=True
+    ):
+        if added is None or removed is None or moved is None:
+            yield UNKNOWN
+            continue
+        counted = ((updated, "updated"), (moved, "moved"))
+        words = (f"{count(number)} {word}" for number, word in counted if number)
+        yield " ".join(filter(None, [_signed(added, removed, masked), *words]))
 
 
 def _signed(added: int | None, removed: int | None, masked: int | None) -> str:

@@ -20,7 +20,7 @@ from explorer.core.versions.commit_times import moment
 if TYPE_CHECKING:
     from explorer.auditing.erasure import Erasure
     from explorer.auditing.erasure.proof import Place
-    from explorer.auditing.report import ErasureStatement
+    from explorer.report import ErasureStatement
 
 __all__ = ["register"]
 
@@ -130,7 +130,7 @@ def erasure(  # noqa: PLR0917  # options of the command line come by position in
         opened = explorer.open_table(table)
     found: dict[str, Erasure] = waiting(opened.erasure_job({text: text for text in where}, beside=beside or ()))
     from explorer.auditing.erasure import erasure_document
-    from explorer.auditing.report import erasure_statement, render
+    from explorer.report import erasure_statement, render
 
     for proof in found.values():
         if json:
@@ -149,7 +149,7 @@ def erasure(  # noqa: PLR0917  # options of the command line come by position in
 
 
 def _earlier(path: Path) -> ErasureStatement:
-    from explorer.auditing.report.decoding import read_statement
+    from explorer.report.decoding import read_statement
 
     return read_statement(read_whole(path), str(path))
 

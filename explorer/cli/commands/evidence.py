@@ -18,8 +18,8 @@ from explorer.cli.report_files import read_case_file, read_whole, save_whole, si
 from explorer.core.errors import RequestError
 
 if TYPE_CHECKING:
-    from explorer.auditing.report import Verification
-    from explorer.auditing.report.case_file import AnyPin, PlanPin
+    from explorer.report import Verification
+    from explorer.report.case_file import AnyPin, PlanPin
 
 __all__ = ["register"]
 
@@ -62,8 +62,8 @@ def pin(
     pinned, table, and what the kind needs}].
     """
     from explorer.auditing import Subject, audit
-    from explorer.auditing.report.case_file import CaseFile, CommitPin, DiffPin, FilePin, FindingPin
-    from explorer.auditing.report.pins import found_findings, pinned
+    from explorer.report.case_file import CaseFile, CommitPin, DiffPin, FilePin, FindingPin
+    from explorer.report.pins import found_findings, pinned
 
     check_place(case)
     known = read_case_file(case) if case.exists() else CaseFile(title=title or case.stem, author=author or "")
@@ -122,8 +122,8 @@ def verify_report(
     the key; null without a signature that fits), trusted (null without --key), differences [{part (text, document,
     digest, signature), detail, line, found, expected}].
     """
-    from explorer.auditing.report import verify_report as verified
-    from explorer.auditing.report.signature import read_trusted
+    from explorer.report import verify_report as verified
+    from explorer.report.signature import read_trusted
 
     data = read_whole(file)
     beside = signature_of(file) if signature is None else signature
@@ -152,7 +152,7 @@ def _print_verified(file: Path, found: Verification) -> None:
 
 
 def _plan_pin(path: Path) -> PlanPin:
-    from explorer.auditing.report.case_file import PlanPin
+    from explorer.report.case_file import PlanPin
 
     try:
         return msgspec.convert({"kind": "plan", "plan": msgspec.json.decode(read_whole(path))}, PlanPin)

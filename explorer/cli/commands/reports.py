@@ -14,6 +14,7 @@ import typer
 import explorer
 from explorer import formatting as fmt
 from explorer.auditing.finding import SEVERITIES, Severity
+from explorer.auditing.options import AuditOptions
 from explorer.cli.errors import exit_code, facts_of
 from explorer.cli.output import complain, emit, listing, note, patience
 from explorer.cli.report_files import (
@@ -28,16 +29,16 @@ from explorer.core.errors import ExplorerError, RequestError
 from explorer.fleet import TableAudit, places
 
 if TYPE_CHECKING:
-    from explorer.auditing.report import TableReport
-    from explorer.auditing.report.case_file import CaseFile
-    from explorer.auditing.report.signature import SigningKey
-    from explorer.auditing.report.since import EarlierReport
+    from explorer.report import TableReport
+    from explorer.report.case_file import CaseFile
+    from explorer.report.signature import SigningKey
+    from explorer.report.since import EarlierReport
 
 __all__ = [
     "CaseOption",
     "DetailsFlag",
     "HtmlOption",
-    "ReportWish",
+    "ReportOptions",
     "SignOption",
     "SinceOption",
     "UserOption",
@@ -72,19 +73,16 @@ DetailsFlag = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class ReportWish:
-    """What is wanted of a report."""
+class ReportOptions:
+    """What a report is to have, and where it is written."""
 
+    audit: AuditOptions
     html: Path | None = None
     since: Path | None = None
     case: Path | None = None
     sign: Path | None = None
     user: str | None = None
     details: bool = False
-    files: bool = False
-    rows: bool = False
-    footers: bool = False
-    chain_head: str | None = None
 
     @property
     def any(self) -> bool:
@@ -92,24 +90,24 @@ class ReportWish:
         return self.details or any(path is not None for path in (self.html, self.since, self.case, self.sign))
 
 
-def report(tables: Sequence[str], wish: ReportWish, *, as_json: bool, fail_on: Severity | None) -> int:
+def report(tables: Sequence[str], options: ReportOptions, *, as_json: bool, fail_on: Severity | None) -> int:
     """Make the report of tables: write it, sign it, and print what it says.
 
     Returns:
         The exit code, as ``audit`` has it.
     """
     now = datetime.now(UTC)
-    if wish.sign is not None and wish.html is None:
+    if options.sign is not None and options.html is None:
         raise RequestError("--sign signs the file of --html. Give both.", field="--sign")
-    if wish.html is not None:
-        check_signed_place(wish.html, wish.sign)
-    key = signing_key(wish.sign)
-    earlier, case = _earlier(wish), _case(wish)
+    if options.html is not None:
+        check_signed_place(options.html, options.sign)
+    key = signing_key(options.sign)
+    earlier, case = _earlier(options), _case(options)
     given = list(places(tables))
     locations = [place for place in given if isinstance(place, str)]
     unread = [(place.location, place.error) for place in given if isinstance(place, TableAudit) and place.error]
     many = len(locations) + len(unread) > 1
-    if many and (wish.rows or wish.chain_head is not None):
+    if many and options.audit.of_one_table:
         raise RequestError("--rows and --chain-head are for one table. Name one.", field="TABLE")
     made: list[TableReport] = []
     for location in locations:
@@ -118,11 +116,11 @@ def report(tables: Sequence[str], wish: ReportWish, *, as_json: bool, fail_on: S
                 table = explorer.open_table(location)
                 found = table.report(
                     now,
-                    check_files=wish.files,
-                    check_rows=wish.rows,
-                    check_footers=wish.footers,
-                    chain_head=wish.chain_head,
-                    by=wish.user,
+                    check_files=options.audit.check_files,
+                    check_rows=options.audit.check_rows,
+                    check_footers=options.audit.check_footers,
+                    chain_head=options.audit.chain_head,
+                    by=options.user,
                     since=earlier,
                     case=case,
                     signer=None if key is None or many else key.signer,
@@ -140,9 +138,15 @@ def report(tables: Sequence[str], wish: ReportWish, *, as_json: bool, fail_on: S
             _print(found)
     for _, problem in unread:
         complain(facts_of(problem), as_json=as_json)
-    if wish.html is not None and (made or many):
+    if options.html is not None and (made or many):
         _write(
-            wish.html, made, unread, now, key, title=" and ".join(map(_whole, tables)) if many else "", user=wish.user
+            options.html,
+            made,
+            unread,
+            now,
+            key,
+            title=" and ".join(map(_whole, tables)) if many else "",
+            user=options.user,
         )
     broken = next((exit_code(problem) for _, problem in unread), 0)
     return broken or (_FINDINGS if fail_on is not None and _is_severe(made, fail_on) else 0)
@@ -164,7 +168,7 @@ def _write(
     user: str | None,
 ) -> None:
     """Write the report, and its signature beside it."""
-    from explorer.auditing.report import render, tables_report
+    from explorer.report import render, tables_report
 
     whole = (
         tables_report(made, unread, now, title, by=user, signer=None if key is None else key.signer)
@@ -195,13 +199,13 @@ def _is_severe(made: Sequence[TableReport], level: Severity) -> bool:
     return any(SEVERITIES.index(each.severity) <= worst for found in made for each in found.findings)
 
 
-def _earlier(wish: ReportWish) -> tuple[EarlierReport, ...] | None:
-    if wish.since is None:
+def _earlier(options: ReportOptions) -> tuple[EarlierReport, ...] | None:
+    if options.since is None:
         return None
-    from explorer.auditing.report.since import earlier_reports
+    from explorer.report.since import earlier_reports
 
-    return earlier_reports(read_whole(wish.since), str(wish.since))
+    return earlier_reports(read_whole(options.since), str(options.since))
 
 
-def _case(wish: ReportWish) -> CaseFile | None:
-    return None if wish.case is None else read_case_file(wish.case)
+def _case(options: ReportOptions) -> CaseFile | None:
+    return None if options.case is None else read_case_file(options.case)

@@ -18,7 +18,7 @@ from explorer.core.errors import EngineUnavailable, RequestError
 from explorer.debug import quiet_handlers
 
 if TYPE_CHECKING:
-    from explorer.auditing.report.signature import SigningKey
+    from explorer.report.signature import SigningKey
 
 __all__ = ["register"]
 

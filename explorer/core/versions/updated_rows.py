@@ -1,4 +1,4 @@
-"""Rows that a commit updated or only rewrote: they neither came nor went, though files that hold them did.
+"""Rows that a commit updated: they neither came nor went, though files that hold them did.
 
 Source: the operation's metrics in commitInfo, which readers may show and need not believe (protocol, Commit Provenance
 Information).
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, floats, numbers
 
-__all__ = ["rewritten_rows", "updated_rows"]
+__all__ = ["updated_rows"]
 
 _METRICS: Final = ("numUpdatedRows", "numTargetRowsUpdated")
 """Of UPDATE and of MERGE."""
@@ -31,16 +31,6 @@ def updated_rows(history: pa.Table) -> Int64s:
     said = np.sum([_numbers(history.column("metrics"), name) for name in _METRICS], axis=0)
     came, went, masked = (_known(history, f"rows_{what}") for what in ("added", "removed", "masked"))
     return np.where(said <= np.minimum(came, went + np.maximum(masked, 0)), said, 0).astype(np.int64)
-
-
-def rewritten_rows(history: pa.Table) -> Float64s:
-    """Return the rows that each commit wrote again as they were; 0 where that is not known.
-
-    Args:
-        history: As `updated_rows` takes it, with ``rows_rewritten``.
-    """
-    # Some writers count the rows that they updated among those that they copied.
-    return np.minimum(_known(history, "rows_rewritten"), _known(history, "rows_added") - updated_rows(history))
 
 
 def _known(history: pa.Table, name: str) -> Float64s:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from explorer.auditing.erasure import Neighbour
-from explorer.auditing.report.signature import SigningKey
 from explorer.core.errors import VersionGap
 from explorer.page.tables.table_reading import TableReading
+from explorer.report.signature import SigningKey
 from explorer.views import TableFacts
 from explorer.views.act.desk.desk import DeskTables
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 from typing import Any, Final
 
-from explorer.auditing.report import render, table_report
 from explorer.core.compatibility.matrix import MatrixRow
 from explorer.core.errors import ExplorerError
 from explorer.page.address import Address
 from explorer.page.tab_spec import Page, Tab, TabSpec, arranged, listed
 from explorer.page.window_work import WindowWork
+from explorer.report import render, table_report
 from explorer.views import TableView
 from explorer.views.listing import Listing
 from explorer.views.problems import Problem, problem_of

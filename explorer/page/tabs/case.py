@@ -8,8 +8,6 @@ from typing import Any, Final
 
 import msgspec
 
-from explorer.auditing.report import render, table_report
-from explorer.auditing.report.case_file import AnyPin, CommitPin, DiffPin, FilePin, FindingPin, PlanPin, RowsPin
 from explorer.core.errors import RequestError
 from explorer.page.act.desk import ActDesk
 from explorer.page.address import Address
@@ -17,8 +15,10 @@ from explorer.page.tab_spec import Document, Page, Tab, TabSpec
 from explorer.page.tabs.data import RowsWork
 from explorer.page.window import Handler, Message, Window
 from explorer.page.window_work import WindowWork
+from explorer.report import render, table_report
+from explorer.report.case_desk import CaseDesk
+from explorer.report.case_file import AnyPin, CommitPin, DiffPin, FilePin, FindingPin, PlanPin, RowsPin
 from explorer.views import TableView
-from explorer.views.case_desk import CaseDesk
 
 __all__ = ["TAB"]
 

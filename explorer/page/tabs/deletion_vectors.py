@@ -93,7 +93,7 @@ def _series(view: TableView) -> dict[str, Any]:
     commits = view.facts.commits
     if not len(commits):
         return {"top": 0}
-    values = np.nan_to_num(commits.values("num_deleted_rows"))
+    values = np.nan_to_num(commits.numbers("num_deleted_rows"))
     chosen = np.arange(0, len(values), max(1, len(values) // _POINTS))
     top = float(values.max()) if len(values) else 0.0
     span = max(commits.last - commits.first, 1)

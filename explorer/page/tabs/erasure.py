@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from explorer.auditing.erasure import Erasure, erasure_document
-from explorer.auditing.report import ErasureStatement, erasure_statement, render
 from explorer.core.errors import RequestError
 from explorer.page.act.desk import ActDesk
 from explorer.page.address import Address
@@ -19,6 +18,7 @@ from explorer.page.tab_spec import Document, Page, Tab, TabSpec, arranged, liste
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.page.window import Handler, Message, Window
 from explorer.page.window_work import WindowWork
+from explorer.report import ErasureStatement, erasure_statement, render
 from explorer.views import TableView
 from explorer.views.erasure_desk import ErasureDesk
 from explorer.views.erasure_view import ErasureView, erasure_view, place_listing

@@ -10,9 +10,9 @@ from explorer.core.errors import LimitExceeded
 from explorer.core.log.verify.hash_chain import CommitSeal
 from explorer.core.protocol.json_values import JsonObject, decode_json
 from explorer.core.transaction.commit_plan import commit_digest
+from explorer.core.versions.commits.summary import CommitSummary
 from explorer.views.act.commit_facts import commit_facts, provenance
 from explorer.views.act.receipt import Receipt
-from explorer.views.table.commits import CommitRecord
 from explorer.views.table.facts import TableFacts
 
 __all__ = ["LoggedReceipt", "logged_receipt", "seal_facts"]
@@ -32,7 +32,7 @@ class LoggedReceipt:
 
     location: str
     version: int
-    commit: CommitRecord | None
+    commit: CommitSummary | None
     actions: tuple[JsonObject, ...]
     seal: CommitSeal
 

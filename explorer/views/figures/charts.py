@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, floats
+from explorer.core.versions.commits.commits import Commits
 from explorer.views.figures.plotly import Figure, Part, axis, base_layout, nice_ticks, version_cursor, version_ticks
 from explorer.views.figures.theme import Theme
-from explorer.views.table.commits import Commits
 from explorer.views.table.ranges import ColumnRanges, depth
 
 __all__ = ["BARS", "HEAVY", "masked_shares", "ranges_figure", "total_over_versions"]
@@ -266,13 +266,13 @@ def _extremes(values: Float64s) -> Int64s:
 def _totals(commits: Commits, metric: str) -> Float64s:
     match metric:
         case "files":
-            return commits.values("num_files")
+            return commits.numbers("num_files")
         case "size":
-            return commits.values("num_bytes")
+            return commits.numbers("num_bytes")
         case "masked":
-            return commits.values("num_deleted_rows")
+            return commits.numbers("num_deleted_rows")
         case _:
-            return commits.values("num_rows")
+            return commits.numbers("num_rows")
 
 
 def _amount(value: float, metric: str) -> str:

@@ -227,8 +227,7 @@ def _apart(places: list[float], values: list[float], gap: float) -> tuple[list[f
 
 def _unit_label(timeline: Timeline, theme: Theme) -> Part:
     """The axis' unit, and its scale where that is not linear."""
-    scale = {"linear": "", "root": ", \u221a scale", "log": ", log scale"}[timeline.scale.kind]
-    text = timeline.unit + scale + ("" if timeline.single else f"<br>{timeline.width_in_words} a mark")
+    text = timeline.unit + timeline.scale.words + ("" if timeline.single else f"<br>{timeline.width_in_words} a mark")
     return {
         "xref": "paper", "yref": "paper", "x": 0, "y": 1, "xshift": -74, "yshift": 14,
         "xanchor": "left", "yanchor": "top",

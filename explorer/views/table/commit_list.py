@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
+from explorer.core.versions.commits.summary import CommitSummary
 from explorer.views.listing import Listing, ListingColumn
-from explorer.views.table.commits import CommitRecord
 from explorer.views.table.facts import TableFacts
 
 __all__ = ["CommitChoice", "choices", "chosen_commits", "page_of"]
@@ -106,6 +106,6 @@ def _listing(facts: TableFacts) -> Listing:
     return Listing(f"{facts.name}-commits", columns, table, searched, page_size=PAGE)
 
 
-def _files(commit: CommitRecord) -> str:
+def _files(commit: CommitSummary) -> str:
     remasked = f" ~{commit.files_remasked}" if commit.files_remasked else ""
     return f"+{commit.files_added or 0} \u2212{commit.files_removed or 0}{remasked}"

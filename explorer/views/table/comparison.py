@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
+from explorer.core.versions.commits.summary import CommitSummary
 from explorer.core.versions.diff import ColumnChange, DiffTotals, PropertyChange, ProtocolChange
 from explorer.views.listing import Listing, ListingColumn, partition_words
-from explorer.views.table.commits import CommitRecord
 from explorer.views.table.facts import TableFacts
 from explorer.views.table.files import partition_keys
 
@@ -56,7 +56,7 @@ class Comparison:
     schema: tuple[FormChange, ...]
     protocol: ProtocolChange | None
     properties: tuple[FormChange, ...]
-    commits: tuple[CommitRecord, ...]
+    commits: tuple[CommitSummary, ...]
     commits_between: int
 
     @property

@@ -24,6 +24,8 @@ from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.log.log_path import LogPath
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage
+from explorer.core.versions.commits.commits import Commits
+from explorer.core.versions.commits.summary import plain_reason
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.diff import SnapshotDiff
 from explorer.core.versions.retention.horizon import Horizon
@@ -33,7 +35,6 @@ from explorer.core.versions.snapshot import Snapshot
 from explorer.file_names import FileNames
 from explorer.system import my_clients
 from explorer.views.problems import Problem, data_problems
-from explorer.views.table.commits import Commits, plain_reason
 from explorer.views.table.lanes import Lane, Span, feed_lane, retention_lanes
 from explorer.views.table.ranges import ColumnRanges, column_ranges
 from explorer.views.table.timeline import MARKS, Colouring, Signs, Timeline, timeline_of
@@ -433,7 +434,7 @@ class TableFacts:
     def _signs(self) -> Signs:
         commits, history = self.commits, self.log.history_record()
         versions = commits.versions
-        form = versions[commits.flags("metadata_changed", "protocol_changed", "schema_changed")]
+        form = versions[commits.form]
         jumps = [int(v) for v in versions[commits.flags("protocol_changed")] if v > 0]
         protocols = [(version, found) for version in jumps if (found := history.protocol_at(version)) is not None]
         tagged = np.flatnonzero(commits.history.column("reason").is_valid().to_numpy())

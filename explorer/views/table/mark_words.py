@@ -8,13 +8,14 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s
-from explorer.views.table.commits import CommitRecord, commit_sentence
+from explorer.core.versions.commits.summary import CommitSummary
+from explorer.views.table.commits import commit_sentence
 from explorer.views.table.version_axis import Bins
 
 __all__ = ["bin_labels", "commit_detail", "version_labels", "version_names"]
 
 
-def version_labels(records: dict[int, CommitRecord], start: Int64s) -> tuple[str, ...]:
+def version_labels(records: dict[int, CommitSummary], start: Int64s) -> tuple[str, ...]:
     """Return what is said of each version that is pointed at, as plain text."""
     return tuple(_label(records.get(version), version) for version in start.tolist())
 
@@ -34,7 +35,7 @@ def bin_labels(bins: Bins, sums: Sequence[Float64s], up: tuple[Float64s, Float64
     )
 
 
-def version_names(records: dict[int, CommitRecord], start: Int64s) -> list[tuple[str, str]]:
+def version_names(records: dict[int, CommitSummary], start: Int64s) -> list[tuple[str, str]]:
     """The operation and the time of each version, to be written below its bar."""
     return [
         (record.operation, _short_time(record)) if (record := records.get(version)) is not None else ("", "")
@@ -42,26 +43,26 @@ def version_names(records: dict[int, CommitRecord], start: Int64s) -> list[tuple
     ]
 
 
-def commit_detail(record: CommitRecord | None) -> str:
+def commit_detail(record: CommitSummary | None) -> str:
     """Return which commit it is, in a few words; nothing for one that is not in the log."""
     if record is None:
         return ""
     return f"v{record.version} \u00b7 {record.operation}{f' by {record.user_name}' if record.user_name else ''}"
 
 
-def _label(commit: CommitRecord | None, version: int) -> str:
+def _label(commit: CommitSummary | None, version: int) -> str:
     if commit is None:
         return f"v{version}: not in the log"
     who = f" by {commit.user_name}" if commit.user_name else ""
     return f"v{version} {commit.operation}{who}\n{commit_sentence(commit)}\n{_when(commit)}"
 
 
-def _when(commit: CommitRecord) -> str:
+def _when(commit: CommitSummary) -> str:
     """The time at which it is drawn; where that is the writer's, also that of the file."""
     said = fmt.day(commit.drawn)
     return said if commit.drawn == commit.timestamp else f"{said} by its writer; file of {fmt.day(commit.timestamp)}"
 
 
-def _short_time(record: CommitRecord) -> str:
+def _short_time(record: CommitSummary) -> str:
     words = fmt.day(record.drawn).split(" ")
     return f"{words[0]} {words[1]} {words[3]}" if record.drawn else ""

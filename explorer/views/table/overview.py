@@ -9,11 +9,22 @@ from typing import Final
 from explorer import formatting as fmt
 from explorer.core.protocol.schema.data_types import StructField, format_column, type_name
 from explorer.core.protocol.schema.nested_types import walk
+from explorer.core.versions.commits.commits import Commits
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.problems import Problem
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["Field", "KeyFigure", "Overview", "TopFields", "fields_of", "overview_of", "top_fields"]
+__all__ = [
+    "Field",
+    "KeyFigure",
+    "Overview",
+    "TopFields",
+    "Totals",
+    "fields_of",
+    "overview_of",
+    "top_fields",
+    "totals_of",
+]
 
 _MOST_FIELDS: Final = 400
 
@@ -53,7 +64,7 @@ class TopFields:
 
 
 @dataclass(frozen=True, slots=True)
-class _Totals:
+class Totals:
     """Live files, their bytes, their rows less the masked ones, and the masked ones; None where the log lacks one."""
 
     files: int
@@ -85,7 +96,7 @@ class Overview:
 
 def overview_of(facts: TableFacts, version: int) -> Overview:
     """Gather the overview of a version."""
-    snapshot, totals = facts.snapshot(version), _totals(facts, version)
+    snapshot, totals = facts.snapshot(version), totals_of(facts.commits, facts.snapshot(version))
     protocol = snapshot.protocol
     features = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})
     return Overview(
@@ -127,17 +138,16 @@ def _field(path: tuple[str, ...], field: StructField, partitions: frozenset[str]
     )
 
 
-def _totals(facts: TableFacts, version: int) -> _Totals:
-    """The totals after the version's commit; of a version whose commit is gone, those of its snapshot."""
-    commit = facts.commits.record(version)
+def totals_of(commits: Commits, snapshot: Snapshot) -> Totals:
+    """Return the totals after a version's commit; if that commit is not in the log, those of its snapshot."""
+    commit = commits.record(snapshot.version)
     if commit is not None and commit.num_files is not None and commit.num_deleted_rows is not None:
-        return _Totals(commit.num_files, commit.num_bytes, commit.num_rows, commit.num_deleted_rows)
-    snapshot = facts.snapshot(version)
+        return Totals(commit.num_files, commit.num_bytes, commit.num_rows, commit.num_deleted_rows)
     records, masked = snapshot.num_records, snapshot.num_deleted_records
-    return _Totals(snapshot.num_files, snapshot.size_in_bytes, None if records is None else records - masked, masked)
+    return Totals(snapshot.num_files, snapshot.size_in_bytes, None if records is None else records - masked, masked)
 
 
-def _verdict(facts: TableFacts, version: int, totals: _Totals) -> str:
+def _verdict(facts: TableFacts, version: int, totals: Totals) -> str:
     if not totals.files:
         created = "created, no data yet" if version == 0 else "no live files"
         return f"{facts.name} at v{version}: {created}."
@@ -153,7 +163,7 @@ def _verdict(facts: TableFacts, version: int, totals: _Totals) -> str:
     return " ".join((f"{rows}{hidden} in {files}. v{version} is {newest}.", *unread))
 
 
-def _figures(snapshot: Snapshot, totals: _Totals) -> tuple[KeyFigure, ...]:
+def _figures(snapshot: Snapshot, totals: Totals) -> tuple[KeyFigure, ...]:
     files = totals.files
     mean = None if not files or totals.size is None else totals.size // files
     return (

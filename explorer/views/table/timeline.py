@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -18,7 +17,8 @@ import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
-from explorer.views.table.commits import Commits
+from explorer.core.versions.commits.amounts import CommitAmounts
+from explorer.core.versions.commits.commits import Commits
 from explorer.views.table.lanes import spans_of
 from explorer.views.table.mark_words import bin_labels, commit_detail, version_labels, version_names
 from explorer.views.table.version_axis import AxisKind, Bins, VersionAxis
@@ -28,13 +28,11 @@ __all__ = [
     "COLOURINGS",
     "MARKS",
     "Alone",
-    "Amounts",
     "Colouring",
     "Heights",
     "Scale",
     "Signs",
     "Timeline",
-    "amounts_of",
     "timeline_of",
 ]
 
@@ -112,6 +110,23 @@ class Scale:
 
     kind: Literal["linear", "root", "log"] = "linear"
     least: float = 1.0
+
+    @classmethod
+    def of(cls, amounts: Float64s) -> Scale:
+        """Return the scale for amounts of which the positive ones are drawn."""
+        some = amounts[amounts > 0]
+        if len(some) < 3:
+            return cls()
+        median = float(np.median(some))
+        ratio = float(some.max()) / median
+        if ratio <= _LINEAR:
+            return cls()
+        return cls("root") if ratio <= _ROOT else cls("log", max(10.0 ** float(np.round(np.log10(median))), 1.0))
+
+    @property
+    def words(self) -> str:
+        """What to say of it behind the unit; empty where it is linear."""
+        return {"linear": "", "root": ", \u221a scale", "log": ", log scale"}[self.kind]
 
     def heights(self, amounts: Float64s) -> Float64s:
         """Heights of amounts that are not negative."""
@@ -249,25 +264,6 @@ class Timeline:
         return min(int(self.bins.ends[np.argmin(np.abs(self.middles - place))]), self.last)
 
 
-@dataclass(frozen=True)
-class Amounts:
-    """What each commit of a table did, before it is put into bins; NaN where unknown."""
-
-    unit: str
-    added: Float64s
-    removed: Float64s
-    masked: Float64s
-    updated: Float64s
-
-    @cached_property
-    def up(self) -> Float64s:
-        return _known(self.added) + np.maximum(-_known(self.masked), 0)
-
-    @cached_property
-    def down(self) -> Float64s:
-        return _known(self.removed) + np.maximum(_known(self.masked), 0)
-
-
 def timeline_of(
     commits: Commits,
     window: tuple[int, int] | None = None,
@@ -293,7 +289,7 @@ def timeline_of(
     placed = VersionAxis(axis, commits.versions, commits.times)
     marked = placed.bins((first, last), marks)
     bins, count = marked.of, len(marked.starts)
-    amounts = amounts_of(commits)
+    amounts = commits.amounts
     codes, groups = _groups(commits, colouring)
     kinds = (amounts.up, amounts.down, amounts.updated)
     lonely = [_alone(values, _limit(values), kept) for values in kinds]
@@ -303,8 +299,8 @@ def timeline_of(
     )
     columns = (amounts.added, amounts.removed, amounts.masked, amounts.updated)
     sums = [_summed(column[kept], bins, count) for column in columns]
-    unknown = _summed(np.isnan(amounts.added[kept]) | np.isnan(amounts.removed[kept]), bins, count) > 0
-    form = commits.flags("metadata_changed", "protocol_changed", "schema_changed")
+    unknown = _summed(amounts.unknown[kept], bins, count) > 0
+    form = commits.form
     records = {record.version: record for record in commits.records_where(kept)} if marked.single else {}
     named = marked.single and axis == "version" and count <= 60
     return Timeline(
@@ -321,7 +317,7 @@ def timeline_of(
         changed=changed,
         unknown=unknown,
         form=_summed(form[kept], bins, count) > 0,
-        live=_last_known(commits.values("num_rows")[kept], bins, count),
+        live=_last_known(commits.numbers("num_rows")[kept], bins, count),
         alone=_alone_commits(commits, amounts, lonely, codes),
         signs=_within(signs or Signs(commits.versions[form]), first, last),
         gaps=_gaps(versions, first, last),
@@ -334,22 +330,9 @@ def timeline_of(
         names=tuple(version_names(records, marked.starts)) if named else (),
         group=_dominant(codes[kept], bins, count, len(groups)),
         groups=groups,
-        scale=_scale(np.concatenate(kinds)),
+        scale=Scale.of(np.concatenate(kinds)),
         top=(_top(amounts.up[kept], amounts.updated[kept]), _top(amounts.down[kept], amounts.updated[kept])),
     )  # fmt: skip
-
-
-def amounts_of(commits: Commits) -> Amounts:
-    """Return what each commit did: rows, or files where the log counts no rows."""
-    updated = commits.updated.astype(np.float64)
-    added, removed = commits.net("rows_added"), commits.net("rows_removed")
-    if np.isfinite(added).any() or np.isfinite(removed).any():
-        hidden = np.maximum(updated - _known(removed), 0)
-        masked = commits.values("rows_masked") - hidden
-        return Amounts("rows", added - updated, np.maximum(removed - updated, 0), masked, updated)
-    names = ("num_files_added", "num_files_removed", "num_files_remasked")
-    files = [commits.values(name) for name in names]
-    return Amounts("files", files[0], files[1], files[2], np.zeros(len(commits)))
 
 
 def _known(values: Float64s) -> Float64s:
@@ -372,17 +355,6 @@ def _alone(values: Float64s, limit: float, kept: Mask) -> Mask:
     found = np.zeros(len(values), dtype=bool)
     found[places[np.argsort(-values[places], kind="stable")[:_MOST_ALONE]]] = True
     return found
-
-
-def _scale(values: Float64s) -> Scale:
-    values = values[values > 0]
-    if len(values) < 3:
-        return Scale()
-    median = float(np.median(values))
-    ratio = float(values.max()) / median
-    if ratio <= _LINEAR:
-        return Scale()
-    return Scale("root") if ratio <= _ROOT else Scale("log", max(10.0 ** float(np.round(np.log10(median))), 1.0))
 
 
 def _summed(values: Float64s | Mask, bins: Int64s, count: int) -> Float64s:
@@ -433,7 +405,7 @@ def _dominant(codes: Int64s, bins: Int64s, count: int, groups: int) -> Int64s:
     return found
 
 
-def _alone_commits(commits: Commits, amounts: Amounts, lonely: Sequence[Mask], codes: Int64s) -> Alone:
+def _alone_commits(commits: Commits, amounts: CommitAmounts, lonely: Sequence[Mask], codes: Int64s) -> Alone:
     """The commits that came, went and were updated alone, in this order; one may be there for two reasons."""
     places = np.concatenate([np.flatnonzero(chosen) for chosen in lonely])
     up, down, updated = lonely

@@ -10,8 +10,8 @@ from typing import Any
 
 from bokeh.server.server import BaseServer
 
-from explorer.auditing.report.signature import SigningKey
 from explorer.core.errors import RequestError
+from explorer.report.signature import SigningKey
 from explorer.views.rows.spark_work import start_early, stop_engine
 from explorer.web.app import create_app
 from explorer.web.serving.application import ExplorerApplication

@@ -14,10 +14,11 @@ import pytest
 from explorer.core.errors import CorruptTable, ExplorerError, RequestError, TimestampOutOfRange
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.core.versions.column_lineage import Lineage
+from explorer.core.versions.commits.amounts import row_amounts
 from explorer.core.versions.located import located
 from explorer.core.versions.provenance import CommitRecord, KnownState, Provenance
 from explorer.core.versions.record_search import Wanted, found_entries
-from explorer.core.versions.updated_rows import rewritten_rows, updated_rows
+from explorer.core.versions.updated_rows import updated_rows
 from tests.support.small_logs import METADATA, PROTOCOL, commit_info, metadata
 
 FEED = Protocol(min_reader_version=1, min_writer_version=4)
@@ -347,8 +348,13 @@ def test_updated_rows_are_those_that_the_metrics_count_and_the_files_can_hold(
 
 def test_rewritten_rows_are_no_updated_ones() -> None:
     rows = ({UPDATED: "3"}, 9, 9, 0, 6), ({UPDATED: "3"}, 9, 9, 0, 9), ({UPDATED: "3"}, 9, 9, 0, 2)
-    found = rewritten_rows(history(*rows, ({}, 9, 9, 0, None), ({}, None, 9, 0, 4)))
-    assert (found.tolist(), str(found.dtype)) == ([6, 6, 2, 0, 0], "float64")
+    amounts = row_amounts(
+        history(*rows, ({}, 9, 9, 0, None), ({}, None, 9, 0, 4), ({}, None, 0, 0, None), ({}, 1, 0, 2, 4))
+    )
+    assert amounts.rewritten == [6, 6, 2, None, 4, None, 0]
+    assert amounts.removed == [0, 0, 4, None, 5, 0, 0], "of rows that may only have been written again it is not known"
+    assert amounts.added == [0, 0, 4, 9, None, None, 1]
+    assert amounts.masked == [0, 0, 0, 0, 0, 0, 2]
     empty = history()
     assert (updated_rows(empty).tolist(), str(updated_rows(empty).dtype)) == ([], "int64")
 

@@ -19,13 +19,14 @@ from explorer.core.transaction.intents.records import Overwrite, Vacuum
 from explorer.core.transaction.proposal import Estimate, GuardResult, Proposal, RowCounts, Written
 from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows
 from explorer.core.transaction.proposals.rows.overwrite_rows import Replaced, overwrite_rows
+from explorer.core.versions.commits.summary import CommitSummary
 from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.commit_facts import commit_facts
 from explorer.views.act.guard_views import guard_counts, guard_views, verdict
 from explorer.views.act.maintenance_plan import doing, done_facts, done_title, file_lines
 from explorer.views.act.written_lines import written_lines
-from explorer.views.table.commits import CommitRecord, commit_sentence
+from explorer.views.table.commits import commit_sentence
 from tests.support import small_logs
 from tests.support.at_least_one import at_least_one
 from tests.support.counted_words import disagreeing
@@ -126,12 +127,12 @@ def maintenance() -> Texts:
 
 def history() -> Texts:
     for rows, removed, masked, updated in product((0, 1, 2, 1_234), (0, 1, 2), (-2, -1, 0, 1, 2), (0, 1, 2)):
-        record = CommitRecord(
+        record = CommitSummary(
             version=1, timestamp=None, operation="MERGE", user_name="", engine_info="", rows_added=rows,
             rows_removed=removed, rows_masked=masked, rows_updated=updated, files_added=rows, files_removed=removed,
         )  # fmt: skip
         yield commit_sentence(record)
-        yield commit_sentence(CommitRecord(1, None, "OPTIMIZE", "", "", rows_rewritten=rows, files_added=removed))
+        yield commit_sentence(CommitSummary(1, None, "OPTIMIZE", "", "", rows_rewritten=rows, files_added=removed))
 
 
 def receipts() -> Texts:

@@ -9,11 +9,11 @@ import plotly.graph_objects as go
 import pyarrow as pa
 import pytest
 
+from explorer.core.versions.commits.commits import Commits
 from explorer.views.figures.plotly import plain_json
 from explorer.views.figures.strip_frame import BARS, CHARACTER, RIGHT, Axis, Frame, Rows, most_marks
 from explorer.views.figures.theme import DARK, LIGHT, Theme
 from explorer.views.figures.timeline import timeline_ends, timeline_figure
-from explorer.views.table.commits import Commits
 from explorer.views.table.lanes import Lane, Span
 from explorer.views.table.timeline import Signs, timeline_of
 from tests.support.at_least_one import at_least_one

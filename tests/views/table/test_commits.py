@@ -6,7 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import explorer
-from explorer.views.table.commits import CommitRecord, Commits, commit_sentence
+from explorer.core.versions.commits.commits import Commits
+from explorer.core.versions.commits.summary import CommitSummary
+from explorer.views.table.commits import commit_sentence
 from tests.support.shared_tables import reference_root
 from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 
@@ -28,7 +30,7 @@ def test_the_first_commit_creates_the_table_and_changes_nothing_of_it(tmp_path: 
     ],
 )
 def test_what_of_the_form_changed_is_named(changed: dict[str, bool], words: str) -> None:
-    assert commit_sentence(CommitRecord(3, None, "RESTORE", "", "", **changed)) == words
+    assert commit_sentence(CommitSummary(3, None, "RESTORE", "", "", **changed)) == words
 
 
 @pytest.mark.parametrize(
@@ -46,12 +48,12 @@ def test_a_restore_between_files_that_were_written_again_says_what_is_left_of_it
     added: int, removed: int, masked: int, words: str
 ) -> None:
     rows = {"rows_added": added, "rows_removed": removed, "rows_masked": masked}
-    assert commit_sentence(CommitRecord(3, None, "RESTORE", "", "", **rows)) == words
+    assert commit_sentence(CommitSummary(3, None, "RESTORE", "", "", **rows)) == words
 
 
 def test_rows_that_came_and_went_share_their_unit() -> None:
     rows = {"rows_added": 892, "rows_removed": 41_290, "rows_masked": 0}
-    assert commit_sentence(CommitRecord(3, None, "WRITE", "", "", **rows)) == "+892, \u221241,290 rows"
+    assert commit_sentence(CommitSummary(3, None, "WRITE", "", "", **rows)) == "+892, \u221241,290 rows"
 
 
 @pytest.mark.reference
@@ -76,6 +78,6 @@ def test_updated_rows_are_those_of_the_recorded_feed(name: str) -> None:
 
 def test_a_predicate_reads_the_same_however_its_writer_recorded_it() -> None:
     for recorded, read in (('["(a#12 = 1)","b"]', "(a#12 = 1) AND b"), ("a = 1", "a = 1"), ("[]", ""), ("{}", "{}")):
-        commit = CommitRecord(3, None, "DELETE", "", "", parameters={"predicate": recorded, "x": "[]", "y": None})
+        commit = CommitSummary(3, None, "DELETE", "", "", parameters={"predicate": recorded, "x": "[]", "y": None})
         assert commit.predicate == read
         assert dict(commit.said_parameters) == ({"predicate": read} if read not in ("", "{}") else {})

@@ -18,6 +18,7 @@ from explorer.views.figures.theme import LIGHT
 from explorer.views.figures.timeline import timeline_figure
 from explorer.views.problems import problem_of
 from explorer.views.rows.row_work import change_origins, readable_pieces
+from explorer.views.table.commits import redated_note
 from explorer.views.table.overview import overview_of
 from explorer.views.table.timeline import timeline_of
 from explorer.web.served_tables import Catalog
@@ -162,7 +163,7 @@ NOW_FILES = int(datetime.now(UTC).timestamp() * 1000)
 def test_a_copied_table_is_drawn_at_the_times_that_its_writers_recorded() -> None:
     facts = _copied(40 * DAY, 30 * DAY, 20 * DAY)
     assert facts.commits.times.tolist() == [NOW_FILES - age * DAY for age in (40, 30, 20)]
-    assert facts.commits.redated_note.startswith("All commits are drawn at the time that their writers recorded.")
+    assert redated_note(facts.commits).startswith("All commits are drawn at the time that their writers recorded.")
     assert "by its writer; file of" in timeline_of(facts.commits).labels[0]
     # Time travel stays as the protocol says.
     with pytest.raises(TimestampOutOfRange):
@@ -189,7 +190,7 @@ def test_in_commit_timestamps_are_never_replaced() -> None:
     found = timed([[commit_info("WRITE", in_commit_timestamp=ago(DAY), timestamp=ago(900 * DAY)), add("a")]])
     facts = _facts(found)
     assert not facts.commits.redated.any()
-    assert facts.commits.redated_note == ""
+    assert redated_note(facts.commits) == ""
 
 
 def test_the_sparkline_of_a_copied_table_is_not_one_bar_of_today(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from explorer.views.table.commits import Commits
+from explorer.core.versions.commits.commits import Commits
 from explorer.views.table.timeline import ALONE, MARKS, Signs, timeline_of
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -34,7 +34,8 @@ def history(
     columns |= {name: pa.array(values, pa.string()) for name, values in texts.items()}
     columns |= {name: pa.nulls(count, pa.string()) for name in ("engine_info", "reason")}
     columns |= {"timestamp_basis": pa.array(["file"] * count), "commit_info_timestamp": columns["timestamp"]}
-    for name in ("rows_rewritten", "num_files_added", "num_files_removed", "num_files_remasked", "bytes_added",
+    columns["rows_rewritten"] = pa.array([0] * count, pa.int64())
+    for name in ("num_files_added", "num_files_removed", "num_files_remasked", "bytes_added",
                  "bytes_removed", "num_files", "num_bytes", "num_deleted_rows"):  # fmt: skip
         columns[name] = pa.nulls(count, pa.int64())
     for name in ("metadata_changed", "protocol_changed", "schema_changed", "change_feed"):

@@ -135,8 +135,8 @@ class Figures(Record, frozen=True, kw_only=True):
 class HistoryMark(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What the commits of a bin did: the largest amounts of one commit, so that a bin hides no extreme.
 
-    Rows that a commit updated are none of those that it added, removed or masked. Where there are none the document
-    says nothing of them, as those written before it could.
+    Rows that a commit updated are none of those that it added, removed or masked; those shown again (``unmasked``) were
+    masked before. Where there are none the document says nothing of them, as those written before it could.
     """
 
     first: _Count
@@ -144,13 +144,14 @@ class HistoryMark(Record, frozen=True, kw_only=True, omit_defaults=True):
     added: _Count
     removed: _Count
     masked: _Count
+    unmasked: _Count = 0
     updated: _Count = 0
     unknown: bool
     form: bool
 
 
 class CommitLabel(Record, frozen=True, kw_only=True):
-    """A commit that the drawing names."""
+    """A commit that the drawing names: ``amount`` are the rows (or files) that a reader sees no more."""
 
     version: _Count
     amount: Annotated[int, msgspec.Meta(le=0)]

@@ -16,11 +16,11 @@ from typing import Final
 import msgspec
 
 from explorer import formatting as fmt
-from explorer.auditing.report.case_file import AnyPin, CaseFile, FilePin, read_case
-from explorer.auditing.report.document import Pin
-from explorer.auditing.report.pins import case, found_findings, pinned
 from explorer.core.errors import RequestError
 from explorer.credentials import safe_address, safe_path, without_credentials
+from explorer.report.case_file import AnyPin, CaseFile, FilePin, read_case
+from explorer.report.document import Pin
+from explorer.report.pins import case, found_findings, pinned
 from explorer.views.table.facts import TableFacts
 
 __all__ = ["CaseDesk", "CaseView", "PinLine"]

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from explorer.auditing.report.document import Signer
 from explorer.core.errors import EngineUnavailable, RequestError
+from explorer.report.document import Signer
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 import msgspec
 
-from explorer.auditing.report.document import FORMAT, TableReport, TablesReport, digest_of
-from explorer.auditing.report.embedding import embedded, is_html
-from explorer.auditing.report.erasure_statement import ErasureStatement
 from explorer.core.errors import RequestError
+from explorer.report.document import FORMAT, TableReport, TablesReport, digest_of
+from explorer.report.embedding import embedded, is_html
+from explorer.report.erasure_statement import ErasureStatement
 
 __all__ = ["AnyReport", "decode_report", "read_statement"]
 

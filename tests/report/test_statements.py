@@ -14,10 +14,10 @@ import pytest
 
 import explorer
 from explorer.auditing.erasure import erasure_document
-from explorer.auditing.report import ErasureStatement, erasure_statement, render, verify_report
-from explorer.auditing.report.decoding import decode_report, read_statement
-from explorer.auditing.report.document import canonical
 from explorer.core.errors import RequestError
+from explorer.report import ErasureStatement, erasure_statement, render, verify_report
+from explorer.report.decoding import decode_report, read_statement
+from explorer.report.document import canonical
 from tests.support.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 import explorer
-from explorer.auditing.report.case_file import (
+from explorer.auditing.subject import Subject
+from explorer.core.errors import RequestError
+from explorer.report.case_file import (
     AnyPin,
     CaseFile,
     CommitPin,
@@ -16,11 +18,9 @@ from explorer.auditing.report.case_file import (
     RowsPin,
     read_case,
 )
-from explorer.auditing.report.document import Pin
-from explorer.auditing.report.page import render
-from explorer.auditing.report.pins import pinned
-from explorer.auditing.subject import Subject
-from explorer.core.errors import RequestError
+from explorer.report.document import Pin
+from explorer.report.page import render
+from explorer.report.pins import pinned
 from tests.support import small_logs
 from tests.support.audited_tables import DAY, NOW, ago, loaded, written
 

@@ -10,8 +10,13 @@ import msgspec
 
 from explorer.auditing.document import audit_document
 from explorer.auditing.finding import SEVERITIES
-from explorer.auditing.report.case_file import CaseFile
-from explorer.auditing.report.document import (
+from explorer.auditing.subject import Subject
+from explorer.auditing.verdict import Audit
+from explorer.core.errors import ExplorerError
+from explorer.core.versions.commit_times import moment
+from explorer.core.versions.retention.folder_look import FolderLook
+from explorer.report.case_file import CaseFile
+from explorer.report.document import (
     Figures,
     FoundFinding,
     LogCheck,
@@ -25,19 +30,14 @@ from explorer.auditing.report.document import (
     sealed,
     title_of,
 )
-from explorer.auditing.report.history_marks import history_marks, time_of
-from explorer.auditing.report.pins import case as case_of
-from explorer.auditing.report.sections import client_lines, retention, table_changes
-from explorer.auditing.report.sentence import first_deadline, sentence
-from explorer.auditing.report.since import EarlierReport
-from explorer.auditing.report.since import since as compared
-from explorer.auditing.subject import Subject
-from explorer.auditing.verdict import Audit
-from explorer.core.errors import ExplorerError
-from explorer.core.protocol.arrow.arrays import exact_sum
-from explorer.core.versions.commit_times import moment
-from explorer.core.versions.retention.folder_look import FolderLook
+from explorer.report.history_marks import history_marks, time_of
+from explorer.report.pins import case as case_of
+from explorer.report.sections import client_lines, retention, table_changes
+from explorer.report.sentence import first_deadline, sentence
+from explorer.report.since import EarlierReport
+from explorer.report.since import since as compared
 from explorer.version import VERSION
+from explorer.views.table.overview import totals_of
 
 __all__ = ["table_report", "tables_report"]
 
@@ -180,15 +180,12 @@ def _rule(rule: str, audit: Audit) -> RuleLine:
 
 
 def _figures(subject: Subject) -> Figures:
-    snapshot, live = subject.snapshot, subject.live
-    sizes, known = subject.history.lifetimes.sizes
-    first = subject.listing.earliest()
-    records, masked = snapshot.num_records, snapshot.num_deleted_records
+    totals, first = totals_of(subject.commits, subject.snapshot), subject.listing.earliest()
     return Figures(
-        rows=None if records is None else records - masked,
-        masked_rows=masked,
-        files=len(live),
-        bytes=exact_sum(sizes[live]) if known[live].all() else None,
+        rows=totals.rows,
+        masked_rows=totals.masked,
+        files=totals.files,
+        bytes=totals.size,
         first_version=first,
         first_time=time_of(subject, first),
         last_time=time_of(subject, subject.version),

@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 import explorer
-from explorer.auditing.report import TableReport, TablesReport, render, tables_report
-from explorer.auditing.report.decoding import decode_report
-from explorer.auditing.report.since import earlier_reports
 from explorer.core.errors import RequestError, TableNotFound
+from explorer.report import TableReport, TablesReport, render, tables_report
+from explorer.report.decoding import decode_report
+from explorer.report.since import earlier_reports
 from tests.support import small_logs
 from tests.support.audited_tables import DAY, NOW, ago, clean, loaded, written
 from tests.support.hostile_tables import HOSTILE, broken_table, empty_table, hostile_table

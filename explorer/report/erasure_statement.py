@@ -18,12 +18,12 @@ import pyarrow.compute as pc
 from explorer import formatting as fmt
 from explorer.auditing.erasure.document import erasure_document
 from explorer.auditing.erasure.proof import STATES, Erasure, State
-from explorer.auditing.report.document import FORMAT, Record, Signer, sealed, title_of
 from explorer.core.errors import RequestError
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.credentials import safe_path, without_credentials
+from explorer.report.document import FORMAT, Record, Signer, sealed, title_of
 
 __all__ = ["ErasureStatement", "erasure_statement"]
 

@@ -1,18 +1,21 @@
 """The two drawings of a report as shapes: the history strip, and how many versions a retention keeps.
 
-Invariants: shapes follow from the document alone, with rounded coordinates, so the same document gives the same text;
-no meaning rests on colour alone: what was removed is hatched, what was masked is an outline, each state has its form.
+Invariants: amounts are as tall as on the timeline of the page; shapes follow from the document alone, with rounded
+coordinates, so the same document gives the same text; no meaning rests on colour alone: what was removed is hatched,
+what was masked is an outline, each state has its form.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from math import sqrt
 from typing import Final
 
+import numpy as np
+
 from explorer import formatting as fmt
-from explorer.auditing.report.document import CommitLabel, History, HistoryMark, Retention, StateLine
+from explorer.report.document import CommitLabel, History, HistoryMark, Retention, StateLine
+from explorer.views.table.timeline import Scale
 
 __all__ = ["HorizonDrawing", "Mark", "Shape", "StripDrawing", "Text", "draw_history", "draw_retention"]
 
@@ -22,7 +25,6 @@ _DOWN: Final = 34
 _BASE: Final = _UP + 4
 _WIDEST: Final = 26
 _LABEL: Final = 13
-_UNEVEN: Final = 8
 _STATES: Final = {"readable": "readable", "at risk": "at-risk", "data gone": "data-gone", "log gone": "log-gone"}
 
 
@@ -106,18 +108,20 @@ def draw_history(history: History) -> StripDrawing:
     count = (history.last - history.first) // history.width + 1
     slot = WIDTH / max(count, 1)
     wide = min(slot * 0.82, _WIDEST) if slot > 2.5 else slot
-    amounts = [amount for mark in marks for amount in (mark.added, mark.removed + mark.masked, mark.updated)]
-    height, scale = _scale(amounts)
+    amounts = [
+        amount for mark in marks for amount in (mark.added + mark.unmasked, mark.removed + mark.masked, mark.updated)
+    ]
+    heights = _Heights.of(amounts)
 
     def middle(version: int) -> float:
         return ((version // history.width - history.first // history.width) + 0.5) * slot
 
-    bars = [shape for mark in marks for shape in _bars(mark, middle(mark.first), wide, height, history.unit)]
+    bars = [shape for mark in marks for shape in _bars(mark, middle(mark.first), wide, heights, history.unit)]
     rows = max(len(history.labels), 1 if any(mark.removed or mark.masked for mark in marks) else 0)
     below = _BASE + (_DOWN if any(mark.removed or mark.masked or mark.updated for mark in marks) else 4)
     diamonds_at = below + _LABEL * len(history.labels) + 10
     lane_at = diamonds_at + 9
-    labels, leaders = _labels(history, middle, below, height) if rows else ([], [])
+    labels, leaders = _labels(history, middle, below, heights) if rows else ([], [])
     changed = tuple(
         Mark(_r(middle(mark.first)), diamonds_at, f"{_span(mark.first, mark.last)}: metadata or protocol changed")
         for mark in marks
@@ -133,9 +137,9 @@ def draw_history(history: History) -> StripDrawing:
         labels=tuple(labels),
         leaders=tuple(leaders),
         ticks=_ticks(history, middle, lane_at + 17),
-        scale=f"{history.unit} by version{per}{scale}",
+        scale=f"{history.unit} by version{per}{heights.scale.words}",
         states=_states_in_words(history),
-        has_masked=any(mark.masked for mark in marks),
+        has_masked=any(mark.masked or mark.unmasked for mark in marks),
         has_updated=any(mark.updated for mark in marks),
         has_form=bool(changed),
     )
@@ -181,35 +185,48 @@ def draw_retention(retention: Retention) -> HorizonDrawing:
     )
 
 
-def _scale(amounts: list[int]) -> tuple[float, str]:
-    """The largest height, negative for a root scale, and the scale in words."""
-    some = sorted(amount for amount in amounts if amount)
-    if not some:
-        return 1.0, ""
-    largest, usual = some[-1], some[len(some) // 2]
-    return (-sqrt(largest), ", \u221a scale") if largest > _UNEVEN * usual else (float(largest), "")
+@dataclass(frozen=True, slots=True)
+class _Heights:
+    """How tall amounts are drawn, by the scale of the timeline; ``top`` is the largest amount."""
+
+    scale: Scale
+    top: int
+
+    @classmethod
+    def of(cls, amounts: list[int]) -> _Heights:
+        return cls(Scale.of(np.array(amounts, np.float64)), max(amounts, default=0))
+
+    def of_amount(self, amount: int, room: float) -> float:
+        """The height of an amount in the room that the largest fills."""
+        if not amount:
+            return 0.0
+        height, top = self.scale.heights(np.array([amount, self.top], np.float64)).tolist()
+        return _r(max(height / top * room, 1.0))
+
+    def above(self, amount: int, below: int, room: float) -> float:
+        """The height of an amount that is stacked on another, so that both together are as tall as their sum."""
+        return max(_r(self.of_amount(amount + below, room) - self.of_amount(below, room)), 5.0)
 
 
-def _height(amount: int, scale: float, room: float) -> float:
-    share = sqrt(amount) / -scale if scale < 0 else amount / scale
-    return _r(max(share * room, 1.0)) if amount else 0.0
-
-
-def _bars(mark: HistoryMark, middle: float, wide: float, scale: float, unit: str) -> list[Shape]:
+def _bars(mark: HistoryMark, middle: float, wide: float, heights: _Heights, unit: str) -> list[Shape]:
     x, name = _r(middle - wide / 2), _span(mark.first, mark.last)
     found: list[Shape] = []
     if mark.updated:
-        up, down = (_height(mark.updated, scale, room) for room in (_UP, _DOWN))
+        up, down = (heights.of_amount(mark.updated, room) for room in (_UP, _DOWN))
         said = f"{name}: {mark.updated:,} {unit} updated"
         found.append(Shape("updated", x, _r(_BASE - up), _r(wide), _r(up + down), said))
+    high = heights.of_amount(mark.added, _UP)
     if mark.added:
-        tall = _height(mark.added, scale, _UP)
-        found.append(Shape("added", x, _r(_BASE - tall), _r(wide), tall, f"{name}: +{mark.added:,} {unit}"))
-    deep = _height(mark.removed, scale, _DOWN)
+        found.append(Shape("added", x, _r(_BASE - high), _r(wide), high, f"{name}: +{mark.added:,} {unit}"))
+    if mark.unmasked:
+        tall = heights.above(mark.unmasked, mark.added, _UP)
+        said = f"{name}: {mark.unmasked:,} {unit} shown again"
+        found.append(Shape("masked", x, _r(_BASE - high - tall), _r(wide), tall, said))
+    deep = heights.of_amount(mark.removed, _DOWN)
     if mark.removed:
         found.append(Shape("removed", x, _BASE, _r(wide), deep, f"{name}: \u2212{mark.removed:,} {unit}"))
     if mark.masked:
-        tall = max(_height(mark.masked, scale, _DOWN), 5.0)
+        tall = heights.above(mark.masked, mark.removed, _DOWN)
         found.append(Shape("masked", x, _r(_BASE + deep), _r(wide), tall, f"{name}: {mark.masked:,} {unit} masked"))
     if mark.unknown and not found:
         found.append(Shape("unknown", x, _BASE - 4, _r(wide), 8, f"{name}: {unit} unknown"))
@@ -217,7 +234,7 @@ def _bars(mark: HistoryMark, middle: float, wide: float, scale: float, unit: str
 
 
 def _labels(
-    history: History, middle: object, below: float, scale: float
+    history: History, middle: object, below: float, heights: _Heights
 ) -> tuple[list[Text], list[tuple[float, float, float]]]:
     assert callable(middle)
     labels: list[Text] = []
@@ -226,7 +243,7 @@ def _labels(
         at, y = _r(middle(label.version)), below + _LABEL * (row + 1) - 3
         anchor = "end" if at > WIDTH / 2 else "start"
         labels.append(Text(_r(at + (-5 if anchor == "end" else 5)), y, anchor, _label(label, history.unit)))
-        leaders.append((at, _BASE + _height(-label.amount, scale, _DOWN), y))
+        leaders.append((at, _BASE + heights.of_amount(-label.amount, _DOWN), y))
     return labels, leaders
 
 

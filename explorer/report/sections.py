@@ -7,8 +7,6 @@ from typing import Final
 import numpy as np
 
 from explorer import formatting as fmt
-from explorer.auditing.report.document import ClientLine, Retention, RetentionStep, TableChange
-from explorer.auditing.report.history_marks import time_of
 from explorer.auditing.subject import Subject
 from explorer.core.compatibility.access import ClientVerdict
 from explorer.core.compatibility.matrix import WORST_FIRST, MatrixRow
@@ -21,6 +19,8 @@ from explorer.core.versions.provenance import CommitRecord
 from explorer.core.versions.retention.folder_look import FolderLook
 from explorer.core.versions.retention.horizon import Horizon
 from explorer.core.versions.retention.version_states import STATES
+from explorer.report.document import ClientLine, Retention, RetentionStep, TableChange
+from explorer.report.history_marks import time_of
 
 __all__ = ["client_lines", "retention", "table_changes"]
 
@@ -64,7 +64,7 @@ def retention(subject: Subject, look: FolderLook | None = None) -> Retention:
     """
     horizon = subject.log.horizon(moment(subject.now), look=look)
     counts = np.bincount(subject.states.codes, minlength=len(STATES)).tolist()
-    in_force = int(np.searchsorted(horizon.retentions, horizon.retention, side="right")) - 1
+    in_force = horizon.what_if()
     log = subject.risks.terms.log
     return Retention(
         file_days=round(horizon.retention / _DAY, 4),
@@ -72,21 +72,23 @@ def retention(subject: Subject, look: FolderLook | None = None) -> Retention:
         readable=counts[STATES.index("readable")],
         at_risk=counts[STATES.index("at risk")],
         gone=counts[STATES.index("data gone")] + counts[STATES.index("log gone")],
-        kept=int(horizon.num_versions[in_force]),
-        files=int(horizon.num_files[in_force]),
-        bytes=int(horizon.num_bytes[in_force]),
+        kept=in_force.kept,
+        files=in_force.files,
+        bytes=in_force.bytes,
         basis=horizon.basis,
         steps=_steps(horizon),
     )
 
 
 def _steps(horizon: Horizon) -> tuple[RetentionStep, ...]:
-    """The curve as steps, each exact; of many, some at equal distances and the last."""
-    count = len(horizon.retentions)
-    places = np.unique(np.linspace(0, count - 1, min(count, _MOST_STEPS)).astype(np.int64))
+    """The curve as steps, each exact at its hundredth of a day; of many, some at equal distances and the last."""
+    hundredths = -(-horizon.retentions * 100 // _DAY)
+    # Of the steps in one hundredth of a day the last is what that retention keeps.
+    exact = np.flatnonzero(np.append(np.diff(hundredths) > 0, True))
+    places = exact[np.unique(np.linspace(0, len(exact) - 1, min(len(exact), _MOST_STEPS)).astype(np.int64))]
     return tuple(
         RetentionStep(
-            days=-(-int(horizon.retentions[place]) * 100 // _DAY) / 100,
+            days=int(hundredths[place]) / 100,
             versions=int(horizon.num_versions[place]),
             bytes=int(horizon.num_bytes[place]),
         )

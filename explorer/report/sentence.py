@@ -8,7 +8,7 @@ from typing import Final
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Severity
-from explorer.auditing.report.document import FoundFinding, LogCheck, Phrase, Tone
+from explorer.report.document import FoundFinding, LogCheck, Phrase, Tone
 
 __all__ = ["first_deadline", "sentence"]
 

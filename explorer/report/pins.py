@@ -15,7 +15,13 @@ import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.auditing.document import audit_document
-from explorer.auditing.report.case_file import (
+from explorer.auditing.subject import Subject
+from explorer.auditing.verdict import Audit
+from explorer.core.errors import ExplorerError, RequestError, VersionNotFound
+from explorer.core.versions.diff import PropertyChange
+from explorer.credentials import safe_path
+from explorer.file_names import FileNames
+from explorer.report.case_file import (
     AnyPin,
     CaseFile,
     CommitPin,
@@ -25,13 +31,7 @@ from explorer.auditing.report.case_file import (
     PlanPin,
     RowsPin,
 )
-from explorer.auditing.report.document import Case, FoundFinding, Pin, PinFact, canonical
-from explorer.auditing.subject import Subject
-from explorer.auditing.verdict import Audit
-from explorer.core.errors import ExplorerError, RequestError, VersionNotFound
-from explorer.core.versions.diff import PropertyChange
-from explorer.credentials import safe_path
-from explorer.file_names import FileNames
+from explorer.report.document import Case, FoundFinding, Pin, PinFact, canonical
 
 __all__ = ["case", "found_findings", "pinned"]
 
@@ -154,16 +154,21 @@ def _facts(pin: AnyPin, subject: Subject, findings: Sequence[FoundFinding]) -> I
 def _commit(pin: CommitPin, subject: Subject) -> Iterator[PinFact]:
     digest = _commit_digest(subject, pin.version)
     commits = subject.commits
+    commit = commits.record(pin.version)
+    if commit is None:
+        raise VersionNotFound(f"The commit of version {pin.version} is not in the log.", version=pin.version)
     columns = {"operation": "operation", "by": "user_name", "with": "engine_info", "reason": "reason"}
     facts = [_fact(name, text) for name, column in columns.items() if (text := commits.text(pin.version, column))]
-    when = subject.when(pin.version)
-    facts.insert(1, _fact("time", fmt.moment(when)))
-    at = int((commits.versions == pin.version).nonzero()[0][0])
-    for name, column in (("rows added", "rows_added"), ("rows removed", "rows_removed"), ("files added",
-                         "num_files_added"), ("files removed", "num_files_removed")):  # fmt: skip
-        value = commits.numbers(column)[at]
-        facts.append(_fact(name, fmt.count(int(value)) if value == value else fmt.UNKNOWN))  # noqa: PLR0124  # NaN
-    facts.append(_fact("SHA-256 of its file", digest))
+    facts.insert(1, _fact("time", fmt.moment(commit.timestamp)))
+    facts += [
+        _fact("rows added", fmt.count(commit.rows_added)),
+        _fact("rows removed", fmt.count(commit.rows_removed)),
+        *([_fact("rows masked", fmt.count(commit.rows_masked))] if commit.rows_masked != 0 else []),
+        *([_fact("rows updated", fmt.count(commit.rows_updated))] if commit.rows_updated else []),
+        _fact("files added", fmt.count(commit.files_added)),
+        _fact("files removed", fmt.count(commit.files_removed)),
+        _fact("SHA-256 of its file", digest),
+    ]
     if pin.digest is not None and pin.digest != digest:
         raise _Broken(f"The commit's file is not the one that was pinned, whose SHA-256 was {pin.digest}.", facts)
     yield from facts

@@ -14,12 +14,12 @@ from typing import Any, Final
 
 import msgspec
 
-from explorer.auditing.report.decoding import AnyReport, decode_report
-from explorer.auditing.report.document import TablesReport, digest_of
-from explorer.auditing.report.embedding import embedded, is_html
-from explorer.auditing.report.page import render
-from explorer.auditing.report.signature import Signature, TrustedKey, read_signature
 from explorer.core.errors import RequestError
+from explorer.report.decoding import AnyReport, decode_report
+from explorer.report.document import TablesReport, digest_of
+from explorer.report.embedding import embedded, is_html
+from explorer.report.page import render
+from explorer.report.signature import Signature, TrustedKey, read_signature
 from explorer.version import VERSION
 
 __all__ = ["Difference", "Verification", "verify_report"]

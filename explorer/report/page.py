@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import SEVERITIES
-from explorer.auditing.report.decoding import AnyReport
-from explorer.auditing.report.document import ClientLine, FoundFinding, RuleLine, TableReport, TablesReport, canonical
-from explorer.auditing.report.drawing import HorizonDrawing, StripDrawing, draw_history, draw_retention
-from explorer.auditing.report.embedding import embedding
-from explorer.auditing.report.erasure_statement import ErasureStatement
+from explorer.report.decoding import AnyReport
+from explorer.report.document import ClientLine, FoundFinding, RuleLine, TableReport, TablesReport, canonical
+from explorer.report.drawing import HorizonDrawing, StripDrawing, draw_history, draw_retention
+from explorer.report.embedding import embedding
+from explorer.report.erasure_statement import ErasureStatement
 
 if TYPE_CHECKING:
     import jinja2
@@ -188,7 +188,7 @@ def _date(text: str) -> str:
 
 @cache
 def _style() -> str:
-    return files("explorer.auditing.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
+    return files("explorer.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
 
 
 @cache
@@ -200,7 +200,7 @@ def _environment() -> jinja2.Environment:
         return value if isinstance(value, Markup | int | float) else fmt.plain(value, _LONGEST)
 
     made = jinja2.Environment(
-        loader=jinja2.PackageLoader("explorer.auditing.report", "templates"),
+        loader=jinja2.PackageLoader("explorer.report", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         finalize=shown,

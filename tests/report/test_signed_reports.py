@@ -17,10 +17,10 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 import explorer
-from explorer.auditing.report import render, verify_report
-from explorer.auditing.report.document import TableReport, sealed
-from explorer.auditing.report.signature import SigningKey, read_key, read_trusted
 from explorer.core.errors import RequestError
+from explorer.report import render, verify_report
+from explorer.report.document import TableReport, sealed
+from explorer.report.signature import SigningKey, read_key, read_trusted
 from tests.support.at_least_one import at_least_one
 from tests.support.audited_tables import NOW, clean, loaded, written
 from tests.support.dose import WHOLE_DOSE

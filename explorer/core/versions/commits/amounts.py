@@ -1,0 +1,127 @@
+"""What each commit did to the rows that a reader sees: the one account of it, for timeline, lists, cards and reports.
+
+Protocol sections: Commit Provenance Information, Deletion Vectors. Invariants: rows that a commit only wrote again
+(compaction, copy-on-write) and those that it updated neither came nor went; a deletion vector over the old values of
+updated rows masks nothing; masked rows are negative where a commit shows rows again; a number that the log lacks is
+unknown, never 0, and so are removed rows of which an unknown number was only written again; numbers are exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, floats, numbers, only_array
+from explorer.core.versions.updated_rows import updated_rows
+
+__all__ = ["CommitAmounts", "RowAmounts", "row_amounts"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowAmounts:
+    """Rows by commit, in the order of the history they are from; None where the log does not count them.
+
+    Attributes:
+        added, removed: Rows that came and went.
+        masked: Rows that a deletion vector hides since; negative for rows shown again.
+        rewritten: Rows written again as they were.
+        updated: Rows that got other values.
+        updated_masked: Of those updated, the ones whose earlier values a deletion vector hides.
+    """
+
+    added: list[int | None]
+    removed: list[int | None]
+    masked: list[int | None]
+    rewritten: list[int | None]
+    updated: list[int]
+    updated_masked: list[int]
+
+
+def row_amounts(history: pa.Table) -> RowAmounts:
+    """Return the rows of each commit.
+
+    Args:
+        history: As `DeltaLog.history` returns it, or a part of it.
+    """
+    updated = updated_rows(history)
+    (added, added_known), (removed, removed_known), (masked, masked_known), (stated, stated_known) = (
+        _stated(history, f"rows_{what}") for what in ("added", "removed", "masked", "rewritten")
+    )
+    # Some writers count among the rows that they copied those that they updated, or those of a file that stays with a
+    # deletion vector on it: a row that is written again comes with one file and goes with another.
+    rewritten = np.where(added_known, np.minimum(stated, added - updated), stated)
+    rewritten = np.where(removed_known, np.minimum(rewritten, removed), rewritten)
+    net = np.maximum(removed - rewritten, 0)
+    remasked = np.maximum(updated - net, 0)  # the earlier values of these are masked, those of the others removed
+    return RowAmounts(
+        added=_with_unknown(np.maximum(added - rewritten - updated, 0), added_known),
+        removed=_with_unknown(np.maximum(net - updated, 0), removed_known & (stated_known | (removed == 0))),
+        masked=_with_unknown(masked - remasked, masked_known),
+        rewritten=_with_unknown(rewritten, stated_known),
+        updated=updated.tolist(),
+        updated_masked=remasked.tolist(),
+    )
+
+
+@dataclass(frozen=True)
+class CommitAmounts:
+    """What each commit did in numbers to draw or compare: rows, or files where no commit counts its rows.
+
+    Attributes:
+        unit: ``rows`` or ``files``.
+        added, removed, masked, updated: As in `RowAmounts`, NaN where unknown.
+    """
+
+    unit: Literal["rows", "files"]
+    added: Float64s
+    removed: Float64s
+    masked: Float64s
+    updated: Float64s
+
+    @classmethod
+    def of(cls, history: pa.Table) -> CommitAmounts:
+        """Return the amounts of commits, in the order of their history."""
+        rows = row_amounts(history)
+        added, removed = _floats(rows.added), _floats(rows.removed)
+        if np.isfinite(added).any() or np.isfinite(removed).any():
+            return cls("rows", added, removed, _floats(rows.masked), np.array(rows.updated, np.float64))
+        files = [floats(history.column(f"num_files_{what}")) for what in ("added", "removed", "remasked")]
+        return cls("files", files[0], files[1], files[2], np.zeros(history.num_rows))
+
+    @cached_property
+    def up(self) -> Float64s:
+        """What a reader sees more: added, or shown again; 0 where unknown."""
+        return np.nan_to_num(self.added) + self.unmasked
+
+    @cached_property
+    def down(self) -> Float64s:
+        """What a reader sees no more: removed or masked; 0 where unknown."""
+        return np.nan_to_num(self.removed) + np.maximum(np.nan_to_num(self.masked), 0)
+
+    @property
+    def unmasked(self) -> Float64s:
+        """What is shown again; 0 where unknown."""
+        return np.maximum(-np.nan_to_num(self.masked), 0)
+
+    @property
+    def unknown(self) -> Mask:
+        """Commits of which it is not known what came or went."""
+        return np.isnan(self.added) | np.isnan(self.removed)
+
+
+def _stated(history: pa.Table, name: str) -> tuple[Int64s, Mask]:
+    """A column of numbers with 0 where the log does not say, and where it does."""
+    values, known = numbers(only_array(history, name))
+    return values.astype(np.int64, copy=False), known
+
+
+def _with_unknown(values: Int64s, known: Mask) -> list[int | None]:
+    return [value if is_known else None for value, is_known in zip(values.tolist(), known.tolist(), strict=True)]
+
+
+def _floats(values: list[int | None]) -> Float64s:
+    return np.array([np.nan if value is None else value for value in values], np.float64)
