@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,7 +16,7 @@ class NotebookHost:
     """A `explorer.page.host.Host`.
 
     A kernel hears messages and runs cells on one loop: while a cell runs, the page waits. Where there is no loop, as in
-    a plain Python program, what is to be called later is called at once.
+    a plain Python program, what is to be called later is called at once, one call at a time.
 
     Args:
         view: Names the view in the messages.
@@ -30,6 +31,7 @@ class NotebookHost:
         self.is_open = True
         self._view, self._send = view, send
         self._receive: Callable[[object], None] | None = None
+        self._one_at_a_time = threading.RLock()
         self._closing: list[Callable[[], object]] = []
         try:
             self._loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
@@ -47,8 +49,9 @@ class NotebookHost:
 
     def take(self, message: object) -> None:
         """Take a message of the view."""
-        if self.is_open and self._receive is not None:
-            self._receive(message)
+        with self._one_at_a_time:
+            if self.is_open and self._receive is not None:
+                self._receive(message)
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Send a message to the view."""
@@ -86,5 +89,6 @@ class NotebookHost:
                 call()
 
     def _called(self, call: Callable[[], object]) -> None:
-        if self.is_open:
-            call()
+        with self._one_at_a_time:
+            if self.is_open:
+                call()

@@ -7,6 +7,7 @@ the server's loop.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
@@ -83,6 +84,7 @@ def table_page(
     *,
     wait: bool = True,
     by_person: bool = True,
+    is_wanted: Callable[[], bool] = lambda: True,
 ) -> Rendered:
     """Return the page of a table; every error but an ended reading becomes the state that shows it.
 
@@ -95,6 +97,7 @@ def table_page(
         wait: Wait for the findings and the lanes. Otherwise the page has those that are at hand a moment later, and
             says where there are none yet; `TableFacts.is_judged` tells whether there are newer ones to come.
         by_person: The person asked for this address on a page that is open, so that its tab may begin to plan.
+        is_wanted: Says whether the window still wants this address. A page that comes too late begins and ends nothing.
 
     Raises:
         Cancelled: A person ended the reading of its log.
@@ -109,7 +112,13 @@ def table_page(
     try:
         _judge(facts, wait=wait)
         view = _view(facts, address, theme, screen)
-        return _table(view, _numbered(address, view), work, may_commit=tables.allow_commits, by_person=by_person)
+        address = _numbered(address, view)
+
+        def ask() -> None:
+            if is_wanted():
+                tab_named(address.tab).ask(view, address, work, by_person=by_person)
+
+        return _table(view, address, work, ask, may_commit=tables.allow_commits)
     except Exception as error:  # noqa: BLE001  # as above
         return problem_page(address, error, facts, may_commit=tables.allow_commits)
 
@@ -219,12 +228,14 @@ def _numbered(address: Address, view: TableView) -> Address:
     return replace(address, version=version, compared=compared)
 
 
-def _table(view: TableView, address: Address, work: WindowWork, *, may_commit: bool, by_person: bool) -> Rendered:
+def _table(
+    view: TableView, address: Address, work: WindowWork, ask: Callable[[], None], *, may_commit: bool
+) -> Rendered:
     facts, tab = view.facts, tab_named(address.tab)
     regions = dict.fromkeys(TABLE_REGIONS, "") | _around(view, address, work)
     person, found = work.of(ActDesk).person, facts.audit_at_hand()
     try:
-        tab.ask(view, address, work, by_person=by_person)
+        ask()
         shown = tab.view(view, address, work)
         card = None if found is None else audit_card(found, address)
         values = shown.values | _shared(view, address) | {"card": card}

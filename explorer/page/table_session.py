@@ -170,7 +170,14 @@ class TableSession(Session):
         try:
             with _PAGES.page():
                 return table_page(
-                    self._tables, address, asked.theme, self._work, asked.screen, wait=False, by_person=asked.by_person
+                    self._tables,
+                    address,
+                    asked.theme,
+                    self._work,
+                    asked.screen,
+                    wait=False,
+                    by_person=asked.by_person,
+                    is_wanted=lambda: asked.query == self.query,
                 )
         except Cancelled as error:
             reading = self._tables.reading(address.table)

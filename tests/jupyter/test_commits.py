@@ -34,7 +34,7 @@ def planned(location: str, *, allow_commits: bool) -> tuple[View, str]:
     ends = time.monotonic() + 30
     while not isinstance(desk.state, Ready) and time.monotonic() < ends:
         time.sleep(0.02)
-    assert isinstance(desk.state, Ready)
+    assert isinstance(desk.state, Ready), desk.state
     return view, desk.state.draft.plan.digest
 
 
