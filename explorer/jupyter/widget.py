@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.diff import SnapshotDiff
 
-__all__ = ["TableExplorer"]
+__all__ = ["TableExplorer", "packed_plotly"]
 
 _log = logging.getLogger(__name__)
 _THEMES = ("auto", "light", "dark")
@@ -334,7 +334,7 @@ class TableExplorer(anywidget.AnyWidget):
             case "begin":
                 self._begin(view, content)
             case "plotly":
-                self.send({"kind": "plotly"}, buffers=[_packed_plotly()])
+                self.send({"kind": "plotly"}, buffers=[packed_plotly()])
             case "end" if window is not None:
                 window.view_host.close()
                 del self._windows[view]
@@ -419,7 +419,8 @@ class TableExplorer(anywidget.AnyWidget):
 
 
 @cache
-def _packed_plotly() -> bytes:
+def packed_plotly() -> bytes:
+    """Return plotly.js, compressed by gzip."""
     return gzip.compress(plotly_script().read_bytes(), 6, mtime=0)
 
 

@@ -30,6 +30,10 @@ FOUND: dict[str, list[tuple[str, int | None]]] = {
     # A checkpoint far ahead of the commits, which the hint does not know.
     "deltars__err_logs__table_h": [("stale-hint", 10), ("gap", 14)],
     "deltars__err_logs__table_i": [("stale-hint", 10), ("gap", 14)],
+    # An action that no edition of the protocol defines, to see that readers pass over it.
+    "delta__spark-transaction_log_schema_evolvability": [("unknown-action", 4)],
+    # The text of an inline vector is not Z85; others read it with what overflows cut off.
+    "kernelrs__cdf-table-with-dv": [("invalid-file-values", 5)],
     # Compactions that are not reconciled: they hold several actions of a file, and adds that a commit removed again.
     # delta-spark reads rows of them that no version has (`client_deviations.csv`).
     "kernelrs__compacted-log-files-table": [("compaction-differs", 0)] * 2 + [("compaction-differs", 6)] * 4,

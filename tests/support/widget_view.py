@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -59,8 +60,10 @@ class View:
         return "\n".join(self.regions.values())
 
     def say(self, kind: str, **fields: object) -> None:
-        """Send a message."""
-        self.widget._handle_custom_msg({"kind": kind, "view": self.name, **fields}, [])
+        """Send a message, from a thread without a loop: that of the tests may have one that a browser left running."""
+        content = {"kind": kind, "view": self.name, **fields}
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(self.widget._handle_custom_msg, content, []).result()
 
     def ask(self, kind: str, **fields: object) -> dict[str, Any]:
         """Send a message, and wait for its answer."""

@@ -123,6 +123,8 @@ class ColumnIdentities:
         # Identities by logical path: of the newest schema, and of the one before mapping was removed.
         self._newest: dict[Path, Path] = {}
         self._unmapped: dict[Path, Path] = {}
+        # The paths in the files of the newest schema.
+        self._stored: set[Path] = set()
         self._taken: frozenset[Path] = frozenset()
         self._mark = ""
 
@@ -130,15 +132,16 @@ class ColumnIdentities:
         """Take the schema in force from a version on: the identity, logical and physical path of each field."""
         fields = list(_fields(schema, mode))
         names = {path for path, _, _ in fields}
-        unchanged = names <= self._newest.keys() or names >= self._newest.keys()
-        if self._mode != "none" and mode == "none" and unchanged:
-            # Removing the mapping rewrites the files under the logical names: the columns stay the same. Where some
-            # names are gone and others new, a version before the mapping was restored, whose files stay as they are.
+        # Some names are gone, and a new one is that of a column in the files: a version before a rename was restored.
+        restored = not self._newest.keys() <= names and not names.isdisjoint(self._stored - self._newest.keys())
+        if self._mode != "none" and mode == "none" and not restored:
+            # Removing the mapping rewrites the files under the logical names: the columns stay the same.
             self._unmapped = {path: self._newest[path] for path, _, _ in fields if path in self._newest}
             self._taken, self._mark = frozenset(self._known), f"since {version}"
         self._mode = mode
         found = [(self._identity(stored), path, stored, field) for path, stored, field in fields]
         self._newest = {path: identity for identity, path, _, _ in found}
+        self._stored = {stored for _, _, stored, _ in found}
         self._known.update(self._newest.values())
         return found
 

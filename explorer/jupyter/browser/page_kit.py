@@ -46,6 +46,12 @@ class PageKit(anywidget.AnyWidget):
     _esm = _script("page_kit.js").replace("DIGEST", _DIGEST)
     packed = traitlets.Bytes(_PACKED).tag(sync=True)
 
+    @staticmethod
+    def unpacked() -> dict[str, str]:
+        """Return the ``rules`` and the ``script``."""
+        found: dict[str, str] = json.loads(gzip.decompress(_PACKED))
+        return found
+
 
 _kits: list[PageKit] = []
 

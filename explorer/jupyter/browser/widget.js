@@ -146,8 +146,12 @@ class View {
 
   // A kernel that was restarted or has died takes no message: its widgets are dead until their cells run again.
   send(message) {
-    if (!this.isDead) this.model.send({ ...message, view: this.name });
-    else this.page?.silent("lost");
+    try {
+      if (!this.isDead) this.model.send({ ...message, view: this.name });
+    } catch {
+      this.isDead = true;
+    }
+    if (this.isDead) this.page?.silent("lost");
   }
 
   // The program around it marks the element of a dead widget at the same event.

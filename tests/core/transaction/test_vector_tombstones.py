@@ -53,7 +53,7 @@ def test_vectors_of_unexpired_removals_get_a_tombstone_once(by_checkpoint: bool)
     store = new_store()
     vectors = {name: DeletionVectorDescriptor("u", z85_encode(name.encode() * 16), 34, 1, 1) for name in "abcde"}
     elsewhere = DeletionVectorDescriptor("p", "file:///origin/v.bin", 34, 1, 1)
-    inline = DeletionVectorDescriptor("i", "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L", 40, 6)
+    inline = DeletionVectorDescriptor("i", "^Bg9^0rr910000000000iXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L", 44, 6)
     ages = [
         ("a", vectors["a"], 1),
         ("b", vectors["b"], 8),

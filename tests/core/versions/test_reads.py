@@ -131,7 +131,7 @@ def test_the_first_of_later_files_that_may_hold_what_was_read_is_told(reads: Rea
 
 
 def test_a_later_file_that_cannot_be_read_may_hold_anything() -> None:
-    broken = msgspec.json.decode(b'{"path":"x","partitionValues":{"p":7}}', type=AddLine)
+    broken = msgspec.json.decode(b'{"path":"x","partitionValues":{"p":[7]}}', type=AddLine)
     found = first_read(Reads(partitions=frozenset({("c",)})), [*LATER, broken], state_of(*FILES))
     assert found is LATER[0]
 

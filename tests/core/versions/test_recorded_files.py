@@ -152,7 +152,7 @@ def test_of_no_file_at_all_every_column_is_kept() -> None:
 
 
 def test_partition_values_that_are_none_are_refused_by_the_first_file_that_has_them() -> None:
-    bad = {"p": 7}
+    bad = {"p": [7]}
     builder = taken([LINES[0], line("x%20y", partitionValues=bad), line("z", partitionValues=bad)])
     files = builder.build(np.ones(3, bool), last=False)
     assert files.column("partition_values", np.array([0])).to_pylist() == SAID["partition_values"][:1]
@@ -160,7 +160,7 @@ def test_partition_values_that_are_none_are_refused_by_the_first_file_that_has_t
         with pytest.raises(MalformedAction) as refused:
             files.column("partition_values", rows)
         assert str(refused.value) == (
-            "The partitionValues of the file x%20y is not what the protocol says: Expected `str | null`, got `int` "
+            "The partitionValues of the file x%20y is not what the protocol says: Expected `str | null`, got `array` "
             "- at `$[...]`. Run verify to find the commit that holds the action, and restore it from a backup."
         )
         assert refused.value.path == "x%20y"

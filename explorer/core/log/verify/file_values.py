@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from explorer.core.errors import CorruptTable, ExplorerError, MalformedAction
 from explorer.core.log.commit import Commit
 from explorer.core.protocol.actions import DeletionVectorDescriptor, Metadata, Protocol
-from explorer.core.protocol.arrow.arrays import numpy_array
+from explorer.core.protocol.arrow.arrays import Mask, numbers, numpy_array, only_array
 from explorer.core.protocol.deletion_vectors import check_descriptor
 from explorer.core.protocol.logical_files import LineSource, LogicalFiles, vector_descriptors
 from explorer.core.protocol.partition_values import parse_partition_value, partition_key, partition_texts
@@ -70,9 +70,8 @@ class FileValues:
         self._use(protocol, metadata, version)
         files.select(["partition_values", "tags"])
         chosen = files.select(["raw_path", "size"])
-        lost = pc.or_kleene(pc.is_null(chosen["size"]), pc.less(chosen["size"], 0))
-        places = chosen.filter(pc.or_kleene(lost, pc.equal(chosen["raw_path"], "")))
-        for path, size in zip(*(column.to_pylist() for column in places.columns), strict=True):
+        for place in np.flatnonzero(_without_place(chosen)).tolist():
+            path, size = (column[place].as_py() for column in chosen.columns)
             yield f"the file {path}: {_of_place(path, size)}"
         yield from (f"the file {path}: {_TWICE}" for path in _doubles(files))
         yield from self._of_vectors(files, inline=inline)
@@ -89,7 +88,7 @@ class FileValues:
     def _of_vectors(self, files: LogicalFiles, *, inline: bool) -> Iterator[str]:
         masked = files.select(["raw_path", *_VECTOR])
         kinds = masked["dv_storage_type"]
-        masked = masked.filter(pc.equal(kinds, "i") if inline else pc.is_valid(kinds))
+        masked = masked.filter(pc.match_substring(kinds, pattern="i") if inline else pc.is_valid(kinds))
         for path, vector in zip(masked["raw_path"].to_pylist(), vector_descriptors(masked), strict=True):
             if vector is not None and (fault := self._of_vector(vector)):
                 yield f"the file {path}: {fault}"
@@ -150,6 +149,15 @@ def _of_place(path: str, size: int | None) -> str:
             "It has no size; the protocol requires one. delta-spark reads no rows of it, and other clients refuse it."
         )
     return f"Its size is {size} bytes." if size < 0 else ""
+
+
+def _without_place(files: pa.Table) -> Mask:
+    """Which files have an empty path, or no size, or one below zero."""
+    if not files.num_rows:
+        return np.zeros(0, bool)
+    sizes, known = numbers(only_array(files, "size"))
+    lengths, _ = numbers(pc.binary_length(only_array(files, "raw_path")))
+    return ~known | (sizes < 0) | (lengths == 0)
 
 
 def _doubles(files: LogicalFiles) -> list[str]:

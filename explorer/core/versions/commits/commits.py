@@ -12,7 +12,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, flags, floats, only_array
+from explorer.core.protocol.arrow.arrays import (
+    Float64s,
+    Int64s,
+    Mask,
+    flags,
+    floats,
+    numbers,
+    one_array,
+    only_array,
+    validity,
+)
 from explorer.core.protocol.arrow.records import moments
 from explorer.core.versions.commits.amounts import CommitAmounts
 from explorer.core.versions.commits.summary import CommitSummary, summaries
@@ -106,7 +116,7 @@ class Commits:
         if not len(self):
             return np.zeros(0, bool)
         by_file = np.array(self.texts("timestamp_basis")) == "file"
-        known = self.history.column("commit_info_timestamp").is_valid().to_numpy()
+        known = validity(only_array(self.history, "commit_info_timestamp"))
         apart = by_file & known & (np.abs(self._stated - self._written) > _DAY)
         drawn = np.where(apart, self._written, self._stated)
         later = np.append(np.minimum.accumulate(drawn[::-1])[::-1][1:], np.iinfo(np.int64).max)
@@ -119,8 +129,7 @@ class Commits:
 
     def integers(self, column: str, unknown: int = 0) -> Int64s:
         """An integer column as int64, ``unknown`` for null."""
-        values: Int64s = self.history.column(column).fill_null(unknown).to_numpy().astype(np.int64)
-        return values
+        return _int64s(only_array(self.history, column), unknown)
 
     def flags(self, *columns: str) -> Mask:
         """Where any of the columns of truth values is true."""
@@ -171,6 +180,12 @@ class Commits:
         return self._moments("commit_info_timestamp")
 
     def _moments(self, column: str) -> Int64s:
-        numbers = self.history.column(column).cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-        times: Int64s = numbers.astype(np.int64)
-        return times
+        counted = one_array(self.history.column(column).cast(pa.int64()).chunks, pa.int64())
+        return _int64s(counted)
+
+
+def _int64s(column: pa.Array, unknown: int = 0) -> Int64s:
+    if not len(column):
+        return np.zeros(0, np.int64)
+    values, known = numbers(column)
+    return np.where(known, values, unknown).astype(np.int64)

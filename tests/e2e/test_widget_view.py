@@ -1,0 +1,159 @@
+"""A view of the widget in a browser: in its own style scope, as wide as its place, in its theme, beside another one.
+
+The kernel's part is real; the comm between the two is the test's.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+import explorer
+from explorer.jupyter.browser.page_kit import PageKit
+from explorer.jupyter.widget import TableExplorer, packed_plotly
+from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
+from tests.support.waiting import wait_until
+from tests.support.widget_view import View
+
+pytestmark = pytest.mark.e2e
+
+_PAGE: Final = """<!doctype html><body data-jp-theme-light="true"><style>
+  h1 { color: rgb(255, 0, 0); } table { transform: rotate(3deg); } a { font-size: 40px; }
+</style><div id="one" style="width: 1000px"></div><div id="other" style="width: 400px"></div></body>"""
+_VIEWS: Final = """async ([script, rules, answer, packed, broken]) => {
+  const parts = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(rules);
+  window.sent = [];
+  window.traits = { theme: "auto" };
+  const heard = {};
+  const emit = (name, ...given) => [...(heard[name] ?? [])].forEach((call) => call(...given));
+  window.tell = (message, buffers) => emit("msg:custom", message, buffers);
+  const model = {
+    get: (name) => traits[name],
+    set: (name, value) => { traits[name] = value; emit(`change:${name}`); },
+    save_changes() {},
+    on: (name, call) => (heard[name] ??= []).push(call),
+    off: (name, call) => { heard[name] = (heard[name] ?? []).filter((other) => other !== call); },
+    send(message) {
+      sent.push(message);
+      const bytes = Uint8Array.from(atob(packed), (part) => part.charCodeAt(0));
+      if (message.kind === "begin") tell({ ...answer, view: message.view });
+      if (message.kind === "plotly" && !broken) tell({ kind: "plotly" }, [bytes]);
+      if (message.kind === "plotly" && broken) tell({ kind: "plotly" }, [new Uint8Array([1, 2, 3])]);
+    },
+  };
+  window.model = model;
+  const draw = parts.widget(model, { sheet });
+  window.gone = ["one", "other"].map((id) => draw(document.getElementById(id)));
+}"""
+ONE: Final = "document.getElementById('one').shadowRoot"
+
+
+@pytest.fixture
+def widget(tmp_path: Path) -> TableExplorer:
+    columns = {"order_id": "long", "amount": "double"}
+    commits = [[commit_info("CREATE TABLE", user_name="ana"), PROTOCOL, metadata(columns)]]
+    bounds = {"order_id": (1, 9)}
+    commits += [[commit_info("WRITE"), add(f"part-{n}.parquet", n * 10, bounds=bounds)] for n in (1, 2, 3)]
+    return explorer.open_table(write_log(tmp_path / "orders", commits)).explore(tab="statistics")
+
+
+@pytest.fixture
+def shown(watched: Any, widget: TableExplorer) -> Any:
+    """Return a function that shows two views of the widget."""
+
+    def show(*, broken: bool = False) -> Any:
+        kit = PageKit.unpacked()
+        answer = View(widget).until(lambda message: message["kind"] == "window")
+        packed = base64.b64encode(packed_plotly()).decode()
+        watched.set_content(_PAGE)
+        watched.evaluate(_VIEWS, [kit["script"], kit["rules"], answer, packed, broken])
+        return watched
+
+    return show
+
+
+def test_two_views_are_drawn_with_their_figures_and_leave_the_page_as_it_was(shown: Any) -> None:
+    page = shown()
+    for place in ("one", "other"):
+        root = f"document.getElementById('{place}').shadowRoot"
+        wait_until(page, f"{root}.querySelector('#strip-figure .bars') && {root}.querySelector('#chart-figure svg')")
+    assert page.evaluate("'Plotly' in window") is False
+    assert page.evaluate("document.head.querySelectorAll('style[nonce]').length") == 0
+    assert page.evaluate("sent.filter(({ kind }) => kind === 'plotly').length") == 1
+    names = page.evaluate("sent.filter(({ kind }) => kind === 'hello').map(({ view }) => view)")
+    assert len(set(names)) == 2
+    # The notebook's rules stay out, and the page's own stay in.
+    assert page.evaluate(f"getComputedStyle({ONE}.querySelector('h1')).color") != "rgb(255, 0, 0)"
+    assert page.evaluate(f"getComputedStyle({ONE}.querySelector('#tabs a')).fontSize") != "40px"
+    assert page.evaluate("getComputedStyle(document.body).display") == "block"
+
+
+def test_each_view_is_laid_out_for_its_own_width(shown: Any) -> None:
+    page = shown()
+    wait_until(page, f"{ONE}.querySelector('#strip-figure .bars')")
+    sides = [
+        page.evaluate(
+            f"document.getElementById('{place}').shadowRoot.querySelector('main').scrollWidth"
+            f" - document.getElementById('{place}').clientWidth"
+        )
+        for place in ("one", "other")
+    ]
+    assert max(sides) <= 1, "nothing is wider than its place"
+    columns = "getComputedStyle({0}.querySelector('.facts, main')).gridTemplateColumns"
+    assert page.evaluate(columns.format(ONE)) != page.evaluate(
+        columns.format("document.getElementById('other').shadowRoot")
+    )
+
+
+def test_the_theme_is_the_notebooks_until_the_trait_says_another(shown: Any) -> None:
+    page = shown()
+    theme = f"{ONE}.querySelector('.explorer').dataset.theme"
+    assert page.evaluate(theme) == "light"
+    page.evaluate("document.body.dataset.jpThemeLight = 'false'")
+    wait_until(page, f"{theme} === 'dark'")
+    page.evaluate("model.set('theme', 'light')")
+    wait_until(page, f"{theme} === 'light'")
+    assert page.evaluate("sent.filter(({ kind }) => kind === 'theme').map(({ theme }) => theme)")[-1] == "light"
+
+
+def test_an_address_is_asked_for_by_a_click_and_a_key_in_its_view_alone(shown: Any) -> None:
+    page = shown()
+    wait_until(page, f"{ONE}.querySelector('#strip-figure .bars')")
+    page.evaluate("sent.length = 0")
+    page.locator("#one").get_by_role("link", name="Files", exact=True).click()
+    page.locator("#one #timeline-slot").press("ArrowLeft")
+    asked = page.evaluate("sent.filter(({ kind }) => kind === 'go').map(({ query, view }) => [query, view])")
+    assert [query for query, _ in asked] == ["?t=orders&tab=files", "?t=orders&v=2&tab=statistics"]
+    assert len({view for _, view in asked}) == 1
+
+
+def test_without_plotly_the_still_picture_stays_and_the_page_says_so(shown: Any) -> None:
+    page = shown(broken=True)
+    note = f"{ONE}.querySelector('#timeline-slot .undrawn')"
+    wait_until(page, f"{note} && getComputedStyle({note}).display !== 'none'")
+    assert page.evaluate(f"{ONE}.querySelector('#still svg') !== null")
+
+
+def test_a_view_that_goes_says_so_and_is_silent_from_then_on(shown: Any) -> None:
+    page = shown()
+    wait_until(page, f"{ONE}.querySelector('#strip-figure .bars')")
+    page.evaluate("gone.forEach((end) => end())")
+    assert page.evaluate("sent.slice(-2).map(({ kind }) => kind)") == ["end", "end"]
+    before = page.evaluate("sent.length")
+    page.evaluate("model.set('theme', 'dark'); window.dispatchEvent(new Event('resize'))")
+    assert page.evaluate("sent.length") == before
+
+
+def test_the_kit_holds_what_it_says(widget: TableExplorer) -> None:
+    kit = PageKit.unpacked()
+    assert "export class Page" in kit["script"]
+    assert ":root" not in kit["rules"]
+    assert "@media (max-width" not in kit["rules"]
+    assert gzip.decompress(packed_plotly())[:4] == b"/**\n"
+    assert widget.kit.packed
