@@ -36,6 +36,7 @@ def _refusal(folder: Path) -> str | None:
     """Title of the error that the newest version answers with, if it cannot be read."""
     try:
         table = explorer.open_table(folder)
+        assert table.snapshot().schema is not None
         table.snapshot().files()
         table.history()
     except ExplorerError as error:
