@@ -53,6 +53,7 @@ __all__ = ["TableExplorer", "packed_plotly"]
 _log = logging.getLogger(__name__)
 _THEMES = ("auto", "light", "dark")
 _LONGEST_VIEW = 40
+_MOST_VIEWS = 12
 
 
 class _Checked(traitlets.TraitType[Any, Any]):
@@ -335,10 +336,13 @@ class TableExplorer(anywidget.AnyWidget):
                 self._begin(view, content)
             case "plotly":
                 self.send({"kind": "plotly"}, buffers=[packed_plotly()])
-            case "end" if window is not None:
-                window.view_host.close()
-                del self._windows[view]
-            case _ if window is not None and window.is_open:
+            case "end":
+                if (ended := self._windows.pop(view, None)) is not None:
+                    ended.view_host.close()
+            case _ if window is None:
+                # It was let go: it begins again.
+                self.send({"kind": "reload", "view": view})
+            case _ if window.is_open:
                 window.view_host.take(content)
 
     def _begin(self, view: str, content: Mapping[str, Any]) -> None:
@@ -351,6 +355,9 @@ class TableExplorer(anywidget.AnyWidget):
         theme = "dark" if content.get("theme") == "dark" else "light"
         window = WidgetWindow(self._tables, host, self._query(), theme=theme, screen=screen, shows=self._follow)
         self._windows[view] = window
+        # A page that was reloaded or closed does not say that its views are gone.
+        while len(self._windows) > _MOST_VIEWS:
+            self._windows.pop(next(iter(self._windows))).view_host.close()
         if host.loop is None:
             window.send_page()
         else:

@@ -1,4 +1,4 @@
-"""The page of a table: everything that a person sees and presses, whoever hosts it.
+"""The page of a table: everything that a person sees and presses, in a browser or in a notebook.
 
 In: a table's view, an address, and the messages of the page's script.
 Out: regions of HTML, two figures, and the messages that put them into their places.

@@ -225,7 +225,7 @@ class TableSession(Session):
     # --- while its log is read
 
     def _stop_reading(self, message: Message) -> None:
-        # Who waits for it gets the page that says so.
+        # Each window that waits for it gets the page that says so.
         self._tables.stop_reading(address_of(self.query).table)
         self.answer(message)
 
@@ -276,7 +276,7 @@ class TableSession(Session):
     # --- Spark, before anyone asks for rows
 
     def _wake_spark(self, _message: Message) -> None:
-        """Someone touched a form whose answer needs Spark; nothing answers this."""
+        """Start Spark, as a form was touched whose answer needs it; nothing answers this."""
         if self._early_spark:
             self._spark.begin()
 
@@ -292,7 +292,7 @@ class TableSession(Session):
     # --- whether the table has a newer version
 
     def _set_visible(self, message: Message) -> None:
-        """A window that nobody sees does not read the log; it reads it as soon as it is seen again."""
+        """Read no log while the window is out of sight, and read it as soon as the window is seen again."""
         self._visible = message.is_set("visible")
         self.look()
 

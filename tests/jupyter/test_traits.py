@@ -260,3 +260,12 @@ def test_a_message_that_no_view_sends_is_dropped_and_logged(
 ) -> None:
     widget._handle_custom_msg(message, [])
     assert "sent what it should not" in caplog.text
+
+
+def test_of_many_views_the_oldest_is_let_go_and_begins_again_when_it_asks(widget: TableExplorer) -> None:
+    first = View(widget, "first")
+    for number in range(12):
+        widget._handle_custom_msg({"kind": "begin", "view": f"later{number}", "width": 900, "height": 700}, [])
+    assert len(widget._windows) == 12
+    first.say("go", number=9, query="?t=orders&v=2", asked=True)
+    assert first.heard[-1]["kind"] == "reload"

@@ -32,10 +32,10 @@ with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
         page = browser.new_page(viewport={"width": 1440, "height": 1000})
         page.goto(f"{address}lab/tree/1-tour.ipynb?token={TOKEN}", timeout=240_000)
         run_all(page)
-        page.locator(".widget-vbox.dte .dte-version").nth(1).wait_for(timeout=240_000)
-        page.locator(".widget-vbox.dte .js-plotly-plot .bars").first.wait_for(state="attached", timeout=240_000)
+        page.locator(".dte-view h1.version").nth(1).wait_for(timeout=240_000)
+        page.locator(".dte-view #strip-figure .bars").first.wait_for(state="attached", timeout=240_000)
         for part in ("Overview", "Diff"):  # what the tour was refused goes when another part is opened
-            page.locator(".widget-vbox.dte").first.get_by_role("button", name=part, exact=True).click()
+            page.locator(".dte-view").first.get_by_role("link", name=part, exact=True).click()
         for side in ("left", "right"):
             page.evaluate(f"() => window.jupyterapp.shell.collapse{side.title()}()")
         for theme in ("light", "dark"):

@@ -109,7 +109,7 @@ def _drive(page: Page) -> None:
     _expect_version(panel, 29)
     expect(page.get_by_text("the trait is 29", exact=True)).to_be_visible(timeout=PATIENCE)
     panel.get_by_role("link", name="Data", exact=True).click()
-    condition = panel.locator("[name=where]").first
+    condition = panel.locator("#rows-where")
     condition.fill(SLOW)
     condition.press("Enter")
     cancel = panel.get_by_role("button", name=re.compile("Cancel|Stop"))

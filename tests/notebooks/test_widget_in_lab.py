@@ -228,7 +228,7 @@ def _select_a_file(root: Locator) -> None:
 def _read_rows(root: Locator) -> None:
     """Ask for rows, as far as there is a Java to read them with."""
     root.get_by_role("link", name="Data", exact=True).click()
-    condition = root.locator("#data-form textarea, #data-form input[name=where]").first
+    condition = root.locator("#rows-where")
     condition.fill("order_id > 0")
     condition.press("Enter")
     answer = root.locator("#lead table.list, #rest table.list, .inline-problem")

@@ -2,5 +2,5 @@
 
 In: a table whose log is being read, and the threads that make its page.
 Out: a page of its newest versions, and the end of a wait.
-Always: whoever waits waits only so long, and on the server's loop keeps no other window.
+Always: a wait is bounded, and on the host's loop it holds up no other window.
 """

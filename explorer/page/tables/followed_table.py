@@ -88,7 +88,7 @@ class FollowedTable:
 
     @property
     def is_being_read(self) -> bool:
-        """Whether who asks for the facts waits for another."""
+        """Whether a call for the facts would wait for another one."""
         return self._lock.locked()
 
     def stop_reading(self) -> None:

@@ -47,7 +47,7 @@ class Tables(DeskTables, Protocol):
         """Return the first reading of a table's log that goes on, or that a person ended; None without one."""
 
     def is_being_read(self, name: str) -> bool:
-        """Return whether who asks for the facts of a table waits for another."""
+        """Return whether a call for the facts of a table would wait for another one."""
 
     def stop_reading(self, name: str) -> None:
         """End the first reading of a table's log, for all who wait for it."""
