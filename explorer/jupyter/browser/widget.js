@@ -73,7 +73,7 @@ class View {
     this.address = "?";
     this.model.on("msg:custom", this.take);
     this.model.on("change:theme", this.paint);
-    this.model.on("comm_live_update", this.heed);
+    this.followKernel();
     this.observer = new MutationObserver(this.paint);
     for (const node of [document.body, document.documentElement]) {
       this.observer.observe(node, { attributes: true, attributeFilter: WATCHED });
@@ -138,7 +138,7 @@ class View {
     this.observer.disconnect();
     this.model.off("msg:custom", this.take);
     this.model.off("change:theme", this.paint);
-    this.model.off("comm_live_update", this.heed);
+    this.kit?.off("comm_live_update", this.heed);
     this.page?.close();
   }
 
@@ -154,13 +154,20 @@ class View {
     if (this.isDead) this.page?.silent("lost");
   }
 
-  // The program around it marks the element of a dead widget at the same event.
-  heed = () => setTimeout(() => {
-    this.isDead = this.el.closest(".jupyter-widgets-disconnected") !== null;
+  // The model that a view is given does not say whether its kernel lives; that of the kit does, and they end together.
+  async followKernel() {
+    const id = String(this.model.get("kit") ?? "").replace("IPY_MODEL_", "");
+    this.kit = await this.model.widget_manager?.get_model?.(id);
+    if (this.ends.signal.aborted) return;
+    this.kit?.on("comm_live_update", this.heed);
+  }
+
+  heed = () => {
+    this.isDead = this.kit.comm_live === false;
     if (!this.isDead) return;
     if (this.page) this.page.silent("lost");
     else this.wait("No kernel answers. Run the cell to use the widget.");
-  });
+  };
 
   hear(receive) {
     this.receive = receive;
