@@ -44,9 +44,7 @@ with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
                 f"JupyterLab {theme.title()}",
             )
             page.wait_for_timeout(8_000)
-            page.get_by_role("heading", name="Look around").scroll_into_view_if_needed()
-            page.mouse.move(700, 500)
-            page.mouse.wheel(0, 500)
+            page.locator(".dte-view").first.evaluate("view => view.scrollIntoView({ block: 'start' })")
             page.wait_for_timeout(4_000)
             page.screenshot(path=target / f"notebook-{theme}.png")
         browser.close()

@@ -157,7 +157,8 @@ def _without_place(files: pa.Table) -> Mask:
         return np.zeros(0, bool)
     sizes, known = numbers(only_array(files, "size"))
     lengths, _ = numbers(pc.binary_length(only_array(files, "raw_path")))
-    return ~known | (sizes < 0) | (lengths == 0)
+    without: Mask = ~known | (sizes < 0) | (lengths == 0)
+    return without
 
 
 def _doubles(files: LogicalFiles) -> list[str]:
