@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from explorer import formatting as fmt
 
-__all__ = ["empty_tag", "joined", "lines", "tag"]
+__all__ = ["joined", "tag"]
 
 
 def tag(name: str, *content: object, **attributes: object) -> Markup:
@@ -26,20 +26,9 @@ def tag(name: str, *content: object, **attributes: object) -> Markup:
     return Markup("<{0}{1}>{2}</{0}>").format(name, Markup().join(written), joined(content))
 
 
-def empty_tag(name: str, **attributes: object) -> Markup:
-    """Return an element that has no content and no end, such as ``input``; attributes as in `tag`."""
-    written = (_attribute(key, value) for key, value in attributes.items() if value is not None)
-    return Markup("<{0}{1}>").format(name, Markup().join(written))
-
-
 def joined(parts: Iterable[object]) -> Markup:
     """Return the parts one after the other, each as `tag` takes its content."""
     return Markup().join(part if isinstance(part, Markup) else fmt.plain(part) for part in parts if part is not None)
-
-
-def lines(text: str) -> Markup:
-    """Return a text that keeps its line breaks, for a ``pre``."""
-    return escape(fmt.readable_lines(text))
 
 
 def _attribute(key: str, value: object) -> Markup:

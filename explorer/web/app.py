@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import logging
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -57,8 +56,6 @@ def create_app(
         TableNotFound: A root does not exist.
     """
     catalog = Catalog(roots, allow_commits=allow_commits, key=key)
-    # What the first figure needs, before there are threads: two of them must not begin these imports at once.
-    importlib.import_module("explorer.views.figures.charts")
     pn.extension(exception_handler=_log_fault, design=None)
     for name in ("asyncio", "bokeh.server.views.ws"):
         logging.getLogger(name).addFilter(_is_no_closed_window)

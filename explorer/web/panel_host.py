@@ -33,17 +33,16 @@ class PanelHost:
 
     Args:
         identity, person: As for `Host`.
-        document: The document of the window; the current one unless given.
 
     Attributes:
         bridge: The component to be placed in the page.
     """
 
-    def __init__(self, identity: Identity, person: str = "", document: Document | None = None) -> None:
+    def __init__(self, identity: Identity, person: str = "") -> None:
         self.identity, self.person = identity, person
         self.bridge: Bridge = Bridge(width=0, height=0)  # type: ignore[no-untyped-call]  # param
         # Work that is begun for the first page may ask for another drawing at once, from its thread.
-        self._document: Document | None = document or pn.state.curdoc
+        self._document: Document | None = pn.state.curdoc
         self._closing: list[Callable[[], None]] = []
 
     @property

@@ -153,8 +153,6 @@ def _of_place(path: str, size: int | None) -> str:
 
 def _without_place(files: pa.Table) -> Mask:
     """Which files have an empty path, or no size, or one below zero."""
-    if not files.num_rows:
-        return np.zeros(0, bool)
     sizes, known = numbers(only_array(files, "size"))
     lengths, _ = numbers(pc.binary_length(only_array(files, "raw_path")))
     without: Mask = ~known | (sizes < 0) | (lengths == 0)

@@ -177,6 +177,8 @@ def integers(values: Sequence[int | None] | Numbers) -> tuple[Int64s, Mask]:
 def numbers(column: pa.Array) -> tuple[Integers, Mask]:
     """An integer column as a NumPy array with 0 for null, and a mask of what is not null."""
     width = np.dtype(f"int{column.type.bit_width}")
+    if not len(column):
+        return np.zeros(0, width), np.zeros(0, bool)
     values = np.frombuffer(column.buffers()[1], width)[column.offset : column.offset + len(column)]
     known = validity(column)
     return (values, known) if known.all() else (np.where(known, values, 0), known)

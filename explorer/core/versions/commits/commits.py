@@ -185,7 +185,5 @@ class Commits:
 
 
 def _int64s(column: pa.Array, unknown: int = 0) -> Int64s:
-    if not len(column):
-        return np.zeros(0, np.int64)
     values, known = numbers(column)
     return np.where(known, values, unknown).astype(np.int64)

@@ -59,8 +59,8 @@ class DeskSheet:
     signed_in: bool
     may_commit: bool
     check_source: Callable[[str, str], None]
-    place: str = "server"
-    commits_with: str = ""
+    place: str
+    commits_with: str
 
     def draft_of(self, question: Question) -> Draft | ExplorerError | None:
         """Return the plan that answers a question or why there is none; None while it is not planned."""
