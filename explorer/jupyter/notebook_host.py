@@ -72,8 +72,8 @@ class NotebookHost:
 
         def again() -> None:
             if self.is_open:
+                loop.call_later(milliseconds / 1000, again)  # first: a call that fails does not end it
                 call()
-                loop.call_later(milliseconds / 1000, again)
 
         loop.call_later(milliseconds / 1000, again)
 

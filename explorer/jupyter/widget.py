@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gzip
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from operator import index
@@ -34,8 +34,9 @@ from explorer.page.address import Address
 from explorer.page.identity import Identity
 from explorer.page.pages import Rendered
 from explorer.page.resources import plotly_script
-from explorer.page.strip import Screen
+from explorer.page.session import screen_of, theme_of
 from explorer.page.tabs import TABS
+from explorer.page.window import Message
 from explorer.views import TableFacts, TableView
 from explorer.views.cards import card_of
 from explorer.views.problems import problem_of
@@ -241,7 +242,8 @@ class TableExplorer(anywidget.AnyWidget):
         elif self.version is None or not facts.first <= self.version <= facts.last:
             self.go(facts.last)
         for window in self._windows.values():
-            window.redraw()
+            if window.is_open:
+                window.redraw()
 
     def close(self) -> None:
         """Close the widget, and stop its work on Spark."""
@@ -327,13 +329,14 @@ class TableExplorer(anywidget.AnyWidget):
 
     def _heard(self, _widget: object, content: object, _buffers: object) -> None:
         """Take a message of a view."""
-        if not isinstance(content, Mapping) or not 0 < len(view := str(content.get("view", ""))) <= _LONGEST_VIEW:
+        message = Message.read(content)
+        if message is None or not 0 < len(view := message.text("view")) <= _LONGEST_VIEW:
             _log.warning("the page of %r sent what it should not", self)
             return
         window = self._windows.get(view)
-        match content.get("kind"):
+        match message.kind:
             case "begin":
-                self._begin(view, content)
+                self._begin(view, message)
             case "plotly":
                 self.send({"kind": "plotly"}, buffers=[packed_plotly()])
             case "end":
@@ -345,15 +348,20 @@ class TableExplorer(anywidget.AnyWidget):
             case _ if window.is_open:
                 window.view_host.take(content)
 
-    def _begin(self, view: str, content: Mapping[str, Any]) -> None:
+    def _begin(self, view: str, message: Message) -> None:
         """Begin the page of a view, or begin it again."""
         if (before := self._windows.pop(view, None)) is not None:
             before.view_host.close()
         # A table that may not be changed refuses a commit itself, and says how to allow it.
-        host = NotebookHost(view, self.send, Identity(may_sign=False), str(content.get("person", ""))[:200])
-        screen = _screen(content.get("width"), content.get("height"))
-        theme = "dark" if content.get("theme") == "dark" else "light"
-        window = WidgetWindow(self._tables, host, self._query(), theme=theme, screen=screen, shows=self._follow)
+        host = NotebookHost(view, self.send, Identity(may_sign=False), message.text("person", 200))
+        window = WidgetWindow(
+            self._tables,
+            host,
+            self._query(),
+            theme=theme_of(message),
+            screen=screen_of(message),
+            shows=self._follow,
+        )
         self._windows[view] = window
         # A page that was reloaded or closed does not say that its views are gone.
         while len(self._windows) > _MOST_VIEWS:
@@ -368,6 +376,8 @@ class TableExplorer(anywidget.AnyWidget):
     async def _made(self, window: WidgetWindow) -> None:
         try:
             await window.begin_page()
+            # The traits may have been set while the page was made.
+            self._lead(window)
         except Exception as error:  # noqa: BLE001  # shown and logged: a view must never stay blank
             log_failure(_log, f"{self!r} could not be drawn", error)
             problem = problem_of(error)
@@ -375,28 +385,25 @@ class TableExplorer(anywidget.AnyWidget):
 
     def _query(self) -> str:
         newest = self._is_readable() and self.version == self.facts.last
-        return Address(table=self.table.name).to(
-            version=None if self.version is None or newest else self.version,
-            compared=self.compare_version,
-            tab=self.tab,
-            where=self.predicate or None,
-            picked="\n".join(self.selected_files) or None,
-        )
+        versions = {"version": None if newest else self.version, "compared": self.compare_version}
+        return Address(table=self.table.name).to(**versions, **self._beside_versions())
+
+    def _beside_versions(self) -> dict[str, object]:
+        """The fields of an address that the other traits are."""
+        picked = "\n".join(self.selected_files) or None
+        return {"tab": self.tab, "where": self.predicate or None, "picked": picked}
 
     def _move(self, _change: object) -> None:
         """Let the pages follow the traits; the one that led them is there already."""
-        where = {
-            "tab": self.tab,
-            "where": self.predicate or None,
-            "picked": "\n".join(self.selected_files) or None,
-        }
         for window in self._windows.values():
-            if window is self._led_by or not window.is_open:
-                continue
-            view, versions = window.view, {}
-            if view is None or (view.version, view.compared) != (self.version, self.compare_version):
-                versions = {"version": self.version, "compared": self.compare_version}
-            window.move(**where, **versions)
+            if window is not self._led_by and window.is_open:
+                self._lead(window)
+
+    def _lead(self, window: WidgetWindow) -> None:
+        view, versions = window.view, {}
+        if view is None or (view.version, view.compared) != (self.version, self.compare_version):
+            versions = {"version": self.version, "compared": self.compare_version}
+        window.move(**self._beside_versions(), **versions)
 
     def _follow(self, window: WidgetWindow, rendered: Rendered) -> None:
         """Let the traits follow the page of a window; what they do not take stays as it was."""
@@ -429,12 +436,6 @@ class TableExplorer(anywidget.AnyWidget):
 def packed_plotly() -> bytes:
     """Return plotly.js, compressed by gzip."""
     return gzip.compress(plotly_script().read_bytes(), 6, mtime=0)
-
-
-def _screen(width: object, height: object) -> Screen | None:
-    if isinstance(width, int) and isinstance(height, int) and width > 0 and height > 0:
-        return Screen(min(width, 8_000), min(height, 8_000))
-    return None
 
 
 def _one_of(name: str, value: Any, allowed: Sequence[str]) -> str:

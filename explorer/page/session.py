@@ -28,7 +28,7 @@ from explorer.page.tasks import WORKING, Tasks
 from explorer.page.window import Handler, Message
 from explorer.views.problems import problem_of
 
-__all__ = ["PATIENCE", "Asked", "Session"]
+__all__ = ["PATIENCE", "Asked", "Session", "screen_of", "theme_of"]
 
 _log = logging.getLogger(__name__)
 _LONGEST_QUERY: Final = 1_000_000
@@ -220,8 +220,8 @@ class Session(ABC):
             self.tasks.guarded(partial(handler, message), message.number)
 
     def _hello(self, message: Message) -> None:
-        self.theme = _theme(message)
-        drawn_for, self.screen = self.screen, _screen(message) or self.screen
+        self.theme = theme_of(message)
+        drawn_for, self.screen = self.screen, screen_of(message) or self.screen
         same = message.text("theme") == message.text("shown") and message.text("query", _LONGEST_QUERY) == self.query
         lost = self.drawing.begin_again(known=message.text("mark") == self.mark)
         if self.drawing.complete and not lost and same and self.screen.like(drawn_for):
@@ -235,11 +235,11 @@ class Session(ABC):
         self.show(message.text("query", _LONGEST_QUERY), message.number)
 
     def _set_theme(self, message: Message) -> None:
-        self.theme = _theme(message)
+        self.theme = theme_of(message)
         self.show_same(message)
 
     def _set_screen(self, message: Message) -> None:
-        self.screen = _screen(message) or self.screen
+        self.screen = screen_of(message) or self.screen
         self.show_same(message)
 
     def _arrived(self, number: int, turn: int, rendered: Rendered) -> None:
@@ -252,10 +252,12 @@ class Session(ABC):
         self.arrived(rendered)
 
 
-def _theme(message: Message) -> str:
+def theme_of(message: Message) -> str:
+    """Return the theme that a message names: ``light`` unless it is ``dark``."""
     return "dark" if message.text("theme") == "dark" else "light"
 
 
-def _screen(message: Message) -> Screen | None:
+def screen_of(message: Message) -> Screen | None:
+    """Return the size of the window that a message names; None if it names none."""
     width, height = message.amount("width"), message.amount("height")
     return Screen(min(width, 8_000), min(height, 8_000)) if width and height else None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import ipywidgets
 import numpy as np
 import pytest
@@ -9,9 +12,12 @@ import traitlets
 
 from explorer import RequestError
 from explorer.core.errors import VersionNotFound
+from explorer.jupyter.notebook_host import NotebookHost
 from explorer.jupyter.widget import TableExplorer
+from explorer.page.identity import Identity
 from explorer.page.tabs import TABS
 from explorer.table import Table
+from tests.support.own_loop import run_apart
 from tests.support.page_elements import Elements
 from tests.support.widget_view import View
 
@@ -269,3 +275,38 @@ def test_of_many_views_the_oldest_is_let_go_and_begins_again_when_it_asks(widget
     assert len(widget._windows) == 12
     first.say("go", number=9, query="?t=orders&v=2", asked=True)
     assert first.heard[-1]["kind"] == "reload"
+
+
+def test_a_trait_that_is_set_while_the_first_page_is_made_is_what_the_page_shows_then(orders: Table) -> None:
+    async def shown() -> str:
+        widget, heard = orders.explore(), list[Any]()
+        widget.send = lambda message, _buffers=None: heard.append(message)
+        widget._handle_custom_msg({"kind": "begin", "view": "one", "width": 900, "height": 700}, [])
+        widget.version = 2
+        for _ in range(600):
+            if any(message.get("query", "") == "?t=orders&v=2&tab=diff" for message in heard):
+                return "moved"
+            await asyncio.sleep(0.05)
+        return f"never: {[(message['kind'], message.get('query')) for message in heard]}"
+
+    assert run_apart(shown()) == "moved"
+
+
+def test_what_is_called_again_and_again_goes_on_after_a_call_that_fails() -> None:
+    async def calls() -> int:
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
+        host, made = NotebookHost("one", print, Identity()), list[int]()
+
+        def call() -> None:
+            made.append(1)
+            raise ValueError
+
+        host.every(5, call)
+        for _ in range(200):
+            if len(made) > 2:
+                break
+            await asyncio.sleep(0.02)
+        host.close()
+        return len(made)
+
+    assert run_apart(calls()) > 2
