@@ -8,14 +8,14 @@ import json
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from tornado.httpclient import HTTPRequest
 from tornado.ioloop import IOLoop
-from tornado.websocket import WebSocketClientConnection, websocket_connect
+from tornado.websocket import WebSocketClientConnection, WebSocketClosedError, websocket_connect
 
 from explorer.web import serve
 
@@ -127,9 +127,11 @@ class Talk:
         return talk
 
     async def send(self, msgtype: str, content: object, **header: object) -> None:
-        """Send a message of Bokeh's protocol."""
-        for part in ({"msgid": "1", "msgtype": msgtype, **header}, {}, content):
-            await self.say(json.dumps(part))
+        """Send a message of Bokeh's protocol, or what of it goes out before the server closes the socket."""
+        await self.say(json.dumps({"msgid": "1", "msgtype": msgtype, **header}))
+        with suppress(WebSocketClosedError):
+            for part in ({}, content):
+                await self.say(json.dumps(part))
 
     async def say(self, fragment: str | bytes) -> None:
         """Send a part of a message as it is."""
