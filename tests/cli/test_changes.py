@@ -99,6 +99,7 @@ def test_a_range_before_a_change_of_the_schema_is_read_with_its_own(cli: Call, t
     assert cli(*asked, "--schema-version", 99, "--json").error()["error"] == "VersionNotFound"
 
 
+@pytest.mark.whole("tests/spark/changes/test_inferred_changes.py")
 @pytest.mark.spark
 def test_inferred_updates_are_paired_by_key_in_every_format(cli: Call, tmp_path: Path) -> None:
     asked = ("changes", _table(), "--from", 12, "--to", 12, "--inferred")

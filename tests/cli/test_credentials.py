@@ -65,6 +65,7 @@ def table(tmp_path: Path) -> Path:
     return write_log(tmp_path / "table", [[PROTOCOL, METADATA, add("a.parquet")]])
 
 
+@pytest.mark.sampled(cases=6)
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_no_command_repeats_credentials_of_an_address(  # noqa: PLR0917  # what pytest gives by name
     address: str,

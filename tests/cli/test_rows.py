@@ -25,6 +25,8 @@ from explorer.spark.rows.batches import result_schema
 from tests.cli.conftest import Call
 from tests.support.shared_tables import REPOSITORY, reference_root
 
+pytestmark = pytest.mark.sampled(tests=9)
+
 SLOW = "length(sha2(repeat(page, 200000), 512)) > 0"
 Build = tuple[Path, dict[str, dict[int, pa.Table]]]
 
@@ -209,6 +211,7 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.whole("tests/spark/engine/test_cancelled_work.py")
 @pytest.mark.spark
 @pytest.mark.usefixtures("interruptible")
 def test_interrupt_stops_the_query_and_spark_goes_on(cli: Call, demo_warehouse: Path, tmp_path: Path) -> None:

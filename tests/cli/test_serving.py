@@ -43,6 +43,7 @@ def serving(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
             process.send_signal(signal.SIGINT)
 
 
+@pytest.mark.whole("tests/demo/test_warehouse.py, and test_serve_takes_the_port_and_several_roots")
 def test_demo_builds_serves_and_prints_one_url(tmp_path: Path) -> None:
     folder = tmp_path / "share" / "demo"
     with serving("demo", "--folder", str(folder)) as (line, process):
@@ -71,6 +72,7 @@ def test_an_address_that_is_no_page_leads_to_the_list_of_tables(data: bytes | No
     assert "<b>orders" not in page
 
 
+@pytest.mark.whole("tests/demo/test_warehouse.py")
 def test_demo_is_built_once(demo_warehouse: Path) -> None:
     with serving("demo", "--folder", str(demo_warehouse), "--json") as (line, _):
         document = json.loads(line)
@@ -120,6 +122,7 @@ def test_root_that_is_not_there_is_refused(cli: Call, tmp_path: Path) -> None:
     assert (result.code, result.error()["error"]) == (3, "TableNotFound")
 
 
+@pytest.mark.whole("test_serve_takes_the_port_and_several_roots")
 def test_port_that_is_taken_is_refused(demo_warehouse: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -25,6 +25,7 @@ KEYS = {
 }
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("name", TABLES)
 def test_duckdb_reads_the_rows_of_every_version(name: str, demo_build: Build) -> None:
     folder, rows = demo_build

@@ -35,6 +35,7 @@ PAGES = [
 ]
 
 
+@pytest.mark.whole("the case light", cases=["dark"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(opened: Any, watched: Any, theme: str) -> None:
     pages = some_of(PAGES, 3)

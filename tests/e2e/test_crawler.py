@@ -37,17 +37,20 @@ def crawler(windows: Any, address: str) -> Iterator[Crawler]:
     assert crawler.crawl.wrong == []
 
 
+@pytest.mark.whole("tests/web/test_session.py, where every control of every tab draws it again")
 @pytest.mark.parametrize("tabs", PRESSED, ids="+".join)
 def test_every_control_of_a_tab_is_answered(crawler: Crawler, tabs: tuple[str, ...]) -> None:
     for tab in at_least_one(tabs):
         assert crawler.visit(f"?t=shop/reference/deletion-vectors&v=8&tab={tab}") > 20
 
 
+@pytest.mark.whole("tests/web/test_home.py, where the list is asked, and e2e/test_states.py, where it is looked at")
 def test_every_control_of_the_list_of_tables_is_answered(crawler: Crawler) -> None:
     crawler.visit("?q=shop")
     assert crawler.crawl.pressed > 10
 
 
+@pytest.mark.whole("tests/web/test_pages.py, where hostile strings become no element and no handler", cases=["hostile"])
 @pytest.mark.parametrize("table", ODD)
 def test_every_tab_of_an_odd_table_can_be_looked_at(crawler: Crawler, table: str) -> None:
     for tab in TABS:

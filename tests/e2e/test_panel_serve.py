@@ -18,7 +18,7 @@ from tests.support.dose import WHOLE_DOSE
 from tests.support.ports import free_port, listens
 from tests.support.shared_tables import REPOSITORY
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.whole("tests/cli/test_serving.py")]
 
 
 @contextmanager

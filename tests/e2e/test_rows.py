@@ -16,7 +16,7 @@ from tests.e2e.conftest import settle
 from tests.support.at_least_one import at_least_one
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.whole("tests/web/test_row_tabs.py, and tests/web/test_open_pages.py")]
 FEED = "?t=shop/reference/change-feed"
 
 

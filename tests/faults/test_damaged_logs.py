@@ -161,11 +161,13 @@ FOUND: tuple[tuple[str, Damage], ...] = (
 Parquet whose broken pages and schema still read as fewer files, as no vector, as no values."""
 
 
+@pytest.mark.sampled(cases=4)
 @pytest.mark.parametrize(("shape", "damage"), FOUND)
 def test_damage_that_once_got_through(shape: Shape, damage: Damage) -> None:
     examine_apart(shape, damage)
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.conformance("LOG-010", "LOG-011", "LASTCKPT-003", "CKPT-010", "CRC-006")
 @pytest.mark.parametrize("shape", SHAPES)
 @settings(max_examples=max(20, settings().max_examples // 5), derandomize=SAME, suppress_health_check=list(HealthCheck))
@@ -174,6 +176,7 @@ def test_damaged_built_tables(shape: Shape, draw: st.DataObject) -> None:
     examine_apart(shape, draw.draw(damages(built(shape))))
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.golden
 @pytest.mark.parametrize("name", GOLDEN)
 @settings(

@@ -23,6 +23,7 @@ FAULTS: tuple[Fault, ...] = ("fails", "answer lost", "done late")
 COMMITS = (V2, METADATA, *(add(f"f{number}") for number in range(5))), (remove("f1"),)
 
 
+@pytest.mark.sampled(cases=6)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.conformance("CKPT-028", "V2CKPT-005")
@@ -47,6 +48,7 @@ def test_a_checkpoint_that_fails_at_any_request_leaves_the_table_as_it_was(layou
     assert failures >= 4
 
 
+@pytest.mark.whole("the case in which it is done late", cases=["answer lost", "fails"])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_clean_up_that_fails_at_any_deletion_is_taken_up_again(fault: Fault) -> None:
     later = datetime.now(UTC) + timedelta(days=60)

@@ -63,6 +63,7 @@ def _written(table: explorer.Table | NewTable, step: Step) -> tuple[dict[str, An
     return {}, [json.loads(line) for line in opened.commit_actions(step.before + 1)]
 
 
+@pytest.mark.sampled(cases=100)
 @pytest.mark.conformance("WRITER-005", "WRITER-006", "LOG-024", "LOG-001", "LOG-002", "PROTO-005", "ICT-001", "ICT-003")
 @pytest.mark.conformance("FILE-010", "LOG-018", "LOG-019", "META-004")
 @pytest.mark.parametrize("step", COMMITTED, ids=lambda step: step.name)

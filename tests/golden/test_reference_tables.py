@@ -111,6 +111,7 @@ def test_totals_of_the_history_are_those_of_the_version_checksums(name: str) -> 
     assert seen > 0
 
 
+@pytest.mark.sampled(cases=20)
 @pytest.mark.parametrize("name", EXPECTED)
 def test_lifetimes_and_diffs_agree_with_replay(name: str) -> None:
     table = _open(name)

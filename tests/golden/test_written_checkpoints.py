@@ -52,6 +52,7 @@ def _tables() -> Iterator[Any]:
                 yield pytest.param(path, id=f"{kind}-{path.name}")
 
 
+@pytest.mark.sampled(cases=80)
 @pytest.mark.parametrize("path", list(_tables()))
 @pytest.mark.conformance("CKPT-007", "CKPT-022", "CKPT-025", "CKPT-027", "TXN-005", "DOMAIN-003", "ROWTRACK-003")
 def test_a_checkpoint_of_ours_gives_the_state_that_it_was_made_of(path: Path) -> None:

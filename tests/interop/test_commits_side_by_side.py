@@ -58,6 +58,7 @@ CASES: Final[dict[str, tuple[list[str], str, dict[str, Any]]]] = {
 EVERY_RUN: Final = [name for name in CASES if name != "row-tracking-beside-another-property"]
 
 
+@pytest.mark.whole("tests/golden/test_reference_commits.py, where the commits of the reference are those that it left")
 @pytest.mark.conformance("WRITER-005", "WRITER-006", "ROWTRACK-005")
 @pytest.mark.parametrize("name", CASES if WHOLE_DOSE else EVERY_RUN)
 def test_both_commits_say_the_same(name: str, reference_writer: ReferenceWriter, tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ STORY: Final[list[tuple[dict[str, Any], str | None]]] = [
 EVERY_RUN: Final = {3, 6, 9, 13, 17, 19}
 
 
+@pytest.mark.whole("test_intents_side_by_side.py, and what test_client_verdicts.py writes")
 @pytest.mark.conformance("FEAT-005", "FEAT-006", "FEAT-009", "PROTO-006", "ROWTRACK-002", "CKPTPROT-001")
 def test_the_reference_goes_on_while_features_come_and_go(reference_writer: ReferenceWriter, tmp_path: Path) -> None:
     path = tmp_path / "features"

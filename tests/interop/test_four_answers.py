@@ -48,6 +48,7 @@ def test_rows_that_fail_are_found_by_verify_or_the_audit() -> None:
     assert {name: text for name, text in silent.items() if text} == {}
 
 
+@pytest.mark.whole("test_rows_that_fail_are_found_by_verify_or_the_audit, which asks three of the four")
 @pytest.mark.interop
 @pytest.mark.parametrize("folder", _every_table(), ids=lambda folder: folder.name)
 def test_the_four_never_disagree_silently(reference_writer: ReferenceWriter, folder: Path) -> None:

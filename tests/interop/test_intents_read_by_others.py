@@ -81,6 +81,7 @@ def _without(row: Row, name: str) -> Row:
     return {key: value for key, value in row.items() if key != name}
 
 
+@pytest.mark.whole("test_intents_side_by_side.py, where the reference reads them")
 @pytest.mark.conformance("LOG-002", "WRITER-005", "DV-001")
 def test_others_read_the_rows_after_every_intent(spark_engine: Engine, tmp_path: Path) -> None:
     del spark_engine

@@ -27,7 +27,14 @@ from tests.support.reference_writer import ReferenceWriter
 from tests.support.row_content import row_lines
 from tests.support.small_logs import write
 
-pytestmark = [pytest.mark.interop, pytest.mark.spark]
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.spark,
+    pytest.mark.whole(
+        "test_intents_side_by_side.py, where the reference goes on after a checkpoint, and "
+        "tests/golden/test_checkpoint_readers.py, where others read ours"
+    ),
+]
 
 LAYOUTS: Final = {
     "v1": CheckpointLayout("v1"),

@@ -43,6 +43,7 @@ PROPERTIES = {
 }
 
 
+@pytest.mark.whole("tests/core/transaction/test_create_table.py, and tests/spark/writes/test_first_rows.py")
 @pytest.mark.conformance(
     "META-001", "PROTO-011", "IDENT-001", "IDENT-007", "GENCOL-001", "DEFCOL-001", "CM-007", "ICT-001"
 )

@@ -21,7 +21,13 @@ from tests.prove.row_racer import PARTITIONS, run
 from tests.support.dose import WHOLE_DOSE
 from tests.support.reference_writer import ReferenceWriter
 
-pytestmark = [pytest.mark.interop, pytest.mark.spark]
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.spark,
+    pytest.mark.whole(
+        "tests/prove/test_races.py, where deltalake is the other writer, and tests/prove/test_row_races.py"
+    ),
+]
 
 INSERTS = """
 told = []

@@ -160,6 +160,7 @@ def _assert_tracked(before: dict[int, tuple[int, int]], mark: int, side: _Side, 
             assert version == side.version, key
 
 
+@pytest.mark.whole("test_rows_side_by_side.py, and tests/spark/writes/test_data_commands.py")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_changes_of_rows_are_those_of_the_reference(
     seed: int, reference_writer: ReferenceWriter, tmp_path: Path

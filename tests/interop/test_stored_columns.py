@@ -21,7 +21,14 @@ from tests.support.other_readers import assert_others_read
 from tests.support.reference_writer import ReferenceWriter
 from tests.support.spark_tables import column, struct
 
-pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.spark,
+    pytest.mark.usefixtures("spark_engine"),
+    pytest.mark.whole(
+        "tests/spark/scan/test_row_ids.py, and tests/data_files/test_rows_at_hand.py of partition columns in files"
+    ),
+]
 
 _FIELDS: Final = struct(column("id", "long"), column("v", "integer"), column("p", "string"))
 

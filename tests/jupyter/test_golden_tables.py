@@ -18,6 +18,7 @@ ROOT = golden_root()
 TABLES = sorted((ROOT / "tables").iterdir())
 
 
+@pytest.mark.sampled(cases=20)
 @pytest.mark.golden
 @pytest.mark.parametrize("folder", some_of(TABLES, 60), ids=lambda folder: folder.name)
 def test_golden_table_is_drawn_or_refused_in_words(folder: Path) -> None:

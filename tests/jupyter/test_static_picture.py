@@ -94,6 +94,7 @@ def test_widgets_share_the_scripts_unless_they_were_closed(orders: Table) -> Non
     assert orders.explore().kit.comm is not None
 
 
+@pytest.mark.whole("test_plotly_is_sent_when_a_page_asks_and_is_no_state")
 @pytest.mark.notebook
 def test_a_notebook_saved_with_its_state_is_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import nbformat

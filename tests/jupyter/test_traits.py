@@ -162,6 +162,7 @@ STATE = {
 }
 
 
+@pytest.mark.sampled(cases=5)
 @pytest.mark.parametrize("name", list(STATE))
 def test_two_widgets_of_a_table_are_linked_by_any_trait(orders: Table, name: str) -> None:
     one, other = orders.explore(), orders.explore()

@@ -138,6 +138,7 @@ def test_every_version_is_the_model_by_every_way(draw: st.DataObject, length: in
     _is_the_model(explorer.Table(store), model, first)
 
 
+@pytest.mark.whole("test_every_version_is_the_model_by_every_way, and tests/golden/test_written_checkpoints.py")
 @settings(
     max_examples=max(30, settings().max_examples // 4),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

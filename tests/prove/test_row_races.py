@@ -46,6 +46,7 @@ def _opened(location: str, options: dict[str, str]) -> DeltaTable:
                 raise
 
 
+@pytest.mark.whole("the case disk-False", cases=["s3-True"])
 @pytest.mark.usefixtures("spark_engine")
 @pytest.mark.conformance("LOG-002", "LOG-005", "LOG-023", "DV-022")
 @pytest.mark.parametrize(("place", "masks"), [("disk", False), ("s3", True), *([("disk", True)] if WHOLE_DOSE else [])])

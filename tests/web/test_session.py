@@ -34,6 +34,7 @@ def opened(catalog: Catalog) -> Callable[[str], Window]:
 CONTROLS = ("", "&view=table", "&fold=1", "&q=1", "&sort=-size", "&page=2", "&zoom=1", "&v=3", "&c=1", "&metric=size")
 
 
+@pytest.mark.sampled(cases=6)
 @pytest.mark.parametrize("tab", [tab.key for tab in TABS])
 @pytest.mark.parametrize("table", ["orders", "hostile"])
 def test_every_control_of_a_tab_draws_it_again(opened: Callable[[str], Window], table: str, tab: str) -> None:

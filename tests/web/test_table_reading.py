@@ -109,6 +109,7 @@ def test_the_newest_part_is_shown_while_the_rest_is_read(served: Gated) -> None:
     assert served.reading("w/t") is None
 
 
+@pytest.mark.whole("test_the_newest_part_is_shown_while_the_rest_is_read")
 def test_the_reading_can_be_ended_and_begun_again(served: Gated) -> None:
     window = _early(served)
     assert "being read" in _progress(window)
@@ -129,6 +130,7 @@ def test_the_reading_can_be_ended_and_begun_again(served: Gated) -> None:
     assert not window.session.shown.is_early
 
 
+@pytest.mark.whole("test_the_newest_part_is_shown_while_the_rest_is_read")
 def test_who_waits_for_a_reading_that_is_ended_does_not_begin_it_again(served: Gated) -> None:
     errors: list[BaseException] = []
 
@@ -187,6 +189,7 @@ def test_the_newest_part_of_a_log_that_ends_with_a_checkpoint_begins_with_the_on
     assert part.history().column("version").to_pylist() == list(range(30, 20, -1))
 
 
+@pytest.mark.whole("test_the_newest_part_is_shown_while_the_rest_is_read")
 def test_the_newest_part_is_known_before_the_older_commits_are_read(tmp_path: Path, served: Gated) -> None:
     reading = TableReading(served.open("w/t"), "t")
     assert reading._facts is None

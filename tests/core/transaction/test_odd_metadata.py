@@ -16,6 +16,8 @@ from explorer.core.transaction.intents.documents import parse_intent
 from tests.support import small_logs
 from tests.support.dose import WHOLE_DOSE
 
+pytestmark = pytest.mark.sampled(tests=6)
+
 READERS = ("deletionVectors", "columnMapping", "v2Checkpoint", "vacuumProtocolCheck", "typeWidening")
 WRITERS = (
     *READERS,

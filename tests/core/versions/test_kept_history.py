@@ -22,6 +22,8 @@ from tests.support.faulty_store import FaultyStore
 from tests.support.same_histories import same
 from tests.support.shared_tables import golden_root, reference_root
 
+pytestmark = pytest.mark.sampled(tests=9)
+
 ROOTS = [pytest.param("golden", marks=pytest.mark.golden), pytest.param("reference", marks=pytest.mark.reference)]
 
 

@@ -68,6 +68,7 @@ def _followed_to_the_end(source: Path, folder: Path, steps: int) -> int:
     return continued
 
 
+@pytest.mark.whole("the case golden", cases=["reference"])
 @pytest.mark.parametrize(
     "root",
     [pytest.param("golden", marks=pytest.mark.golden), pytest.param("reference", marks=pytest.mark.reference)],

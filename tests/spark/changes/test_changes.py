@@ -75,6 +75,7 @@ def test_every_range_that_the_reference_refuses_is_refused_before_spark_plans_an
     assert refused >= 20
 
 
+@pytest.mark.sampled(cases=3)
 @pytest.mark.reference
 @pytest.mark.conformance("CDF-007", "CDF-008", "CDF-009")
 @pytest.mark.parametrize("name", INFERRED)
@@ -93,6 +94,7 @@ def test_inferred_changes_are_those_of_the_files(name: str) -> None:
     assert found.inferred_versions
 
 
+@pytest.mark.whole("test_every_recorded_range_gives_the_rows_of_the_reference, and tests/golden/test_golden_changes.py")
 @pytest.mark.golden
 @pytest.mark.conformance("CDF-005", "CDF-006", "CDF-008", "CDF-009", "CDF-020")
 def test_recorded_feeds_of_the_golden_tables_are_those_of_their_files() -> None:

@@ -27,7 +27,7 @@ from explorer.survey import survey
 from tests.support.shared_tables import reference_root
 from tests.support.spark_tables import DataFile, column, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=3)]
 
 LONG = 60
 FILES = 300

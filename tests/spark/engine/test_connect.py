@@ -17,6 +17,7 @@ from tests.support.tests_elsewhere import FEWEST, run_tests
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.whole("the same tests in a session of its own")
 def test_a_connect_server_gives_the_same_rows(tmp_path: Path) -> None:
     pytest.importorskip("grpc", reason="Spark Connect needs the packages of pyspark[connect]")
     with connect_server(tmp_path) as address:

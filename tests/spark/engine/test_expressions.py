@@ -250,6 +250,7 @@ def test_a_session_that_puts_variables_into_texts_is_switched_off_at_each_use(
     assert spark_engine.case_sensitive_session().conf.get("spark.sql.variable.substitute") == "false"
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.filterwarnings("ignore:The SQL config 'spark.sql.parser.escapedStringLiterals' has been deprecated")
 @pytest.mark.parametrize(
     ("setting", "text", "same"),

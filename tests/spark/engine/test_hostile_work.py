@@ -31,6 +31,7 @@ def classic(spark_engine: Engine) -> Engine:
     return spark_engine
 
 
+@pytest.mark.whole("test_work_past_its_time_is_stopped_with_the_limit_and_spark_goes_on")
 @pytest.mark.parametrize(
     "where",
     [f"concat(repeat('a', 60), '!') {NEVER_ENDS}", f"s {NEVER_ENDS}"],

@@ -20,7 +20,7 @@ from tests.support.shared_tables import golden_root, reference_root
 
 __all__ = ["bucket", "put"]
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=3)]
 
 # Tables with checkpoints of every kind, parsed statistics alone, vectors, odd paths, compactions, mapped columns.
 REFERENCE: Final = ("checkpoint-multipart", "checkpoint-struct-stats", "checkpoint-v2-parquet", "partition-types")

@@ -17,7 +17,7 @@ from explorer.spark.engine.session import Engine
 from explorer.spark.rows.preview import Job, Preview, preview
 from tests.support.spark_tables import DataFile, column, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=6)]
 
 LONG = 60
 

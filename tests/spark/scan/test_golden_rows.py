@@ -15,7 +15,12 @@ from tests.support.golden_expectations import expected
 from tests.support.row_content import content_hash
 from tests.support.shared_tables import golden_root
 
-pytestmark = [pytest.mark.golden, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [
+    pytest.mark.golden,
+    pytest.mark.spark,
+    pytest.mark.usefixtures("spark_engine"),
+    pytest.mark.sampled(tests=24),
+]
 
 ROOT = golden_root()
 EXPECTED = expected(ROOT)

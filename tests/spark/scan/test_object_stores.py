@@ -25,7 +25,7 @@ from tests.support.row_content import content_hash, row_lines
 from tests.support.shared_tables import golden_root, reference_root
 from tests.support.spark_tables import DataFile, column, struct, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=5)]
 
 SECRET = "tell-nobody-4711"
 Put = Callable[[Path, str], explorer.Table]

@@ -12,7 +12,7 @@ from explorer.core.errors import EngineUnavailable, InvalidIntent
 from explorer.spark.engine.session import engine
 from tests.support.spark_tables import column, struct, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=0)]
 
 POINT = struct(column("x", "integer"), column("y", "long"))
 FIELDS = [
@@ -40,6 +40,7 @@ def _commit(table: explorer.Table, intent: dict[str, Any], rows: Any = None) -> 
     return found
 
 
+@pytest.mark.always
 def test_nested_fields_go_by_their_names(table: explorer.Table) -> None:
     turned = TURNED.format("1")
     rows = _frame(f"{turned} AS p", f"array({turned}, NULL) AS ps", f"map('k', {turned}) AS m")
@@ -52,6 +53,7 @@ def test_nested_fields_go_by_their_names(table: explorer.Table) -> None:
     assert _commit(table, merge, rows) == [whole]
 
 
+@pytest.mark.always
 def test_a_nested_field_that_is_missing_is_null_and_a_null_struct_stays_null(table: explorer.Table) -> None:
     rows = _frame("named_struct('y', 5) AS p", "array(NULL) AS ps").unionByName(
         _frame("CAST(NULL AS STRUCT<y: INT>) AS p", "CAST(NULL AS ARRAY<VOID>) AS ps")
@@ -77,6 +79,7 @@ def test_what_does_not_fit_is_refused_with_its_path(table: explorer.Table, value
     assert (raised.value.field, raised.value.column) == ("source", named)
 
 
+@pytest.mark.always
 def test_a_value_that_does_not_fit_its_type_fails_and_is_never_made_null(table: explorer.Table) -> None:
     too_large = _frame("named_struct('x', 3000000000L, 'y', 1L) AS p")
     with pytest.raises(explorer.ExplorerError):

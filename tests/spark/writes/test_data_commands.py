@@ -27,7 +27,12 @@ from tests.support.outcome_comparison import outcome_differences
 from tests.support.reference_steps import copy_before, reference_commit
 from tests.support.shared_tables import reference_root
 
-pytestmark = [pytest.mark.spark, pytest.mark.reference, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.reference,
+    pytest.mark.usefixtures("spark_engine"),
+    pytest.mark.sampled(tests=5),
+]
 
 ROOT = reference_root()
 EXPECTED = expected(ROOT)

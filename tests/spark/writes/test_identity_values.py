@@ -85,6 +85,10 @@ def test_an_append_that_gives_the_values_leaves_the_mark(tmp_path: Path) -> None
     assert _mark(table) == 2
 
 
+@pytest.mark.whole(
+    "test_a_merge_keeps_the_values_that_it_gives_and_makes_the_others, and the feed of "
+    "overwrites in test_every_row_counts.py"
+)
 @pytest.mark.conformance("IDENT-005", "CDF-003")
 def test_the_feed_of_an_overwrite_has_the_values_that_the_rows_got(tmp_path: Path) -> None:
     table = _table(tmp_path, fed=True)

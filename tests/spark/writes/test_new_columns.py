@@ -14,7 +14,7 @@ from explorer.core.errors import InvalidIntent
 from explorer.spark.engine.session import engine
 from tests.support.spark_tables import column, struct, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=2)]
 
 FIELDS = [column("id", "integer"), column("p", struct(column("x", "integer")))]
 

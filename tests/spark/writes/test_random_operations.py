@@ -157,6 +157,7 @@ class _Story:
         return {"kind": "recompute-statistics"}, None
 
 
+@pytest.mark.whole("tests/spark/writes/test_data_commands.py, and test_every_row_counts.py beside a model in Python")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_rows_feed_and_ids_are_those_of_a_plain_model(seed: int, tmp_path: Path) -> None:
     story = _Story(tmp_path / "t", seed)

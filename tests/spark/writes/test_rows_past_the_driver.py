@@ -65,6 +65,7 @@ def _rows(first: int, count: int) -> Any:
     )
 
 
+@pytest.mark.whole("tests/spark/writes/test_row_widths.py")
 @pytest.mark.parametrize("masks", ["true", "false"])
 def test_only_what_is_said_of_files_comes_here(masks: str, tmp_path: Path, fetched: _Fetched) -> None:
     place = new_table(tmp_path / "t")

@@ -20,6 +20,7 @@ GIVEN = pa.struct({"code": pa.string(), "notes": pa.list_(pa.string())})
 TYPES = {"s": GIVEN, "m": pa.map_(pa.string(), pa.list_(GIVEN))}
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.parametrize(
     ("rows", "broken"),
     [

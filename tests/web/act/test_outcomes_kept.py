@@ -22,6 +22,8 @@ from explorer.web.served_tables import Catalog
 from tests.support import hostile_tables, small_logs
 from tests.support.open_windows import Window
 
+pytestmark = pytest.mark.sampled(tests=9)
+
 DESCRIBE = "?t=w/orders&tab=act&act=set-description&f.description=Orders&step=plan"
 OTHER = "?t=w/orders&tab=act&act=add-constraint&f.name=positive&f.expression=id+%3E+0&step=plan"
 CHOOSE = "?t=w/orders&tab=act"
@@ -294,6 +296,7 @@ def test_a_name_that_is_saved_beside_an_outcome_makes_no_other_plan(
     assert "Try again" in lead(window)
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("query", [OTHER, CHOOSE, OTHER.replace("&step=plan", "")])
 def test_a_doubt_is_told_whatever_is_on_show_when_the_commit_breaks_off(
     root: Path, held: threading.Event, monkeypatch: pytest.MonkeyPatch, query: str
@@ -323,6 +326,7 @@ def test_a_doubt_is_told_whatever_is_on_show_when_the_commit_breaks_off(
     assert "Committed v2." in lead(window)
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("query", [OTHER, CHOOSE])
 def test_a_commit_that_ends_elsewhere_is_told_until_the_person_goes_on(
     root: Path, held: threading.Event, monkeypatch: pytest.MonkeyPatch, query: str
@@ -388,6 +392,7 @@ def test_planning_that_ends_in_a_fault_can_be_asked_for_again(root: Path, monkey
     assert isinstance(desk.ask(Address.parse(DESCRIBE), newest=1, show=True), Ready)
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("name", ["orders", "order"])
 def test_the_form_is_sent_anew_after_each_press_though_the_answer_reads_the_same(
     root: Path, monkeypatch: pytest.MonkeyPatch, name: str

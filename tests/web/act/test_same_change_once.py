@@ -17,6 +17,8 @@ from tests.support import hostile_tables, small_logs
 from tests.support.open_windows import Window
 from tests.web.act.test_outcomes_kept import DESCRIBE, REAL, commits, desk_of, lead, press_commit, settle, slow, until
 
+pytestmark = pytest.mark.sampled(tests=4)
+
 OTHER = "?t=w/orders&tab=act&act=set-properties&f.key.0=team&f.value.0=sales&step=plan"
 
 
