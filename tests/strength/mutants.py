@@ -5,9 +5,7 @@ are in no part of their own, each package has parts of some functions that chanc
 run only for what survives the others in the second. Tests were written for what survived in all but the last, so only
 the last, by its figures of the first run, says something of the functions that were not chosen. A part runs on a
 copy in ``build/mutants``, without Spark, with as many tests at a time as ``MUTANTS_CHILDREN`` says. The record counts
-by function, so that only what changed has to run again. A mutant that survives is judged by a person, in
-``tests.strength.judged``: by its function and the line that it changed, as its number changes whenever the function
-does.
+by function, so that only what changed has to run again.
 """
 
 from __future__ import annotations
@@ -27,10 +25,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from tests.strength.functions import digests
-from tests.strength.judged import JUDGED
 from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["PARTS", "Part", "due", "judgement", "measure", "still_open", "unmeasured"]
+__all__ = ["PARTS", "Part", "due", "judgement", "measure", "still_open"]
 
 CORE: Final = REPOSITORY / "explorer" / "core"
 FOLDER: Final = REPOSITORY / "build" / "mutants"
@@ -326,19 +323,13 @@ def due(name: str, recorded: dict[str, Any]) -> list[str]:
     return sorted(function for function in known | found if known.get(function) != found.get(function))
 
 
-def unmeasured(recorded: dict[str, Any]) -> dict[str, list[str]]:
-    """The functions of each recorded part of which there are no figures, or only those of other code."""
-    found = {name: due(name, part) for name, part in sorted(recorded.items())}
-    return {name: functions for name, functions in found.items() if functions}
-
-
 def still_open(recorded: dict[str, Any]) -> list[str]:
-    """Functions with a survivor that is not judged."""
+    """Return the functions with a survivor that no rule explains."""
     return sorted({each["function"] for each in recorded.get("survivors", ()) if not judgement(each)})
 
 
 def judgement(survivor: dict[str, str]) -> str:
-    """What is said of a survivor, by a rule or by a person; empty if nobody looked at it."""
+    """Return why a survivor changes nothing, if a rule knows it; else an empty text."""
     before, after = survivor["before"], survivor["after"]
     if _only_words(before, after):
         return "only letters of a message"
@@ -357,8 +348,7 @@ def judgement(survivor: dict[str, str]) -> str:
             rf"(np\.(full|zeros|ones|array|arange|empty|cumsum)|astype)\(.*{kind}", before
         ) and after in _without(before, kind, ("None", "")) + _without(before, f"dtype={kind}", ("dtype=None", "")):
             return "the same values, in the type that NumPy chooses for them"
-    function = survivor["function"]
-    return JUDGED.get((function, before, after)) or JUDGED.get((function, before), "")
+    return ""
 
 
 def _only_words(before: str, after: str) -> bool:
