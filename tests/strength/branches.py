@@ -26,8 +26,6 @@ WHOLE: Final = (
 )
 """What runs after them for the second measure: rows and faults; no other program and no browser."""
 
-"""Module -> why less than the aim of it runs here."""
-
 
 _FOLDER: Final = REPOSITORY / "build" / "coverage"
 _CONFIGURATION: Final = f"""

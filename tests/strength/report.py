@@ -77,7 +77,8 @@ def _branches(measured: Mapping[str, Any] | None) -> Iterator[str]:
         lines, statements, branches, ways = figures
         yield (
             f"| {name} | {share(measured['alone'][name]):.1f} % | {lines:,} of {statements:,}"
-            f" | {branches:,} of {ways:,} ({100 * branches / max(1, ways):.0f} %) | {share(figures):.1f} % | {measured['at']} |"
+            f" | {branches:,} of {ways:,} ({100 * branches / max(1, ways):.0f} %)"
+            f" | {share(figures):.1f} % | {measured['at']} |"
         )
 
 
