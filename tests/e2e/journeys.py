@@ -3,7 +3,7 @@
     python -m tests.e2e.journeys [--only LETTERS] [--write] [FOLDER FOR PICTURES]
 
 prints a line for each journey: clicks, fields filled in, seconds. ``--write`` keeps what was walked to its end in
-``docs/journeys.json`` and makes the table of ``docs/journeys.md`` from it. ``test_journeys.py`` walks them in the whole
+``journeys.json`` beside it and makes the table of ``docs/journeys.md`` from it. ``test_journeys.py`` walks them in the whole
 dose. They write to the tables: a copy is built for them.
 """
 
@@ -27,7 +27,7 @@ from tests.support.waiting import wait_until
 __all__ = ["JOURNEYS", "PAGE", "Walk", "page_of", "recorded"]
 
 PAGE = REPOSITORY / "docs" / "journeys.md"
-RECORD = PAGE.with_suffix(".json")
+RECORD = Path(__file__).parent / "journeys.json"
 MARKS = ("<!-- made: journeys -->\n", "<!-- end -->\n")
 
 _SPARK = 600_000  # ms that rows may take: the first of them start Spark
