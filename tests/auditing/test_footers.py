@@ -21,10 +21,10 @@ import explorer
 from explorer.auditing import Audit, Finding
 from explorer.core.errors import ExplorerError
 from explorer.core.transaction.intents.records import RecomputeStatistics
-from tests.support.audited_tables import NOW
+from tests.support.comparison.audited_tables import NOW
+from tests.support.logs.small_logs import MASKED, PROTOCOL, add, metadata, write_log
+from tests.support.logs.spark_tables import masking
 from tests.support.shared_tables import golden_root, reference_root
-from tests.support.small_logs import MASKED, PROTOCOL, add, metadata, write_log
-from tests.support.spark_tables import masking
 
 pytestmark = pytest.mark.sampled(tests=8)
 

@@ -19,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import (
+from tests.benchmarks.parts import (
     audits,
     browser,
     commits,

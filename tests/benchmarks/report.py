@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tests.benchmarks.growth import LINEAR, MOST_MEGABYTES
+from tests.benchmarks.parts.growth import LINEAR, MOST_MEGABYTES
 from tests.benchmarks.sets import REPOSITORY
 
 RECORD = REPOSITORY / "tests" / "benchmarks" / "record.json"

@@ -17,7 +17,7 @@ from explorer.storage.roots import AllowedRoots
 from explorer.storage.served_roots import ServedRoots
 from explorer.views.listing import Listing, ListingColumn
 from tests.support.at_least_one import at_least_one
-from tests.support.small_logs import METADATA, PROTOCOL, add, metadata, write_log
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, metadata, write_log
 
 CANARY = "CANARY4711"
 ADDRESSES = [

@@ -10,7 +10,7 @@ from deltalake import DeltaTable, write_deltalake
 import explorer
 from explorer.demo.warehouse import TABLES
 from tests.support.at_least_one import at_least_one
-from tests.support.other_readers import deltalake_rows, duckdb_rows
+from tests.support.clients.other_readers import deltalake_rows, duckdb_rows
 
 pytestmark = pytest.mark.interop
 

@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from tests.e2e.conftest import settle
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import some_of
-from tests.support.waiting import wait_until
+from tests.support.pages.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 VECTORS = "?t=shop/reference/deletion-vectors"

@@ -12,10 +12,10 @@ import pytest
 import explorer
 from explorer.core.protocol.actions import SetTransaction
 from tests.e2e.conftest import settle
-from tests.support import hostile_tables, small_logs
-from tests.support.served_pages import SERVE_COMMITS, enter, served
+from tests.support.logs import hostile_tables, small_logs
+from tests.support.pages.served_pages import SERVE_COMMITS, enter, served
+from tests.support.pages.waiting import wait_until
 from tests.support.shared_tables import reference_root
-from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sampled(tests=1)]
 

@@ -10,7 +10,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.e2e.conftest import plotted, settle
 from tests.support.dose import WHOLE_DOSE, some_of
-from tests.support.waiting import wait_until
+from tests.support.pages.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sampled(tests=2)]
 VECTORS = "?t=shop/reference/deletion-vectors"

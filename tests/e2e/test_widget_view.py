@@ -15,9 +15,9 @@ import pytest
 import explorer
 from explorer.jupyter.browser.page_kit import PageKit
 from explorer.jupyter.widget import TableExplorer, packed_plotly
-from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
-from tests.support.waiting import wait_until
-from tests.support.widget_view import View
+from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, write_log
+from tests.support.pages.waiting import wait_until
+from tests.support.pages.widget_view import View
 
 pytestmark = pytest.mark.e2e
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Action, DeletionVectorDescriptor, DomainMetadata, SetTransaction
-from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
-from tests.support.damage import Answer, Damage, Files, answers, plain_answer
+from tests.support.attacks.damage import Answer, Damage, Files, answers, plain_answer
 from tests.support.dose import WHOLE_DOSE
+from tests.support.logs.checkpoint_shapes import SHAPES, Shape, write_checkpoint
+from tests.support.logs.small_logs import MASKED, METADATA, add, lines, new_store, remove
 from tests.support.shared_tables import golden_root
-from tests.support.small_logs import MASKED, METADATA, add, lines, new_store, remove
 
 # The small dose is the same on every run; `make prove` looks for new damage.
 SAME = not WHOLE_DOSE

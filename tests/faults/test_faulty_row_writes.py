@@ -22,11 +22,11 @@ from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.transaction.commit_plan import CommitPlan, CommitResult
 from explorer.core.versions.retention.missing_files import data_locations
+from tests.support.attacks.faulty_store import Fault, FaultyStore
 from tests.support.dose import WHOLE_DOSE
-from tests.support.faulty_store import Fault, FaultyStore
+from tests.support.logs.small_logs import new_store
+from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import REPOSITORY
-from tests.support.small_logs import new_store
-from tests.support.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

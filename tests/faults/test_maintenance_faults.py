@@ -15,9 +15,9 @@ from explorer.core.log.log_segment import list_log
 from explorer.core.log.writing.checkpoint import write_checkpoint
 from explorer.core.maintenance.log_cleanup import clean_log, plan_cleanup
 from explorer.storage import open_store
-from tests.support.faulty_store import Fault, FaultyStore
-from tests.support.small_logs import METADATA, PROTOCOL, add, paths, remove, write
-from tests.support.written_checkpoints import LAYOUTS, NOW, V2, checkpoint_of, log_of
+from tests.support.attacks.faulty_store import Fault, FaultyStore
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, paths, remove, write
+from tests.support.logs.written_checkpoints import LAYOUTS, NOW, V2, checkpoint_of, log_of
 
 FAULTS: tuple[Fault, ...] = ("fails", "answer lost", "done late")
 COMMITS = (V2, METADATA, *(add(f"f{number}") for number in range(5))), (remove("f1"),)

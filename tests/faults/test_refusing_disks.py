@@ -19,7 +19,7 @@ import explorer
 from explorer.core.errors import StorageError
 from explorer.core.protocol.actions import SetTransaction
 from explorer.storage import open_store
-from tests.support.small_logs import METADATA, PROTOCOL, add, write
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, write
 
 NOBODY = 65_534
 TEXT = "x" * 2000

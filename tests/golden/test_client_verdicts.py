@@ -10,9 +10,9 @@ from typing import Final
 
 import pytest
 
-from tests.support.client_verdicts import LISTED, cases, held_to_the_list, read_deviations, write_deviations
+from tests.support.clients.client_verdicts import LISTED, cases, held_to_the_list, read_deviations, write_deviations
+from tests.support.clients.other_clients import INSTALLED, OLDER, OtherClient, Way
 from tests.support.dose import WHOLE_DOSE, some_of
-from tests.support.other_clients import INSTALLED, OLDER, OtherClient, Way
 from tests.support.shared_tables import REPOSITORY
 
 pytestmark = [pytest.mark.golden, pytest.mark.reference, pytest.mark.interop]

@@ -33,8 +33,8 @@ from explorer.spark.scan.scan import scan
 from explorer.views.act.plan_view import plan_view
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import WHOLE_DOSE
-from tests.support.every_intent import NO_UNDO, plain_intents, row_intents, undo_intents
-from tests.support.raw_log import Action, RawState, commit_lines, raw_state, stored_files, versions_of
+from tests.support.logs.every_intent import NO_UNDO, plain_intents, row_intents, undo_intents
+from tests.support.logs.raw_log import Action, RawState, commit_lines, raw_state, stored_files, versions_of
 from tests.support.shared_tables import reference_root
 
 pytestmark = pytest.mark.golden

@@ -19,9 +19,9 @@ import explorer
 from explorer.core.errors import InvalidIntent, TableNotFound, VersionNotFound
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.new_table import NewTable, new_table
-from tests.support.commit_comparison import differences
-from tests.support.commit_differences import DIFFERENCES, GONE
-from tests.support.reference_steps import Step, copy_before, reference_commit, steps
+from tests.support.clients.reference_steps import Step, copy_before, reference_commit, steps
+from tests.support.comparison.commit_comparison import differences
+from tests.support.comparison.commit_differences import DIFFERENCES, GONE
 from tests.support.shared_tables import reference_root
 
 pytestmark = pytest.mark.reference

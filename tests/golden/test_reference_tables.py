@@ -11,7 +11,7 @@ import pytest
 import explorer
 from explorer.core.errors import VersionNotFound
 from tests.support.at_least_one import at_least_one
-from tests.support.golden_expectations import expected, found_files, spark_type
+from tests.support.clients.golden_expectations import expected, found_files, spark_type
 from tests.support.shared_tables import reference_root
 
 pytestmark = pytest.mark.reference

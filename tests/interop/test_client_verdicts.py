@@ -7,10 +7,10 @@ from typing import Final
 
 import pytest
 
-from tests.support.client_verdicts import cases, held_to_the_list, read_deviations, write_deviations
+from tests.support.clients.client_verdicts import cases, held_to_the_list, read_deviations, write_deviations
+from tests.support.clients.reference_writer import ReferenceWriter
+from tests.support.clients.spark_client import SPARK, SparkClient
 from tests.support.dose import WHOLE_DOSE
-from tests.support.reference_writer import ReferenceWriter
-from tests.support.spark_client import SPARK, SparkClient
 
 pytestmark = [pytest.mark.golden, pytest.mark.reference, pytest.mark.interop]
 

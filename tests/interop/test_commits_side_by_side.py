@@ -10,9 +10,9 @@ from typing import Any, Final
 import pytest
 
 import explorer
-from tests.support.commit_comparison import differences
+from tests.support.clients.reference_writer import ReferenceWriter
+from tests.support.comparison.commit_comparison import differences
 from tests.support.dose import WHOLE_DOSE
-from tests.support.reference_writer import ReferenceWriter
 
 pytestmark = pytest.mark.interop
 

@@ -12,8 +12,8 @@ from typing import Final
 import pytest
 
 from tests.support.at_least_one import at_least_one
-from tests.support.four_answers import answers_of, reference_rows, silent_disagreement
-from tests.support.reference_writer import ReferenceWriter
+from tests.support.clients.four_answers import answers_of, reference_rows, silent_disagreement
+from tests.support.clients.reference_writer import ReferenceWriter
 from tests.support.shared_tables import field_root, golden_root, reference_root
 
 pytestmark = [

@@ -12,8 +12,8 @@ import pytest
 
 from explorer.new_table import new_table
 from explorer.spark.engine.session import Engine
-from tests.support.other_readers import assert_others_read, read_by_deltalake
-from tests.support.small_schemas import field, struct
+from tests.support.clients.other_readers import assert_others_read, read_by_deltalake
+from tests.support.logs.small_schemas import field, struct
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark]
 

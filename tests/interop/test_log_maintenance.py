@@ -22,10 +22,10 @@ from explorer.core.log.writing.compaction import write_compaction
 from explorer.core.maintenance.log_cleanup import clean_log, plan_cleanup
 from explorer.core.protocol.actions import CommitInfo
 from explorer.storage import open_store
+from tests.support.clients.reference_writer import ReferenceWriter
+from tests.support.comparison.row_content import row_lines
 from tests.support.dose import WHOLE_DOSE
-from tests.support.reference_writer import ReferenceWriter
-from tests.support.row_content import row_lines
-from tests.support.small_logs import write
+from tests.support.logs.small_logs import write
 
 pytestmark = [
     pytest.mark.interop,

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pytest
 
 import explorer
+from tests.support.clients.reference_writer import ReferenceWriter
 from tests.support.dose import WHOLE_DOSE
-from tests.support.reference_writer import ReferenceWriter
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

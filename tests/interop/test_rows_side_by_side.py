@@ -13,9 +13,9 @@ import pytest
 import explorer
 from explorer.core.errors import ExplorerError
 from explorer.spark.scan.scan import scan
+from tests.support.clients.reference_writer import ReferenceRefused, ReferenceWriter
+from tests.support.comparison.row_content import content_hash, row_lines
 from tests.support.dose import WHOLE_DOSE, some_of
-from tests.support.reference_writer import ReferenceRefused, ReferenceWriter
-from tests.support.row_content import content_hash, row_lines
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

@@ -14,9 +14,9 @@ from urllib.parse import unquote
 import pytest
 
 import explorer
+from tests.support.clients.reference_writer import ReferenceWriter
+from tests.support.comparison.row_content import row_lines
 from tests.support.dose import WHOLE_DOSE
-from tests.support.reference_writer import ReferenceWriter
-from tests.support.row_content import row_lines
 
 pytestmark = [
     pytest.mark.interop,

@@ -10,9 +10,9 @@ import explorer
 from explorer.core.errors import ExplorerError
 from explorer.views.problems import problem_of
 from tests.support.dose import some_of
-from tests.support.page_elements import Elements
+from tests.support.pages.page_elements import Elements
+from tests.support.pages.widget_view import View
 from tests.support.shared_tables import golden_root
-from tests.support.widget_view import View
 
 ROOT = golden_root()
 TABLES = sorted((ROOT / "tables").iterdir())

@@ -14,10 +14,10 @@ from ipywidgets.embed import dependency_state
 
 import explorer
 from explorer.table import Table
-from tests.support.hostile_tables import HOSTILE
-from tests.support.page_elements import Elements, assert_harmless
+from tests.support.logs.hostile_tables import HOSTILE
+from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, write_log
+from tests.support.pages.page_elements import Elements, assert_harmless
 from tests.support.shared_tables import REPOSITORY
-from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 

@@ -18,8 +18,8 @@ from explorer.page.identity import Identity
 from explorer.page.tabs import TABS
 from explorer.table import Table
 from tests.support.own_loop import run_apart
-from tests.support.page_elements import Elements
-from tests.support.widget_view import View
+from tests.support.pages.page_elements import Elements
+from tests.support.pages.widget_view import View
 
 
 @pytest.fixture

@@ -29,8 +29,8 @@ from explorer.core.protocol.actions import (
     SetTransaction,
 )
 from explorer.core.protocol.log_store import LogStore
-from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
-from tests.support.small_logs import MASKED, METADATA, add, lines, new_store, paths, remove, vector
+from tests.support.logs.checkpoint_shapes import SHAPES, Shape, write_checkpoint
+from tests.support.logs.small_logs import MASKED, METADATA, add, lines, new_store, paths, remove, vector
 
 PATHS = ["a", "b/c", "d e", "ä", "p=1/x+y", "100%"]
 ENCODED = {"d e": "d%20e", "100%": "100%25"}

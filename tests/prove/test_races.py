@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.prove.conftest import Dose
-from tests.prove.race import OURS, check_race, new_race, race
+from tests.prove.racers.race import OURS, check_race, new_race, race
 
 
 @pytest.mark.timeout(3600)
@@ -38,6 +38,8 @@ def test_a_race_with_deltalake(place: str, tmp_path: Path, dose: Dose, request: 
     location = "s3://races/mixed" if place == "s3" else (tmp_path / "table").as_uri()
     table = new_race(location, options)
     others = max(1, dose.racers // 4)
-    racers = [(OURS, dose.commits)] * (dose.racers - others) + [("tests.prove.other_racer", dose.commits)] * others
+    racers = [(OURS, dose.commits)] * (dose.racers - others) + [
+        ("tests.prove.racers.other_racer", dose.commits)
+    ] * others
     told = race(location, options, racers)
     request.node.user_properties.append(("found", dict(check_race(table, told, 1))))

@@ -18,11 +18,11 @@ from explorer.auditing.erasure import Erasure, erasure_document
 from explorer.core.errors import ExpressionRefused, RequestError, TableError, UnsupportedFeature
 from explorer.new_table import new_table
 from tests.support.at_least_one import at_least_one
+from tests.support.clients.raw_search import check_proof, equalities, raw_counts
 from tests.support.dose import WHOLE_DOSE
-from tests.support.raw_search import check_proof, equalities, raw_counts
+from tests.support.logs.small_logs import new_store
+from tests.support.logs.spark_tables import DataFile, column, struct, write_table
 from tests.support.shared_tables import golden_root, reference_root
-from tests.support.small_logs import new_store
-from tests.support.spark_tables import DataFile, column, struct, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=0)]
 

@@ -19,11 +19,11 @@ from explorer.core.errors import ChangeFeedGap, CorruptTable, RequestError
 from explorer.core.versions.change_feed.feed import change_feed_coverage
 from explorer.spark.changes.changes import CHANGE_COLUMNS, Changes, changes
 from explorer.spark.scan.physical import spark_type
-from tests.support.change_rows import change_rows
-from tests.support.golden_expectations import expected
-from tests.support.row_content import content_hash
+from tests.support.clients.golden_expectations import expected
+from tests.support.comparison.change_rows import change_rows
+from tests.support.comparison.row_content import content_hash
+from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import golden_root, reference_root
-from tests.support.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

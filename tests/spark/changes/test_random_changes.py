@@ -16,7 +16,7 @@ from pyspark.sql import functions as sf
 
 import explorer
 from tests.support.dose import WHOLE_DOSE
-from tests.support.random_histories import IDS, Model, Row, canonical
+from tests.support.logs.random_histories import IDS, Model, Row, canonical
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

@@ -18,8 +18,8 @@ import explorer
 from explorer.core.errors import RequestError, StorageError, VersionNotFound
 from explorer.spark.changes.row_diff import RowDiff
 from tests.support.dose import WHOLE_DOSE
+from tests.support.logs.spark_tables import DataFile, column, struct, write_table
 from tests.support.shared_tables import reference_root
-from tests.support.spark_tables import DataFile, column, struct, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=0)]
 

@@ -19,8 +19,8 @@ from explorer.core.errors import Cancelled, StorageError
 from explorer.spark.checks.constraint_check import check
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import WHOLE_DOSE
+from tests.support.logs.spark_tables import DataFile, column, struct, write_table
 from tests.support.shared_tables import reference_root
-from tests.support.spark_tables import DataFile, column, struct, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=0)]
 

@@ -8,8 +8,8 @@ import pytest
 
 import explorer
 from explorer.core.errors import InvalidIntent
-from tests.support.commit_differences import DIFFERENCES
-from tests.support.reference_steps import Step, copy_before, steps
+from tests.support.clients.reference_steps import Step, copy_before, steps
+from tests.support.comparison.commit_differences import DIFFERENCES
 from tests.support.shared_tables import reference_root
 
 pytestmark = [pytest.mark.reference, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]

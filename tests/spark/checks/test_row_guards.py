@@ -18,8 +18,8 @@ from explorer.page.pages import table_page
 from explorer.views.act.desk.draft import RowLook
 from explorer.views.act.desk.state import Committing, Ended, Ready
 from explorer.web.served_tables import Catalog
-from tests.support.idle_windows import work_at
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
+from tests.support.pages.idle_windows import work_at
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=0)]
 

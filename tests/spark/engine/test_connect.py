@@ -10,9 +10,9 @@ from pickle import PicklingError
 
 import pytest
 
-from tests.support import small_logs
-from tests.support.connect_server import connect_server
-from tests.support.tests_elsewhere import FEWEST, run_tests
+from tests.support.clients.connect_server import connect_server
+from tests.support.comparison.tests_elsewhere import FEWEST, run_tests
+from tests.support.logs import small_logs
 
 pytestmark = pytest.mark.spark
 

@@ -26,9 +26,9 @@ from explorer.spark.engine.expressions import analysed, expression, expressions
 from explorer.spark.engine.session import Engine
 from explorer.table import Table
 from tests.support.at_least_one import at_least_one
+from tests.support.attacks.expression_attacks import SPELLINGS, forget_runs, was_run
 from tests.support.dose import WHOLE_DOSE, some_of
-from tests.support.expression_attacks import SPELLINGS, forget_runs, was_run
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
 pytestmark = pytest.mark.spark
 

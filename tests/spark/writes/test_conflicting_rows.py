@@ -11,7 +11,7 @@ import pytest
 import explorer
 from explorer.core.transaction.commit_plan import CommitResult
 from explorer.core.versions.retention.missing_files import data_locations
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=0)]
 

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pytest
 
 from explorer.new_table import new_table
+from tests.support.clients.other_readers import assert_others_read
 from tests.support.dose import WHOLE_DOSE
-from tests.support.other_readers import assert_others_read
-from tests.support.spark_tables import column, struct
+from tests.support.logs.spark_tables import column, struct
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

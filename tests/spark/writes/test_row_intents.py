@@ -19,16 +19,16 @@ import explorer
 from explorer.core.errors import ExplorerError, InvalidIntent
 from explorer.core.protocol.actions import DomainMetadata
 from explorer.spark.scan.scan import scan
-from tests.support import small_logs
 from tests.support.at_least_one import at_least_one
-from tests.support.data_commands import data_commands
+from tests.support.clients.golden_expectations import expected
+from tests.support.clients.other_readers import duckdb_connection
+from tests.support.clients.reference_steps import Step, copy_before, reference_commit
+from tests.support.comparison.data_commands import data_commands
+from tests.support.comparison.row_content import content_hash
 from tests.support.dose import WHOLE_DOSE
-from tests.support.golden_expectations import expected
-from tests.support.other_readers import duckdb_connection
-from tests.support.reference_steps import Step, copy_before, reference_commit
-from tests.support.row_content import content_hash
+from tests.support.logs import small_logs
+from tests.support.logs.spark_tables import column, write_table
 from tests.support.shared_tables import reference_root
-from tests.support.spark_tables import column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.reference, pytest.mark.usefixtures("spark_engine")]
 

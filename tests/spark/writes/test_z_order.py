@@ -13,8 +13,8 @@ from pyspark.sql import functions as sf
 import explorer
 from explorer.spark.engine.session import Engine
 from explorer.spark.writes.z_order import z_ordered
-from tests.support.row_content import row_lines
-from tests.support.spark_tables import column, write_table
+from tests.support.comparison.row_content import row_lines
+from tests.support.logs.spark_tables import column, write_table
 
 pytestmark = pytest.mark.spark
 
