@@ -1,12 +1,13 @@
 """A view of the widget in a browser: in its own style scope, as wide as its place, in its theme, beside another one.
 
-The kernel's part is real; the comm between the two is the test's.
+The kernel's part is real, on a loop of its own; the comm between the two is the test's.
 """
 
 from __future__ import annotations
 
-import base64
 import gzip
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,42 +16,15 @@ import pytest
 import explorer
 from explorer.jupyter.browser.page_kit import PageKit
 from explorer.jupyter.widget import TableExplorer, packed_plotly
+from tests.support.shown_widget import shown_widget
 from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 from tests.support.waiting import wait_until
-from tests.support.widget_view import View
 
 pytestmark = pytest.mark.e2e
 
 _PAGE: Final = """<!doctype html><body data-jp-theme-light="true"><style>
   h1 { color: rgb(255, 0, 0); } table { transform: rotate(3deg); } a { font-size: 40px; }
 </style><div id="one" style="width: 1000px"></div><div id="other" style="width: 400px"></div></body>"""
-_VIEWS: Final = """async ([script, rules, answer, packed, broken]) => {
-  const parts = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(rules);
-  window.sent = [];
-  window.traits = { theme: "auto" };
-  const heard = {};
-  const emit = (name, ...given) => [...(heard[name] ?? [])].forEach((call) => call(...given));
-  window.tell = (message, buffers) => emit("msg:custom", message, buffers);
-  const model = {
-    get: (name) => traits[name],
-    set: (name, value) => { traits[name] = value; emit(`change:${name}`); },
-    save_changes() {},
-    on: (name, call) => (heard[name] ??= []).push(call),
-    off: (name, call) => { heard[name] = (heard[name] ?? []).filter((other) => other !== call); },
-    send(message) {
-      sent.push(message);
-      const bytes = Uint8Array.from(atob(packed), (part) => part.charCodeAt(0));
-      if (message.kind === "begin") tell({ ...answer, view: message.view });
-      if (message.kind === "plotly" && !broken) tell({ kind: "plotly" }, [bytes]);
-      if (message.kind === "plotly" && broken) tell({ kind: "plotly" }, [new Uint8Array([1, 2, 3])]);
-    },
-  };
-  window.model = model;
-  const draw = parts.widget(model, { sheet });
-  window.gone = ["one", "other"].map((id) => draw(document.getElementById(id)));
-}"""
 ONE: Final = "document.getElementById('one').shadowRoot"
 
 
@@ -64,18 +38,15 @@ def widget(tmp_path: Path) -> TableExplorer:
 
 
 @pytest.fixture
-def shown(watched: Any, widget: TableExplorer) -> Any:
+def shown(watched: Any, widget: TableExplorer) -> Iterator[Any]:
     """Return a function that shows two views of the widget."""
+    with ExitStack() as ends:
 
-    def show(*, broken: bool = False) -> Any:
-        kit = PageKit.unpacked()
-        answer = View(widget).until(lambda message: message["kind"] == "window")
-        packed = base64.b64encode(packed_plotly()).decode()
-        watched.set_content(_PAGE)
-        watched.evaluate(_VIEWS, [kit["script"], kit["rules"], answer, packed, broken])
-        return watched
+        def show(*, plotly: bytes | None = None) -> Any:
+            ends.enter_context(shown_widget(watched, widget, _PAGE, plotly=plotly))
+            return watched
 
-    return show
+        yield show
 
 
 def test_two_views_are_drawn_with_their_figures_and_leave_the_page_as_it_was(shown: Any) -> None:
@@ -113,6 +84,7 @@ def test_each_view_is_laid_out_for_its_own_width(shown: Any) -> None:
 
 def test_the_theme_is_the_notebooks_until_the_trait_says_another(shown: Any) -> None:
     page = shown()
+    wait_until(page, f"{ONE}.querySelector('#strip-figure .bars')")
     theme = f"{ONE}.querySelector('.explorer').dataset.theme"
     assert page.evaluate(theme) == "light"
     page.evaluate("document.body.dataset.jpThemeLight = 'false'")
@@ -127,14 +99,15 @@ def test_an_address_is_asked_for_by_a_click_and_a_key_in_its_view_alone(shown: A
     wait_until(page, f"{ONE}.querySelector('#strip-figure .bars')")
     page.evaluate("sent.length = 0")
     page.locator("#one").get_by_role("link", name="Files", exact=True).click()
+    page.locator("#one").get_by_role("heading", name="Live files").wait_for()
     page.locator("#one #timeline-slot").press("ArrowLeft")
     asked = page.evaluate("sent.filter(({ kind }) => kind === 'go').map(({ query, view }) => [query, view])")
-    assert [query for query, _ in asked] == ["?t=orders&tab=files", "?t=orders&v=2&tab=statistics"]
+    assert [query for query, _ in asked] == ["?t=orders&tab=files", "?t=orders&v=2&tab=files"]
     assert len({view for _, view in asked}) == 1
 
 
 def test_without_plotly_the_still_picture_stays_and_the_page_says_so(shown: Any) -> None:
-    page = shown(broken=True)
+    page = shown(plotly=b"\x01\x02\x03")
     note = f"{ONE}.querySelector('#timeline-slot .undrawn')"
     wait_until(page, f"{note} && getComputedStyle({note}).display !== 'none'")
     assert page.evaluate(f"{ONE}.querySelector('#still svg') !== null")
