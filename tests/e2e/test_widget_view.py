@@ -6,6 +6,7 @@ The kernel's part is real, on a loop of its own; the comm between the two is the
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,8 +15,8 @@ from typing import Any, Final
 import pytest
 
 import explorer
-from explorer.jupyter.browser.page_kit import PageKit
-from explorer.jupyter.widget import TableExplorer, packed_plotly
+from explorer.jupyter.browser.page_kit import PAGE_KIT, packed_plotly
+from explorer.jupyter.widget import TableExplorer
 from tests.support.shown_widget import shown_widget
 from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 from tests.support.waiting import wait_until
@@ -42,8 +43,8 @@ def shown(watched: Any, widget: TableExplorer) -> Iterator[Any]:
     """Return a function that shows two views of the widget."""
     with ExitStack() as ends:
 
-        def show(*, plotly: bytes | None = None) -> Any:
-            ends.enter_context(shown_widget(watched, widget, _PAGE, plotly=plotly))
+        def show(html: str = _PAGE, *, plotly: bytes | None = None) -> Any:
+            ends.enter_context(shown_widget(watched, widget, html, plotly=plotly))
             return watched
 
         yield show
@@ -94,6 +95,20 @@ def test_the_theme_is_the_notebooks_until_the_trait_says_another(shown: Any) -> 
     assert page.evaluate("sent.filter(({ kind }) => kind === 'theme').map(({ theme }) => theme)")[-1] == "light"
 
 
+@pytest.mark.parametrize(
+    ("color", "theme"),
+    [
+        ("oklch(1 0 0)", "light"), ("color(srgb 0.99 0.99 0.99)", "light"), ("lab(98% 0 0)", "light"),
+        ("rgba(0, 0, 0, 0.05)", "light"), ("oklch(0.2 0 0)", "dark"), ("#111", "dark"), ("transparent", "light"),
+    ],
+)  # fmt: skip
+def test_where_the_notebook_names_no_theme_the_color_behind_the_widget_decides(
+    shown: Any, color: str, theme: str
+) -> None:
+    page = shown(html=_PAGE.replace(' data-jp-theme-light="true"', f' style="background: {color}"'))
+    wait_until(page, f"{ONE}.querySelector('.explorer').dataset.theme === '{theme}'")
+
+
 def test_an_address_is_asked_for_by_a_click_and_a_key_in_its_view_alone(shown: Any) -> None:
     page = shown()
     wait_until(page, f"{ONE}.querySelector('#strip-figure .bars')")
@@ -123,10 +138,26 @@ def test_a_view_that_goes_says_so_and_is_silent_from_then_on(shown: Any) -> None
     assert page.evaluate("sent.length") == before
 
 
-def test_the_kit_holds_what_it_says(widget: TableExplorer) -> None:
-    kit = PageKit.unpacked()
+def test_the_views_of_a_page_that_is_left_end_in_the_kernel_and_begin_again_if_it_comes_back(
+    shown: Any, widget: TableExplorer
+) -> None:
+    page = shown()
+    wait_until(page, f"{ONE}.querySelector('#strip-figure .bars')")
+    assert len(widget._windows) == 2
+    page.evaluate("window.dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")
+    wait_until(page, "sent.filter(({ kind }) => kind === 'end').length === 2")
+    page.wait_for_timeout(200)
+    assert len(widget._windows) == 0
+    page.locator("#one").get_by_role("link", name="Files", exact=True).click()
+    wait_until(page, "sent.filter(({ kind }) => kind === 'begin').length === 3")
+    page.locator("#one").get_by_role("link", name="Files", exact=True).click()
+    page.locator("#one").get_by_role("heading", name="Live files").wait_for()
+    assert len(widget._windows) == 1
+
+
+def test_the_kit_holds_what_it_says() -> None:
+    kit = json.loads(gzip.decompress(PAGE_KIT))
     assert "export class Page" in kit["script"]
     assert ":root" not in kit["rules"]
     assert "@media (max-width" not in kit["rules"]
     assert gzip.decompress(packed_plotly())[:4] == b"/**\n"
-    assert widget.kit.packed

@@ -11,16 +11,14 @@ from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-from explorer.jupyter.browser.page_kit import PageKit
 from explorer.jupyter.widget import TableExplorer
+from tests.support.waiting import wait_until
 
 __all__ = ["shown_widget"]
 
 # One model with a view in each place. `sent` takes up what the views say, `gone` has what ends each.
-_VIEWS: Final = """async ([script, rules, theme]) => {
-  const parts = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(rules);
+_VIEWS: Final = """async ([script, theme]) => {
+  const { default: made } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
   const traits = { theme };
   const heard = {};
   const emit = (name, ...given) => [...(heard[name] ?? [])].forEach((call) => call(...given));
@@ -50,8 +48,7 @@ _VIEWS: Final = """async ([script, rules, theme]) => {
       leaving.push({ content });
     },
   };
-  const draw = parts.widget(model, { sheet });
-  window.gone = [...document.querySelectorAll("body > div")].map(draw);
+  window.gone = [...document.querySelectorAll("body > div")].map((el) => made().render({ model, el }));
   turn();
 }"""
 
@@ -66,10 +63,11 @@ def shown_widget(page: Any, widget: TableExplorer, html: str, *, plotly: bytes |
         html: The page around it.
         plotly: What comes in place of plotly.js.
     """
-    kit, kernel = PageKit.unpacked(), _Kernel(widget, plotly)
+    kernel = _Kernel(widget, plotly)
     page.set_content(html)
     page.expose_function("exchange", kernel.exchange)
-    page.evaluate(_VIEWS, [kit["script"], kit["rules"], widget.theme])
+    page.evaluate(_VIEWS, [widget._esm, widget.theme])
+    wait_until(page, "[...document.querySelectorAll('body > div')].every(({ shadowRoot }) => shadowRoot)")
     try:
         yield
     finally:
@@ -113,7 +111,7 @@ class _Kernel:
             self._widget._handle_custom_msg(message["content"], [])
 
     def _send(self, content: Mapping[str, Any], buffers: Sequence[bytes] = ()) -> None:
-        if buffers and self._plotly is not None:
+        if content["kind"] == "plotly" and self._plotly is not None:
             buffers = [self._plotly]
         packed = [base64.b64encode(part).decode() for part in buffers]
         # What a comm carries is JSON.
