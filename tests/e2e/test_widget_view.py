@@ -26,7 +26,7 @@ pytestmark = pytest.mark.e2e
 _PAGE: Final = """<!doctype html><body data-jp-theme-light="true"><style>
   h1 { color: rgb(255, 0, 0); } table { transform: rotate(3deg); } a { font-size: 40px; }
 </style><div id="one" style="width: 1000px"></div><div id="other" style="width: 400px"></div></body>"""
-ONE: Final = "document.getElementById('one').shadowRoot"
+ONE: Final = "document.getElementById('one').firstChild.shadowRoot"
 
 
 @pytest.fixture
@@ -53,8 +53,14 @@ def shown(watched: Any, widget: TableExplorer) -> Iterator[Any]:
 def test_two_views_are_drawn_with_their_figures_and_leave_the_page_as_it_was(shown: Any) -> None:
     page = shown()
     for place in ("one", "other"):
-        root = f"document.getElementById('{place}').shadowRoot"
+        root = f"document.getElementById('{place}').firstChild.shadowRoot"
         wait_until(page, f"{root}.querySelector('#strip-figure .bars') && {root}.querySelector('#chart-figure svg')")
+        layers = "[...{root}.querySelectorAll('{name} .svg-container, {name} .main-svg')]"
+        for name in ("#strip-figure", "#chart-figure"):
+            found = layers.format(root=root, name=name)
+            tops = page.evaluate(f"{found}.map((layer) => layer.getBoundingClientRect().top)")
+            assert len(tops) > 2
+            assert len(set(tops)) == 1, "notes and what is said of a mark lie over the marks"
     assert page.evaluate("'Plotly' in window") is False
     assert page.evaluate("document.head.querySelectorAll('style[nonce]').length") == 0
     assert page.evaluate("sent.filter(({ kind }) => kind === 'plotly').length") == 1
@@ -71,7 +77,7 @@ def test_each_view_is_laid_out_for_its_own_width(shown: Any) -> None:
     wait_until(page, f"{ONE}.querySelector('#strip-figure .bars')")
     sides = [
         page.evaluate(
-            f"document.getElementById('{place}').shadowRoot.querySelector('main').scrollWidth"
+            f"document.getElementById('{place}').firstChild.shadowRoot.querySelector('main').scrollWidth"
             f" - document.getElementById('{place}').clientWidth"
         )
         for place in ("one", "other")
@@ -79,7 +85,7 @@ def test_each_view_is_laid_out_for_its_own_width(shown: Any) -> None:
     assert max(sides) <= 1, "nothing is wider than its place"
     columns = "getComputedStyle({0}.querySelector('.facts, main')).gridTemplateColumns"
     assert page.evaluate(columns.format(ONE)) != page.evaluate(
-        columns.format("document.getElementById('other').shadowRoot")
+        columns.format("document.getElementById('other').firstChild.shadowRoot")
     )
 
 
@@ -153,6 +159,18 @@ def test_the_views_of_a_page_that_is_left_end_in_the_kernel_and_begin_again_if_i
     page.locator("#one").get_by_role("link", name="Files", exact=True).click()
     page.locator("#one").get_by_role("heading", name="Live files").wait_for()
     assert len(widget._windows) == 1
+
+
+@pytest.mark.parametrize("ended", ["before", "after"])
+def test_a_cell_that_runs_again_draws_its_view_in_the_same_place(shown: Any, ended: str) -> None:
+    page = shown()
+    wait_until(page, f"{ONE}.querySelector('#strip-figure .bars')")
+    one = "document.getElementById('one')"
+    page.evaluate(f"{one}.firstChild.explorerPage.old = true")
+    steps = ["gone[0]()", f"gone[0] = draw({one})"] if ended == "before" else [f"draw({one})", "gone[0]()"]
+    page.evaluate(f"() => {{ {'; '.join(steps)} }}")
+    wait_until(page, f"{one}.firstChild?.explorerPage?.old !== true && {ONE}?.querySelector('#strip-figure .bars')")
+    assert page.evaluate(f"{one}.children.length") == 1
 
 
 def test_the_kit_holds_what_it_says() -> None:

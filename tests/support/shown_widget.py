@@ -16,7 +16,7 @@ from tests.support.waiting import wait_until
 
 __all__ = ["shown_widget"]
 
-# One model with a view in each place. `sent` takes up what the views say, `gone` has what ends each.
+# One model with a view in each place. `draw` draws one, `sent` takes up what the views say, `gone` has what ends each.
 _VIEWS: Final = """async ([script, theme]) => {
   const { default: made } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
   const traits = { theme };
@@ -48,7 +48,8 @@ _VIEWS: Final = """async ([script, theme]) => {
       leaving.push({ content });
     },
   };
-  window.gone = [...document.querySelectorAll("body > div")].map((el) => made().render({ model, el }));
+  window.draw = (el) => made().render({ model, el });
+  window.gone = [...document.querySelectorAll("body > div")].map(draw);
   turn();
 }"""
 
@@ -67,7 +68,7 @@ def shown_widget(page: Any, widget: TableExplorer, html: str, *, plotly: bytes |
     page.set_content(html)
     page.expose_function("exchange", kernel.exchange)
     page.evaluate(_VIEWS, [widget._esm, widget.theme])
-    wait_until(page, "[...document.querySelectorAll('body > div')].every(({ shadowRoot }) => shadowRoot)")
+    wait_until(page, "[...document.querySelectorAll('body > div')].every((el) => el.firstChild.shadowRoot)")
     try:
         yield
     finally:
@@ -99,10 +100,15 @@ class _Kernel:
 
     def close(self) -> None:
         """Close the widget, and end the loop."""
-        self._loop.call_soon_threadsafe(self._widget.close)
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    async def _end(self) -> None:
+        self._widget.close()
+        if begun := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(begun)  # pages that are being made
 
     def _take(self, message: Mapping[str, Any]) -> None:
         if "state" in message:

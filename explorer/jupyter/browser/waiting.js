@@ -26,7 +26,10 @@ async function loaded(packed) {
 export default () => ({
   render({ model, el }) {
     let undo, gone;
-    const say = (text) => { if (!undo) el.textContent = text; };
+    // A notebook may give the same element to the next run of a cell.
+    const place = document.createElement("div");
+    el.replaceChildren(place);
+    const say = (text) => { place.textContent = text; };
     const hear = (message, buffers) => {
       if (message?.kind === "kit") loaded(buffers[0]).then(kit.give, ({ message: why }) => rest(`The widget cannot be shown here: ${why}`));
     };
@@ -39,7 +42,7 @@ export default () => ({
     kit.given.then(({ sheet, widget }) => {
       if (gone) return;
       rest("");
-      undo = widget(model, el, sheet, { SOON, ...WORDS });
+      undo = widget(model, place, sheet, { SOON, ...WORDS });
     });
     say(WORDS.awaited);
     model.on("msg:custom", hear);
@@ -52,6 +55,7 @@ export default () => ({
       gone = true;
       rest("");
       undo?.();
+      place.remove();
     };
   },
 });

@@ -38,6 +38,18 @@ function plotly(host) {
   }));
 }
 
+// Plotly lays its layers over each other by rules in the document's head, which do not reach into a shadow root.
+let figureRules;
+
+function figureSheet() {
+  if (!figureRules) {
+    const rules = document.getElementById("plotly.js-style-global")?.sheet?.cssRules ?? [];
+    figureRules = new CSSStyleSheet();
+    figureRules.replaceSync(Array.from(rules, ({ cssText }) => cssText).join(""));
+  }
+  return figureRules;
+}
+
 // --- the theme of the program around it
 
 // A color of any notation as red, green, blue, and opacity, each up to 255.
@@ -226,8 +238,11 @@ class View {
     return all.get(model);
   }
 
-  plotly() {
-    return plotly(this);
+  async plotly() {
+    const figures = await plotly(this);
+    const { root } = this;
+    if (!root.adoptedStyleSheets.includes(figureSheet())) root.adoptedStyleSheets.unshift(figureSheet());
+    return figures;
   }
 
   size() {
