@@ -17,6 +17,7 @@ import pytest
 import explorer
 from explorer.jupyter.browser.page_kit import PAGE_KIT, packed_plotly
 from explorer.jupyter.widget import TableExplorer
+from tests.support.at_least_one import at_least_one
 from tests.support.shown_widget import shown_widget
 from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 from tests.support.waiting import wait_until
@@ -43,8 +44,8 @@ def shown(watched: Any, widget: TableExplorer) -> Iterator[Any]:
     """Return a function that shows two views of the widget."""
     with ExitStack() as ends:
 
-        def show(html: str = _PAGE, *, plotly: bytes | None = None) -> Any:
-            ends.enter_context(shown_widget(watched, widget, html, plotly=plotly))
+        def show(*, plotly: bytes | None = None) -> Any:
+            ends.enter_context(shown_widget(watched, widget, _PAGE, plotly=plotly))
             return watched
 
         yield show
@@ -101,18 +102,17 @@ def test_the_theme_is_the_notebooks_until_the_trait_says_another(shown: Any) -> 
     assert page.evaluate("sent.filter(({ kind }) => kind === 'theme').map(({ theme }) => theme)")[-1] == "light"
 
 
-@pytest.mark.parametrize(
-    ("color", "theme"),
-    [
-        ("oklch(1 0 0)", "light"), ("color(srgb 0.99 0.99 0.99)", "light"), ("lab(98% 0 0)", "light"),
-        ("rgba(0, 0, 0, 0.05)", "light"), ("oklch(0.2 0 0)", "dark"), ("#111", "dark"), ("transparent", "light"),
-    ],
-)  # fmt: skip
-def test_where_the_notebook_names_no_theme_the_color_behind_the_widget_decides(
-    shown: Any, color: str, theme: str
-) -> None:
-    page = shown(html=_PAGE.replace(' data-jp-theme-light="true"', f' style="background: {color}"'))
-    wait_until(page, f"{ONE}.querySelector('.explorer').dataset.theme === '{theme}'")
+def test_where_the_notebook_names_no_theme_the_color_behind_the_widget_decides(shown: Any) -> None:
+    page = shown()
+    page.evaluate("delete document.body.dataset.jpThemeLight")
+    for color, theme in at_least_one(
+        [
+            ("oklch(0.2 0 0)", "dark"), ("oklch(1 0 0)", "light"), ("#111", "dark"), ("color(srgb 0.9 1 1)", "light"),
+            ("lab(9% 0 0)", "dark"), ("rgba(0, 0, 0, 0.05)", "light"), ("black", "dark"), ("transparent", "light"),
+        ]
+    ):  # fmt: skip
+        page.evaluate("color => { document.body.style.background = color; }", color)
+        wait_until(page, f"{ONE}.querySelector('.explorer').dataset.theme === '{theme}'")
 
 
 def test_an_address_is_asked_for_by_a_click_and_a_key_in_its_view_alone(shown: Any) -> None:
@@ -150,15 +150,17 @@ def test_the_views_of_a_page_that_is_left_end_in_the_kernel_and_begin_again_if_i
     page = shown()
     wait_until(page, f"{ONE}.querySelector('#strip-figure .bars')")
     assert len(widget._windows) == 2
-    page.evaluate("window.dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")
+    leave = "name => window.dispatchEvent(new PageTransitionEvent(name, { persisted: true }))"
+    page.evaluate(leave, "pagehide")
     wait_until(page, "sent.filter(({ kind }) => kind === 'end').length === 2")
     page.wait_for_timeout(200)
     assert len(widget._windows) == 0
-    page.locator("#one").get_by_role("link", name="Files", exact=True).click()
-    wait_until(page, "sent.filter(({ kind }) => kind === 'begin').length === 3")
+    before = page.evaluate(f"{ONE}.querySelector('.explorer').dataset.mark")
+    page.evaluate(leave, "pageshow")
+    wait_until(page, f"{ONE}.querySelector('.explorer').dataset.mark !== '{before}'")
     page.locator("#one").get_by_role("link", name="Files", exact=True).click()
     page.locator("#one").get_by_role("heading", name="Live files").wait_for()
-    assert len(widget._windows) == 1
+    assert len(widget._windows) == 2
 
 
 @pytest.mark.parametrize("ended", ["before", "after"])

@@ -99,8 +99,10 @@ class View {
       this.observer.observe(node, { attributes: true, attributeFilter: WATCHED });
     }
     this.keepKeys();
-    // A page that is left has no time to take its views away. One that comes back begins again with its next message.
-    window.addEventListener("pagehide", () => this.send({ kind: "end" }), { signal: this.ends.signal });
+    // A page that is left does not take its views away. The browser may bring it back as it was.
+    const { signal } = this.ends;
+    window.addEventListener("pagehide", () => this.send({ kind: "end" }), { signal });
+    window.addEventListener("pageshow", ({ persisted }) => persisted && this.ask(), { signal });
   }
 
   // The element joins the page only after it was given to it: its size and its ground are known then.
