@@ -78,7 +78,7 @@ record: $(DEVELOPMENT) ## renew every page of the docs that a test compares with
 	$(BIN)/python -m tests.prove --page
 	$(BIN)/python -m tests.strength page
 	$(BIN)/python -m tests.golden.data_commands
-	$(BIN)/python -m tests.conformance --renew
+	$(BIN)/python -m tests.conformance --write
 
 bench: $(DEVELOPMENT) ## measure the speeds that the documents state; BENCH=--quick compares with them
 	$(BIN)/python -m tests.benchmarks $(BENCH)

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.conftest import ARGUMENTS, CHROMIUM, settle
-from tests.support.served_pages import SERVE
+from tests.support.pages.served_pages import SERVE
+from tests.support.pages.waiting import wait_until
 from tests.support.shared_tables import REPOSITORY
-from tests.support.waiting import wait_until
 
 TARGET = REPOSITORY / "build" / "screens"
 PAGES = {

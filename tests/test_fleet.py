@@ -14,9 +14,9 @@ from explorer.auditing.options import AuditOptions
 from explorer.core.errors import RequestError
 from explorer.fleet import TableAudit, audits
 from explorer.fleet.processes import pooled
-from tests.support import small_logs
-from tests.support.audited_tables import DAY, NOW, ago
-from tests.support.small_logs import METADATA, PROTOCOL
+from tests.support.comparison.audited_tables import DAY, NOW, ago
+from tests.support.logs import small_logs
+from tests.support.logs.small_logs import METADATA, PROTOCOL
 
 CREATED = [PROTOCOL, METADATA]
 

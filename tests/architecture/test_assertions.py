@@ -42,7 +42,7 @@ RAISES: Final = {
     "tests/storage/test_roots.py::test_sources_inside_the_places_are_allowed": (
         "check_source raises NotAllowed of a source outside"
     ),
-    "tests/web/test_open_pages.py::test_a_page_whose_table_is_back_before_anything_was_asked_drops_its_notice": (
+    "tests/page/test_open_pages.py::test_a_page_whose_table_is_back_before_anything_was_asked_drops_its_notice": (
         "until raises where the message that it waits for does not come"
     ),
 }

@@ -25,8 +25,8 @@ from explorer.page.address import Address
 from explorer.page.pages import table_page
 from explorer.web.served_tables import Catalog
 from tests.architecture.sources import PACKAGE
-from tests.support.idle_windows import idle_work
-from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, remove, write_log
+from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, remove, write_log
+from tests.support.pages.idle_windows import idle_work
 
 # Called everywhere: the rules of single values, and words for people.
 EVERYWHERE = ("explorer.core.protocol", "explorer.formatting", "explorer.core.errors")

@@ -10,7 +10,7 @@ import pytest
 
 import explorer
 from explorer.storage import open_store
-from tests.support.small_logs import PROTOCOL, add, metadata, remove, write
+from tests.support.logs.small_logs import PROTOCOL, add, metadata, remove, write
 
 DAY = 86_400
 

@@ -17,8 +17,8 @@ from explorer.core.compatibility.matrix import matrix
 from explorer.core.compatibility.my_clients import MyClient
 from explorer.core.protocol.actions import Metadata
 from explorer.core.transaction.intents.records import SetProperties
-from tests.support.audited_tables import NOW
-from tests.support.small_logs import MASKED, PROTOCOL, add, metadata, table, vector
+from tests.support.comparison.audited_tables import NOW
+from tests.support.logs.small_logs import MASKED, PROTOCOL, add, metadata, table, vector
 
 KEPT = "delta.deletedFileRetentionDuration"
 

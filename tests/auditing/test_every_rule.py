@@ -22,10 +22,10 @@ from explorer.auditing.steps import see
 from explorer.cli.app import app
 from explorer.core.log.verify import problem
 from explorer.core.transaction.row_engine import CheckReport
-from tests.support import small_logs
 from tests.support.at_least_one import at_least_one
-from tests.support.audited_tables import NOW
-from tests.support.small_logs import METADATA, PROTOCOL
+from tests.support.comparison.audited_tables import NOW
+from tests.support.logs import small_logs
+from tests.support.logs.small_logs import METADATA, PROTOCOL
 
 FOLDER = Path(__file__).parent
 

@@ -10,10 +10,10 @@ import pytest
 import explorer
 from explorer.auditing import Finding
 from explorer.core.transaction.intents.records import DropConstraint
-from tests.support.audited_tables import NOW
-from tests.support.small_logs import add, metadata, table
-from tests.support.small_proposals import protocol
-from tests.support.small_schemas import field, struct
+from tests.support.comparison.audited_tables import NOW
+from tests.support.logs.small_logs import add, metadata, table
+from tests.support.logs.small_proposals import protocol
+from tests.support.logs.small_schemas import field, struct
 
 RULES = protocol(1, 7, w="checkConstraints invariants generatedColumns allowColumnDefaults")
 

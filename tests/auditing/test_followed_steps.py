@@ -20,7 +20,7 @@ from explorer.core.log.log_path import commit_name
 from explorer.storage import open_store
 from tests.cli.conftest import Call, cli
 from tests.support.at_least_one import at_least_one
-from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, lines, metadata, remove, write
+from tests.support.logs.small_logs import MASKED, METADATA, PROTOCOL, add, lines, metadata, remove, write
 
 __all__ = ["cli"]
 

@@ -21,10 +21,12 @@ import explorer
 from explorer.auditing import Audit, Finding
 from explorer.core.errors import ExplorerError
 from explorer.core.transaction.intents.records import RecomputeStatistics
-from tests.support.audited_tables import NOW
+from tests.support.comparison.audited_tables import NOW
+from tests.support.logs.small_logs import MASKED, PROTOCOL, add, metadata, write_log
+from tests.support.logs.spark_tables import masking
 from tests.support.shared_tables import golden_root, reference_root
-from tests.support.small_logs import MASKED, PROTOCOL, add, metadata, write_log
-from tests.support.spark_tables import masking
+
+pytestmark = pytest.mark.sampled(tests=8)
 
 TRUE: dict[str, Any] = {
     "numRecords": 4,
@@ -174,6 +176,7 @@ def test_a_footer_that_cannot_be_read_leaves_the_question_open(tmp_path: Path) -
     assert "it is not there" in open_.not_answered
 
 
+@pytest.mark.whole("test_true_statistics_are_no_finding")
 @pytest.mark.golden
 @pytest.mark.reference
 def test_no_table_of_other_writers_is_said_to_have_wrong_statistics() -> None:

@@ -10,10 +10,10 @@ import pytest
 import explorer
 from explorer.auditing import Subject, audit
 from explorer.storage import open_store
-from tests.support import small_logs
 from tests.support.at_least_one import at_least_one
-from tests.support.audited_tables import DAY, HOUR, NOW, ago
-from tests.support.checkpoint_shapes import write_checkpoint
+from tests.support.comparison.audited_tables import DAY, HOUR, NOW, ago
+from tests.support.logs import small_logs
+from tests.support.logs.checkpoint_shapes import write_checkpoint
 
 LOG, FILES = "delta.logRetentionDuration", "delta.deletedFileRetentionDuration"
 

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import explorer
-from tests.support.audited_tables import NOW
-from tests.support.small_logs import PROTOCOL, add, metadata, write_log
+from tests.support.comparison.audited_tables import NOW
+from tests.support.logs.small_logs import PROTOCOL, add, metadata, write_log
 
 LONG: Final = "b" * 70
 CASES: Final = {

@@ -7,9 +7,9 @@ import pytest
 import explorer
 from explorer.auditing import Finding, Subject, audit
 from explorer.core.transaction.intents.records import Restore
-from tests.support import small_logs
-from tests.support.audited_tables import HOUR, NOW, ago, loaded, written
-from tests.support.small_logs import Line
+from tests.support.comparison.audited_tables import HOUR, NOW, ago, loaded, written
+from tests.support.logs import small_logs
+from tests.support.logs.small_logs import Line
 
 FILES = "delta.deletedFileRetentionDuration"
 

@@ -8,8 +8,8 @@ import pytest
 
 import explorer
 from explorer.auditing import Finding
-from tests.support.audited_tables import NOW
-from tests.support.small_logs import METADATA, PROTOCOL, add, commit_info, table
+from tests.support.comparison.audited_tables import NOW
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, commit_info, table
 
 
 def _found(found: explorer.Table, rule: str) -> Finding:

@@ -20,9 +20,9 @@ from explorer.core.protocol.actions import DomainMetadata, Protocol
 from explorer.core.transaction.intents.records import DropFeature, SetNotNull, SyncIdentity
 from explorer.core.transaction.row_engine import CheckReport, CheckResult
 from explorer.storage import open_store
-from tests.support import small_logs
-from tests.support.audited_tables import DAY, HOUR, NOW, ago, clean, committed, loaded, timed, written
-from tests.support.checkpoint_shapes import write_checkpoint
+from tests.support.comparison.audited_tables import DAY, HOUR, NOW, ago, clean, committed, loaded, timed, written
+from tests.support.logs import small_logs
+from tests.support.logs.checkpoint_shapes import write_checkpoint
 from tests.support.shared_tables import golden_root, reference_root
 
 MINUTE = 60_000

@@ -6,8 +6,8 @@ from explorer.auditing import Subject, audit
 from explorer.auditing.finding import Finding
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.my_clients import parse_my_clients
-from tests.support import small_logs
-from tests.support.audited_tables import NOW
+from tests.support.comparison.audited_tables import NOW
+from tests.support.logs import small_logs
 
 WRONG = '[[client]]\nname = "Presto"\nversion = "before 2026-04"\nrole = "reader"\nowner = "finance"\n'
 REFUSES = '[[client]]\nname = "deltalake"\nversion = "0.15.0"\n'

@@ -6,8 +6,8 @@ import pytest
 
 import explorer
 from explorer.auditing.finding import Finding
-from tests.support.small_logs import METADATA, add, new_store, write
-from tests.support.small_proposals import protocol
+from tests.support.logs.small_logs import METADATA, add, new_store, write
+from tests.support.logs.small_proposals import protocol
 
 
 @pytest.mark.parametrize("feature", ["allowColumnDefaults", "generatedColumns", "identityColumns"])

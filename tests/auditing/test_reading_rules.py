@@ -13,8 +13,8 @@ import pytest
 import explorer
 from explorer.auditing import Finding
 from explorer.core.protocol.actions import DeletionVectorDescriptor, Metadata, Protocol
-from tests.support.audited_tables import NOW
-from tests.support.small_logs import MASKED, PROTOCOL, add, metadata, table
+from tests.support.comparison.audited_tables import NOW
+from tests.support.logs.small_logs import MASKED, PROTOCOL, add, metadata, table
 
 
 def _listing(feature: str, *of_writers: str) -> Protocol:

@@ -15,9 +15,9 @@ from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.transaction.intents.records import Checkpoint, Purge, Restore, SetProperties
-from tests.support import small_logs
-from tests.support.audited_tables import DAY, HOUR, NOW, ago, clean, loaded, written
-from tests.support.checkpoint_shapes import write_checkpoint
+from tests.support.comparison.audited_tables import DAY, HOUR, NOW, ago, clean, loaded, written
+from tests.support.logs import small_logs
+from tests.support.logs.checkpoint_shapes import write_checkpoint
 from tests.support.shared_tables import reference_root
 
 FEED, FILES, LOG = "delta.enableChangeDataFeed", "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"

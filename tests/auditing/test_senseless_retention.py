@@ -18,8 +18,8 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.transaction.commit.outcomes import error_of
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
+from tests.support.logs.small_logs import PROTOCOL, add, metadata, remove, write
 from tests.support.shared_tables import field_table
-from tests.support.small_logs import PROTOCOL, add, metadata, remove, write
 
 DAY = 86_400
 NOW = datetime.now(UTC)

@@ -6,8 +6,8 @@ import pytest
 
 import explorer
 from explorer.auditing import Finding
-from tests.support.audited_tables import NOW
-from tests.support.small_logs import PROTOCOL, add, metadata, table
+from tests.support.comparison.audited_tables import NOW
+from tests.support.logs.small_logs import PROTOCOL, add, metadata, table
 
 KEPT = "delta.setTransactionRetentionDuration"
 

@@ -8,8 +8,8 @@ from explorer.auditing.tripwires.alarms import Alarm, alarms, tried
 from explorer.auditing.tripwires.records import read_tripwires
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import Protocol
-from tests.support import small_logs
-from tests.support.audited_tables import DAY, HOUR, TIMED, ago, committed, described, timed
+from tests.support.comparison.audited_tables import DAY, HOUR, TIMED, ago, committed, described, timed
+from tests.support.logs import small_logs
 
 FILES = "delta.deletedFileRetentionDuration"
 

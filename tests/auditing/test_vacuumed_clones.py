@@ -10,8 +10,8 @@ import explorer
 from explorer.auditing import Finding
 from explorer.core.errors import StorageError
 from explorer.spark.engine.file_addresses import check_present, local_address
-from tests.support import small_logs
-from tests.support.audited_tables import NOW
+from tests.support.comparison.audited_tables import NOW
+from tests.support.logs import small_logs
 
 SHARED = ("orders/part 1.parquet", "orders/day=1/part-2.parquet")
 

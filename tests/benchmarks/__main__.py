@@ -1,4 +1,4 @@
-"""All benchmarks: ``make bench``. They write docs/performance.json, and out of it docs/performance.md and the
+"""All benchmarks: ``make bench``. They write record.json beside them, and out of it docs/performance.md and the
 table of the pages in README.md.
 
 A run takes half an hour; ``--only growth`` and so on run one part and leave the others as they were. ``--quick`` writes
@@ -19,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import (
+from tests.benchmarks.parts import (
     audits,
     browser,
     commits,

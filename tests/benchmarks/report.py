@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tests.benchmarks.growth import LINEAR, MOST_MEGABYTES
+from tests.benchmarks.parts.growth import LINEAR, MOST_MEGABYTES
 from tests.benchmarks.sets import REPOSITORY
 
-RECORD = REPOSITORY / "docs" / "performance.json"
+RECORD = REPOSITORY / "tests" / "benchmarks" / "record.json"
 PAGE = REPOSITORY / "docs" / "performance.md"
 README = REPOSITORY / "README.md"
 _BEGIN, _END = "<!-- pages, measured -->\n", "<!-- until here -->\n"
 
 _HEAD = """# Performance
 
-`make bench` writes this page from `performance.json`, its record; each section says when it was measured and on which
+`make bench` writes this page; each section says when it was measured and on which
 machine, and the last one was measured apart.
 
 The tables: **S** 1,000 commits of 10 files, a checkpoint every 10. **M** 10,000 commits of 19 file
@@ -198,166 +198,26 @@ def _phases(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _tried() -> Iterator[str]:
-    yield from ("## What was tried for the first reading", "")
+    yield from ("## How the lines of commits are decoded", "")
     yield (
-        "Decoding the lines of commits, processor nanoseconds a line, the best of 25 runs in one process "
-        "(AMD EPYC, shared; pyarrow 26.0.1, msgspec 0.22.0):"
+        "Processor nanoseconds a line, the best of 25 runs in one process (AMD EPYC, shared; pyarrow 26.0.1, msgspec "
+        "0.22.0). polars 2.1.0 takes 3.0 to 4.3 times as long as typed lines, DuckDB 2.0.0 1.5 to 50, and pysimdjson "
+        "7.0.2 3.3 to 4.2."
     )
     yield ""
-    yield from _header("way", "DV, 650 bytes a line", "M, 660 bytes a line", "kept")
-    yield _line("typed lines, all members that are used", "1421", "684", "yes, for totals")
-    yield _line("typed lines, with the members of totals alone", "1205", "583", "no: it gains a sixth")
-    yield _line("typed lines of small actions alone", "448", "476", "yes, for who changed what")
+    yield from _header("way", "DV, 650 bytes a line", "M, 660 bytes a line", "used")
+    yield _line("typed lines, all members that are used", "1421", "684", "for totals")
+    yield _line("typed lines, with the members of totals alone", "1205", "583", "no: saves a sixth")
+    yield _line("typed lines of small actions alone", "448", "476", "for provenance")
     yield _line("objects of undecoded members, which is the limit", "445", "527", "")
-    yield _line("lines cut at line breaks by their first bytes", "325", "375", "no: two actions in a line go unseen")
+    yield _line("lines cut at line breaks by their first bytes", "325", "375", "no: misses two actions in a line")
     yield _line("Arrow's JSON reader with an explicit schema", "2716", "2571", "no: 2 to 4 times slower")
     yield ""
     yield (
-        "Other readers of JSON, as times what typed lines with the members of totals take in the same run, all of them "
-        "with an explicit schema: polars 2.1.0 4.3 on DV and 3.0 on M; DuckDB 2.0.0 1.5 on DV and 50 on M, where each "
-        "file is small; pysimdjson 7.0.2, member by member, 3.3 and 4.2."
-    )
-    yield ""
-    yield (
-        "Kept on 2026-11-25: each spelling of a path is looked at for escapes once, with a number apart from that of "
-        "the file that it names; where a commit removes and adds the same files, as one that masks rows does, they are "
-        "numbered once (on DV 375 processor ms for the numbers of paths, not 549); small commits are decoded together, "
-        "a quarter of a megabyte by one call, where each line break plainly ends an object (the provenance of M in 387 "
-        "processor ms, not 431, beside other work); a log that begins with its newest checkpoint is not "
-        "read twice for its page; a commit of more than 2 MiB is decoded in parts, what is the same in all files takes "
-        "no memory, and small batches of columns become one by eight (the history of DV peaks at 243 MB, not 323); a "
-        "log without a hint of a checkpoint is listed once (out of what is kept on the object store 0.31 s, not 0.57)."
-    )
-    yield ""
-    yield (
-        "Kept on 2026-11-26: a log is listed as columns, of which a file becomes an object when it is asked for (out "
-        "of what is kept, M in 78 ms, not 102); what is kept of files is read when a question needs more than when "
-        "they lived (ten versions again of M in 115 ms, not 160, and of DV in 22, not 62). The times before are those "
-        "of a run earlier on that day."
-    )
-    yield ""
-    yield (
-        "Kept on 2026-11-27: the few small actions of a checkpoint are looked for as far as its footer counts them, "
-        "not to the end of their columns. Opening L takes 24 ms, not 45 (the kernel's wrapper 39), and DV 9.5, not 14 "
-        "(5.7); of S and M, whose checkpoints are small, nothing changes (11.5 beside 11.0, 31 beside 60). Medians of "
-        "eleven processes in turns. Files that later commits removed are left out of a large checkpoint without a copy "
-        "of the paths of all others: L is listed in 112 ms, not 208, with 358 MB, not 414 (medians of fifteen). Not "
-        "kept, for want of a gain: to open commits by their names in the open folder (provenance of M in 101.6 ms, not "
-        "102.7), and parts of a quarter to four times the size (history of S in 40 to 62 ms, 41 as it is; of M in 406 "
-        "to 725, 417 as it is)."
-    )
-    yield ""
-    yield (
-        "Kept later on that day, on another machine, medians of five to seven processes: provenance alone is read out "
-        "of the first two kilobytes of each commit, where its first line says it, as in the reference implementation's "
-        "own logs, and out of the whole commit where it does not (S in 13 ms, not 34; M in 101, not 263; DV in 5, not "
-        "326); the older part of a log is listed by the names that its folder had right before (M 6 ms less for all "
-        "that needs the whole log); the files of a checkpoint that stand together are cut out of its columns without "
-        "a copy, and texts are searched 64 kilobytes at a time (S listed in 7.9 ms, not 10.5; DV in 21, not 28); of a "
-        "small checkpoint the counts are read after its other columns, not beside them (all columns of S in 13.8 ms, "
-        "not 17). A log with in-commit timestamps is read as before: only its metadata says which of them count. "
-        "The first 64 rows of a large checkpoint are read whole before its few small actions are looked for (DV opened "
-        "in 4.1 ms, not 4.7; the kernel's wrapper 3.9), and columns of events are let go once they are compared (the "
-        "history of DV peaks 3 MB lower)."
-    )
-    yield ""
-    yield (
-        "Kept at the end of that day: file actions of lines that are alike become columns without an object a line. "
-        "Lines of one writer differ in their texts and numbers alone; each is compared, byte by byte, with what a "
-        "line that was decoded has between those, and every other line is decoded by itself as before. NumPy does it "
-        "for some thousand lines at once: where texts begin and end, whether the same text is between them, numbers "
-        "eight digits at a time, paths and partition values by a hash table in columns. In turns with the code "
-        "before, medians of five processes: the history of DV in 835 ms, not 1,149 (deltalake 326, the bare reading "
-        "634), of M in 387, not 495 (534 and 275), of S as long as before; DV peaks at 230 MB, not 257, because small "
-        "columns of text are made outside of Arrow's own pool of memory, which keeps what they gave back. What was "
-        "tried of it: two megabytes at once (DV 8 % more) and eight (as four), the passes over all bytes at once (DV "
-        "15 % more than 256 kilobytes at a time), the next part decoded on a second thread (DV 10 % less, M 4 % more, "
-        "10 MB more), words of eight bytes compared one by one (twice the time of whole pieces)."
-    )
-    yield ""
-    yield (
-        "Kept after that: new paths are searched for escapes where they lie side by side, not in all of the text "
-        "around them; a commit with nothing small but its provenance is read in one step; flags, and texts that are "
-        "all null, become columns without a look at each. In turns with the code before, medians of seven: the "
-        "history of M in 422 ms, not 475 (deltalake 574, the bare reading 322), of S in 41, not 47 (70 and 23), of C "
-        "in 2.64 s, not 2.81; the provenance of M in 107 ms, not 110 (the bare reading 99). The few actions of a "
-        "checkpoint are picked out without a function of Arrow, whose first call costs more than they do (S opened in"
-        " 4.7 ms, not 5.1). What was tried beside: line breaks and double quotes found on the thread that reads ahead"
-        " (DV 2 % less, M 5 % more, for a fifth more of the processors: the two threads wait for the interpreter); "
-        "the commits shared between two processes, of which the second hands nothing back (the columns of DV in 0.69 "
-        "to 0.73 s, not 0.83, of M in 0.40, not 0.32, with 340 MB together, not 200: no goal is met by it, and that "
-        "of the memory is missed); texts that repeat the one before numbered once (a third as many are looked up "
-        "twice, and DV takes as long), a hash table half as full (DV as long, M 3 % less, 7 MB more); less read at "
-        "first, so that decoding begins earlier (S 5 % more), one megabyte at once (M a third more), 16 (M and DV a "
-        "tenth more); the footer of a checkpoint kept from opening to listing, its few actions read in one piece, "
-        "16,384 texts of statistics at a time, a thousand first lines at once (nothing, or slower)."
-    )
-    yield ""
-    yield (
-        "Kept last: a checkpoint on a disk is read without Arrow's thread that reads ahead, which is handed each read"
-        " and waited for (in turns with the code before, medians of 21: S opened in 3.9 ms, not 4.3, listed in 7.6, "
-        "not 8.5, with all columns in 14.1, not 15.0; DV opened in 3.0, not 3.4, the kernel's wrapper 3.1; on an "
-        "object store adjacent columns still come by one request). What was seen of 256 files of a log becomes "
-        "columns before the next are looked at, and stays columns (out of what is kept, M in 30.5 ms, not 32.6); "
-        "texts and clocks of provenance are checked many at once (M in 92.5 ms, not 97.7, the bare reading 90.3). Not"
-        " kept: files looked at on two threads (29 ms, one thread 21), or by Arrow on two threads (11 ms, but it does"
-        " not tell when an inode changed, which alone shows a file that was rewritten with its old time); names told "
-        "apart by NumPy (M 0.3 to 0.8 ms less, S and DV opened in 0.1 more); the texts of statistics read with the "
-        "other columns, beside them (13.9 ms, not 13.0), or 2,048 or 16,384 at a time; the collector of garbage "
-        "switched off (half a millisecond); the footer of a checkpoint kept (nothing); commits read by the thread "
-        "that decodes them (the history of M in 455 ms, not 406)."
-    )
-    yield ""
-    yield (
-        "Looked for again on 2026-11-27, in turns with the code as it is, without a gain that is worth its code: "
-        "files of a log looked at by a Rust library (scandir-rs: 32 ms for M, `os.stat` takes 20), by ctypes (17 "
-        "ms, of which calls of the system are 10), as entries of the listing (26 ms), in larger or smaller pieces"
-        " (the same); names told apart by NumPy with commits compared by version instead of by name (M out of "
-        "what is kept in 31.6 ms, not 32.6, for a second way to read a name); the first commits read in small "
-        "pieces, so that decoding begins earlier (the history of S in 51 ms, not 45: what is decoded together "
-        "gets smaller); a checkpoint's reader kept from its small actions for its files (S listed in 7.2 ms, not "
-        "7.8, all columns in 13.4, not 13.8, but every table that was looked at would keep a file open, of which "
-        "a process may have about a thousand)."
-    )
-    yield ""
-    yield (
-        "Kept on 2026-11-28, on the machine of the tables above, which takes two to three times as long as the one "
-        "before: commits are read to where they are decoded, into one buffer that begins at a large page, because "
-        "memory that is new took a fifth of the first history of a small log; places of double quotes take half the "
-        "memory, and their buffers are kept from part to part; the provenance of commits that have nothing else that "
-        "is small is decoded by one call; paths that are new are compared only where two may differ, and two that "
-        "meet at a place of the table part there. In turns with the code before, medians of fifteen, seven and five "
-        "processes: the history of S in 91 ms, not 115 (deltalake 205, the bare reading 65), of M in 1.07 s, not 1.35 "
-        "(1.58 and 0.92), of DV in 3.2 s, as before (0.94 and 2.2)."
-    )
-    yield ""
-    yield (
-        "Also tried, for provenance alone: commits opened by name in their open folder (M in 96 ms, not 98), more "
-        "first lines at once (nothing), files looked at on two threads (the same time). The actions of a commit told "
-        "apart by one look at all lines instead of line by line (DV 77 ns a line, not 41); the counts of a "
-        "footer also for small row groups (opening S takes the same). "
-        "Finding line breaks eight bytes at a time (slower than NumPy's own search); lines cut one by one "
-        "and decoded by themselves, which needs no look at line breaks (160 ms on M, not 198; 719 on DV, not 541); "
-        "finding line breaks on the thread that reads ahead (it waits for the decoder to let go of the interpreter: "
-        "633 ms for the provenance of DV, not 510); "
-        "the numbers of 700,000 paths by an Arrow column and its dictionary (216 ns a path, a Python dictionary with "
-        "nothing else between takes 229), and by the dictionary for 64,000 paths at once (DV 186 ms, for 4,000 213); "
-        "columns made of 2,048 lines at once (M 820 ms), of 4,096 (782, which is kept) and of 16,384 (784, and DV 11 % "
-        "more); members gathered as tuples of whole structs (171 ns a file for eleven, one by one 100); partition "
-        "values numbered in every batch (M 46 ms more; now above 8 MB alone); the collector of garbage switched off "
-        "(nothing gained); commits that hold nothing small but their provenance told by one look (25 ms of 590 for the "
-        "provenance of M), and files read by the thread that decodes them (the same time). A second process that takes "
-        "the newer two fifths of the commits and hands their columns back as memory-mapped Arrow files, on two "
-        "processors that do nothing else, medians of seven on 2026-11-25: the columns of DV in 1.16 s, not 1.49, and "
-        "those of M in 0.61 s, not 0.69; where the other processor has work of its own, it takes longer than one "
-        "process. Not kept: what it gains is a fifth of what DV lacks, and what is kept serves the second reading. "
-        "The whole way from text to columns by Arrow's JSON reader, eight megabytes at once on both processors, one "
-        "step ahead of the thread that numbers paths, with the lines of odd text decoded as before, on 2026-11-26: the "
-        "history of DV in 4.0 s, not 4.8, of M in 1.9 s, not 2.1, and of S in 110 ms, not 86, for a third more of the "
-        "processors' time and a peak of 379 MB, not 266 (DV), and of 327, not 188 (M). Not kept: no goal is met by it, "
-        "that of the memory is missed, and where the other processor has work of its own, it takes longer. "
-        "The counts of rows out of the statistics of a checkpoint, 1,000,000 texts: decoded 4,096 at a time 0.34 s, "
-        "a row group at a time 0.73 s."
+        "Since then, file actions of similar lines become columns without an object a line (the history of DV in 835 "
+        "ms instead of 1,149), and provenance is read from the first two kilobytes of each commit (M in 101 ms instead "
+        "of 263). Each way of reading a checkpoint also measures its pages before Arrow decodes them, so that a small "
+        "file cannot take gigabytes; that costs 3 to 4 ms a checkpoint."
     )
 
 

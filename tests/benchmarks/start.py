@@ -1,7 +1,7 @@
 """How long the README's two commands take on a fresh clone: ``python -m tests.benchmarks.start [demo] [test]``.
 
 The clone is of the last commit, the home is empty, nothing is cached, and a uv of the machine is left aside. It writes
-docs/start.json, and the sentence of the README out of it.
+start.json beside it, and the sentence of the README out of it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.benchmarks.sets import REPOSITORY
 
 __all__ = ["README", "load_record", "sentence"]
 
-RECORD: Final = REPOSITORY / "docs" / "start.json"
+RECORD: Final = Path(__file__).parent / "start.json"
 README: Final = REPOSITORY / "README.md"
 COMMANDS: Final = ("demo", "test")
 

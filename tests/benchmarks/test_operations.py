@@ -15,7 +15,7 @@ from explorer.core.versions.kept_history import read_history
 from explorer.storage.kept_indexes import KeptFolder
 from tests.benchmarks.floor import KEPT_OF, _Line, _Totals, kept
 from tests.benchmarks.operation import AGAIN, READERS
-from tests.benchmarks.replay import GOALS
+from tests.benchmarks.parts.replay import GOALS
 
 COMMITS = 14
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.benchmarks.phases import places
+from tests.benchmarks.parts.phases import places
 
 
 def test_every_clock_finds_its_function() -> None:

@@ -17,7 +17,7 @@ from explorer.storage.roots import AllowedRoots
 from explorer.storage.served_roots import ServedRoots
 from explorer.views.listing import Listing, ListingColumn
 from tests.support.at_least_one import at_least_one
-from tests.support.small_logs import METADATA, PROTOCOL, add, metadata, write_log
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, metadata, write_log
 
 CANARY = "CANARY4711"
 ADDRESSES = [
@@ -65,6 +65,7 @@ def table(tmp_path: Path) -> Path:
     return write_log(tmp_path / "table", [[PROTOCOL, METADATA, add("a.parquet")]])
 
 
+@pytest.mark.sampled(cases=6)
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_no_command_repeats_credentials_of_an_address(  # noqa: PLR0917  # what pytest gives by name
     address: str,

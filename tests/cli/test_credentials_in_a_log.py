@@ -13,7 +13,7 @@ import explorer
 from explorer.cli.app import run
 from explorer.debug import quiet_handlers
 from tests.support.at_least_one import at_least_one
-from tests.support.small_logs import METADATA, PROTOCOL, add, commit_info, remove, write_log
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, commit_info, remove, write_log
 
 CANARY = "CANARY4711"
 PATHS = (

@@ -15,8 +15,8 @@ import explorer
 from explorer.cli.errors import exit_code
 from explorer.core import errors
 from tests.cli.conftest import Call
+from tests.support.logs.small_logs import METADATA, PROTOCOL, write_log
 from tests.support.shared_tables import REPOSITORY
-from tests.support.small_logs import METADATA, PROTOCOL, write_log
 
 COMMAND = [sys.executable, "-m", "explorer.cli"]
 

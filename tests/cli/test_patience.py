@@ -17,6 +17,7 @@ with patience("Reading the log"):
 """
 
 
+@pytest.mark.whole("test_pipe_is_told_nothing", cases=["1.6-True"])
 @pytest.mark.parametrize(("seconds", "shown"), [("1.6", True), ("0", False)])
 def test_terminal_is_told_what_takes_long(seconds: str, shown: bool) -> None:
     terminal, stderr = pty.openpty()

@@ -7,7 +7,7 @@ import pytest
 
 from explorer.core.protocol.file_paths import canonical_key
 from tests.cli.conftest import Call
-from tests.support.golden_expectations import expected
+from tests.support.clients.golden_expectations import expected
 from tests.support.shared_tables import golden_root, reference_root
 
 GOLDEN = golden_root()

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from explorer.cli.app import app
 from explorer.cli.output import encode
-from tests.support import small_logs
+from tests.support.logs import small_logs
 
 STEERING = "\x1b[31m\x7f\x9b31m\x85\u061c\u200e\u202e\u2066\u2028\ufeff"
 OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")

@@ -1,4 +1,8 @@
-"""The standing of every row: proved by tests, refused on purpose, or open; as text and as a page of the docs."""
+"""The standing of every row: proved by tests, refused on purpose, or open; as text and as a page of the docs.
+
+It is read from the tests' source; that each row is proved by a test that passes is what every whole run checks
+(``plugin.py``).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from tests.conformance.checklist import (
     load_exceptions,
     load_ledger,
 )
-from tests.conformance.record import RecordedTest, load_record
+from tests.conformance.proofs import Proof, load_proofs
 from tests.support.shared_tables import REPOSITORY
 
 __all__ = ["PAGE", "RowStanding", "Standing", "ledger_after", "page", "standings", "strengths", "summary", "table"]
@@ -38,10 +42,10 @@ _BARE: Final = "no test and no reason"
 
 @dataclass(frozen=True, slots=True)
 class RowStanding:
-    """A row, how it stands, the recorded tests that name it and passed, and for what is not covered the reason.
+    """A row, its standing, the tests that name it, and the reason where it is not covered.
 
     Attributes:
-        needs: What it takes to see the row proved, of ``record.NEEDS``: the needs of the test that needs least, so
+        needs: What it takes to see the row proved, of ``proofs.NEEDS``: the needs of the test that needs least, so
             empty if one of them runs on any machine.
     """
 
@@ -52,28 +56,27 @@ class RowStanding:
     reason: str
 
 
-def standings(record: Mapping[str, RecordedTest] | None = None) -> list[RowStanding]:
-    """Every row of the checklist with its standing, in order.
+def standings(proofs: Mapping[str, Proof] | None = None) -> list[RowStanding]:
+    """Return every row of the checklist with its standing, in order.
 
-    A row is refused if the list of exceptions says so, covered if a test of the record passed for it, and open
-    otherwise.
+    A row is refused if the list of exceptions says so, covered if a test names it, and open otherwise.
 
     Args:
-        record: What ran; without it the record that is kept.
+        proofs: The tests that name rows; None reads them from the source.
     """
-    record = load_record() if record is None else record
+    proofs = load_proofs() if proofs is None else proofs
     exceptions = load_exceptions()
-    found = []
+    rows = []
     for row in load_checklist().values():
-        tests = tuple(sorted(test for test, recorded in record.items() if row.id in recorded.passed))
-        needs = min((record[test].needs for test in tests), key=lambda found: (len(found), found), default=())
+        tests = tuple(sorted(test for test, proof in proofs.items() if row.id in proof.rows))
+        needs = min((proofs[test].needs for test in tests), key=lambda needs: (len(needs), needs), default=())
         exception = exceptions.get(row.id)
         if exception is not None and (exception.standing == "refused" or not tests):
-            found.append(RowStanding(row, exception.standing, tests, needs, exception.reason))
+            rows.append(RowStanding(row, exception.standing, tests, needs, exception.reason))
         else:
             reason = "" if tests else _BARE if row.binds_reading else _UNREACHED
-            found.append(RowStanding(row, "covered" if tests else "open", tests, needs, reason))
-    return found
+            rows.append(RowStanding(row, "covered" if tests else "open", tests, needs, reason))
+    return rows
 
 
 def ledger_after(rows: Sequence[RowStanding]) -> set[str]:
@@ -129,15 +132,13 @@ def _counts(rows: Sequence[RowStanding]) -> list[int]:
 def _page(rows: Sequence[RowStanding]) -> Iterator[str]:
     yield "# Conformance to the Delta transaction-log protocol"
     yield ""
-    yield "Every requirement of the protocol texts, and the tests that ran and passed for it. This page is generated"
-    yield "from the checklist and `tests/conformance/record.json`, which a run of the tests writes:"
-    yield "`python -m tests.conformance --renew` runs the tests that changed since. A test fails when the page or the"
-    yield "record is out of date."
+    yield "The editions of the protocol were read into numbered requirements, `tests/conformance/checklist.csv`. Tests"
+    yield "name the rows that they prove, and a run of all tests in CI fails if none of them passed for a row. This"
+    yield "page is generated, and a test compares it with the tests' source: `python -m tests.conformance --write`."
+    yield "`python -m tests.conformance --area CKPT` lists the rows of an area with their tests."
     yield ""
-    yield "A row is *covered* if tests prove it, *refused* if a table that needs it is turned away by name on purpose"
-    yield "(tests show that), and *open* if nothing of the program reaches it yet. Behind it is what it takes to see it"
-    yield "proved, where no test of it runs on any machine: Spark, other Delta readers and writers (`interop`), tables"
-    yield "of others (`golden`, `reference`)."
+    yield "A row is *covered* if tests prove it, *refused* if a table that needs it is refused by name on purpose"
+    yield "(tests show that), and *open* if the program does not reach it."
     yield ""
     yield "| Role | Level | Covered | Refused | Open |"
     yield "|---|---|---:|---:|---:|"
@@ -151,22 +152,22 @@ def _page(rows: Sequence[RowStanding]) -> Iterator[str]:
     for name, number in strengths(rows):
         yield f"| {name} | {number} |"
     yield ""
+    yield "| Area | Covered | Refused | Open |"
+    yield "|---|---:|---:|---:|"
+    for area in dict.fromkeys(each.row.area for each in rows):
+        numbers = _counts([each for each in rows if each.row.area == area])
+        yield f"| {area} | " + " | ".join(map(str, numbers)) + " |"
+    yield ""
+    yield "The rows that are not covered:"
+    yield ""
+    yield "| Row | Level | Requirement | Standing |"
+    yield "|---|---|---|---|"
+    for each in rows:
+        if each.standing != "covered":
+            row = each.row
+            cells = (row.id, row.level, row.requirement, f"{each.standing}: {each.reason}")
+            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    yield ""
     yield "The texts:"
     yield ""
     yield from (f"- `{name}`: {meaning}" for name, meaning in _EDITIONS.items())
-    area = ""
-    for found in rows:
-        if found.row.area != area:
-            area = found.row.area
-            yield from ("", f"## {area}", "", "| Row | Level | Binds | Requirement | Texts | Standing | Tests |")
-            yield "|---|---|---|---|---|---|---|"
-        yield _line(found)
-
-
-def _line(found: RowStanding) -> str:
-    row = found.row
-    tests = "<br>".join(f"`{test.removeprefix('tests/')}`" for test in found.tests)
-    standing = found.standing + (f" ({', '.join(found.needs)})" if found.needs else "")
-    standing += "" if found.standing == "covered" else f": {found.reason}"
-    cells = (row.id, row.level, ", ".join(row.roles), row.requirement, ", ".join(row.editions), standing, tests)
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.checklist import ROLES, load_checklist, load_exceptions, load_ledger
-from tests.conformance.proofs import load_proofs, proofs_of_source
+from tests.conformance.proofs import Proof, load_proofs, proofs_of_source
 from tests.conformance.report import PAGE, page, standings
 from tests.support.shared_tables import REPOSITORY
 
@@ -29,7 +29,9 @@ def test_the_checklist_holds_every_row_once() -> None:
 
 
 def test_every_marked_row_and_every_exception_is_in_the_checklist() -> None:
-    assert load_proofs().keys() - ROWS.keys() == set()
+    named = frozenset[str]().union(*(proof.rows for proof in load_proofs().values()))
+    assert len(named) > 300
+    assert named - ROWS.keys() == set()
     assert load_exceptions().keys() - ROWS.keys() == set()
     assert set(load_ledger()) - ROWS.keys() == set()
 
@@ -52,7 +54,7 @@ def test_no_row_of_the_ledger_has_lost_its_test() -> None:
     assert sorted(set(load_ledger()) - {found.row.id for found in standings() if found.tests}) == []
 
 
-def test_the_page_is_what_the_checklist_and_the_record_say() -> None:
+def test_the_page_is_what_the_checklist_and_the_tests_say() -> None:
     assert PAGE.read_text("utf-8") == page(standings()), "run: python -m tests.conformance --write"
 
 
@@ -62,7 +64,7 @@ def test_markers_in_the_source_are_those_that_pytest_collects(request: pytest.Fi
         name = item.nodeid.split("[")[0]
         for mark in item.iter_markers("conformance"):
             for row in mark.args:
-                assert name in by_source[row]
+                assert row in by_source[name].rows
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ def test_markers_in_the_source_are_those_that_pytest_collects(request: pytest.Fi
     ],
 )
 def test_markers_are_found_wherever_pytest_takes_them(source: str, found: dict[str, set[str]]) -> None:
-    assert found == proofs_of_source(source)
+    assert found == {test: proof.rows for test, proof in proofs_of_source(source).items()}
 
 
 @pytest.mark.parametrize("marker", ["conformance('LOG-999')", "conformance"])
@@ -105,3 +107,19 @@ def test_a_marker_that_names_no_row_stops_the_collection(tmp_path: Path, marker:
 def test_a_marker_whose_id_is_computed_is_refused() -> None:
     with pytest.raises(ValueError, match="plain strings"):
         proofs_of_source("@pytest.mark.conformance(NAME)\ndef test_x(): ...")
+
+
+def test_a_row_needs_what_the_test_that_needs_least_needs() -> None:
+    spark, alone = Proof(frozenset({"LOG-003", "LOG-004"}), ("reference", "spark")), Proof(frozenset({"LOG-004"}), ())
+    needs = {each.row.id: (each.standing, each.tests, each.needs) for each in standings({"a": spark, "b": alone})}
+    assert needs["LOG-003"] == ("covered", ("a",), ("reference", "spark"))
+    assert needs["LOG-004"] == ("covered", ("a", "b"), ())
+    assert needs["LOG-005"] == ("open", (), ())
+
+
+def test_needs_are_the_marks_of_the_module_the_class_and_the_test() -> None:
+    source = (
+        "pytestmark = [pytest.mark.golden]\n@pytest.mark.spark\nclass TestY:\n"
+        "  @pytest.mark.conformance('A-1')\n  @pytest.mark.timeout(3)\n  def test_z(self): ..."
+    )
+    assert proofs_of_source(source)["TestY::test_z"].needs == ("golden", "spark")

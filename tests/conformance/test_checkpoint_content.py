@@ -18,8 +18,8 @@ from explorer.core.log.log_path import checkpoint_name, commit_name
 from explorer.core.log.log_segment import list_log
 from explorer.core.protocol.actions import Add, CheckpointMetadata, DomainMetadata, SetTransaction, Sidecar, encode_line
 from explorer.core.protocol.log_store import LogStore
-from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
-from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, lines, new_store, paths, table, vector
+from tests.support.logs.checkpoint_shapes import SHAPES, Shape, write_checkpoint
+from tests.support.logs.small_logs import MASKED, METADATA, PROTOCOL, add, lines, new_store, paths, table, vector
 
 MAP = pa.map_(pa.string(), pa.string())
 STATE = (MASKED, METADATA, add("a", vector=vector("v")), add("b"), SetTransaction(app_id="app", version=3))

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from explorer.core.protocol.actions import Add, Metadata, Protocol
-from tests.support.small_logs import table
+from tests.support.logs.small_logs import table
 
 PROTOCOL = Protocol(
     min_reader_version=1, min_writer_version=7, writer_features=("collations-preview", "domainMetadata")

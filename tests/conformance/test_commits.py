@@ -13,8 +13,8 @@ import explorer
 from explorer.core.errors import MalformedAction, VersionGap, VersionNotFound
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import AddCDCFile, CommitInfo, DomainMetadata, Metadata, SetTransaction, encode_line
-from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.small_logs import METADATA, PROTOCOL, SCHEMA, add, lines, new_store, paths, remove, table
+from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.logs.small_logs import METADATA, PROTOCOL, SCHEMA, add, lines, new_store, paths, remove, table
 
 START = (PROTOCOL, METADATA, add("a"))
 

@@ -14,8 +14,8 @@ import explorer
 from explorer.core.errors import CorruptDeletionVector, ExplorerError
 from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVectorId
 from explorer.core.protocol.deletion_vectors import decode_bitmap, encode_bitmap, z85_encode
+from tests.support.logs.small_logs import MASKED, METADATA, table
 from tests.support.shared_tables import golden_root
-from tests.support.small_logs import MASKED, METADATA, table
 
 SAMPLES = {
     "relative": {

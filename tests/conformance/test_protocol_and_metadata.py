@@ -11,8 +11,8 @@ from explorer.core.errors import CorruptTable, MalformedAction, UnsupportedFeatu
 from explorer.core.protocol.actions import CommitInfo, Format, Metadata, Protocol
 from explorer.core.protocol.table_features import FEATURES, check_readable, supported_features
 from explorer.core.protocol.table_properties.values import flag
-from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.small_logs import METADATA, PROTOCOL, SCHEMA, add, new_store, paths, table
+from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.logs.small_logs import METADATA, PROTOCOL, SCHEMA, add, new_store, paths, table
 
 FILE = add("a")
 

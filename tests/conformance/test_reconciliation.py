@@ -23,8 +23,19 @@ from explorer.core.protocol.actions import (
     Sidecar,
 )
 from explorer.core.versions.lifetimes.lifetimes import NEVER
-from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
-from tests.support.small_logs import MASKED, METADATA, PROTOCOL, SCHEMA, add, new_store, paths, remove, table, vector
+from tests.support.logs.checkpoint_shapes import SHAPES, Shape, write_checkpoint
+from tests.support.logs.small_logs import (
+    MASKED,
+    METADATA,
+    PROTOCOL,
+    SCHEMA,
+    add,
+    new_store,
+    paths,
+    remove,
+    table,
+    vector,
+)
 
 START = (MASKED, METADATA)
 ONE, TWO = vector("one"), vector("two")

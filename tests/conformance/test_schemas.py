@@ -23,7 +23,7 @@ from explorer.core.protocol.schema.data_types import (
 )
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.schema.type_widening import widens
-from tests.support.small_logs import METADATA, PROTOCOL, add, table
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, table
 
 INTEGER, LONG = PrimitiveType("integer"), PrimitiveType("long")
 APPENDIX = {

@@ -9,7 +9,7 @@ import explorer
 from explorer.core.errors import ExplorerError, UnsupportedFeature
 from explorer.core.log.log_segment import list_log
 from explorer.core.protocol.actions import Protocol
-from tests.support import small_logs
+from tests.support.logs import small_logs
 
 FEATURES = [
     "icebergCompatV1",

@@ -13,7 +13,7 @@ import pytest
 
 import explorer
 from explorer.core.protocol.actions import Metadata
-from tests.support.small_logs import METADATA, PROTOCOL, add, lines
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, lines
 
 _FEW, _MANY = 500, 2_000
 # Four times the columns take four times as long; sixteen times if each is compared with each.

@@ -13,7 +13,7 @@ from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.data_files.file_plan import file_plan
 from explorer.data_files.rows_at_hand import write_rows
 from explorer.storage import open_store
-from tests.support import small_logs
+from tests.support.logs import small_logs
 
 ROWS = pa.table({"p": ["a", "a", "b"], "id": pa.array([1, 2, 3], pa.int64())})
 GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

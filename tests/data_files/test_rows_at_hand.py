@@ -27,8 +27,8 @@ from explorer.core.transaction.new_files.parquet import compression_codec
 from explorer.data_files.file_plan import file_plan
 from explorer.data_files.rows_at_hand import write_rows
 from explorer.storage import open_store
-from tests.support import small_logs
-from tests.support.small_proposals import protocol
+from tests.support.logs import small_logs
+from tests.support.logs.small_proposals import protocol
 
 
 def _schema(columns: list[tuple[str, Any]]) -> StructType:

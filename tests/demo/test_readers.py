@@ -10,7 +10,7 @@ from deltalake import DeltaTable, write_deltalake
 import explorer
 from explorer.demo.warehouse import TABLES
 from tests.support.at_least_one import at_least_one
-from tests.support.other_readers import deltalake_rows, duckdb_rows
+from tests.support.clients.other_readers import deltalake_rows, duckdb_rows
 
 pytestmark = pytest.mark.interop
 
@@ -25,6 +25,7 @@ KEYS = {
 }
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("name", TABLES)
 def test_duckdb_reads_the_rows_of_every_version(name: str, demo_build: Build) -> None:
     folder, rows = demo_build

@@ -16,6 +16,7 @@ from explorer.demo import warehouse as module
 Build = tuple[Path, dict[str, dict[int, pa.Table]]]
 
 
+@pytest.mark.whole("test_empty_folder_is_filled, and tests/demo/test_readers.py")
 def test_second_build_of_a_week_is_the_same_byte_for_byte(demo_build: Build, tmp_path: Path) -> None:
     folder, rows = demo_build
     again = build_warehouse(tmp_path / "again", date(2026, 4, 20))
@@ -23,6 +24,7 @@ def test_second_build_of_a_week_is_the_same_byte_for_byte(demo_build: Build, tmp
     assert rows == again
 
 
+@pytest.mark.whole("test_empty_folder_is_filled, and tests/demo/test_readers.py")
 def test_build_of_another_week_differs_in_times_alone(demo_warehouse: Path, tmp_path: Path) -> None:
     build_warehouse(tmp_path / "later", date(2026, 11, 21))
     for name in ("sales/orders", "web/events"):
@@ -67,6 +69,7 @@ def test_empty_folder_is_filled(tmp_path: Path) -> None:
     assert is_warehouse(folder)
 
 
+@pytest.mark.whole("test_empty_folder_is_filled")
 def test_older_edition_is_replaced(tmp_path: Path) -> None:
     folder = tmp_path / "old"
     folder.mkdir()
@@ -101,6 +104,7 @@ def test_default_folder_is_in_the_data_folder_of_the_user(tmp_path: Path, monkey
 
 
 # tests/notebooks/test_make_notebook.py has it built there.
+@pytest.mark.whole("test_present_warehouse_is_left_alone")
 def test_demo_warehouse_where_the_variable_says_is_left_alone(
     demo_build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

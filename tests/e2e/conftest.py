@@ -12,12 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.support import hostile_tables
 from tests.support.dose import WHOLE_DOSE
-from tests.support.served_pages import SERVE, served, watch
+from tests.support.logs import hostile_tables
+from tests.support.logs.spark_tables import DataFile, column, write_table
+from tests.support.pages.served_pages import SERVE, served, watch
+from tests.support.pages.waiting import wait_until
 from tests.support.shared_tables import reference_root
-from tests.support.spark_tables import DataFile, column, write_table
-from tests.support.waiting import wait_until
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next((path for name in BROWSERS if (path := shutil.which(name))), None)

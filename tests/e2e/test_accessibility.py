@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from tests.e2e.conftest import settle
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import some_of
-from tests.support.waiting import wait_until
+from tests.support.pages.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 VECTORS = "?t=shop/reference/deletion-vectors"
@@ -35,6 +35,7 @@ PAGES = [
 ]
 
 
+@pytest.mark.whole("the case light", cases=["dark"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(opened: Any, watched: Any, theme: str) -> None:
     pages = some_of(PAGES, 3)

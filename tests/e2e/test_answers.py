@@ -6,7 +6,7 @@ import pytest
 
 from tests.e2e.conftest import settle
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.sampled(tests=1)]
 TABLE = "?t=shop/reference/deletion-vectors&v=8"
 
 

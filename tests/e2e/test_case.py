@@ -19,6 +19,7 @@ def _wait_for_pins(page: Any, count: int) -> None:
     page.locator("#tabs sup.count", has_text=str(count)).wait_for(timeout=20_000)
 
 
+@pytest.mark.whole("tests/web, where a case is kept")
 def test_a_case_outlives_a_reload_and_is_a_file_that_another_window_opens(opened: Any, tmp_path: Path) -> None:
     page = opened(f"{TABLE}&v=3")
     page.locator("#side [data-pin=commit]").click()

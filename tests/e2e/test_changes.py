@@ -12,12 +12,12 @@ import pytest
 import explorer
 from explorer.core.protocol.actions import SetTransaction
 from tests.e2e.conftest import settle
-from tests.support import hostile_tables, small_logs
-from tests.support.served_pages import SERVE_COMMITS, enter, served
+from tests.support.logs import hostile_tables, small_logs
+from tests.support.pages.served_pages import SERVE_COMMITS, enter, served
+from tests.support.pages.waiting import wait_until
 from tests.support.shared_tables import reference_root
-from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.sampled(tests=1)]
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +64,7 @@ def newest(folder: Path) -> dict[str, Any]:
     return record
 
 
+@pytest.mark.whole("tests/web/act, and tests/spark/checks")
 def test_a_rule_is_held_against_the_rows_and_what_breaks_it_is_shown(opened: Any) -> None:
     page = opened("?t=shop/reference/optimize&tab=act")
     page.get_by_role("link", name="Add a constraint").click()
@@ -110,6 +111,9 @@ def test_a_rule_is_held_against_the_rows_and_what_breaks_it_is_shown(opened: Any
     page.get_by_text("All 24 rows satisfy it.").wait_for()
 
 
+@pytest.mark.whole(
+    "test_the_reason_and_the_name_outlive_a_reload_and_the_reason_ends_with_its_commit, which starts no Spark"
+)
 def test_a_rule_is_accepted_unseen_committed_and_stands_in_the_history(act: Callable[[str], Any], root: Path) -> None:
     page = act("?t=act/optimize&tab=act&act=add-constraint&f.name=positive&f.expression=id+%3E%3D+0&step=plan")
     page.get_by_label("Your name").fill("Ana <b>")

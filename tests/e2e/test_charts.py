@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import plotted, settle
-from tests.support.waiting import wait_until
+from tests.support.pages.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 MAPPING = "?t=shop/reference/column-mapping"

@@ -14,7 +14,7 @@ from explorer.page.tabs import TABS
 from tests.e2e.conftest import settle
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import WHOLE_DOSE
-from tests.support.waiting import wait_until
+from tests.support.pages.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 

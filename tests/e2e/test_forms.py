@@ -6,7 +6,7 @@ import pytest
 
 from tests.e2e.conftest import settle
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.whole("tests/page/act/test_pages.py")]
 
 
 def test_a_refused_answer_that_is_out_of_sight_is_one_press_away(opened: Any, watched: Any) -> None:

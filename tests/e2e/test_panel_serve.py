@@ -15,10 +15,10 @@ import pytest
 
 from tests.e2e.conftest import settle
 from tests.support.dose import WHOLE_DOSE
-from tests.support.ports import free_port, listens
+from tests.support.pages.ports import free_port, listens
 from tests.support.shared_tables import REPOSITORY
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.whole("tests/cli/commands/test_serving.py")]
 
 
 @contextmanager

@@ -10,10 +10,10 @@ from axe_playwright_python.sync_playwright import Axe
 
 import explorer
 from explorer.report import render, tables_report
-from tests.support.audited_tables import NOW
-from tests.support.hostile_tables import HOSTILE, broken_table, hostile_table
+from tests.support.comparison.audited_tables import NOW
+from tests.support.logs.hostile_tables import HOSTILE, broken_table, hostile_table
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.whole("tests/report/test_report.py, and test_accessibility.py of the pages")]
 
 
 @pytest.fixture(scope="module")

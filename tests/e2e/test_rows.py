@@ -14,9 +14,9 @@ from playwright.sync_api import expect
 from explorer.report import verify_report
 from tests.e2e.conftest import settle
 from tests.support.at_least_one import at_least_one
-from tests.support.waiting import wait_until
+from tests.support.pages.waiting import wait_until
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.whole("tests/page/test_row_tabs.py, and tests/page/test_open_pages.py")]
 FEED = "?t=shop/reference/change-feed"
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import plotted, settle
-from tests.support.hostile_tables import HOSTILE
-from tests.support.small_logs import add, commit_info, write_log
-from tests.support.waiting import wait_until
+from tests.support.logs.hostile_tables import HOSTILE
+from tests.support.logs.small_logs import add, commit_info, write_log
+from tests.support.pages.waiting import wait_until
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.sampled(tests=1)]
 
 
 def test_the_list_shows_every_table_and_what_is_wrong(opened: Any, warehouse: Path) -> None:
@@ -36,6 +36,7 @@ def test_the_list_shows_every_table_and_what_is_wrong(opened: Any, warehouse: Pa
     assert page.title().startswith("optimize v14")
 
 
+@pytest.mark.whole("tests/web/home/test_home.py and tests/web/home/test_morning.py")
 def test_a_new_visit_counts_what_came_since_the_last_one_until_it_is_marked_as_seen(
     opened: Any, windows: Any, address: str
 ) -> None:
@@ -155,6 +156,7 @@ def test_a_new_version_is_offered_and_the_one_on_show_stays(opened: Any, warehou
     assert "v=0" in page.url
 
 
+@pytest.mark.whole("tests/page/test_open_pages.py")
 def test_a_table_that_is_deleted_under_an_open_page_is_said_with_a_way_on(opened: Any, warehouse: Path) -> None:
     gone = warehouse / "odd" / "going"
     shutil.copytree(warehouse / "reference" / "optimize", gone)

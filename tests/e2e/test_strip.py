@@ -8,11 +8,14 @@ import pytest
 
 from explorer.core.protocol.actions import CommitInfo
 from tests.e2e.conftest import settle
-from tests.support.served_pages import SERVE, served
-from tests.support.small_logs import LONG_AGO, PROTOCOL, add, metadata, write_log
-from tests.support.waiting import wait_until
+from tests.support.logs.small_logs import LONG_AGO, PROTOCOL, add, metadata, write_log
+from tests.support.pages.served_pages import SERVE, served
+from tests.support.pages.waiting import wait_until
 
-pytestmark = pytest.mark.e2e
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.whole("test_table_page.py, which goes by the strip, and tests/views/figures"),
+]
 LONG, SHORT, SINGLE, CROWDED = "?t=strip/long", "?t=strip/short", "?t=strip/single", "?t=strip/crowded"
 HOUR = 3_600_000
 

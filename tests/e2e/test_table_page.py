@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import plotted, settle
-from tests.support.waiting import wait_until
+from tests.support.pages.waiting import wait_until
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.sampled(tests=1)]
 VECTORS = "?t=shop/reference/deletion-vectors"
 
 

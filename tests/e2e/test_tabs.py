@@ -10,9 +10,9 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.e2e.conftest import plotted, settle
 from tests.support.dose import WHOLE_DOSE, some_of
-from tests.support.waiting import wait_until
+from tests.support.pages.waiting import wait_until
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.sampled(tests=2)]
 VECTORS = "?t=shop/reference/deletion-vectors"
 MAPPING = "?t=shop/reference/column-mapping"
 PAPER = 1032  # px between the margins of a landscape A4 page
@@ -184,6 +184,7 @@ def test_a_wide_table_keeps_its_first_column_in_sight(opened: Any) -> None:
 NARROW = ["overview", "diff", "files", "columns", "deletion-vectors", "statistics", "changes"]
 
 
+@pytest.mark.whole("other tabs, which start no Spark", cases=["changes"])
 @pytest.mark.parametrize("tab", some_of(NARROW, 4))
 def test_on_a_telephone_nothing_is_wider_than_the_window(opened: Any, tab: str) -> None:
     page = opened(f"{VECTORS}&v=6&c=2&tab={tab}")

@@ -11,7 +11,7 @@ import pytest
 
 from explorer.web.serving.people.password_file import remove_user, write_user
 from tests.e2e.conftest import settle
-from tests.support.raw_pages import Pages, served_here
+from tests.support.pages.raw_pages import Pages, served_here
 
 pytestmark = pytest.mark.e2e
 

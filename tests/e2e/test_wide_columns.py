@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import plotted, settle
-from tests.support.served_pages import SERVE, served
-from tests.support.waiting import wait_until
-from tests.support.wide_tables import column_name, wide_table
+from tests.support.logs.wide_tables import column_name, wide_table
+from tests.support.pages.served_pages import SERVE, served
+from tests.support.pages.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 _MANY = 20_000

@@ -18,9 +18,9 @@ import explorer
 from explorer.jupyter.browser.page_kit import PAGE_KIT, packed_plotly
 from explorer.jupyter.widget import TableExplorer
 from tests.support.at_least_one import at_least_one
-from tests.support.shown_widget import shown_widget
-from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
-from tests.support.waiting import wait_until
+from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, write_log
+from tests.support.pages.shown_widget import shown_widget
+from tests.support.pages.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 

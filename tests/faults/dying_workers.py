@@ -25,7 +25,7 @@ from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.versions.retention.missing_files import data_locations
 from explorer.spark.engine.session import configure, engine
 from tests.support.dose import WHOLE_DOSE
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
 APPEND = {"kind": "append", "source": ""}
 

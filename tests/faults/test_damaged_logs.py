@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Action, DeletionVectorDescriptor, DomainMetadata, SetTransaction
-from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
-from tests.support.damage import Answer, Damage, Files, answers, plain_answer
+from tests.support.attacks.damage import Answer, Damage, Files, answers, plain_answer
 from tests.support.dose import WHOLE_DOSE
+from tests.support.logs.checkpoint_shapes import SHAPES, Shape, write_checkpoint
+from tests.support.logs.small_logs import MASKED, METADATA, add, lines, new_store, remove
 from tests.support.shared_tables import golden_root
-from tests.support.small_logs import MASKED, METADATA, add, lines, new_store, remove
 
 # The small dose is the same on every run; `make prove` looks for new damage.
 SAME = not WHOLE_DOSE
@@ -161,11 +161,13 @@ FOUND: tuple[tuple[str, Damage], ...] = (
 Parquet whose broken pages and schema still read as fewer files, as no vector, as no values."""
 
 
+@pytest.mark.sampled(cases=4)
 @pytest.mark.parametrize(("shape", "damage"), FOUND)
 def test_damage_that_once_got_through(shape: Shape, damage: Damage) -> None:
     examine_apart(shape, damage)
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.conformance("LOG-010", "LOG-011", "LASTCKPT-003", "CKPT-010", "CRC-006")
 @pytest.mark.parametrize("shape", SHAPES)
 @settings(max_examples=max(20, settings().max_examples // 5), derandomize=SAME, suppress_health_check=list(HealthCheck))
@@ -174,6 +176,7 @@ def test_damaged_built_tables(shape: Shape, draw: st.DataObject) -> None:
     examine_apart(shape, draw.draw(damages(built(shape))))
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.golden
 @pytest.mark.parametrize("name", GOLDEN)
 @settings(

@@ -13,9 +13,9 @@ from explorer.core.errors import StorageError
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.transaction.commit_plan import CommitPlan, CommitResult
 from explorer.storage import open_store
+from tests.support.attacks.faulty_store import Fault, FaultyStore
 from tests.support.dose import WHOLE_DOSE
-from tests.support.faulty_store import Fault, FaultyStore
-from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, write
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, new_store, write
 
 FAULTS: tuple[Fault, ...] = ("fails", "answer lost", "done late")
 INTENT = {"kind": "set-transaction", "appId": "loader", "version": 7}

@@ -22,11 +22,11 @@ from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.transaction.commit_plan import CommitPlan, CommitResult
 from explorer.core.versions.retention.missing_files import data_locations
+from tests.support.attacks.faulty_store import Fault, FaultyStore
 from tests.support.dose import WHOLE_DOSE
-from tests.support.faulty_store import Fault, FaultyStore
+from tests.support.logs.small_logs import new_store
+from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import REPOSITORY
-from tests.support.small_logs import new_store
-from tests.support.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
@@ -171,6 +171,7 @@ def strikes(scene: str, requests: int) -> Iterator[tuple[int, Fault]]:
     yield from pairs if WHOLE_DOSE else pairs[offset :: 2 * len(FAULTS) + 1]
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.timeout(3600)
 @pytest.mark.conformance("LOG-006", "LOG-010")
 @pytest.mark.parametrize("scene", list(SCENES) if WHOLE_DOSE else SMALL_DOSE)
@@ -187,6 +188,7 @@ def test_whatever_request_is_struck_no_row_is_lost_or_there_twice(
     record_property("found", {"requests struck": len(told)})
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("scene", SMALL_DOSE)
 def test_a_plan_writes_nothing_even_where_it_fails(scene: str, folder: Path) -> None:
     intent, properties, _ = SCENES[scene]
@@ -202,6 +204,7 @@ def test_a_plan_writes_nothing_even_where_it_fails(scene: str, folder: Path) -> 
     assert sorted(inner.list_tree()) == before
 
 
+@pytest.mark.whole("test_whatever_request_is_struck_no_row_is_lost_or_there_twice")
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(sys.platform != "linux", reason="the limits of another process can be set on Linux alone")
 def test_workers_that_die_or_have_no_disk_lose_no_row(tmp_path: Path) -> None:

@@ -15,14 +15,15 @@ from explorer.core.log.log_segment import list_log
 from explorer.core.log.writing.checkpoint import write_checkpoint
 from explorer.core.maintenance.log_cleanup import clean_log, plan_cleanup
 from explorer.storage import open_store
-from tests.support.faulty_store import Fault, FaultyStore
-from tests.support.small_logs import METADATA, PROTOCOL, add, paths, remove, write
-from tests.support.written_checkpoints import LAYOUTS, NOW, V2, checkpoint_of, log_of
+from tests.support.attacks.faulty_store import Fault, FaultyStore
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, paths, remove, write
+from tests.support.logs.written_checkpoints import LAYOUTS, NOW, V2, checkpoint_of, log_of
 
 FAULTS: tuple[Fault, ...] = ("fails", "answer lost", "done late")
 COMMITS = (V2, METADATA, *(add(f"f{number}") for number in range(5))), (remove("f1"),)
 
 
+@pytest.mark.sampled(cases=6)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.conformance("CKPT-028", "V2CKPT-005")
@@ -47,6 +48,7 @@ def test_a_checkpoint_that_fails_at_any_request_leaves_the_table_as_it_was(layou
     assert failures >= 4
 
 
+@pytest.mark.whole("the case in which it is done late", cases=["answer lost", "fails"])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_clean_up_that_fails_at_any_deletion_is_taken_up_again(fault: Fault) -> None:
     later = datetime.now(UTC) + timedelta(days=60)

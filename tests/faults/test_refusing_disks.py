@@ -19,7 +19,7 @@ import explorer
 from explorer.core.errors import StorageError
 from explorer.core.protocol.actions import SetTransaction
 from explorer.storage import open_store
-from tests.support.small_logs import METADATA, PROTOCOL, add, write
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, write
 
 NOBODY = 65_534
 TEXT = "x" * 2000
@@ -69,6 +69,7 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in (folder / "_delta_log").iterdir()}
 
 
+@pytest.mark.sampled(cases=3)
 @pytest.mark.conformance("LOG-006")
 @pytest.mark.parametrize("limit", LIMITS)
 def test_a_full_disk_leaves_a_whole_commit_or_none(folder: Path, limit: int) -> None:

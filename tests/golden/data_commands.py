@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from tests.spark.writes.test_data_commands import COMPARED, STATEMENTS
-from tests.support.data_commands import COMMANDS, UNSAID, DataCommand
-from tests.support.data_differences import DATA_DIFFERENCES
+from tests.support.comparison.data_commands import COMMANDS, UNSAID, DataCommand
+from tests.support.comparison.data_differences import DATA_DIFFERENCES
 from tests.support.shared_tables import REPOSITORY
 
 __all__ = ["PAGE", "page"]

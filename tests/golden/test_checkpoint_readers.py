@@ -17,7 +17,7 @@ from explorer.core.log.writing.checkpoint import write_checkpoint
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
-from tests.support.other_readers import deltalake_rows, duckdb_rows
+from tests.support.clients.other_readers import deltalake_rows, duckdb_rows
 from tests.support.shared_tables import reference_root
 
 pytestmark = [pytest.mark.reference, pytest.mark.interop]

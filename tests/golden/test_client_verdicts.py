@@ -10,9 +10,9 @@ from typing import Final
 
 import pytest
 
-from tests.support.client_verdicts import LISTED, cases, held_to_the_list, read_deviations, write_deviations
+from tests.support.clients.client_verdicts import LISTED, cases, held_to_the_list, read_deviations, write_deviations
+from tests.support.clients.other_clients import INSTALLED, OLDER, OtherClient, Way
 from tests.support.dose import WHOLE_DOSE, some_of
-from tests.support.other_clients import INSTALLED, OLDER, OtherClient, Way
 from tests.support.shared_tables import REPOSITORY
 
 pytestmark = [pytest.mark.golden, pytest.mark.reference, pytest.mark.interop]
@@ -40,6 +40,10 @@ def _read_tables() -> list[str]:
 WAYS: Final = (*INSTALLED, *(OLDER if WHOLE_DOSE else ()))
 
 
+@pytest.mark.whole(
+    "tests/golden/test_independent_readers.py, where DuckDB reads too, and other clients", cases=["duckdb HEAD 2026-07"]
+)
+@pytest.mark.whole("deltalake by its other way, and other clients", cases=["deltalake to_pyarrow 1.6.6"])
 @pytest.mark.parametrize("way", [way for way in WAYS if way.reads], ids=str)
 def test_a_client_reads_what_it_is_said_to_read_refuses_the_rest_and_errs_where_that_is_said(
     way: Way, tmp_path: Path

@@ -12,8 +12,8 @@ from explorer.views.act.plan_view import PlanView, plan_view
 from tests.support.at_least_one import at_least_one
 from tests.support.counted_words import disagreeing
 from tests.support.dose import WHOLE_DOSE
-from tests.support.every_intent import plain_intents
-from tests.support.raw_log import raw_state
+from tests.support.logs.every_intent import plain_intents
+from tests.support.logs.raw_log import raw_state
 from tests.support.shared_tables import reference_root
 
 pytestmark = pytest.mark.golden

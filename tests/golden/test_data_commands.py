@@ -6,8 +6,8 @@ import pytest
 
 from tests.golden.data_commands import PAGE, page
 from tests.spark.writes.test_data_commands import COMPARED, STATEMENTS
-from tests.support.data_commands import UNSAID
-from tests.support.data_differences import DATA_DIFFERENCES
+from tests.support.comparison.data_commands import UNSAID
+from tests.support.comparison.data_differences import DATA_DIFFERENCES
 
 pytestmark = pytest.mark.reference
 

@@ -10,8 +10,8 @@ import pytest
 import explorer
 from explorer.core.errors import CorruptDeletionVector
 from explorer.core.versions.change_feed.feed import change_feed_coverage
-from tests.support.change_rows import change_rows, table_rows
-from tests.support.golden_expectations import expected
+from tests.support.clients.golden_expectations import expected
+from tests.support.comparison.change_rows import change_rows, table_rows
 from tests.support.shared_tables import golden_root
 
 pytestmark = pytest.mark.golden

@@ -12,7 +12,7 @@ from explorer.core.errors import CorruptTable, UnsupportedFeature, VersionGap, V
 from explorer.core.log.log_segment import list_log
 from explorer.core.log.replay import checkpoint_reader, read_commits, replay_files, replay_state
 from tests.support.at_least_one import at_least_one
-from tests.support.golden_expectations import REFUSED, agrees, expected, found_files, parsed_schema
+from tests.support.clients.golden_expectations import REFUSED, agrees, expected, found_files, parsed_schema
 from tests.support.shared_tables import golden_root
 
 pytestmark = pytest.mark.golden

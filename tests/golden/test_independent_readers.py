@@ -21,7 +21,7 @@ from deltalake import DeltaTable, QueryBuilder
 
 import explorer
 from explorer.core.errors import ExplorerError
-from tests.support.other_readers import duckdb_connection
+from tests.support.clients.other_readers import duckdb_connection
 from tests.support.shared_tables import golden_root, reference_root
 
 pytestmark = [pytest.mark.interop, pytest.mark.golden, pytest.mark.reference]

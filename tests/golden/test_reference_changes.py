@@ -10,8 +10,8 @@ import pytest
 import explorer
 from explorer.core.errors import ChangeFeedGap, RequestError, VersionNotFound
 from explorer.core.versions.change_feed.feed import FeedSpan, change_feed_coverage
-from tests.support.change_rows import change_rows, content_hash, table_rows
-from tests.support.golden_expectations import expected, spark_type
+from tests.support.clients.golden_expectations import expected, spark_type
+from tests.support.comparison.change_rows import change_rows, content_hash, table_rows
 from tests.support.shared_tables import reference_root
 
 pytestmark = pytest.mark.reference

@@ -19,9 +19,9 @@ import explorer
 from explorer.core.errors import InvalidIntent, TableNotFound, VersionNotFound
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.new_table import NewTable, new_table
-from tests.support.commit_comparison import differences
-from tests.support.commit_differences import DIFFERENCES, GONE
-from tests.support.reference_steps import Step, copy_before, reference_commit, steps
+from tests.support.clients.reference_steps import Step, copy_before, reference_commit, steps
+from tests.support.comparison.commit_comparison import differences
+from tests.support.comparison.commit_differences import DIFFERENCES, GONE
 from tests.support.shared_tables import reference_root
 
 pytestmark = pytest.mark.reference
@@ -63,6 +63,7 @@ def _written(table: explorer.Table | NewTable, step: Step) -> tuple[dict[str, An
     return {}, [json.loads(line) for line in opened.commit_actions(step.before + 1)]
 
 
+@pytest.mark.sampled(cases=100)
 @pytest.mark.conformance("WRITER-005", "WRITER-006", "LOG-024", "LOG-001", "LOG-002", "PROTO-005", "ICT-001", "ICT-003")
 @pytest.mark.conformance("FILE-010", "LOG-018", "LOG-019", "META-004")
 @pytest.mark.parametrize("step", COMMITTED, ids=lambda step: step.name)

@@ -10,7 +10,7 @@ import pytest
 
 import explorer
 from tests.support.at_least_one import at_least_one
-from tests.support.golden_expectations import expected
+from tests.support.clients.golden_expectations import expected
 from tests.support.shared_tables import reference_root
 
 pytestmark = pytest.mark.reference

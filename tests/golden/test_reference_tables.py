@@ -11,7 +11,7 @@ import pytest
 import explorer
 from explorer.core.errors import VersionNotFound
 from tests.support.at_least_one import at_least_one
-from tests.support.golden_expectations import expected, found_files, spark_type
+from tests.support.clients.golden_expectations import expected, found_files, spark_type
 from tests.support.shared_tables import reference_root
 
 pytestmark = pytest.mark.reference
@@ -111,6 +111,7 @@ def test_totals_of_the_history_are_those_of_the_version_checksums(name: str) -> 
     assert seen > 0
 
 
+@pytest.mark.sampled(cases=20)
 @pytest.mark.parametrize("name", EXPECTED)
 def test_lifetimes_and_diffs_agree_with_replay(name: str) -> None:
     table = _open(name)

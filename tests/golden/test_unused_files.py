@@ -52,6 +52,7 @@ def _theirs(path: Path) -> set[str]:
     return {key for key in found if (path / key).exists() and not key.startswith("_delta_log/")}
 
 
+@pytest.mark.sampled(cases=60)
 @pytest.mark.conformance("VACUUM-001", "VACUUM-003")
 @pytest.mark.parametrize("name", [name for name in FOLDERS if name not in REFUSED])
 def test_what_is_unused_is_what_deltalake_finds_unused_and_never_a_live_file(name: str) -> None:

@@ -23,9 +23,9 @@ from explorer.core.protocol.raw_actions import unknown_members
 from explorer.core.protocol.table_properties.values import flag
 from explorer.core.versions.snapshot import Snapshot
 from tests.support.at_least_one import at_least_one
-from tests.support.golden_expectations import REFUSED, agrees, expected
+from tests.support.clients.golden_expectations import REFUSED, agrees, expected
+from tests.support.logs.small_logs import new_store
 from tests.support.shared_tables import golden_root, reference_root
-from tests.support.small_logs import new_store
 
 pytestmark = [pytest.mark.golden, pytest.mark.reference]
 
@@ -52,6 +52,7 @@ def _tables() -> Iterator[Any]:
                 yield pytest.param(path, id=f"{kind}-{path.name}")
 
 
+@pytest.mark.sampled(cases=80)
 @pytest.mark.parametrize("path", list(_tables()))
 @pytest.mark.conformance("CKPT-007", "CKPT-022", "CKPT-025", "CKPT-027", "TXN-005", "DOMAIN-003", "ROWTRACK-003")
 def test_a_checkpoint_of_ours_gives_the_state_that_it_was_made_of(path: Path) -> None:

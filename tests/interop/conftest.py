@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.reference_writer import ReferenceUnavailable, ReferenceWriter
+from tests.support.clients.reference_writer import ReferenceUnavailable, ReferenceWriter
 
 
 @pytest.fixture(scope="session")

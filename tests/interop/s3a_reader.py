@@ -14,7 +14,7 @@ from typing import Any
 import explorer
 from explorer.spark.engine.session import configure
 from explorer.spark.scan.scan import scan
-from tests.support.row_content import content_hash
+from tests.support.comparison.row_content import content_hash
 
 # What S3A needs of the AWS SDK; its bundle has 600 MB, and the SDK's own netty does not get along with Spark's.
 SDK = "2.35.4"

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.reference_writer import ReferenceWriter
+from tests.support.clients.reference_writer import ReferenceWriter
+
+pytestmark = pytest.mark.whole("test_intents_side_by_side.py, where the reference's tables are opened by their folder")
 
 ASKED = """
 import explorer

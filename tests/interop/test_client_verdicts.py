@@ -7,10 +7,10 @@ from typing import Final
 
 import pytest
 
-from tests.support.client_verdicts import cases, held_to_the_list, read_deviations, write_deviations
+from tests.support.clients.client_verdicts import cases, held_to_the_list, read_deviations, write_deviations
+from tests.support.clients.reference_writer import ReferenceWriter
+from tests.support.clients.spark_client import SPARK, SparkClient
 from tests.support.dose import WHOLE_DOSE
-from tests.support.reference_writer import ReferenceWriter
-from tests.support.spark_client import SPARK, SparkClient
 
 pytestmark = [pytest.mark.golden, pytest.mark.reference, pytest.mark.interop]
 
@@ -21,6 +21,7 @@ SOME_READ: Final = (
 SOME_WRITTEN: Final = ("identity", "timestamp-ntz", "append-only")
 
 
+@pytest.mark.whole("tests/golden/test_client_verdicts.py of other clients, and what delta-spark is said to write")
 def test_delta_spark_reads_what_it_is_said_to_read_and_refuses_the_rest(reference_writer: ReferenceWriter) -> None:
     tables = list(cases()) if WHOLE_DOSE else list(SOME_READ)
     found, done = read_deviations(SPARK, SparkClient(reference_writer), tables)

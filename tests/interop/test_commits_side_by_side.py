@@ -10,9 +10,9 @@ from typing import Any, Final
 import pytest
 
 import explorer
-from tests.support.commit_comparison import differences
+from tests.support.clients.reference_writer import ReferenceWriter
+from tests.support.comparison.commit_comparison import differences
 from tests.support.dose import WHOLE_DOSE
-from tests.support.reference_writer import ReferenceWriter
 
 pytestmark = pytest.mark.interop
 
@@ -58,6 +58,7 @@ CASES: Final[dict[str, tuple[list[str], str, dict[str, Any]]]] = {
 EVERY_RUN: Final = [name for name in CASES if name != "row-tracking-beside-another-property"]
 
 
+@pytest.mark.whole("tests/golden/test_reference_commits.py, where the commits of the reference are those that it left")
 @pytest.mark.conformance("WRITER-005", "WRITER-006", "ROWTRACK-005")
 @pytest.mark.parametrize("name", CASES if WHOLE_DOSE else EVERY_RUN)
 def test_both_commits_say_the_same(name: str, reference_writer: ReferenceWriter, tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ import pytest
 import explorer
 from explorer.core.protocol.table_features import supported_features
 from explorer.spark.scan.scan import scan
+from tests.support.clients.other_readers import assert_others_read
+from tests.support.clients.reference_writer import ReferenceWriter
+from tests.support.comparison.row_content import content_hash
 from tests.support.dose import WHOLE_DOSE
-from tests.support.other_readers import assert_others_read
-from tests.support.reference_writer import ReferenceWriter
-from tests.support.row_content import content_hash
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
@@ -50,6 +50,7 @@ STORY: Final[list[tuple[dict[str, Any], str | None]]] = [
 EVERY_RUN: Final = {3, 6, 9, 13, 17, 19}
 
 
+@pytest.mark.whole("test_intents_side_by_side.py, and what test_client_verdicts.py writes")
 @pytest.mark.conformance("FEAT-005", "FEAT-006", "FEAT-009", "PROTO-006", "ROWTRACK-002", "CKPTPROT-001")
 def test_the_reference_goes_on_while_features_come_and_go(reference_writer: ReferenceWriter, tmp_path: Path) -> None:
     path = tmp_path / "features"

@@ -12,8 +12,8 @@ from typing import Final
 import pytest
 
 from tests.support.at_least_one import at_least_one
-from tests.support.four_answers import answers_of, reference_rows, silent_disagreement
-from tests.support.reference_writer import ReferenceWriter
+from tests.support.clients.four_answers import answers_of, reference_rows, silent_disagreement
+from tests.support.clients.reference_writer import ReferenceWriter
 from tests.support.shared_tables import field_root, golden_root, reference_root
 
 pytestmark = [
@@ -48,6 +48,7 @@ def test_rows_that_fail_are_found_by_verify_or_the_audit() -> None:
     assert {name: text for name, text in silent.items() if text} == {}
 
 
+@pytest.mark.whole("test_rows_that_fail_are_found_by_verify_or_the_audit, which asks three of the four")
 @pytest.mark.interop
 @pytest.mark.parametrize("folder", _every_table(), ids=lambda folder: folder.name)
 def test_the_four_never_disagree_silently(reference_writer: ReferenceWriter, folder: Path) -> None:

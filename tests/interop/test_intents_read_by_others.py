@@ -12,8 +12,8 @@ import pytest
 
 from explorer.new_table import new_table
 from explorer.spark.engine.session import Engine
-from tests.support.other_readers import assert_others_read, read_by_deltalake
-from tests.support.small_schemas import field, struct
+from tests.support.clients.other_readers import assert_others_read, read_by_deltalake
+from tests.support.logs.small_schemas import field, struct
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark]
 
@@ -81,6 +81,7 @@ def _without(row: Row, name: str) -> Row:
     return {key: value for key, value in row.items() if key != name}
 
 
+@pytest.mark.whole("test_intents_side_by_side.py, where the reference reads them")
 @pytest.mark.conformance("LOG-002", "WRITER-005", "DV-001")
 def test_others_read_the_rows_after_every_intent(spark_engine: Engine, tmp_path: Path) -> None:
     del spark_engine

@@ -11,10 +11,10 @@ import pytest
 
 import explorer
 from explorer.spark.scan.scan import scan
+from tests.support.clients.other_readers import assert_others_read
+from tests.support.clients.reference_writer import ReferenceWriter
+from tests.support.comparison.row_content import content_hash
 from tests.support.dose import WHOLE_DOSE
-from tests.support.other_readers import assert_others_read
-from tests.support.reference_writer import ReferenceWriter
-from tests.support.row_content import content_hash
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

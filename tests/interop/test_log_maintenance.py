@@ -22,12 +22,19 @@ from explorer.core.log.writing.compaction import write_compaction
 from explorer.core.maintenance.log_cleanup import clean_log, plan_cleanup
 from explorer.core.protocol.actions import CommitInfo
 from explorer.storage import open_store
+from tests.support.clients.reference_writer import ReferenceWriter
+from tests.support.comparison.row_content import row_lines
 from tests.support.dose import WHOLE_DOSE
-from tests.support.reference_writer import ReferenceWriter
-from tests.support.row_content import row_lines
-from tests.support.small_logs import write
+from tests.support.logs.small_logs import write
 
-pytestmark = [pytest.mark.interop, pytest.mark.spark]
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.spark,
+    pytest.mark.whole(
+        "test_intents_side_by_side.py, where the reference goes on after a checkpoint, and "
+        "tests/golden/test_checkpoint_readers.py, where others read ours"
+    ),
+]
 
 LAYOUTS: Final = {
     "v1": CheckpointLayout("v1"),

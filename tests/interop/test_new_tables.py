@@ -10,9 +10,9 @@ import pytest
 import explorer
 from explorer.new_table import new_table
 from explorer.spark.scan.scan import scan
-from tests.support.reference_writer import ReferenceRefused, ReferenceWriter
-from tests.support.row_content import content_hash
-from tests.support.small_schemas import field, struct
+from tests.support.clients.reference_writer import ReferenceRefused, ReferenceWriter
+from tests.support.comparison.row_content import content_hash
+from tests.support.logs.small_schemas import field, struct
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
@@ -43,6 +43,7 @@ PROPERTIES = {
 }
 
 
+@pytest.mark.whole("tests/core/transaction/intents/test_create_table.py, and tests/spark/writes/test_first_rows.py")
 @pytest.mark.conformance(
     "META-001", "PROTO-011", "IDENT-001", "IDENT-007", "GENCOL-001", "DEFCOL-001", "CM-007", "ICT-001"
 )

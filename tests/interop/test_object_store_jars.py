@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.clients.golden_expectations import expected
 from tests.support.dose import WHOLE_DOSE
-from tests.support.golden_expectations import expected
 from tests.support.shared_tables import REPOSITORY, reference_root
 
 pytestmark = [
@@ -34,7 +34,7 @@ def store() -> Iterator[tuple[str, Any]]:
     """An S3 server in a process of its own: its address, and a client."""
     import boto3
 
-    command = [sys.executable, "-m", "tests.prove.s3_server"]
+    command = [sys.executable, "-m", "tests.prove.racers.s3_server"]
     with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         endpoint = f"http://127.0.0.1:{int(server.stdout.readline())}"

@@ -14,14 +14,20 @@ import pytest
 
 import explorer
 from explorer.core.versions.retention.missing_files import data_locations
-from tests.prove.race import OURS, Told, check_race, new_race, race
-from tests.prove.row_race import check as check_rows
-from tests.prove.row_race import new_race as new_row_race
-from tests.prove.row_racer import PARTITIONS, run
+from tests.prove.racers.race import OURS, Told, check_race, new_race, race
+from tests.prove.racers.row_race import check as check_rows
+from tests.prove.racers.row_race import new_race as new_row_race
+from tests.prove.racers.row_racer import PARTITIONS, run
+from tests.support.clients.reference_writer import ReferenceWriter
 from tests.support.dose import WHOLE_DOSE
-from tests.support.reference_writer import ReferenceWriter
 
-pytestmark = [pytest.mark.interop, pytest.mark.spark]
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.spark,
+    pytest.mark.whole(
+        "tests/prove/test_races.py, where deltalake is the other writer, and tests/prove/test_row_races.py"
+    ),
+]
 
 INSERTS = """
 told = []

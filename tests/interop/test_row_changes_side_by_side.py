@@ -17,8 +17,8 @@ import pyarrow as pa
 import pytest
 
 import explorer
+from tests.support.clients.reference_writer import ReferenceWriter
 from tests.support.dose import WHOLE_DOSE
-from tests.support.reference_writer import ReferenceWriter
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
@@ -160,6 +160,7 @@ def _assert_tracked(before: dict[int, tuple[int, int]], mark: int, side: _Side, 
             assert version == side.version, key
 
 
+@pytest.mark.whole("test_rows_side_by_side.py, and tests/spark/writes/test_data_commands.py")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_changes_of_rows_are_those_of_the_reference(
     seed: int, reference_writer: ReferenceWriter, tmp_path: Path

@@ -13,9 +13,9 @@ import pytest
 import explorer
 from explorer.core.errors import ExplorerError
 from explorer.spark.scan.scan import scan
+from tests.support.clients.reference_writer import ReferenceRefused, ReferenceWriter
+from tests.support.comparison.row_content import content_hash, row_lines
 from tests.support.dose import WHOLE_DOSE, some_of
-from tests.support.reference_writer import ReferenceRefused, ReferenceWriter
-from tests.support.row_content import content_hash, row_lines
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
@@ -55,6 +55,9 @@ def _assert_same(writer: ReferenceWriter, path: Path, *versions: int) -> None:
 
 
 # Under `make prove` by ids too, and every version whose columns or masks differ.
+@pytest.mark.whole(
+    ("tests/spark/scan/test_reference_rows.py, and test_every_type_reads_alike_its_extremes_included"), cases=["name"]
+)
 @pytest.mark.parametrize("mode", ["name", "id"] if WHOLE_DOSE else ["name"])
 def test_a_mapped_table_with_masks_and_renames_reads_alike(
     reference_writer: ReferenceWriter, tmp_path: Path, mode: str
@@ -98,6 +101,7 @@ def test_every_type_reads_alike_its_extremes_included(reference_writer: Referenc
     assert [c["operation"] for c in reference_writer.history(path)] == ["DELETE", "WRITE", "WRITE"]
 
 
+@pytest.mark.whole("test_every_type_reads_alike_its_extremes_included")
 def test_tables_of_the_demo_read_alike(reference_writer: ReferenceWriter, demo_warehouse: Path) -> None:
     seen = 0
     for log in some_of(sorted(demo_warehouse.rglob("_delta_log")), 2):

@@ -17,11 +17,18 @@ import explorer
 from explorer.core.protocol.file_paths import decode_path
 from explorer.new_table import new_table
 from tests.support.at_least_one import at_least_one
-from tests.support.other_readers import assert_others_read
-from tests.support.reference_writer import ReferenceWriter
-from tests.support.spark_tables import column, struct
+from tests.support.clients.other_readers import assert_others_read
+from tests.support.clients.reference_writer import ReferenceWriter
+from tests.support.logs.spark_tables import column, struct
 
-pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.spark,
+    pytest.mark.usefixtures("spark_engine"),
+    pytest.mark.whole(
+        "tests/spark/scan/test_row_ids.py, and tests/data_files/test_rows_at_hand.py of partition columns in files"
+    ),
+]
 
 _FIELDS: Final = struct(column("id", "long"), column("v", "integer"), column("p", "string"))
 

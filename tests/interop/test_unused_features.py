@@ -16,8 +16,8 @@ import explorer
 from explorer.core.compatibility.access import requirements
 from explorer.core.protocol.table_features import supported_features
 from tests.support.at_least_one import at_least_one
+from tests.support.clients.reference_writer import ReferenceRefused, ReferenceWriter
 from tests.support.dose import WHOLE_DOSE
-from tests.support.reference_writer import ReferenceRefused, ReferenceWriter
 
 pytestmark = pytest.mark.interop
 

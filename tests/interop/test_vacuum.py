@@ -14,11 +14,15 @@ from urllib.parse import unquote
 import pytest
 
 import explorer
+from tests.support.clients.reference_writer import ReferenceWriter
+from tests.support.comparison.row_content import row_lines
 from tests.support.dose import WHOLE_DOSE
-from tests.support.reference_writer import ReferenceWriter
-from tests.support.row_content import row_lines
 
-pytestmark = [pytest.mark.interop, pytest.mark.spark]
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.spark,
+    pytest.mark.whole("tests/core/maintenance/test_vacuum.py, and tests/golden/test_unused_files.py beside deltalake"),
+]
 
 _ROWS: Final = "SELECT id, concat('v', id) AS v, CAST(id % 3 AS STRING) AS p FROM range(0, 12, 1, 1)"
 _TABLES: Final = {

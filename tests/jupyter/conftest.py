@@ -8,7 +8,7 @@ import pytest
 
 import explorer
 from explorer.table import Table
-from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, remove, write_log
+from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, remove, write_log
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import pytest
 import explorer
 from explorer.core.errors import EngineUnavailable, TableNotFound, VersionGap
 from explorer.table import Table
-from tests.support.page_elements import Elements
-from tests.support.small_logs import PROTOCOL, add, metadata, write_log
-from tests.support.widget_view import View
+from tests.support.logs.small_logs import PROTOCOL, add, metadata, write_log
+from tests.support.pages.page_elements import Elements
+from tests.support.pages.widget_view import View
 
 
 def said(table: Table) -> str:

@@ -12,8 +12,8 @@ from deltalake import DeltaTable, write_deltalake
 import explorer
 from explorer.page.act.desk import ActDesk
 from explorer.views.act.desk.state import Ready
-from tests.support.page_elements import Elements
-from tests.support.widget_view import View
+from tests.support.pages.page_elements import Elements
+from tests.support.pages.widget_view import View
 
 PLAN = "?t=sales&tab=act&act=set-description&step=plan&f.description=first"
 

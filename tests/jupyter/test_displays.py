@@ -25,10 +25,10 @@ from explorer.core.errors import ExpressionRefused, NotAllowed
 from explorer.core.transaction.row_engine import CheckReport, CheckResult
 from explorer.jupyter.announced import ANNOUNCED
 from explorer.views.cards import CARDED_BY_NAME, carded
-from tests.support import small_logs
-from tests.support.audited_tables import NOW, loaded
-from tests.support.hostile_tables import HOSTILE
-from tests.support.page_elements import Elements, assert_harmless
+from tests.support.comparison.audited_tables import NOW, loaded
+from tests.support.logs import small_logs
+from tests.support.logs.hostile_tables import HOSTILE
+from tests.support.pages.page_elements import Elements, assert_harmless
 
 ASKED = HOSTILE.replace("${1}", "")
 """A hostile name that a condition may hold: one with `${` is refused, since Spark would put a variable there."""

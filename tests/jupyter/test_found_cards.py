@@ -13,8 +13,8 @@ import explorer
 from explorer.core.log.verify.verify import IntegrityReport, Problem
 from explorer.core.transaction.row_engine import CheckReport
 from explorer.views.cards import card_of
-from tests.support import small_logs
-from tests.support.audited_tables import DAY, NOW, ago
+from tests.support.comparison.audited_tables import DAY, NOW, ago
+from tests.support.logs import small_logs
 from tests.support.shared_tables import golden_root
 
 

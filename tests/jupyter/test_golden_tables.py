@@ -10,14 +10,15 @@ import explorer
 from explorer.core.errors import ExplorerError
 from explorer.views.problems import problem_of
 from tests.support.dose import some_of
-from tests.support.page_elements import Elements
+from tests.support.pages.page_elements import Elements
+from tests.support.pages.widget_view import View
 from tests.support.shared_tables import golden_root
-from tests.support.widget_view import View
 
 ROOT = golden_root()
 TABLES = sorted((ROOT / "tables").iterdir())
 
 
+@pytest.mark.sampled(cases=20)
 @pytest.mark.golden
 @pytest.mark.parametrize("folder", some_of(TABLES, 60), ids=lambda folder: folder.name)
 def test_golden_table_is_drawn_or_refused_in_words(folder: Path) -> None:

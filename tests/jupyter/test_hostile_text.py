@@ -11,9 +11,9 @@ import explorer
 from explorer.jupyter.markup import joined, tag
 from explorer.jupyter.widget import TableExplorer
 from explorer.page.tabs import TABS
-from tests.support.page_elements import Elements, assert_harmless
-from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
-from tests.support.widget_view import View
+from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, write_log
+from tests.support.pages.page_elements import Elements, assert_harmless
+from tests.support.pages.widget_view import View
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&lt;</td></style><script>alert(2)</script>\u202e%{x}$y$"
 

@@ -17,10 +17,10 @@ from explorer.jupyter.announced import announce
 from explorer.jupyter.displays import card_html, register
 from explorer.views.card import Card
 from explorer.views.cards import CARDED_BY_NAME, card_of
-from tests.support.hostile_tables import HOSTILE
-from tests.support.page_elements import Elements, assert_harmless
+from tests.support.logs.hostile_tables import HOSTILE
+from tests.support.logs.spark_tables import DataFile, column, write_table
+from tests.support.pages.page_elements import Elements, assert_harmless
 from tests.support.shared_tables import golden_root, reference_root
-from tests.support.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

@@ -14,10 +14,10 @@ from ipywidgets.embed import dependency_state
 
 import explorer
 from explorer.table import Table
-from tests.support.hostile_tables import HOSTILE
-from tests.support.page_elements import Elements, assert_harmless
+from tests.support.logs.hostile_tables import HOSTILE
+from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, write_log
+from tests.support.pages.page_elements import Elements, assert_harmless
 from tests.support.shared_tables import REPOSITORY
-from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -86,6 +86,7 @@ def test_the_widget_can_be_embedded_in_a_page(orders: Table) -> None:
     assert widget.model_id in dependency_state([widget], drop_defaults=True)
 
 
+@pytest.mark.whole("test_plotly_is_sent_when_a_page_asks_and_is_no_state")
 @pytest.mark.notebook
 def test_a_notebook_saved_with_its_state_is_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import nbformat

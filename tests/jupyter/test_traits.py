@@ -18,8 +18,8 @@ from explorer.page.identity import Identity
 from explorer.page.tabs import TABS
 from explorer.table import Table
 from tests.support.own_loop import run_apart
-from tests.support.page_elements import Elements
-from tests.support.widget_view import View
+from tests.support.pages.page_elements import Elements
+from tests.support.pages.widget_view import View
 
 
 @pytest.fixture
@@ -162,6 +162,7 @@ STATE = {
 }
 
 
+@pytest.mark.sampled(cases=5)
 @pytest.mark.parametrize("name", list(STATE))
 def test_two_widgets_of_a_table_are_linked_by_any_trait(orders: Table, name: str) -> None:
     one, other = orders.explore(), orders.explore()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.ports import free_port, wait_for
+from tests.support.pages.ports import free_port, wait_for
 from tests.support.shared_tables import REPOSITORY
 
 TOKEN = "notebook-test"

@@ -28,6 +28,7 @@ def _recipe(*arguments: str) -> list[list[str]]:
     return [[sys.executable, *tables[1:]], [sys.executable, "-m", "jupyter", *lab[1:]]]
 
 
+@pytest.mark.whole("tests/demo/test_warehouse.py")
 def test_demo_tables_are_built_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "tables"
     monkeypatch.setenv("DELTA_DEMO", str(folder))
@@ -36,6 +37,7 @@ def test_demo_tables_are_built_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert is_warehouse(folder)
 
 
+@pytest.mark.whole("test_widget_in_lab.py, which starts JupyterLab")
 def test_lab_starts_on_the_port_asked_for_and_lists_the_notebooks(jupyter_home: Path) -> None:
     command = [*_recipe("PORT=0")[1], "--no-browser", "--allow-root", "--ip=127.0.0.1"]
     assert command[command.index("--port") + 1] == "0"

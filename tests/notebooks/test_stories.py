@@ -26,6 +26,8 @@ from tests.notebooks.stories import NOTEBOOKS, Executed, Kernel, java_is_there, 
 from tests.notebooks.written_log import WrittenLog, cardinality
 from tests.support.dose import WHOLE_DOSE
 
+pytestmark = pytest.mark.sampled(tests=10)
+
 Build = tuple[Path, dict[str, dict[int, pa.Table]]]
 Run = Callable[[str], Executed]
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -82,6 +84,7 @@ def orders_log(demo_warehouse: Path) -> WrittenLog:
     return WrittenLog(demo_warehouse / "sales" / "orders")
 
 
+@pytest.mark.whole("test_widget_in_lab.py, which runs the tour, and tests/jupyter/test_traits.py")
 @pytest.mark.notebook
 @pytest.mark.spark
 def test_tour_shows_the_newest_version_and_links_two_widgets(run: Run, demo_build: Build) -> None:
@@ -106,6 +109,7 @@ def test_tour_shows_the_newest_version_and_links_two_widgets(run: Run, demo_buil
         assert _cells(story.said("rows")) == [[str(value) for value in row.values()] for row in _rows(dear)]
 
 
+@pytest.mark.whole("tests/core/versions/test_diff_facts.py, and test_lake_audit_ranks_the_broken_table_first")
 @pytest.mark.notebook
 def test_last_night_finds_the_overwrite_and_the_restore(run: Run, demo_build: Build, orders_log: WrittenLog) -> None:
     written = demo_build[1]["sales/orders"]
@@ -125,6 +129,7 @@ def test_last_night_finds_the_overwrite_and_the_restore(run: Run, demo_build: Bu
     assert (alarm["version"], alarm["author"]) == (restore - 1, _by(orders_log, restore - 1))
 
 
+@pytest.mark.whole("tests/core/versions/test_diff_facts.py, and test_lake_audit_ranks_the_broken_table_first")
 @pytest.mark.notebook
 def test_rename_follows_columns_and_not_names(run: Run, demo_build: Build) -> None:
     folder, builds = demo_build
@@ -147,6 +152,7 @@ def test_rename_follows_columns_and_not_names(run: Run, demo_build: Build) -> No
     assert story.said("right").endswith(f"v{last}: SELECT contact_email\n")
 
 
+@pytest.mark.whole("tests/core/protocol/test_deletion_vectors.py, and test_lake_audit_ranks_the_broken_table_first")
 @pytest.mark.notebook
 def test_deletion_vectors_add_up_to_the_hidden_rows_of_the_log(run: Run, orders_log: WrittenLog) -> None:
     story = run("4-deletion-vectors")
@@ -167,6 +173,7 @@ def test_deletion_vectors_add_up_to_the_hidden_rows_of_the_log(run: Run, orders_
     assert story.said("plan") == f"1 file to write again, {add['size']:,} bytes\n"
 
 
+@pytest.mark.whole("tests/spark/scan/test_pruning.py, and test_lake_audit_ranks_the_broken_table_first")
 @needs_java
 @pytest.mark.notebook
 @pytest.mark.spark
@@ -192,6 +199,7 @@ def test_slow_query_counts_files_as_their_statistics_do(run: Run, demo_warehouse
     assert after["order_id"] > before["order_id"]
 
 
+@pytest.mark.whole("tests/spark/changes/test_row_diff.py, and test_lake_audit_ranks_the_broken_table_first")
 @needs_java
 @pytest.mark.notebook
 @pytest.mark.spark
@@ -213,6 +221,7 @@ def test_time_travel_tells_what_changed(run: Run, demo_build: Build, orders_log:
         assert rows.filter(pc.equal(rows["order_id"], int(order)))["status"].to_pylist() == [status]
 
 
+@pytest.mark.whole("tests/e2e/test_changes.py, and test_lake_audit_ranks_the_broken_table_first")
 @needs_java
 @pytest.mark.notebook
 @pytest.mark.spark
@@ -241,6 +250,7 @@ def test_guarded_change_refuses_then_commits(run: Run, demo_build: Build) -> Non
     assert [line.split()[0] for line in story.said("history").splitlines()] == [f"v{last + n}" for n in (4, 3, 2, 1)]
 
 
+@pytest.mark.whole("tests/auditing/erasure, and test_lake_audit_ranks_the_broken_table_first")
 @needs_java
 @pytest.mark.notebook
 @pytest.mark.spark

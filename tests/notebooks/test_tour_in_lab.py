@@ -16,7 +16,7 @@ from playwright.sync_api import Locator, Page, Playwright, expect
 from tests.notebooks.lab import TOKEN, running_lab, running_voila
 from tests.notebooks.stories import NOTEBOOKS, java_is_there
 from tests.support.dose import WHOLE_DOSE
-from tests.support.served_pages import watch
+from tests.support.pages.served_pages import watch
 
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), ""

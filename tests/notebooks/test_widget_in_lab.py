@@ -16,9 +16,9 @@ from tests.e2e.conftest import FAST
 from tests.notebooks.lab import TOKEN, running_lab, running_voila
 from tests.notebooks.test_tour_in_lab import THEIRS, run_all
 from tests.support.dose import WHOLE_DOSE
-from tests.support.served_pages import watch
+from tests.support.logs.small_logs import PROTOCOL, add, metadata, write_log
+from tests.support.pages.served_pages import watch
 from tests.support.shared_tables import REPOSITORY
-from tests.support.small_logs import PROTOCOL, add, metadata, write_log
 
 BROWSER_OPTIONS = [
     *FAST,

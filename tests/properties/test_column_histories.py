@@ -16,7 +16,7 @@ from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.schema.data_types import StructField, StructType, format_column, type_name
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.transaction.intents.fields import read_field
-from tests.support import small_logs
+from tests.support.logs import small_logs
 
 NAMES = ["a", "B", "b", "c d", "x.y"]
 KINDS = ["integer", "short", "string", "struct", "timestamp_ntz"]

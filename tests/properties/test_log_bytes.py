@@ -22,9 +22,9 @@ from explorer.core.log.log_path import commit_name
 from explorer.core.log.verify.verify import verify
 from explorer.core.protocol.actions import encode_line
 from explorer.core.protocol.log_store import LogStore
-from tests.support import small_logs
 from tests.support.at_least_one import at_least_one
-from tests.support.audited_tables import NOW
+from tests.support.comparison.audited_tables import NOW
+from tests.support.logs import small_logs
 
 _CHANGES = ("changed", "added", "removed", "moved")
 _RULES = tuple(rule for rule in INTEGRITY_RULES if rule.id == "tampered-log")

@@ -29,8 +29,8 @@ from explorer.core.protocol.actions import (
     SetTransaction,
 )
 from explorer.core.protocol.log_store import LogStore
-from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
-from tests.support.small_logs import MASKED, METADATA, add, lines, new_store, paths, remove, vector
+from tests.support.logs.checkpoint_shapes import SHAPES, Shape, write_checkpoint
+from tests.support.logs.small_logs import MASKED, METADATA, add, lines, new_store, paths, remove, vector
 
 PATHS = ["a", "b/c", "d e", "ä", "p=1/x+y", "100%"]
 ENCODED = {"d e": "d%20e", "100%": "100%25"}
@@ -138,6 +138,7 @@ def test_every_version_is_the_model_by_every_way(draw: st.DataObject, length: in
     _is_the_model(explorer.Table(store), model, first)
 
 
+@pytest.mark.whole("test_every_version_is_the_model_by_every_way, and tests/golden/test_written_checkpoints.py")
 @settings(
     max_examples=max(30, settings().max_examples // 4),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from explorer.report import render, verify_report
 from explorer.report.signature import SigningKey
-from tests.support.audited_tables import NOW, loaded, written
+from tests.support.comparison.audited_tables import NOW, loaded, written
 
 _KEY = SigningKey(Ed25519PrivateKey.from_private_bytes(bytes(range(32))), "ana")
 _CHANGES = ("changed", "added", "removed")

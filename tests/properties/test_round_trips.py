@@ -46,7 +46,7 @@ from explorer.core.protocol.schema.data_types import (
     parse_column,
     parse_schema,
 )
-from tests.support.small_logs import METADATA, PROTOCOL, table
+from tests.support.logs.small_logs import METADATA, PROTOCOL, table
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 LONG = st.integers(-(2**63), 2**63 - 1)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import explorer
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.table_features import supported_features
-from tests.support import small_logs
+from tests.support.logs import small_logs
 
 LADDER: Final = {
     (1, 1): set[str](),

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from explorer.core.protocol.actions import Add, Metadata
-from tests.support.small_logs import MASKED, table, vector
+from tests.support.logs.small_logs import MASKED, table, vector
 
 Row = dict[str, Any]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

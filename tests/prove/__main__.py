@@ -1,8 +1,8 @@
-"""Run proofs in their whole dose, and renew docs/proofs.json and docs/proofs.md: ``python -m tests.prove [NAME...]``.
+"""Run proofs in their whole dose, and renew docs/proofs.md: ``python -m tests.prove [NAME...]``.
 
-Without names it runs those that are due: never recorded, failed when they ran last, or whose tests changed since. Each
-is recorded when it has ended, so a run that is interrupted goes on where it stopped. ``--all`` runs every one again,
-``--due`` lists those that are due, and ``--page`` writes the page again; these two run nothing. ``--whole`` is
+Without names it runs those that are due: never run here, failed when they ran last, or changed since. Each is recorded
+in build/proofs.json when it has ended, so a run that is interrupted resumes where it stopped. ``--all`` runs every one
+again, ``--due`` lists those that are due, and ``--page`` writes the page again; these two run nothing. ``--whole`` is
 ``make prove``: it goes on with branches and mutants, and records how the whole went. The exit status is 1 if a test
 failed.
 """

@@ -31,7 +31,7 @@ def dose() -> Dose:
 @pytest.fixture(scope="session")
 def bucket() -> Iterator[dict[str, str]]:
     """Options for the bucket ``races`` of an S3 server in a process of its own."""
-    command = [sys.executable, "-m", "tests.prove.s3_server"]
+    command = [sys.executable, "-m", "tests.prove.racers.s3_server"]
     with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         port = int(server.stdout.readline())

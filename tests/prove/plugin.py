@@ -18,7 +18,7 @@ FOUND: Final = "found"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that renews the record."""
-    parser.getgroup("proofs").addoption(OPTION, action="store_true", help="renew docs/proofs.json for what ran")
+    parser.getgroup("proofs").addoption(OPTION, action="store_true", help="renew build/proofs.json for what ran")
 
 
 def pytest_configure(config: pytest.Config) -> None:

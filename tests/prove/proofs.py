@@ -172,7 +172,7 @@ PROOFS: Final = (
     Proof(
         "odd-metadata",
         _OTHERS,
-        "tests/core/transaction/test_odd_metadata.py",
+        "tests/core/transaction/intents/test_odd_metadata.py",
         "every intent on every table whose metadata is odd",
     ),
     Proof(
@@ -196,7 +196,7 @@ PROOFS: Final = (
     Proof(
         "provenance",
         _COMMITS,
-        "tests/core/versions/test_commit_provenance.py",
+        "tests/core/versions/commits/test_commit_provenance.py",
         "provenance alone beside the history, on every log, however in-commit timestamps come and go",
     ),
     Proof(
@@ -353,9 +353,8 @@ PROOFS: Final = (
         "away, with the host as it is or changed",
     ),
     Proof("views", _PAGES, "tests/views", "figures and parts of pages at every version of every reference table"),
-    Proof(
-        "pages", _PAGES, "tests/web", "the pages without a browser: each tab, form and outcome, and who asks at once"
-    ),
+    Proof("pages", _PAGES, "tests/web", "the server without a browser: its list of tables, logins, headers, addresses"),
+    Proof("table-pages", _PAGES, "tests/page", "the page of a table without a browser: each tab, form, and outcome"),
     Proof("commands", _PAGES, "tests/cli", "the commands in processes of their own, interrupted ones among them"),
     Proof("widget", _PAGES, "tests/jupyter", "the notebook widget and the displays, on a live kernel"),
     Proof("demo", _PAGES, "tests/demo", "the demo tables built anew, and read by deltalake and DuckDB"),

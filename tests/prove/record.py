@@ -1,8 +1,8 @@
-"""The record of the whole dose, ``docs/proofs.json``: how each proof went when it ran last.
+"""The results of proofs that ran here, ``build/proofs.json``, so that ``make prove`` resumes where it stopped.
 
 A run of pytest with ``--proofs-record`` renews the proofs that it ran. The digest is of the file of the tests: where it
-has changed since, the record no longer speaks of the proof, and `stale_proofs` names it. A proof that is a folder of
-tests has none: every run of the tests tries its small dose, and the day says how old the whole one is.
+has changed since, the proof is due again. A proof that is a folder of tests has none: every run of the tests tries its
+small dose, and the day says how old the whole one is.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ __all__ = [
     "due_proofs",
     "load_record",
     "load_whole",
-    "stale_proofs",
     "write_record",
     "write_whole",
 ]
 
-RECORD: Final = REPOSITORY / "docs" / "proofs.json"
-_WHOLE: Final = REPOSITORY / "docs" / "prove.json"
+RECORD: Final = REPOSITORY / "build" / "proofs.json"
+_WHOLE: Final = REPOSITORY / "build" / "prove.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +68,17 @@ class WholeRun:
     failed: tuple[str, ...]
 
 
-def load_whole() -> WholeRun:
-    """The last run of ``make prove``."""
-    found = json.loads(_WHOLE.read_text("utf-8"))
-    return WholeRun(**{**found, "failed": tuple(found["failed"])})
+def load_whole() -> WholeRun | None:
+    """Return the last run of ``make prove`` here; None if there was none."""
+    if not _WHOLE.is_file():
+        return None
+    run = json.loads(_WHOLE.read_text("utf-8"))
+    return WholeRun(**{**run, "failed": tuple(run["failed"])})
 
 
 def write_whole(run: WholeRun) -> None:
     """Keep a run of ``make prove``."""
+    _WHOLE.parent.mkdir(exist_ok=True)
     _WHOLE.write_text(json.dumps(asdict(run), indent=1) + "\n", "utf-8")
 
 
@@ -90,6 +92,7 @@ def load_record() -> dict[str, ProofRun]:
 def write_record(record: Mapping[str, ProofRun]) -> None:
     """Replace the record; proofs that there are no more leave it."""
     known = {proof.name: asdict(record[proof.name]) for proof in PROOFS if proof.name in record}
+    RECORD.parent.mkdir(exist_ok=True)
     RECORD.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
@@ -99,13 +102,10 @@ def digest(proof: Proof) -> str:
     return "" if path.is_dir() else sha256(path.read_bytes()).hexdigest()[:16]
 
 
-def stale_proofs(record: Mapping[str, ProofRun]) -> list[str]:
-    """The proofs whose tests are not those that ran: changed since."""
-    return [proof.name for proof in PROOFS if proof.name in record and record[proof.name].digest != digest(proof)]
-
-
 def due_proofs(record: Mapping[str, ProofRun]) -> list[str]:
-    """The proofs that never ran whole, failed when they ran last, or whose tests changed since."""
-    failed = [name for name, run in record.items() if not run.cases.keys() <= {"passed", "skipped"}]
-    stale = {*stale_proofs(record), *failed}
-    return [proof.name for proof in PROOFS if proof.name not in record or proof.name in stale]
+    """Return the proofs that never ran whole, failed when they ran last, or whose tests changed since."""
+    return [proof.name for proof in PROOFS if (run := record.get(proof.name)) is None or _is_due(proof, run)]
+
+
+def _is_due(proof: Proof, run: ProofRun) -> bool:
+    return run.digest != digest(proof) or not run.cases.keys() <= {"passed", "skipped"}

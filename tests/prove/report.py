@@ -1,4 +1,4 @@
-"""The page on proofs, made of the record of their last runs."""
+"""The page on proofs: what each proof tries, and how it went when it ran last."""
 
 from __future__ import annotations
 
@@ -12,21 +12,24 @@ from tests.support.shared_tables import REPOSITORY
 __all__ = ["PAGE", "page"]
 
 PAGE: Final = REPOSITORY / "docs" / "proofs.md"
+_COMMAND: Final = "As the one command, "
 
 _HEAD: Final = """# Proofs
 
-`make prove` takes hours; `make test` tries a small part of the same. Each proof ran whole with the result below, and
-`proofs.json` is the record that this page is written from. It runs the proofs that are due: that never ran whole, that
-failed, or whose tests changed since; interrupted, it goes on where it stopped. To run some alone, or all again:
+`make prove` takes hours; `make test` tries a small part of the same. Each proof ran whole with the result below.
+`make prove` runs the proofs that are due here: that never ran, that failed, or whose tests changed since; interrupted,
+it resumes where it stopped. To run some alone, or all again, and to renew this page with the results in `build`:
 
     python -m tests.prove race-disk kills
     python -m tests.prove --all
+    python -m tests.prove --page
 
 After the proofs it measures the branches of the core and runs the mutants of functions that changed
-([strength.md](strength.md)). {whole}
+([strength.md](strength.md)).
+{whole}
 
-On a machine with two processors that other work shared: the times say what to expect, not how fast the program is.
-A case is skipped where what it needs is not there, or where it asks for nothing, and says so in the run.
+The machine had two processors that other work shared: the times say what to expect, not how fast the program is. A case
+is skipped where what it needs is missing, or where it asks for nothing, and says so in the run.
 """
 
 _NOTES: Final = """## What is checked, and what was found
@@ -51,18 +54,21 @@ its row.
 """
 
 
-def page(record: Mapping[str, ProofRun], whole: WholeRun) -> str:
-    """The page of the record of the proofs, and of ``make prove`` as one command."""
-    return "\n".join([_HEAD.format(whole=_command(whole)), *_tables(record), _NOTES])
+def page(record: Mapping[str, ProofRun], whole: WholeRun | None) -> str:
+    """Return the page with the results of a record; proofs that it lacks keep the result that the page has now."""
+    now = PAGE.read_text("utf-8").splitlines()
+    rows = {line.split(" | ")[0].removeprefix("| "): line for line in now if line.startswith("| ")}
+    command = next((line for line in now if line.startswith(_COMMAND)), "") if whole is None else _command(whole)
+    return "\n".join([_HEAD.format(whole=command), *_tables(record, rows), _NOTES])
 
 
 def _command(run: WholeRun) -> str:
     ended = f"it failed at {', '.join(run.failed)}" if run.failed else "it ended without a failure"
     due = f"{run.proofs or 'no'} proof{'' if run.proofs == 1 else 's'} due"
-    return f"As the one command, with {due},\n{ended} after {_time(run.seconds)} on {run.at}."
+    return f"{_COMMAND}with {due}, {ended} after {_time(run.seconds)} on {run.at}."
 
 
-def _tables(record: Mapping[str, ProofRun]) -> Iterator[str]:
+def _tables(record: Mapping[str, ProofRun], rows: Mapping[str, str]) -> Iterator[str]:
     for section in dict.fromkeys(proof.section for proof in PROOFS):
         yield from (
             f"## {section}",
@@ -72,15 +78,16 @@ def _tables(record: Mapping[str, ProofRun]) -> Iterator[str]:
         )
         for proof in PROOFS:
             if proof.section == section:
-                yield _row(proof, record.get(proof.name))
+                yield _row(proof, record.get(proof.name), rows.get(proof.name, ""))
         yield ""
 
 
-def _row(proof: Proof, run: ProofRun | None) -> str:
+def _row(proof: Proof, run: ProofRun | None, now: str) -> str:
     cells = [proof.name, f"`{proof.tests.removeprefix('tests/')}`", proof.how]
-    if run is None:
-        return _line(*cells, "not run whole yet", "", "")
-    return _line(*cells, _result(run), _time(run.seconds), run.at)
+    if run is not None:
+        return _line(*cells, _result(run), _time(run.seconds), run.at)
+    result = now.removesuffix(" |").split(" | ")[len(cells) :]
+    return _line(*cells, *(result or ("not run whole yet", "", "")))
 
 
 def _result(run: ProofRun) -> str:

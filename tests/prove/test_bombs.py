@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import pytest
 
-from tests.support.bombs import BOMBS, make_bomb
+from tests.support.attacks.bombs import BOMBS, make_bomb
+from tests.support.attacks.odd_bombs import ODD_BOMBS
 from tests.support.dose import WHOLE_DOSE
-from tests.support.odd_bombs import ODD_BOMBS
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, lines
 from tests.support.shared_tables import REPOSITORY
-from tests.support.small_logs import METADATA, PROTOCOL, add, lines
 
 _MOST_BYTES: Final = 200 << 20
 _MOST_SECONDS: Final = 2.0
@@ -68,7 +68,7 @@ def _measured(folder: Path, bomb: Path) -> dict[str, Any]:
     honest = folder / "honest" / "_delta_log"
     honest.mkdir(parents=True)
     (honest / f"{0:020}.json").write_bytes(lines([PROTOCOL, METADATA, add("a")]))
-    command = [sys.executable, "-m", "tests.support.bomb_process", str(honest.parent), str(bomb)]
+    command = [sys.executable, "-m", "tests.support.attacks.bomb_process", str(honest.parent), str(bomb)]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, check=True, text=True, timeout=300)
     found: dict[str, Any] = json.loads(done.stdout)
     return found

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from explorer.page.tabs import TABS
-from tests.e2e.crawler import Crawler
-from tests.e2e.odd_warehouse import ODD_TABLES, write_odd_tables
+from tests.e2e.crawl.crawler import Crawler
+from tests.e2e.crawl.odd_warehouse import ODD_TABLES, write_odd_tables
 from tests.support.dose import WHOLE_DOSE
-from tests.support.served_pages import SERVE_COMMITS, served
+from tests.support.pages.served_pages import SERVE_COMMITS, served
 
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.skipif(
-        not WHOLE_DOSE, reason="takes an hour: only under make prove; tests/e2e/test_crawler.py is a part"
+        not WHOLE_DOSE, reason="takes an hour: only under make prove; tests/e2e/crawl/test_crawler.py is a part"
     ),
 ]
 

@@ -12,18 +12,18 @@ import pytest
 
 from explorer.demo import build_warehouse
 from explorer.page.tabs import TABS
-from tests.e2e.crawler import Crawler, WidgetView
+from tests.e2e.crawl.crawler import Crawler, WidgetView
 from tests.notebooks.lab import TOKEN, running_lab
 from tests.notebooks.places import jupyter_places
 from tests.notebooks.test_tour_in_lab import run_all
-from tests.support import hostile_tables
 from tests.support.dose import WHOLE_DOSE
+from tests.support.logs import hostile_tables
 
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.notebook,
     pytest.mark.skipif(
-        not WHOLE_DOSE, reason="takes long: only under make prove; tests/e2e/test_widget_controls.py is a part"
+        not WHOLE_DOSE, reason="takes long: only under make prove; tests/e2e/crawl/test_widget_controls.py is a part"
     ),
 ]
 

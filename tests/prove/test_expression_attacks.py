@@ -21,9 +21,9 @@ from explorer.core.protocol.sql.functions import ALLOWED, REFUSED, SYNTAX_WORDS
 from explorer.core.protocol.sql.remade import RemadeExpression
 from explorer.core.protocol.sql.vetting import remade_expression
 from explorer.spark.engine.session import Engine
+from tests.support.attacks.random_expressions import random_expression
 from tests.support.dose import WHOLE_DOSE
-from tests.support.random_expressions import random_expression
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(7200)]
 

@@ -20,9 +20,9 @@ import explorer
 from explorer.core.versions.retention.missing_files import data_locations
 from explorer.storage import open_store
 from tests.prove.conftest import Dose
-from tests.prove.racer import append_plan
+from tests.prove.racers.racer import append_plan
+from tests.support.logs.small_logs import METADATA, PROTOCOL, write
 from tests.support.shared_tables import REPOSITORY
-from tests.support.small_logs import METADATA, PROTOCOL, write
 
 # What a writer that is killed may leave: files that it was writing, and a version without its checksum or hint.
 _LEFT = {"orphan-file", "stale-hint"}
@@ -46,7 +46,7 @@ def test_a_table_survives_writers_that_are_killed(
     # Some writers must get as far as their commits, on a machine that is busy too.
     longest = max(_LONGEST, 10 * (time.monotonic() - begun) / _FIRST)
     pick, last, between = random.Random(7), table.latest_version(), 0
-    command = [sys.executable, "-m", "tests.prove.victim", location]
+    command = [sys.executable, "-m", "tests.prove.racers.victim", location]
     with subprocess.Popen(command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as nursery:
         assert nursery.stdin is not None
         assert nursery.stdout is not None

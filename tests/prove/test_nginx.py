@@ -14,10 +14,10 @@ import pytest
 
 from explorer.web.serving.people.password_file import write_user
 from tests.e2e.conftest import CHROMIUM, settle
-from tests.support import hostile_tables, small_logs
 from tests.support.dose import WHOLE_DOSE
-from tests.support.ports import free_port, listens
-from tests.support.raw_pages import served_here
+from tests.support.logs import hostile_tables, small_logs
+from tests.support.pages.ports import free_port, listens
+from tests.support.pages.raw_pages import served_here
 
 pytestmark = [
     pytest.mark.e2e,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.prove.conftest import Dose
-from tests.prove.race import OURS, check_race, new_race, race
+from tests.prove.racers.race import OURS, check_race, new_race, race
 
 
 @pytest.mark.timeout(3600)
@@ -20,6 +20,7 @@ def test_a_race_on_the_local_disk(tmp_path: Path, dose: Dose, record_property: C
     record_property("found", dict(check_race(table, told, 1)))
 
 
+@pytest.mark.whole("the race on the local disk, and that with deltalake on S3")
 @pytest.mark.timeout(3600)
 @pytest.mark.conformance("LOG-002", "LOG-005", "LOG-006", "LOG-023", "TXN-007")
 def test_a_race_on_s3(bucket: dict[str, str], dose: Dose, record_property: Callable[[str, object], None]) -> None:
@@ -28,6 +29,7 @@ def test_a_race_on_s3(bucket: dict[str, str], dose: Dose, record_property: Calla
     record_property("found", dict(check_race(table, told, 1)))
 
 
+@pytest.mark.whole("the case s3, and the race on the local disk", cases=["disk"])
 @pytest.mark.interop
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("place", ["disk", "s3"])
@@ -36,6 +38,8 @@ def test_a_race_with_deltalake(place: str, tmp_path: Path, dose: Dose, request: 
     location = "s3://races/mixed" if place == "s3" else (tmp_path / "table").as_uri()
     table = new_race(location, options)
     others = max(1, dose.racers // 4)
-    racers = [(OURS, dose.commits)] * (dose.racers - others) + [("tests.prove.other_racer", dose.commits)] * others
+    racers = [(OURS, dose.commits)] * (dose.racers - others) + [
+        ("tests.prove.racers.other_racer", dose.commits)
+    ] * others
     told = race(location, options, racers)
     request.node.user_properties.append(("found", dict(check_race(table, told, 1))))

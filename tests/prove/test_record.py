@@ -1,4 +1,4 @@
-"""The page on proofs is what the record of their runs says, and the record speaks of the tests as they are."""
+"""The page on proofs names every proof, and a proof is due that never ran, failed or changed."""
 
 from __future__ import annotations
 
@@ -8,24 +8,26 @@ import pytest
 
 from tests.prove.plugin import covers
 from tests.prove.proofs import PROOFS, proofs_of
-from tests.prove.record import ProofRun, digest, due_proofs, load_record, load_whole, stale_proofs
+from tests.prove.record import ProofRun, WholeRun, digest, due_proofs
 from tests.prove.report import PAGE, page
 from tests.support.shared_tables import REPOSITORY
 
 
-def test_the_page_is_what_the_record_says() -> None:
-    assert PAGE.read_text("utf-8") == page(load_record(), load_whole()), "run: python -m tests.prove --page"
+def test_the_page_has_every_proof_and_no_other() -> None:
+    assert PAGE.read_text("utf-8") == page({}, None), "run: python -m tests.prove --page"
 
 
-def test_the_record_is_of_the_tests_as_they_are() -> None:
-    stale = stale_proofs(load_record())
-    assert stale == [], f"these tests changed after they ran whole: run python -m tests.prove {' '.join(stale)}"
+def test_the_page_takes_results_of_the_record_and_keeps_the_others() -> None:
+    run = ProofRun("2026-01-02", "d", {"passed": 1_002}, 95, {"committed": 7})
+    changed = [line for line in page({"kills": run}, None).splitlines() if line not in PAGE.read_text("utf-8")]
+    assert [line.rpartition("listed | ")[2] for line in changed] == ["7 committed; 1,002 passed | 2 min | 2026-01-02 |"]
+    whole = page({}, WholeRun("2026-01-02", 3, 0, ("kills",)))
+    assert "As the one command, with no proofs due, it failed at kills after 3 s on 2026-01-02." in whole
 
 
-def test_every_proof_that_ran_passed() -> None:
-    failed = {name: run.cases for name, run in load_record().items() if run.cases.keys() - {"passed", "skipped"}}
-    assert failed == {}
-    assert all(run.cases.get("passed") for run in load_record().values())
+def test_no_proof_of_the_page_failed() -> None:
+    assert "passed" in PAGE.read_text("utf-8")
+    assert " failed |" not in PAGE.read_text("utf-8")
 
 
 def test_every_proof_names_tests_that_there_are() -> None:

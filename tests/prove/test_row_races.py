@@ -12,10 +12,10 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError
 
 import explorer
-from tests.prove.race import race
-from tests.prove.row_race import Told, check, new_race
-from tests.prove.row_racer import PARTITIONS, SCHEMA, run
-from tests.support.connect_server import connect_server
+from tests.prove.racers.race import race
+from tests.prove.racers.row_race import Told, check, new_race
+from tests.prove.racers.row_racer import PARTITIONS, SCHEMA, run
+from tests.support.clients.connect_server import connect_server
 from tests.support.dose import WHOLE_DOSE
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(3600)]
@@ -46,6 +46,7 @@ def _opened(location: str, options: dict[str, str]) -> DeltaTable:
                 raise
 
 
+@pytest.mark.whole("the case disk-False", cases=["s3-True"])
 @pytest.mark.usefixtures("spark_engine")
 @pytest.mark.conformance("LOG-002", "LOG-005", "LOG-023", "DV-022")
 @pytest.mark.parametrize(("place", "masks"), [("disk", False), ("s3", True), *([("disk", True)] if WHOLE_DOSE else [])])
@@ -85,6 +86,6 @@ def test_a_race_of_processes_that_change_rows(
     new_race(location, options, masks=True)
     with connect_server(tmp_path) as address:
         monkeypatch.setenv("DELTA_EXPLORER_SPARK", address)
-        told = race(location, options, [("tests.prove.row_racer", 10)] * 16)
+        told = race(location, options, [("tests.prove.racers.row_racer", 10)] * 16)
     outcomes = check(explorer.open_table(location, storage_options=options or None), told)
     request.node.user_properties.append(("found", dict(outcomes)))

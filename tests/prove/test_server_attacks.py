@@ -29,10 +29,10 @@ from tornado.websocket import WebSocketClosedError
 from explorer.views.act.desk.desk import Desk
 from explorer.views.rows.spark_work import SparkStart
 from explorer.web.serving.people.password_file import write_user
-from tests.support import hostile_tables, small_logs
 from tests.support.dose import WHOLE_DOSE, some_of
+from tests.support.logs import hostile_tables, small_logs
 from tests.support.own_loop import run_apart
-from tests.support.raw_pages import Pages, Talk, bokeh_map, served_here
+from tests.support.pages.raw_pages import Pages, Talk, bokeh_map, served_here
 from tests.support.seeded_rounds import FIRST_SEED, LASTS, LIMIT, repeated_by, rounds
 
 pytestmark = pytest.mark.timeout(LIMIT)

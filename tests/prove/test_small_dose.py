@@ -2,48 +2,79 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.shared_tables import REPOSITORY
-from tests.support.small_dose import LEFT_OUT
 
 
-def is_left_out(name: str) -> bool:
-    return not {name, name.partition("[")[0], name.partition("::")[0]}.isdisjoint(LEFT_OUT)
+def whole_marks(file: str) -> Iterator[tuple[str, list[str], str]]:
+    """The tests of a file that only the whole dose runs: name (empty for all), cases (empty for all), and the text."""
+    for node in ast.parse(source(file)).body:
+        marks = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark":
+            marks = node.value.elts if isinstance(node.value, ast.List) else [node.value]
+        for mark in marks:
+            if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.whole":
+                cases = [ast.literal_eval(word.value) for word in mark.keywords]
+                yield getattr(node, "name", ""), cases[0] if cases else [], ast.literal_eval(mark.args[0])
 
 
-def named(left_out: str, said: str) -> set[str]:
-    """The cases, the tests of the same file and the files of tests that a text names."""
-    file, _, test = left_out.partition("::")
-    cases = {f"{file}::{test.partition('[')[0]}[{case}]" for case in re.findall(r"the case ([\w-]+)", said)}
-    tests = {f"{file}::{each}" for each in re.findall(r"(?<![/\w])test_\w+(?![.\w])", said)}
-    folder = file.rpartition("/")[0]
-    files = {
-        path if path.startswith("tests/") else f"tests/{path}" if "/" in path else f"{folder}/{path}"
-        for path in re.findall(r"[\w/]*test_\w+\.py", said)
-    }
-    return cases | {each for each in tests if f"def {each.partition('::')[2]}(" in source(file)} | files
+def left_out() -> dict[str, str]:
+    """A file, a test, or a case -> the text that names what always runs instead."""
+    texts = {}
+    for path in sorted((REPOSITORY / "tests").rglob("test_*.py")):
+        file = path.relative_to(REPOSITORY).as_posix()
+        for test, cases, text in whole_marks(file):
+            name = f"{file}::{test}" if test else file
+            texts.update({f"{name}[{case}]": text for case in cases} if cases else {name: text})
+    return texts
 
 
 def source(file: str) -> str:
     return (REPOSITORY / file).read_text("utf-8")
 
 
-@pytest.mark.parametrize("left_out", sorted(LEFT_OUT))
-def test_what_runs_instead_is_there_and_is_not_left_out_itself(left_out: str) -> None:
-    found = named(left_out, LEFT_OUT[left_out])
-    assert [name for name in found if not (REPOSITORY / name.partition("::")[0]).is_file()] == []
-    assert [name for name in found if is_left_out(name)] == []
+LEFT_OUT = left_out()
+
+
+def is_left_out(name: str) -> bool:
+    return not {name, name.partition("[")[0], name.partition("::")[0]}.isdisjoint(LEFT_OUT)
+
+
+def named(name: str, text: str) -> set[str]:
+    """The cases, the tests of the same file and the files of tests that a text names."""
+    file, _, test = name.partition("::")
+    cases = {f"{file}::{test.partition('[')[0]}[{case}]" for case in re.findall(r"the case ([\w-]+)", text)}
+    tests = {f"{file}::{each}" for each in re.findall(r"(?<![/\w])test_\w+(?![.\w])", text)}
+    folder = file.rpartition("/")[0]
+    files = {
+        path if path.startswith("tests/") else f"tests/{path}" if "/" in path else f"{folder}/{path}"
+        for path in re.findall(r"[\w/]*test_\w+\.py", text)
+    }
+    return cases | {each for each in tests if f"def {each.partition('::')[2]}(" in source(file)} | files
+
+
+def test_many_tests_are_left_to_the_whole_dose() -> None:
+    assert len(LEFT_OUT) > 90
+
+
+@pytest.mark.parametrize("name", sorted(LEFT_OUT))
+def test_what_runs_instead_is_there_and_is_not_left_out_itself(name: str) -> None:
+    instead = named(name, LEFT_OUT[name])
+    assert [each for each in instead if not (REPOSITORY / each.partition("::")[0]).is_file()] == []
+    assert [each for each in instead if is_left_out(each)] == []
 
 
 def test_what_a_text_names_is_found() -> None:
-    said = "the case v2-x, test_a_race_on_the_local_disk, test_kills.py and tests/web, spark/test_survey.py"
-    assert named("tests/prove/test_races.py::test_a_race_on_s3[a]", said) == {
+    text = "the case v2-x, test_a_race_on_the_local_disk, test_kills.py and tests/web, spark/test_survey.py"
+    assert named("tests/prove/test_races.py::test_a_race_on_s3[a]", text) == {
         "tests/prove/test_races.py::test_a_race_on_s3[v2-x]",
         "tests/prove/test_races.py::test_a_race_on_the_local_disk",
         "tests/prove/test_kills.py",
@@ -57,12 +88,10 @@ def shared(tmp_path: Path) -> Path:
     """The folder of the tables that a small project finds beside it; its one test of a row is left out."""
     tests = tmp_path / "project" / "tests"
     tests.mkdir(parents=True)
-    (tests / "conftest.py").write_text(
-        "from tests.support.small_dose import LEFT_OUT\nLEFT_OUT['tests/test_x.py::test_y'] = 'one elsewhere'\n",
-        "utf-8",
-    )
     (tests / "test_x.py").write_text(
-        "import pytest\n@pytest.mark.conformance('LOG-003')\ndef test_y(): ...\ndef test_z(): ...\n", "utf-8"
+        "import pytest\n@pytest.mark.conformance('LOG-003')\n@pytest.mark.whole('one elsewhere')\n"
+        "def test_y(): ...\ndef test_z(): ...\n",
+        "utf-8",
     )
     return tmp_path / "shared"
 
@@ -96,5 +125,5 @@ def test_a_run_in_which_a_row_would_be_left_out_is_refused_with_the_row_by_its_w
         (shared / name).mkdir(parents=True)
     ran = run(shared)
     assert ran.returncode == pytest.ExitCode.INTERNAL_ERROR
-    assert "leaves out every test of these rows:" in ran.stdout
+    assert "Only the whole dose runs the tests of these rows:" in ran.stdout
     assert "LOG-003" in ran.stdout

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.connect_server import connect_server, standalone_cluster
+from tests.support.clients.connect_server import connect_server, standalone_cluster
+from tests.support.comparison.tests_elsewhere import FEW, run_tests
 from tests.support.dose import WHOLE_DOSE
 from tests.support.shared_tables import REPOSITORY
-from tests.support.tests_elsewhere import FEW, run_tests
 
 pytestmark = pytest.mark.skipif(
     not WHOLE_DOSE,

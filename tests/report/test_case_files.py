@@ -21,8 +21,8 @@ from explorer.report.case_file import (
 from explorer.report.document import Pin
 from explorer.report.page import render
 from explorer.report.pins import pinned
-from tests.support import small_logs
-from tests.support.audited_tables import DAY, NOW, ago, loaded, written
+from tests.support.comparison.audited_tables import DAY, NOW, ago, loaded, written
+from tests.support.logs import small_logs
 
 
 def _table() -> explorer.Table:

@@ -26,10 +26,10 @@ from explorer.views.table.commit_list import CommitChoice, chosen_commits
 from explorer.views.table.overview import overview_of
 from explorer.views.table.retention_curve import retention_curve
 from tests.support.at_least_one import at_least_one
+from tests.support.clients.golden_expectations import expected
 from tests.support.dose import some_of
-from tests.support.golden_expectations import expected
+from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, remove, vector, write_log
 from tests.support.shared_tables import golden_root, reference_root
-from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, remove, vector, write_log
 
 pytestmark = [pytest.mark.golden, pytest.mark.reference]
 

@@ -15,9 +15,9 @@ from explorer.core.errors import RequestError, TableNotFound
 from explorer.report import TableReport, TablesReport, render, tables_report
 from explorer.report.decoding import decode_report
 from explorer.report.since import earlier_reports
-from tests.support import small_logs
-from tests.support.audited_tables import DAY, NOW, ago, clean, loaded, written
-from tests.support.hostile_tables import HOSTILE, broken_table, empty_table, hostile_table
+from tests.support.comparison.audited_tables import DAY, NOW, ago, clean, loaded, written
+from tests.support.logs import small_logs
+from tests.support.logs.hostile_tables import HOSTILE, broken_table, empty_table, hostile_table
 from tests.support.shared_tables import reference_root
 
 FILES = "delta.deletedFileRetentionDuration"

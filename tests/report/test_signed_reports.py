@@ -22,7 +22,7 @@ from explorer.report import render, verify_report
 from explorer.report.document import TableReport, sealed
 from explorer.report.signature import SigningKey, read_key, read_trusted
 from tests.support.at_least_one import at_least_one
-from tests.support.audited_tables import NOW, clean, loaded, written
+from tests.support.comparison.audited_tables import NOW, clean, loaded, written
 from tests.support.dose import WHOLE_DOSE
 from tests.support.shared_tables import golden_root
 

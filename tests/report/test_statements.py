@@ -18,9 +18,9 @@ from explorer.core.errors import RequestError
 from explorer.report import ErasureStatement, erasure_statement, render, verify_report
 from explorer.report.decoding import decode_report, read_statement
 from explorer.report.document import canonical
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=0)]
 
 PERSON: Final = "name = 'ana'"
 AT_ONCE: Final = {"delta.deletedFileRetentionDuration": "interval 0 seconds"}
@@ -49,6 +49,7 @@ def _commit(table: explorer.Table, intent: dict[str, Any], reason: str | None = 
     assert result.outcome == "committed", result
 
 
+@pytest.mark.always
 def test_it_names_each_file_that_was_read_and_claims_no_more_than_the_proof(
     story: tuple[Path, ErasureStatement, ErasureStatement],
 ) -> None:
@@ -59,6 +60,7 @@ def test_it_names_each_file_that_was_read_and_claims_no_more_than_the_proof(
     assert [(place.path, place.state, place.rows) for place in before.places] == [("a.parquet", "live", 2)]
 
 
+@pytest.mark.always
 def test_after_the_steps_it_says_what_became_of_the_files_that_were_found(
     story: tuple[Path, ErasureStatement, ErasureStatement],
 ) -> None:

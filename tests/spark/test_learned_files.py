@@ -13,7 +13,7 @@ import pytest
 import explorer
 from explorer.core.errors import ExplorerError, StorageError
 from explorer.views import TableFacts
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
 pytestmark = pytest.mark.spark
 

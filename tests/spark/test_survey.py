@@ -15,9 +15,9 @@ import explorer
 from explorer.core.errors import RequestError
 from explorer.fleet import audits
 from explorer.survey import SCHEMA, look, survey
-from tests.support.audited_tables import NOW
+from tests.support.comparison.audited_tables import NOW
+from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import reference_root
-from tests.support.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

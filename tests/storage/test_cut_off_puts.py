@@ -10,8 +10,8 @@ import explorer
 from explorer.core.errors import StorageError
 from explorer.core.log.log_path import commit_name
 from explorer.storage import exclusive_creation
-from tests.support.small_logs import METADATA, PROTOCOL, add, lines
-from tests.support.small_s3 import SmallS3, small_s3
+from tests.support.attacks.small_s3 import SmallS3, small_s3
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, lines
 
 DESCRIBE = {"kind": "set-description", "description": "mine"}
 NEXT = f"t/{commit_name(1)}"

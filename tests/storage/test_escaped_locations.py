@@ -17,7 +17,7 @@ from explorer.storage.locate import open_store
 from explorer.storage.memory import memory
 from explorer.storage.roots import AllowedRoots
 from explorer.storage.schemes import scheme_of
-from tests.support.small_logs import METADATA, PROTOCOL, add, write
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, write
 
 FOLDERS = ["plain", "a b", "a%20b", "100%", "é", "what?", "#1", "a%2520b"]
 

@@ -11,7 +11,7 @@ import pytest
 
 import explorer
 from explorer.storage.kept_indexes import CACHE_VARIABLE, KeptFolder, user_indexes
-from tests.support import small_logs
+from tests.support.logs import small_logs
 
 TABLE = pa.table({"text": ["x" * 100] * 100})
 

@@ -11,7 +11,7 @@ import pytest
 import explorer
 from explorer.core.errors import StorageError
 from explorer.storage import open_store
-from tests.support import hostile_tables, small_logs
+from tests.support.logs import hostile_tables, small_logs
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ import explorer
 from explorer.core.errors import NotAllowed, RequestError, StorageError
 from explorer.core.protocol.actions import DeletionVectorDescriptor
 from explorer.storage import open_store
-from tests.support import small_logs
 from tests.support.at_least_one import at_least_one
-from tests.support.audited_tables import NOW
+from tests.support.comparison.audited_tables import NOW
+from tests.support.logs import small_logs
 
 CLOUDS = [
     ("abfss://c@account.dfs.core.windows.net/t/part-1.parquet", "AZURE_", "STORAGE_ACCOUNT_KEY"),

@@ -31,9 +31,9 @@ from explorer.storage import open_store
 from explorer.storage.objects import ObjectLogStore
 from explorer.system import system_context
 from tests.support.at_least_one import at_least_one
-from tests.support.small_logs import METADATA, add, lines
-from tests.support.small_proposals import protocol
-from tests.support.small_s3 import SmallS3, small_s3
+from tests.support.attacks.small_s3 import SmallS3, small_s3
+from tests.support.logs.small_logs import METADATA, add, lines
+from tests.support.logs.small_proposals import protocol
 
 DESCRIBE = {"kind": "set-description", "description": "mine"}
 THEIRS = lines([{"commitInfo": {"timestamp": 1, "operation": "OTHER"}}, {"txn": {"appId": "other", "version": 1}}])

@@ -13,7 +13,7 @@ from explorer.core.errors import NotAllowed
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots
-from tests.support.small_logs import METADATA, PROTOCOL, add, remove, write
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, remove, write
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from explorer.core.errors import NotAllowed
 from explorer.new_table import new_table
 from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots
-from tests.support.small_logs import METADATA, PROTOCOL, add, write
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, write
 
 
 @pytest.fixture

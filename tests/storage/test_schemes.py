@@ -21,7 +21,7 @@ from explorer.storage.roots import AllowedRoots, Opener
 from explorer.storage.schemes import SCHEMES, Scheme, scheme_of, spellings
 from explorer.storage.served_roots import ServedRoots
 from tests.architecture.sources import modules, within
-from tests.support.small_logs import METADATA, PROTOCOL, add, paths, write
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, paths, write
 
 
 def open_vault(url: str, options: Mapping[str, Any], opener: Opener, roots: AllowedRoots | None) -> LogStore:

@@ -7,7 +7,7 @@ import pytest
 
 from explorer.core.errors import NotAllowed, TableNotFound
 from explorer.storage.served_roots import ServedRoots
-from tests.support.hostile_tables import empty_table
+from tests.support.logs.hostile_tables import empty_table
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from explorer.core.errors import NotAllowed, RequestError, StorageError
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
-from tests.support.checkpoint_shapes import write_checkpoint
+from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, new_store, paths, remove, write
 from tests.support.shared_tables import golden_root
-from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, paths, remove, write
 
 
 @pytest.fixture(params=["local", "memory", "s3"])

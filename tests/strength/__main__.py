@@ -1,10 +1,10 @@
 """How strong the tests of the core are: ``python -m tests.strength``.
 
-It writes docs/strength.json, and docs/strength.md out of it. ``branches`` takes some ten minutes, each part of
-``mutants`` up to half an hour; ``page`` makes the page again after survivors were judged. Each part of ``mutants`` is
-recorded when it has ended. Of the parts that are named, or of every part, those functions run that have no record or
-changed since; with ``--open`` also those with survivors that are not judged, with ``--all`` every one. ``--most``
-measures a part bit by bit: the functions that are left stay named as not measured.
+It writes build/strength.json, which has every mutant that survived, and renews the figures of docs/strength.md.
+``branches`` takes some ten minutes, each part of ``mutants`` up to half an hour; ``page`` only writes the page again.
+Each part of ``mutants`` is recorded when it has ended. Of the named parts, or of every part, those functions run that
+have no record or changed since; with ``--open`` also those with survivors that no rule explains, with ``--all`` every
+one. ``--most`` measures a part bit by bit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.strength", description=__doc__)
     parser.add_argument("what", choices=("branches", "mutants", "page"))
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of mutants: {', '.join(mutants.PARTS)}; else all")
-    parser.add_argument("--open", action="store_true", help="also functions with survivors that are not judged")
+    parser.add_argument("--open", action="store_true", help="also functions with survivors that no rule explains")
     parser.add_argument("--all", action="store_true", help="every function")
     parser.add_argument("--most", type=int, metavar="N", help="at most so many functions of each part")
     chosen = parser.parse_intermixed_args()
@@ -52,7 +52,7 @@ def _record() -> dict[str, Any]:
 
 def _write(changed: dict[str, Any]) -> None:
     record = _record() | changed
-    record["unmeasured"] = mutants.unmeasured(record.get("mutants", {}))
+    RECORD.parent.mkdir(exist_ok=True)
     RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
     PAGE.write_text(page(record), "utf-8")
 

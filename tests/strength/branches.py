@@ -14,7 +14,7 @@ from typing import Any, Final
 from tests.support.shared_tables import REPOSITORY
 from tests.support.side_by_side import SIDE_BY_SIDE
 
-__all__ = ["AIM", "TESTS", "WHOLE", "WHY", "measure", "record_of", "share"]
+__all__ = ["AIM", "TESTS", "WHOLE", "measure", "record_of", "share"]
 
 AIM: Final = 95
 """Per cent of statements and branches that a module should reach."""
@@ -25,43 +25,6 @@ WHOLE: Final = (
     *("tests/spark/changes", "tests/spark/checks", "tests/spark/rows", "tests/spark/writes"),
 )
 """What runs after them for the second measure: rows and faults; no other program and no browser."""
-
-WHY: Final[dict[str, str]] = {
-    "log/writing/parsed_columns": "partition columns that the schema does not have, and parts without structs",
-    "transaction/row_preparation/optimize": "this measure left out the statements that rewrite files",
-    "log/checkpoint/file_columns": "columns of checkpoints that few writers make, and vectors that lack a part",
-    "log/checkpoint/reader": "sidecars as a list: tests/spark/log; files that vanish while they are read",
-    "log/writing/unknown_columns": "numbers with a point in fields that are not known",
-    "protocol/arrow/row_groups": "row groups that hold fewer rows than their footer says, and very large ones",
-    "protocol/schema/column_ids": "nested ids of Iceberg that a change of columns drops",
-    "protocol/schema/identity_marks": "a schema that cannot be read",
-    "protocol/sql/functions": "functions that are refused: tests/spark/scan/test_predicate.py",
-    "protocol/statistics/collect": "values that have no bounds, and times beyond the year 9999",
-    "protocol/statistics/skipping_constants": "constants that are not compared, so that no file is dropped for them",
-    "transaction/commit/batch_writer": "a batch that loses more than once: tests/prove",
-    "transaction/commit/post_commit": "any failure after a commit, and long logs",
-    "transaction/commit_plan": "texts of plans and results in a notebook: tests/jupyter",
-    "transaction/commit_target": "a place that is no table yet",
-    "transaction/context": "a change of rows without an engine",
-    "transaction/guards/files": "a store that fails while files are looked for",
-    "transaction/guards/rows": "rows that cannot be checked for want of an engine: the whole dose, tests/spark/checks",
-    "transaction/guards/properties": "properties of a broken table; advice on intervals",
-    "transaction/intents/records": "clauses and sizes that are refused: tests/views/act and tests/jupyter/act",
-    "transaction/proposals/__init__": "a mistake in the program: an intent without a proposal",
-    "transaction/proposals/rewriting/optimize_files": "conditions and columns that are refused",
-    "transaction/proposals/rewriting/recompute_statistics": "conditions that are refused; odd statistics",
-    "transaction/proposals/rows/append_rows": "identity values beyond 64 bits",
-    "transaction/proposals/rows/overwrite_rows": "overwrites run in the whole dose: tests/spark/writes",
-    "transaction/row_preparation/append": "a table whose rules change between a plan and its commit",
-    "transaction/row_preparation/overwrite": "overwrites run in the whole dose: tests/spark/writes",
-    "transaction/row_preparation/purge": "purges under a condition run in the whole dose: tests/spark/writes",
-    "transaction/row_preparation/sources": "a source that may not be read: tests/web",
-    "versions/delta_log": "the newest part of a log, which tests/web shows; commits that are gone",
-    "versions/reads": "conditions and bounds that cannot be read, which may mean any file",
-    "versions/snapshot": "what a mistaken caller is told: tests/cli and tests/spark",
-    "versions/updated_rows": "a history without a commit",
-}
-"""Module -> why less than the aim of it runs here."""
 
 
 _FOLDER: Final = REPOSITORY / "build" / "coverage"

@@ -5,9 +5,7 @@ are in no part of their own, each package has parts of some functions that chanc
 run only for what survives the others in the second. Tests were written for what survived in all but the last, so only
 the last, by its figures of the first run, says something of the functions that were not chosen. A part runs on a
 copy in ``build/mutants``, without Spark, with as many tests at a time as ``MUTANTS_CHILDREN`` says. The record counts
-by function, so that only what changed has to run again. A mutant that survives is judged by a person, in
-``tests.strength.judged``: by its function and the line that it changed, as its number changes whenever the function
-does.
+by function, so that only what changed has to run again.
 """
 
 from __future__ import annotations
@@ -27,10 +25,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from tests.strength.functions import digests
-from tests.strength.judged import JUDGED
 from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["PARTS", "Part", "due", "judgement", "measure", "still_open", "unmeasured"]
+__all__ = ["PARTS", "Part", "due", "judgement", "measure", "still_open"]
 
 CORE: Final = REPOSITORY / "explorer" / "core"
 FOLDER: Final = REPOSITORY / "build" / "mutants"
@@ -65,9 +62,15 @@ class Part:
 
 
 _OF_GIVEN_ROWS: Final = (
-    *("tests/core/transaction/test_given_rows.py", "tests/core/transaction/test_row_changes.py"),
-    *("tests/core/transaction/test_streamed_batches.py", "tests/core/transaction/test_rewritten_files.py"),
-    "tests/core/transaction/test_recomputed_statistics.py",
+    *(
+        "tests/core/transaction/row_preparation/test_given_rows.py",
+        "tests/core/transaction/proposals/test_row_changes.py",
+    ),
+    *(
+        "tests/core/transaction/commit/test_streamed_batches.py",
+        "tests/core/transaction/proposals/test_rewritten_files.py",
+    ),
+    "tests/core/transaction/proposals/test_recomputed_statistics.py",
 )
 
 _IN_FULL: Final[dict[str, Part]] = {
@@ -76,7 +79,7 @@ _IN_FULL: Final[dict[str, Part]] = {
         (
             *("tests/core/protocol/test_deletion_vectors.py", "tests/core/protocol/test_legacy_vectors.py"),
             "tests/conformance/test_deletion_vector_files.py",
-            "tests/core/transaction/test_new_files.py",
+            "tests/core/transaction/new_files/test_new_files.py",
         ),
     ),
     "replay": Part(
@@ -88,15 +91,15 @@ _IN_FULL: Final[dict[str, Part]] = {
     ),
     "row-ids": Part(
         ("protocol/row_tracking", "transaction/new_files/row_ids"),
-        ("tests/core/protocol/test_row_tracking.py", "tests/core/transaction/test_property_proposals.py"),
+        ("tests/core/protocol/test_row_tracking.py", "tests/core/transaction/proposals/test_property_proposals.py"),
     ),
     "partition-values": Part(
         ("protocol/partition_values",),
         (
             "tests/core/protocol/test_partition_values.py",
             "tests/core/protocol/test_partition_zones.py",
-            "tests/core/protocol/test_statistics.py",
-            "tests/core/transaction/test_new_files.py",
+            "tests/core/protocol/statistics/test_statistics.py",
+            "tests/core/transaction/new_files/test_new_files.py",
         ),
     ),
     "names-of-the-log": Part(
@@ -114,16 +117,16 @@ _IN_FULL: Final[dict[str, Part]] = {
             *("tests/conformance/test_commits.py", "tests/conformance/test_protocol_and_metadata.py"),
             *("tests/core/log/test_small_actions.py", "tests/core/log/test_bad_input.py"),
             *("tests/core/log/test_decoded_commits.py", "tests/core/log/test_commits_together.py"),
-            *("tests/core/log/test_commit_parts.py", "tests/core/log/test_states_alike.py"),
+            *("tests/core/log/test_commit_parts.py", "tests/core/log/checkpoint/test_states_alike.py"),
             "tests/core/log/test_alike_lines.py",
-            *("tests/core/log/test_checksum_writer.py", "tests/core/log/test_verify.py"),
+            *("tests/core/log/writing/test_checksum_writer.py", "tests/core/log/verify/test_verify.py"),
         ),
     ),
     "commit-times": Part(
         ("versions/commit_times",),
         (
             *("tests/core/versions/test_commit_times.py", "tests/core/versions/test_history.py"),
-            "tests/core/versions/test_commit_provenance.py",
+            "tests/core/versions/commits/test_commit_provenance.py",
         ),
     ),
     "history": Part(
@@ -131,28 +134,40 @@ _IN_FULL: Final[dict[str, Part]] = {
         (
             *("tests/core/versions/test_history.py", "tests/core/versions/test_diff_totals.py"),
             *("tests/core/versions/test_successor.py", "tests/conformance/test_reconciliation.py"),
-            *("tests/core/versions/test_batches.py", "tests/core/versions/test_mapping_mode.py"),
-            *("tests/core/versions/test_column_matching.py", "tests/core/versions/test_delta_log.py"),
+            *("tests/core/versions/lifetimes/test_batches.py", "tests/core/versions/change_feed/test_mapping_mode.py"),
+            *("tests/core/versions/change_feed/test_column_matching.py", "tests/core/versions/test_delta_log.py"),
             *("tests/core/log/test_bad_input.py", "tests/core/log/test_catalog_commits.py"),
             "tests/core/versions/test_diff_facts.py",
-            *("tests/core/versions/test_life_of_files.py", "tests/core/versions/test_kept_history.py"),
-            *("tests/core/versions/test_alike_histories.py", "tests/core/versions/test_sums_beyond_64_bits.py"),
+            *("tests/core/versions/lifetimes/test_life_of_files.py", "tests/core/versions/test_kept_history.py"),
+            *(
+                "tests/core/versions/lifetimes/test_alike_histories.py",
+                "tests/core/versions/lifetimes/test_sums_beyond_64_bits.py",
+            ),
         ),
     ),
     "retention": Part(
         ("versions/retention/expiry", "versions/retention/version_states", "versions/retention/horizon"),
         (
-            *("tests/core/versions/test_retention.py", "tests/core/versions/test_version_states.py"),
-            *("tests/core/versions/test_horizon.py", "tests/core/versions/test_horizon_facts.py"),
-            *("tests/core/versions/test_states_of_old_versions.py", "tests/core/versions/test_expiry_facts.py"),
+            *(
+                "tests/core/versions/retention/test_retention.py",
+                "tests/core/versions/retention/test_version_states.py",
+            ),
+            *("tests/core/versions/retention/test_horizon.py", "tests/core/versions/retention/test_horizon_facts.py"),
+            *(
+                "tests/core/versions/retention/test_states_of_old_versions.py",
+                "tests/core/versions/retention/test_expiry_facts.py",
+            ),
         ),
     ),
     "skipping": Part(
         ("protocol/sql/predicates", "protocol/statistics/skipping_truth", "protocol/statistics/data_skipping"),
         (
-            *("tests/core/protocol/test_skipping.py", "tests/core/protocol/test_expressions.py"),
+            *("tests/core/protocol/statistics/test_skipping.py", "tests/core/protocol/sql/test_expressions.py"),
             *("tests/properties/test_skipping.py", "tests/conformance/test_collations.py"),
-            *("tests/core/protocol/test_condition_trees.py", "tests/core/protocol/test_skipping_truth.py"),
+            *(
+                "tests/core/protocol/sql/test_condition_trees.py",
+                "tests/core/protocol/statistics/test_skipping_truth.py",
+            ),
         ),
     ),
     "vacuum": Part(
@@ -178,14 +193,17 @@ _IN_FULL: Final[dict[str, Part]] = {
         (
             *("tests/core/protocol/test_table_features.py", "tests/core/protocol/test_protocol_evolution.py"),
             "tests/conformance/test_protocol_and_metadata.py",
-            *("tests/core/transaction/test_dropped_features.py", "tests/core/transaction/test_property_settings.py"),
+            *(
+                "tests/core/transaction/proposals/test_dropped_features.py",
+                "tests/core/transaction/intents/test_property_settings.py",
+            ),
         ),
     ),
     "conflicts": Part(
         ("transaction/commit/conflicts",),
-        ("tests/core/transaction/test_conflicts.py", "tests/core/transaction/test_committer.py"),
+        ("tests/core/transaction/commit/test_conflicts.py", "tests/core/transaction/commit/test_committer.py"),
     ),
-    "outcomes": Part(("transaction/commit/outcomes",), ("tests/core/transaction/test_outcomes.py",)),
+    "outcomes": Part(("transaction/commit/outcomes",), ("tests/core/transaction/commit/test_outcomes.py",)),
     # Without Spark: the rows are given by an engine of the tests, and by tables that Spark changed.
     "row-preparation": Part(
         tuple(
@@ -202,11 +220,11 @@ _IN_FULL: Final[dict[str, Part]] = {
             f"transaction/proposals/rows/{name}"
             for name in ("append_rows", "change_rows", "delete_rows", "first_rows", "new_columns", "overwrite_rows")
         ),
-        (*_OF_GIVEN_ROWS, "tests/core/transaction/test_identity_marks.py"),
+        (*_OF_GIVEN_ROWS, "tests/core/transaction/proposals/test_identity_marks.py"),
     ),
     "row-guards": Part(
         ("transaction/guards/rows", "transaction/row_engine"),
-        ("tests/core/transaction/test_guards_of_rows.py", "tests/core/transaction/test_whole_plans.py"),
+        ("tests/core/transaction/guards/test_guards_of_rows.py", "tests/core/transaction/test_whole_plans.py"),
     ),
 }
 
@@ -232,13 +250,21 @@ _TESTS_OF_OTHERS: Final = {
     "compatibility": ("tests/core/compatibility",),
     "errors": ("tests/core/test_errors.py",),
     "log": (
-        *("tests/core/log", "tests/core/versions/test_kept_columns.py", "tests/core/protocol/test_statistics.py"),
+        *(
+            "tests/core/log",
+            "tests/core/versions/test_kept_columns.py",
+            "tests/core/protocol/statistics/test_statistics.py",
+        ),
         *_CONFORMANCE,
     ),
     "maintenance": (
-        *("tests/core/maintenance", "tests/core/versions/test_horizon.py", "tests/core/versions/test_horizon_facts.py"),
+        *(
+            "tests/core/maintenance",
+            "tests/core/versions/retention/test_horizon.py",
+            "tests/core/versions/retention/test_horizon_facts.py",
+        ),
         *("tests/faults/test_maintenance_faults.py", "tests/golden/test_written_checksums.py"),
-        *("tests/cli/test_blame.py", "tests/cli/test_retention.py", "tests/views/test_table_view.py"),
+        *("tests/cli/commands/test_blame.py", "tests/cli/commands/test_retention.py", "tests/views/test_table_view.py"),
     ),
     "protocol": ("tests/core/protocol", *_CONFORMANCE, "tests/data_files"),
     "transaction": ("tests/core/transaction", "tests/core/maintenance/test_plan_documents.py"),
@@ -263,7 +289,7 @@ PARTS: Final[dict[str, Part]] = {
 _ARGUMENTS: Final = ("-p", "tests.strength.deeper", "-p", "no:randomly", "-p", "no:cacheprovider", "--timeout=300")
 # A function of many callers is reached by hundreds of tests, and those that read every shared table take the longest.
 # The tests of odd metadata ask Spark about some of it, and each mutant would start a JVM of its own.
-_WITHOUT_SPARK: Final = "--ignore=tests/core/transaction/test_odd_metadata.py"
+_WITHOUT_SPARK: Final = "--ignore=tests/core/transaction/intents/test_odd_metadata.py"
 _OF_OTHERS: Final = ("-m", "not golden and not reference", _WITHOUT_SPARK)
 _OF_SHARED: Final = ("-m", "(golden or reference) and not spark", _WITHOUT_SPARK)
 _SHARED: Final = ("tests/golden", "tests/conformance")
@@ -326,19 +352,13 @@ def due(name: str, recorded: dict[str, Any]) -> list[str]:
     return sorted(function for function in known | found if known.get(function) != found.get(function))
 
 
-def unmeasured(recorded: dict[str, Any]) -> dict[str, list[str]]:
-    """The functions of each recorded part of which there are no figures, or only those of other code."""
-    found = {name: due(name, part) for name, part in sorted(recorded.items())}
-    return {name: functions for name, functions in found.items() if functions}
-
-
 def still_open(recorded: dict[str, Any]) -> list[str]:
-    """Functions with a survivor that is not judged."""
+    """Return the functions with a survivor that no rule explains."""
     return sorted({each["function"] for each in recorded.get("survivors", ()) if not judgement(each)})
 
 
 def judgement(survivor: dict[str, str]) -> str:
-    """What is said of a survivor, by a rule or by a person; empty if nobody looked at it."""
+    """Return why a survivor changes nothing, if a rule knows it; else an empty text."""
     before, after = survivor["before"], survivor["after"]
     if _only_words(before, after):
         return "only letters of a message"
@@ -357,8 +377,7 @@ def judgement(survivor: dict[str, str]) -> str:
             rf"(np\.(full|zeros|ones|array|arange|empty|cumsum)|astype)\(.*{kind}", before
         ) and after in _without(before, kind, ("None", "")) + _without(before, f"dtype={kind}", ("dtype=None", "")):
             return "the same values, in the type that NumPy chooses for them"
-    function = survivor["function"]
-    return JUDGED.get((function, before, after)) or JUDGED.get((function, before), "")
+    return ""
 
 
 def _only_words(before: str, after: str) -> bool:

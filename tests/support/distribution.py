@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 TOGETHER = "tests/interop/"
 SPARK = (
     *(TOGETHER, "tests/spark/", "tests/auditing/erasure/", "tests/prove/test_row_races.py"),
-    *("tests/faults/test_faulty_row_writes.py", "tests/web/test_open_pages.py"),
-    *("tests/cli/test_changes.py", "tests/cli/test_erasure.py", "tests/cli/test_rows.py"),
-    *("tests/core/transaction/test_odd_metadata.py", "tests/web/act/test_pages.py"),
+    *("tests/faults/test_faulty_row_writes.py", "tests/page/test_open_pages.py"),
+    *("tests/cli/commands/test_changes.py", "tests/cli/commands/test_erasure.py", "tests/cli/commands/test_rows.py"),
+    *("tests/core/transaction/intents/test_odd_metadata.py", "tests/page/act/test_pages.py"),
 )
 """What asks Spark in the process of the tests."""
 FIRST = (TOGETHER, "tests/e2e/", "tests/notebooks/", "tests/spark/", "tests/prove/")

@@ -55,7 +55,8 @@ def both_are_here() -> bool:
 
 def _place(name: str) -> Path:
     named = os.environ.get(_VARIABLES[name])
-    return Path(named).resolve() if named else REPOSITORY.parent / "shared" / name
+    # Without links: a table's address is what its files are compared with.
+    return (Path(named) if named else REPOSITORY.parent / "shared" / name).resolve()
 
 
 def _is_whole(name: str, root: Path) -> bool:

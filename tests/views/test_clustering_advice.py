@@ -12,7 +12,7 @@ from explorer.core.protocol.actions import DomainMetadata, Protocol
 from explorer.views.clustering_advice import ClusteringAdvice, clustering_advice
 from explorer.views.table.facts import TableFacts
 from explorer.views.table.funnel import funnel_of
-from tests.support.small_logs import PROTOCOL, Line, add, commit_info, metadata, write_log
+from tests.support.logs.small_logs import PROTOCOL, Line, add, commit_info, metadata, write_log
 
 KINDS = {"id": "long", "amount": "long", "code": "string", "region": "string"}
 CLUSTERED = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("clustering", "domainMetadata"))

@@ -17,7 +17,7 @@ from explorer.views.table.funnel import (
     read_files,
     rule_listing,
 )
-from tests.support.small_logs import MASKED, Line, add, commit_info, metadata, remove, vector, write_log
+from tests.support.logs.small_logs import MASKED, Line, add, commit_info, metadata, remove, vector, write_log
 
 WHERE = "region = 'eu' AND amount > 100"
 

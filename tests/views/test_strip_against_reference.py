@@ -28,6 +28,7 @@ def heights(figure: Any, name: str) -> dict[int, float]:
     return {round(x): float(y) for x, y in zip(trace["x"], trace["y"], strict=True) if y is not None and np.isfinite(y)}
 
 
+@pytest.mark.sampled(cases=12)
 @pytest.mark.reference
 @pytest.mark.parametrize("name", EXPECTED)
 def test_bars_add_up_to_the_rows_the_reference_counts(name: str) -> None:

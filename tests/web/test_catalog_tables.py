@@ -20,9 +20,9 @@ from explorer.views import TableFacts
 from explorer.web.home.tables import home_page
 from explorer.web.served_tables import Catalog
 from tests.support.at_least_one import at_least_one
-from tests.support.audited_tables import NOW
-from tests.support.idle_windows import idle_work
-from tests.support.small_logs import METADATA, Line, Protocol, add, commit_info, lines, write
+from tests.support.comparison.audited_tables import NOW
+from tests.support.logs.small_logs import METADATA, Line, Protocol, add, commit_info, lines, write
+from tests.support.pages.idle_windows import idle_work
 
 FEATURES = ("catalogManaged", "inCommitTimestamp")
 MANAGED = Protocol(

@@ -19,9 +19,9 @@ from explorer.page.tabs import TABS
 from explorer.views.act.receipt import receipt
 from explorer.web.served_tables import Catalog
 from tests.support.at_least_one import at_least_one
-from tests.support.idle_windows import idle_work
-from tests.support.open_windows import Window
-from tests.support.small_logs import METADATA, PROTOCOL, add, commit_info, remove, write_log
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, commit_info, remove, write_log
+from tests.support.pages.idle_windows import idle_work
+from tests.support.pages.open_windows import Window
 
 CANARY = "CANARY4711"
 PATHS = (f"s3://bucket/f.parquet?sig={CANARY}", f"s3://user:{CANARY}@bucket/g.parquet")

@@ -10,9 +10,9 @@ from explorer.page.pages import Rendered, table_page
 from explorer.page.tabs import TABS
 from explorer.web.home.tables import home_page
 from explorer.web.served_tables import Catalog
-from tests.support import hostile_tables, small_logs
-from tests.support.idle_windows import idle_work
-from tests.support.page_elements import Elements, assert_harmless
+from tests.support.logs import hostile_tables, small_logs
+from tests.support.pages.idle_windows import idle_work
+from tests.support.pages.page_elements import Elements, assert_harmless
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """The page kit: the style sheet and the scripts of the page, which the kernel sends to a notebook once.
 
-Invariant: the state of a widget holds only the lines that ask for the kit, so that a saved notebook stays small. Kits of
-two editions of the program in one notebook do not meet: each is known by a digest of what it holds.
+Invariant: the state of a widget holds only the lines that ask for the kit, so that a saved notebook stays small. Kits
+of two editions of the program in one notebook do not meet: each is known by a digest of what it holds.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from explorer.auditing.erasure.search import prove_erasure
 from explorer.auditing.erasure.stored_files import stored_files
 from explorer.core.protocol.times import aware_moment, milliseconds
 from explorer.core.versions.file_search import FilesFound
-from tests.support.small_logs import MASKED, add, metadata, remove, write_log
-from tests.support.spark_tables import masking
+from tests.support.logs.small_logs import MASKED, add, metadata, remove, write_log
+from tests.support.logs.spark_tables import masking
 
 NOW = milliseconds(aware_moment("2026-11-22T10:00:00Z"))
 DAY = 86_400_000

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import explorer
 from explorer.auditing.erasure.elsewhere import Neighbour, NeighbourTable, neighbours_of, related
-from tests.support.hostile_tables import HOSTILE
-from tests.support.small_logs import PROTOCOL, add, metadata, remove, write_log
+from tests.support.logs.hostile_tables import HOSTILE
+from tests.support.logs.small_logs import PROTOCOL, add, metadata, remove, write_log
 
 
 def _neighbour(folder: Path, name: str) -> Neighbour:

@@ -18,13 +18,13 @@ from explorer.auditing.erasure import Erasure, erasure_document
 from explorer.core.errors import ExpressionRefused, RequestError, TableError, UnsupportedFeature
 from explorer.new_table import new_table
 from tests.support.at_least_one import at_least_one
+from tests.support.clients.raw_search import check_proof, equalities, raw_counts
 from tests.support.dose import WHOLE_DOSE
-from tests.support.raw_search import check_proof, equalities, raw_counts
+from tests.support.logs.small_logs import new_store
+from tests.support.logs.spark_tables import DataFile, column, struct, write_table
 from tests.support.shared_tables import golden_root, reference_root
-from tests.support.small_logs import new_store
-from tests.support.spark_tables import DataFile, column, struct, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=0)]
 
 # After delete, update and merge, with a change feed, and with mapped, nested and dropped columns.
 DOSE: Final = ("change-feed-partitioned", "column-mapping")
@@ -41,6 +41,7 @@ def _tables() -> list[Path]:
     return sorted(folder for folder in folders if (folder / "_delta_log").is_dir())
 
 
+@pytest.mark.always(cases=["change-feed-partitioned"])
 @pytest.mark.reference
 @pytest.mark.golden
 @pytest.mark.parametrize("root", _tables(), ids=lambda root: root.name)
@@ -67,6 +68,7 @@ def test_a_table_without_a_file_holds_nobody(tmp_path: Path) -> None:
     assert (_rows(found), found.not_answered) == ({}, ())
 
 
+@pytest.mark.always
 def test_a_person_from_live_to_gone(tmp_path: Path) -> None:
     table = _people(tmp_path, {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "true"})
     root = tmp_path / "people"
@@ -141,6 +143,7 @@ def test_statistics_that_are_wrong_hide_no_row(tmp_path: Path) -> None:
     assert _rows(explorer.open_table(root).erasure(PERSON)) == {"live": 1}
 
 
+@pytest.mark.always
 def test_what_cannot_be_answered_is_named_and_never_absent(tmp_path: Path) -> None:
     people = pa.table({"id": pa.array([1, 2], pa.int64()), "name": ["ana", "ben"]})
     files = [DataFile(f"{name}.parquet", people) for name in ("sound", "missing", "damaged", "older")]

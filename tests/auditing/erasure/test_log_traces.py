@@ -17,7 +17,7 @@ from explorer.auditing.erasure.traces import TracesFound, log_traces
 from explorer.core.protocol.actions import Add, CommitInfo
 from explorer.core.protocol.times import aware_moment, milliseconds
 from explorer.core.versions.file_search import FilesFound
-from tests.support.small_logs import MASKED, metadata, remove, write_log
+from tests.support.logs.small_logs import MASKED, metadata, remove, write_log
 
 NOW = milliseconds(aware_moment("2026-11-22T10:00:00Z"))
 COLUMNS = {"id": "long", "name": "string", "region": "string", "born": "date"}

@@ -23,9 +23,9 @@ from explorer.auditing.erasure.value_conditions import ValueCondition, value_con
 from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.times import aware_moment, milliseconds
 from tests.support.at_least_one import at_least_one
-from tests.support.raw_search import raw_values
+from tests.support.clients.raw_search import raw_values
+from tests.support.logs.small_logs import MASKED, add, metadata, write_log
 from tests.support.shared_tables import reference_root
-from tests.support.small_logs import MASKED, add, metadata, write_log
 
 NOW: Final = milliseconds(aware_moment("2026-11-22T10:00:00Z"))
 COLUMNS: Final = {

@@ -17,8 +17,8 @@ from explorer.core.protocol.times import aware_moment, milliseconds
 from explorer.core.versions.file_search import FilesFound
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
-from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.small_logs import MASKED, add, metadata, remove, write_log
+from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.logs.small_logs import MASKED, add, metadata, remove, write_log
 
 NOW = milliseconds(aware_moment("2026-11-22T10:00:00Z"))
 COLUMNS = {"id": "long", "name": "string"}

@@ -11,7 +11,7 @@ from explorer.core.compatibility.client_facts import ClientFacts, client_facts, 
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.table_features import FEATURES, supported_features
 from tests.support.at_least_one import at_least_one
-from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, table, vector
+from tests.support.logs.small_logs import MASKED, METADATA, PROTOCOL, add, table, vector
 
 LEGACY = [(1, 1), (1, 2), (1, 3), (1, 4), (2, 5), (2, 6)]
 READER_FEATURES = [name for name, feature in FEATURES.items() if feature.reader]

@@ -13,7 +13,7 @@ from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.demands import NO_URI, UNLISTED_CHANGE, demands_of_paths
 from explorer.core.protocol.actions import Protocol
 from explorer.storage.schemes import STORAGES
-from tests.support.small_logs import METADATA, PROTOCOL, add, metadata, table
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, metadata, table
 
 WIDENING = Protocol(
     min_reader_version=3, min_writer_version=7, reader_features=("typeWidening",), writer_features=("typeWidening",)

@@ -13,7 +13,7 @@ from explorer.core.compatibility.releases import client_named, known_release
 from explorer.core.compatibility.writers_seen import engine_named, writers_seen
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import Protocol
-from tests.support import small_logs
+from tests.support.logs import small_logs
 from tests.support.shared_tables import golden_root, reference_root
 
 FACTS = client_facts()

@@ -22,8 +22,8 @@ from explorer.core.compatibility.matrix import matrix
 from explorer.core.compatibility.my_clients import MyClient
 from explorer.core.compatibility.writers_seen import OWN_ENGINE
 from explorer.storage.schemes import STORAGES
-from tests.support.other_readers import deltalake_rows, duckdb_rows
-from tests.support.small_logs import METADATA, PROTOCOL, add, write_log
+from tests.support.clients.other_readers import deltalake_rows, duckdb_rows
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, write_log
 
 DUCKDB, DELTALAKE = "DuckDB delta extension", "delta-rs (python deltalake)"
 

@@ -9,8 +9,8 @@ from explorer.core.compatibility.releases import client_named, known_release
 from explorer.core.compatibility.writers_seen import writers_seen
 from explorer.core.errors import RequestError
 from tests.core.compatibility.test_verdict_facts import row
-from tests.support import small_logs
-from tests.support.checkpoint_shapes import write_checkpoint
+from tests.support.logs import small_logs
+from tests.support.logs.checkpoint_shapes import write_checkpoint
 
 
 def versions(*known: str, client: str = "c") -> ClientFacts:

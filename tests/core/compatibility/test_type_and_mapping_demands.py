@@ -21,8 +21,8 @@ from explorer.core.errors import CorruptTable
 from explorer.core.log.verify.verify import verify
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.table_definition import check_allowed_mapping
-from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, write
-from tests.support.spark_tables import column, struct
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, new_store, write
+from tests.support.logs.spark_tables import column, struct
 
 SPARK, DELTALAKE, DUCKDB = "delta-spark", "delta-rs (python deltalake)", "DuckDB delta extension"
 MAPPED = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "p1"}

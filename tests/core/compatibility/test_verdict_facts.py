@@ -11,7 +11,7 @@ from explorer.core.compatibility.releases import client_named, known_release
 from explorer.core.compatibility.writers_seen import writers_seen
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import Metadata, Protocol
-from tests.support import small_logs
+from tests.support.logs import small_logs
 
 READER_2 = Protocol(min_reader_version=2, min_writer_version=5)
 LISTED = Protocol(

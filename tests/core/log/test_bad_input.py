@@ -23,7 +23,7 @@ from explorer.core.errors import (
 from explorer.core.log.commit import decode_commit
 from explorer.core.log.log_path import checkpoint_name, commit_name
 from explorer.core.protocol.actions import Action, CommitInfo
-from tests.support.small_logs import METADATA, PROTOCOL, Metadata, Protocol, add, lines, new_store, paths, table
+from tests.support.logs.small_logs import METADATA, PROTOCOL, Metadata, Protocol, add, lines, new_store, paths, table
 
 START = (PROTOCOL, METADATA, add("a"))
 
@@ -296,7 +296,7 @@ def test_absolute_paths_of_a_log_are_held_to_the_roots_too(tmp_path: Path) -> No
     vector = {"storageType": "p", "pathOrInlineDv": secret.as_uri(), "offset": 1, "sizeInBytes": 4, "cardinality": 1}
     import json
 
-    from tests.support.small_logs import MASKED
+    from tests.support.logs.small_logs import MASKED
 
     masked = json.dumps({"add": {"path": "x", "size": 1, "modificationTime": 1, "deletionVector": vector}}).encode()
     (folder / "_delta_log" / "00000000000000000000.json").write_bytes(lines([MASKED, METADATA, masked]))

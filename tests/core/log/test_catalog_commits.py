@@ -11,9 +11,9 @@ import explorer
 from explorer.core.errors import RequestError, UnsupportedFeature
 from explorer.core.log.catalog_commits import CatalogCommits
 from explorer.core.protocol.actions import CommitInfo, Protocol
-from tests.support.checkpoint_shapes import write_checkpoint
+from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.logs.small_logs import METADATA, add, lines, new_store, paths, write
 from tests.support.shared_tables import golden_root
-from tests.support.small_logs import METADATA, add, lines, new_store, paths, write
 
 FEATURES = ("catalogManaged",)
 MANAGED = Protocol(

@@ -9,7 +9,7 @@ from explorer.core.errors import RequestError
 from explorer.core.log.catalog_commits import CatalogCommits, CatalogStore, ratified
 from explorer.core.log.log_path import LogFileKind, LogPath, checksum_name, commit_name, compaction_name
 from explorer.core.log.verify.checksums import _short
-from tests.support.small_logs import listed, new_store
+from tests.support.logs.small_logs import listed, new_store
 
 UUID = "3a0d65cd-4056-49b8-937b-95f9e3ee90e5"
 

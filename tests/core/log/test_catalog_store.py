@@ -13,7 +13,7 @@ from explorer.core.log.version_checksum import VersionChecksum, decode_checksum
 from explorer.core.log.writing.checksum import write_checksum
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
-from tests.support.small_logs import listed, new_store
+from tests.support.logs.small_logs import listed, new_store
 
 
 def given(version: int) -> str:

@@ -20,9 +20,9 @@ from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
+from tests.support.attacks.faulty_store import FaultyStore
 from tests.support.dose import WHOLE_DOSE
-from tests.support.faulty_store import FaultyStore
-from tests.support.small_logs import add, commit_info, decode_small, lines, new_store
+from tests.support.logs.small_logs import add, commit_info, decode_small, lines, new_store
 
 _INFOS = st.sampled_from(
     [

@@ -17,9 +17,9 @@ from explorer.core.log import decoded_parts as module
 from explorer.core.log.commit import decode_commit
 from explorer.core.log.decoded_parts import decode_parts
 from explorer.core.log.log_path import LogFileKind, LogPath
-from tests.support import small_logs
 from tests.support.at_least_one import at_least_one
-from tests.support.small_logs import decode_small
+from tests.support.logs import small_logs
+from tests.support.logs.small_logs import decode_small
 
 _LINES = st.sampled_from(
     (

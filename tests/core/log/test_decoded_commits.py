@@ -22,7 +22,7 @@ from explorer.core.log.log_path import LogFileKind, LogPath
 from explorer.core.protocol import limits
 from explorer.core.protocol.raw_actions import SmallLine
 from tests.support.at_least_one import at_least_one
-from tests.support.small_logs import decode_small
+from tests.support.logs.small_logs import decode_small
 
 DATA = b"""{"commitInfo":null}
 {"protocol":{"minReaderVersion":1,"minWriterVersion":2}}

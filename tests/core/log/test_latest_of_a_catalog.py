@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from explorer.core.log.catalog_commits import CatalogCommits, CatalogStore, ratified
-from tests.support.small_logs import listed, new_store
+from tests.support.logs.small_logs import listed, new_store
 
 
 @pytest.mark.parametrize("latest", [0, 2, 3])

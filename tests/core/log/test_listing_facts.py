@@ -22,9 +22,9 @@ from explorer.core.protocol.file_paths import canonical_key, decode_path, needs_
 from explorer.core.protocol.log_store import ListedObjects, LogStore
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
-from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.faulty_store import FaultyStore
-from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, write_log
+from tests.support.attacks.faulty_store import FaultyStore
+from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, new_store, write_log
 
 UUID = "0123abcd-0123-4567-89ab-0123456789ab"
 KINDS: dict[str, tuple[LogFileKind, int, dict[str, Any]]] = {

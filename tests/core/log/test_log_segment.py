@@ -12,9 +12,20 @@ from explorer.core.log.log_path import LAST_CHECKPOINT, LogFileKind, commit_name
 from explorer.core.log.log_segment import list_log
 from explorer.core.protocol.actions import SetTransaction
 from explorer.core.protocol.log_store import LogStore, ObjectMeta
-from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
-from tests.support.faulty_store import FaultyStore
-from tests.support.small_logs import METADATA, PROTOCOL, add, lines, new_store, paths, remove, table, write, write_log
+from tests.support.attacks.faulty_store import FaultyStore
+from tests.support.logs.checkpoint_shapes import SHAPES, Shape, write_checkpoint
+from tests.support.logs.small_logs import (
+    METADATA,
+    PROTOCOL,
+    add,
+    lines,
+    new_store,
+    paths,
+    remove,
+    table,
+    write,
+    write_log,
+)
 
 COMMITS = {
     0: (PROTOCOL, METADATA, add("a")),

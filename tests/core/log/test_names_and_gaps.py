@@ -24,7 +24,7 @@ from explorer.core.protocol.file_paths import (
     is_absolute_location,
     partition_location,
 )
-from tests.support.small_logs import new_store
+from tests.support.logs.small_logs import new_store
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ from explorer.core.log.replay import (
 )
 from explorer.core.protocol.actions import DomainMetadata
 from tests.support.at_least_one import at_least_one
-from tests.support.faulty_store import FaultyStore
-from tests.support.small_logs import METADATA, PROTOCOL, add, lines, new_store, remove, write
+from tests.support.attacks.faulty_store import FaultyStore
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, lines, new_store, remove, write
 
 MANY = 2_100
 """More than two batches of commits."""

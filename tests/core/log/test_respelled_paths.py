@@ -8,7 +8,7 @@ import pytest
 
 import explorer
 from explorer.core.protocol.file_paths import other_spelling
-from tests.support.small_logs import METADATA, PROTOCOL, Line, add, new_store, remove, write
+from tests.support.logs.small_logs import METADATA, PROTOCOL, Line, add, new_store, remove, write
 
 PLAIN, ESCAPED = add("d=1/a.parquet", 10), add("d%3D1/a.parquet", 10)
 PLAIN_GONE, ESCAPED_GONE = remove("d=1/a.parquet"), remove("d%3D1/a.parquet")

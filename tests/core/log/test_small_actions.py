@@ -15,10 +15,10 @@ import explorer
 from explorer.core.errors import MalformedAction
 from explorer.core.log.commit import decode_commit
 from explorer.core.protocol.raw_actions import SmallLine
-from tests.support import small_logs
 from tests.support.dose import WHOLE_DOSE, some_of
+from tests.support.logs import small_logs
+from tests.support.logs.small_logs import decode_small
 from tests.support.shared_tables import golden_root, reference_root
-from tests.support.small_logs import decode_small
 
 _T = TypeVar("_T")
 MEMBERS = SmallLine.__struct_fields__

@@ -15,9 +15,9 @@ from explorer.core.log.log_path import LOG_FOLDER, LogFileKind, LogPath, parse_l
 from explorer.core.log.log_segment import list_log, list_names, list_newer
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.log_store import ListedObjects, ObjectMeta
-from tests.support.faulty_store import FaultyStore
+from tests.support.attacks.faulty_store import FaultyStore
+from tests.support.logs.small_logs import METADATA, PROTOCOL, new_store, write
 from tests.support.shared_tables import golden_root, reference_root
-from tests.support.small_logs import METADATA, PROTOCOL, new_store, write
 
 COMMIT = f"{7:020}.json"
 KINDS = {LogFileKind.COMMIT, LogFileKind.CHECKSUM}

@@ -11,7 +11,7 @@ import explorer
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import AddCDCFile
 from explorer.storage import open_store
-from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, remove, write
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, new_store, remove, write
 
 FEED = msgspec.structs.replace(METADATA, configuration={"delta.enableChangeDataFeed": "true"})
 

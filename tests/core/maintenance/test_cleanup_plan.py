@@ -20,8 +20,8 @@ from explorer.core.maintenance.log_cleanup import CleanupFile, CleanupPlan, clea
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
-from tests.support.faulty_store import FaultyStore
-from tests.support.small_logs import METADATA, add, write
+from tests.support.attacks.faulty_store import FaultyStore
+from tests.support.logs.small_logs import METADATA, add, write
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 MIDNIGHT = int(datetime(2026, 3, 10, tzinfo=UTC).timestamp() * 1000)

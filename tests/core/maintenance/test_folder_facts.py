@@ -16,9 +16,9 @@ from explorer.core.maintenance.vacuum_effects import vacuum_effects, versions_in
 from explorer.core.protocol.actions import AddCDCFile
 from explorer.storage import open_store
 from tests.core.maintenance.test_maintenance import CHECKPOINT, small_log
-from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.faulty_store import FaultyStore
-from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, remove, write
+from tests.support.attacks.faulty_store import FaultyStore
+from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, new_store, remove, write
 
 LEFT = [f".{name}.parquet.0123456789abcdef.tmp" for name in "abc"]
 FEED = {"delta.enableChangeDataFeed": "true"}

@@ -25,7 +25,7 @@ from explorer.core.log.writing.compaction import write_compaction
 from explorer.core.maintenance.log_cleanup import CleanupPlan, clean_log, plan_cleanup
 from explorer.core.protocol.actions import Action, Metadata, Protocol
 from explorer.storage import open_store
-from tests.support.small_logs import MASKED, METADATA, add, paths, remove, write
+from tests.support.logs.small_logs import MASKED, METADATA, add, paths, remove, write
 
 DAY = timedelta(days=1)
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)

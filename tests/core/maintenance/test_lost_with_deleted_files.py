@@ -8,7 +8,7 @@ import pytest
 
 from explorer.core.maintenance.vacuum_effects import VacuumEffects, vacuum_effects
 from explorer.core.protocol.actions import DeletionVectorDescriptor
-from tests.support.small_logs import MASKED, METADATA, PROTOCOL, Line, add, new_store, remove, table
+from tests.support.logs.small_logs import MASKED, METADATA, PROTOCOL, Line, add, new_store, remove, table
 
 ELSEWHERE = "s3://other/place/file"
 

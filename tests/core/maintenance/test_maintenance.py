@@ -18,8 +18,8 @@ from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.storage import open_store
-from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, paths, remove, write
+from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, new_store, paths, remove, write
 
 DAY = 86_400
 CHECKPOINT = {"kind": "checkpoint"}

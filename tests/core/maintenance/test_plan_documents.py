@@ -14,8 +14,8 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.log.log_path import checkpoint_name, commit_name, compaction_name
 from explorer.core.protocol.actions import Protocol
 from tests.core.maintenance.test_maintenance import CHECKPOINT, DAY, aged, small_log
-from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, write
+from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, new_store, write
 
 __all__ = ["aged"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from explorer.core.maintenance.temporary_files import is_leftover
 from explorer.storage import open_store
-from tests.support.small_logs import METADATA, PROTOCOL, table
+from tests.support.logs.small_logs import METADATA, PROTOCOL, table
 
 LEFT = [
     "_delta_log/.00000000000000000001.json.0123456789abcdef.tmp",

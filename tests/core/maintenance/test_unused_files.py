@@ -21,8 +21,8 @@ from explorer.core.protocol.arrow import arrays
 from explorer.core.protocol.arrow.arrays import int64s, strings
 from explorer.core.protocol.raw_actions import RemoveLine
 from explorer.core.versions.retention.expiry import FOREVER
-from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.small_logs import MASKED, METADATA, add, new_store, remove, write
+from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.logs.small_logs import MASKED, METADATA, add, new_store, remove, write
 
 VECTOR = "p", "file:///table/dv.bin"
 

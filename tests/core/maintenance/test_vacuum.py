@@ -20,9 +20,9 @@ from explorer.core.protocol.deletion_vectors import location, z85_encode
 from explorer.core.transaction.commit_plan import CommitPlan, Consequences
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
-from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.faulty_store import FaultyStore
-from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, new_store, write
+from tests.support.attacks.faulty_store import FaultyStore
+from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.logs.small_logs import MASKED, METADATA, PROTOCOL, add, new_store, write
 
 NOW = int(time.time() * 1000)
 DAY = 86_400_000

@@ -11,7 +11,7 @@ from explorer.core.log.replay import read_commits
 from explorer.core.maintenance.vacuum_effects import VacuumEffects, vacuum_effects
 from explorer.core.protocol.actions import AddCDCFile, DeletionVectorDescriptor, Metadata, Protocol
 from explorer.core.protocol.deletion_vectors import location
-from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, new_store, remove, table, vector
+from tests.support.logs.small_logs import MASKED, METADATA, PROTOCOL, add, new_store, remove, table, vector
 
 NOBODY, SHADOW = "no action of the log names it", "Hadoop's checksum of a deleted file"
 EVERYTHING = ("a", "b", "ab", "c", "d", "e", "plain", "vectors.bin")

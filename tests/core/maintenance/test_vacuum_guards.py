@@ -16,7 +16,7 @@ from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.transaction.commit_plan import Consequences
 from explorer.core.transaction.proposal import GuardResult
 from explorer.storage import open_store
-from tests.support.small_logs import METADATA, PROTOCOL, add, write
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, write
 
 DAY = 86_400
 REMEDY = "First find out whether they exist under other names, or can come back from a backup: what looks unused "

@@ -15,7 +15,7 @@ from explorer.core.protocol.actions import Metadata, encode_line
 from explorer.core.protocol.json_values import decode_json, encode_json, exact_number
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import parse_schema
-from tests.support.small_logs import METADATA, PROTOCOL, new_store, table
+from tests.support.logs.small_logs import METADATA, PROTOCOL, new_store, table
 
 NUMBERS: Final = {
     "beyond doubles": "9007199254740993",

@@ -19,8 +19,8 @@ from explorer.core.protocol.arrow.arrays import one_array, strings
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import StructType, parse_schema
 from explorer.storage import open_store
-from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.small_logs import METADATA, PROTOCOL, add, lines, new_store, paths, table, write
+from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, lines, new_store, paths, table, write
 
 START = (PROTOCOL, METADATA, add("a"))
 LONG = add("b" * 3000)

@@ -21,7 +21,7 @@ from explorer.core.protocol.partition_values import (
     zone_doubt,
 )
 from explorer.core.protocol.schema.data_types import PrimitiveType, parse_schema
-from tests.support.small_schemas import field, struct
+from tests.support.logs.small_schemas import field, struct
 
 
 def _kind(name: str) -> PrimitiveType:

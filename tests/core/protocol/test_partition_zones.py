@@ -16,7 +16,7 @@ from explorer.core.protocol.actions import Action, Add
 from explorer.core.protocol.partition_values import ZoneDoubt, parse_partition_value
 from explorer.core.protocol.schema.data_types import PrimitiveType
 from explorer.storage import open_store
-from tests.support.small_logs import METADATA, PROTOCOL, add, write
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, write
 
 TIMESTAMP = PrimitiveType("timestamp")
 BERLIN = ZoneInfo("Europe/Berlin")

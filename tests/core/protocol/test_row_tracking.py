@@ -12,8 +12,8 @@ import explorer
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.core.transaction.new_files.row_ids import number_rows
-from tests.support import small_logs
-from tests.support.checkpoint_shapes import write_checkpoint
+from tests.support.logs import small_logs
+from tests.support.logs.checkpoint_shapes import write_checkpoint
 
 TRACKED = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("rowTracking", "domainMetadata"))
 CLUSTERED = Protocol(min_reader_version=2, min_writer_version=7, writer_features=("clustering", "domainMetadata"))

@@ -12,10 +12,10 @@ import explorer
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata
 from explorer.core.transaction.proposal import GuardResult, Proposal, RowCheck
-from tests.support import small_logs
-from tests.support.small_logs import add
-from tests.support.small_proposals import compact, proposal, protocol, snapshot
-from tests.support.small_schemas import IDENTITY, array, column, field, mapping, plain_table, struct
+from tests.support.logs import small_logs
+from tests.support.logs.small_logs import add
+from tests.support.logs.small_proposals import compact, proposal, protocol, snapshot
+from tests.support.logs.small_schemas import IDENTITY, array, column, field, mapping, plain_table, struct
 
 SPELT = "__CHAR_VARCHAR_TYPE_STRING"
 CHANGES = "delta.typeChanges"

@@ -12,11 +12,11 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import DomainMetadata
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.schema.nested_types import walk
-from tests.support import small_logs
 from tests.support.at_least_one import at_least_one
-from tests.support.small_logs import add
-from tests.support.small_proposals import proposal, protocol, snapshot
-from tests.support.small_schemas import (
+from tests.support.logs import small_logs
+from tests.support.logs.small_logs import add
+from tests.support.logs.small_proposals import proposal, protocol, snapshot
+from tests.support.logs.small_schemas import (
     MAPPED,
     NESTED,
     array,

@@ -11,9 +11,9 @@ import pytest
 import explorer
 from explorer.core.protocol.actions import Add, Metadata
 from explorer.core.transaction.proposal import GuardResult
-from tests.support import small_logs
-from tests.support.small_logs import add, commit_info
-from tests.support.small_schemas import MAPPED, NAME, field, mapped, struct
+from tests.support.logs import small_logs
+from tests.support.logs.small_logs import add, commit_info
+from tests.support.logs.small_schemas import MAPPED, NAME, field, mapped, struct
 
 KIND = struct(field("id", "long"), field("day", "date"), field("s", struct(field("x"), field("y"))))
 

@@ -8,7 +8,7 @@ import pytest
 from explorer.core.protocol.actions import Metadata
 from explorer.core.transaction.consequences import change_feed_effect, time_travel_effect
 from explorer.core.transaction.proposal import Proposal
-from tests.support.small_logs import METADATA, PROTOCOL, SCHEMA, add, remove, table
+from tests.support.logs.small_logs import METADATA, PROTOCOL, SCHEMA, add, remove, table
 
 ON = {"delta.enableChangeDataFeed": "true"}
 OFF = {"delta.enableChangeDataFeed": "false"}

@@ -9,7 +9,7 @@ import pytest
 
 from explorer.core.errors import InvalidIntent
 from explorer.new_table import new_table
-from tests.support import small_logs
+from tests.support.logs import small_logs
 
 
 def adding(metadata: dict[str, Any], *, inner: bool = False) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from explorer.core.transaction.file_moves import file_moves
 from explorer.core.transaction.proposal import Proposal
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.written_lines import written_lines
-from tests.support.small_logs import MASKED, METADATA, add, remove, table
+from tests.support.logs.small_logs import MASKED, METADATA, add, remove, table
 
 OLD, NEW = (
     DeletionVectorDescriptor(

@@ -9,8 +9,8 @@ import pytest
 
 import explorer
 from explorer.core.protocol.actions import Protocol
-from tests.support import small_logs
-from tests.support.small_schemas import IDENTITY, field, mapped, struct
+from tests.support.logs import small_logs
+from tests.support.logs.small_schemas import IDENTITY, field, mapped, struct
 
 FEATURES = ("columnMapping", "typeWidening")
 RULES = Protocol(

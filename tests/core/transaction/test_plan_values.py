@@ -39,9 +39,9 @@ from explorer.core.transaction.proposal import (
     Writing,
     Written,
 )
-from tests.support import small_logs
-from tests.support.small_plans import plan_with
-from tests.support.small_proposals import snapshot
+from tests.support.logs import small_logs
+from tests.support.logs.small_plans import plan_with
+from tests.support.logs.small_proposals import snapshot
 
 PASSED, WARNED = GuardResult("one", "pass", {}), GuardResult("two", "warn", {"a": 1}, "Look.")
 FAILED, UNKNOWN = GuardResult("three", "fail", {"detail": "No."}), GuardResult("four", "unknown", {})

@@ -24,10 +24,10 @@ from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.intents.records import Append, CreateTable, Delete
 from explorer.core.transaction.preparation import prepared, prepared_creation
 from explorer.core.transaction.proposal import GuardResult, Proposal, RecordedBatch, Writing, Written
-from tests.support import small_logs
-from tests.support.checkpoint_shapes import begun_late, write_checkpoint
-from tests.support.small_proposals import protocol, snapshot
-from tests.support.spark_tables import column, struct
+from tests.support.logs import small_logs
+from tests.support.logs.checkpoint_shapes import begun_late, write_checkpoint
+from tests.support.logs.small_proposals import protocol, snapshot
+from tests.support.logs.spark_tables import column, struct
 
 FIRST = (small_logs.PROTOCOL, small_logs.METADATA)
 LISTED = protocol(3, 7, r="deletionVectors", w="deletionVectors")

@@ -12,7 +12,7 @@ from explorer.core.protocol.actions import Action, Metadata, Protocol
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.intents.records import Restore
 from explorer.core.transaction.proposal import GuardResult
-from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, remove, vector, write_log
+from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, remove, vector, write_log
 
 COLUMNS = {"id": "long"}
 FEED = "delta.enableChangeDataFeed"

@@ -18,10 +18,10 @@ from explorer.core.transaction.intents.records import Restore
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals.restore import restore
 from explorer.core.versions.delta_log import DeltaLog
-from tests.support import small_logs
-from tests.support.small_logs import METADATA, PROTOCOL, add, remove, vector
-from tests.support.small_proposals import change, protocol, snapshot
-from tests.support.small_schemas import field, mapped, struct
+from tests.support.logs import small_logs
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, remove, vector
+from tests.support.logs.small_proposals import change, protocol, snapshot
+from tests.support.logs.small_schemas import field, mapped, struct
 
 PRESENT = Circumstances(now=1_700_000_000_000, new_id=lambda: "fresh")
 TRACKED = protocol(1, 7, w="rowTracking domainMetadata")

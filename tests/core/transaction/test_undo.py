@@ -10,8 +10,8 @@ import explorer
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.intents.documents import intent_document
-from tests.support.small_logs import PROTOCOL, add, metadata, new_store, remove, write
-from tests.support.small_proposals import protocol
+from tests.support.logs.small_logs import PROTOCOL, add, metadata, new_store, remove, write
+from tests.support.logs.small_proposals import protocol
 
 
 def table(rules: Protocol = PROTOCOL, kind: Metadata | None = None) -> explorer.Table:

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.support import small_logs
-from tests.support.small_schemas import MAPPED, field, mapped, struct
+from tests.support.logs import small_logs
+from tests.support.logs.small_schemas import MAPPED, field, mapped, struct
 
 NAMES = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "20"}
 COLUMNS = (

@@ -25,8 +25,8 @@ from explorer.core.transaction.intents.records import CreateTable, SetDescriptio
 from explorer.core.transaction.planner import Request, access_change, make_plan, remake_plan
 from explorer.core.transaction.proposal import GuardResult, Proposal, RecordedBatch, RowCheck
 from explorer.core.transaction.row_engine import CheckReport, CheckResult
-from tests.support import small_logs
-from tests.support.small_proposals import protocol, snapshot
+from tests.support.logs import small_logs
+from tests.support.logs.small_proposals import protocol, snapshot
 
 FIRST = (small_logs.PROTOCOL, small_logs.METADATA)
 LISTED = protocol(3, 7, r="deletionVectors", w="deletionVectors")

@@ -17,8 +17,8 @@ from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Action, CommitInfo, Metadata, Protocol
 from explorer.core.versions.commit_times import enablement, is_doubtful, mentions_in_commit_timestamps, moment
 from explorer.storage import open_store
-from tests.support import small_logs
-from tests.support.checkpoint_shapes import write_checkpoint
+from tests.support.logs import small_logs
+from tests.support.logs.checkpoint_shapes import write_checkpoint
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 PROTOCOL = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("inCommitTimestamp",))

@@ -22,10 +22,10 @@ from explorer.core.protocol.schema.data_types import (
 )
 from explorer.core.versions.column_matching import ColumnComparison, ComparedSide, LeftOutColumn, compare_columns
 from explorer.core.versions.key_files import KeyFiles, key_condition, live_between
-from tests.support.checkpoint_shapes import begun_late
-from tests.support.small_logs import MASKED, PROTOCOL, add, metadata, remove, table, vector
-from tests.support.small_proposals import protocol
-from tests.support.small_schemas import array, field, mapping, struct
+from tests.support.logs.checkpoint_shapes import begun_late
+from tests.support.logs.small_logs import MASKED, PROTOCOL, add, metadata, remove, table, vector
+from tests.support.logs.small_proposals import protocol
+from tests.support.logs.small_schemas import array, field, mapping, struct
 
 MAPPED = protocol(3, 7, r="columnMapping typeWidening", w="columnMapping typeWidening")
 ID, PHYSICAL = "delta.columnMapping.id", "delta.columnMapping.physicalName"

@@ -9,9 +9,9 @@ import explorer
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import SetTransaction
 from explorer.core.protocol.log_store import LogStore
-from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.faulty_store import FaultyStore
-from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, paths, remove, table, write
+from tests.support.attacks.faulty_store import FaultyStore
+from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, new_store, paths, remove, table, write
 
 OTHER = msgspec.structs.replace(METADATA, id="another", description="another table")
 

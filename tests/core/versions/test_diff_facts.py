@@ -21,7 +21,7 @@ from explorer.core.versions.diff import (
     diff_protocols,
 )
 from tests.support.at_least_one import at_least_one
-from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, remove, table, vector
+from tests.support.logs.small_logs import MASKED, METADATA, PROTOCOL, add, remove, table, vector
 
 V = vector("v", 2)
 COMMITS: dict[int, list[Any]] = {

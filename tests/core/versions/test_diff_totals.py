@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from explorer.core.versions.diff import DiffTotals
-from tests.support.small_logs import METADATA, PROTOCOL, add, remove, table, vector
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, remove, table, vector
 
 COMMITS = {
     0: (PROTOCOL, METADATA, add("a", 10, size=100), add("b", 20, size=200), add("c", 30, size=300)),

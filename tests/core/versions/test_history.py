@@ -5,7 +5,7 @@ from pathlib import Path
 import explorer
 from explorer.core.protocol.actions import Protocol
 from explorer.core.transaction.intents.records import Restore
-from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
+from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 
 COLUMNS = {"id": "long"}
 

@@ -19,8 +19,8 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.history_reader import Recorder
 from explorer.core.versions.provenance import CommitRecord, KnownState
 from explorer.storage import open_store
-from tests.support.checkpoint_shapes import begun_late, write_checkpoint
-from tests.support.small_logs import (
+from tests.support.logs.checkpoint_shapes import begun_late, write_checkpoint
+from tests.support.logs.small_logs import (
     LONG_AGO,
     METADATA,
     PROTOCOL,
@@ -34,8 +34,8 @@ from tests.support.small_logs import (
     vector,
     write_log,
 )
-from tests.support.small_proposals import protocol
-from tests.support.small_schemas import field, struct
+from tests.support.logs.small_proposals import protocol
+from tests.support.logs.small_schemas import field, struct
 
 FIRST: list[Action] = [PROTOCOL, METADATA]
 

@@ -15,11 +15,13 @@ from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.log.log_path import commit_name
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
-from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
+from tests.support.attacks.faulty_store import FaultyStore
 from tests.support.dose import WHOLE_DOSE
-from tests.support.faulty_store import FaultyStore
+from tests.support.logs.checkpoint_shapes import SHAPES, Shape, write_checkpoint
+from tests.support.logs.small_logs import PROTOCOL, add, lines, metadata, new_store, remove
 from tests.support.shared_tables import golden_root, reference_root
-from tests.support.small_logs import PROTOCOL, add, lines, metadata, new_store, remove
+
+pytestmark = pytest.mark.sampled(tests=6)
 
 LEAST = 1 << 12
 """Bytes of which next to nothing is kept."""
@@ -64,6 +66,7 @@ def _steps(table: explorer.Table, rng: random.Random) -> list[int]:
     return [rng.randint(first, last) for _ in range(2 * count if WHOLE_DOSE else min(count, 4))]
 
 
+@pytest.mark.whole("test_of_every_shape_every_version_answers_as_if_nothing_was_kept")
 @pytest.mark.golden
 @pytest.mark.reference
 def test_every_version_answers_as_if_nothing_was_kept() -> None:

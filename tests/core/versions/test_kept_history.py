@@ -16,11 +16,13 @@ import explorer
 from explorer.storage import open_store
 from explorer.storage.kept_indexes import KeptFolder
 from explorer.views import TableFacts
-from tests.support import small_logs
+from tests.support.attacks.faulty_store import FaultyStore
 from tests.support.dose import WHOLE_DOSE, some_of
-from tests.support.faulty_store import FaultyStore
-from tests.support.same_histories import same
+from tests.support.logs import small_logs
+from tests.support.logs.same_histories import same
 from tests.support.shared_tables import golden_root, reference_root
+
+pytestmark = pytest.mark.sampled(tests=9)
 
 ROOTS = [pytest.param("golden", marks=pytest.mark.golden), pytest.param("reference", marks=pytest.mark.reference)]
 

@@ -13,10 +13,10 @@ from explorer.core.log.log_path import commit_name, compaction_name
 from explorer.core.protocol.actions import Action, SetTransaction
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.storage import open_store
-from tests.core.versions.test_log_facts import names
-from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.faulty_store import FaultyStore
-from tests.support.small_logs import METADATA, PROTOCOL, add, lines, new_store, paths, write, write_log
+from tests.core.versions.retention.test_log_facts import names
+from tests.support.attacks.faulty_store import FaultyStore
+from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, lines, new_store, paths, write, write_log
 
 FIRST: list[Action] = [PROTOCOL, METADATA]
 OTHER = msgspec.structs.replace(METADATA, id="other")

@@ -12,7 +12,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import NotAllowed, RequestError, TimestampOutOfRange
-from tests.support.small_logs import METADATA, PROTOCOL, add, table
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, table
 
 NAIVE = datetime(2026, 1, 1)  # noqa: DTZ001  # a person's mistake
 

@@ -13,9 +13,9 @@ import explorer
 from explorer.core.errors import IncompleteCheckpoint
 from explorer.core.protocol.arrow import open_parquet, row_groups
 from explorer.core.versions.delta_log import DeltaLog
-from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
-from tests.support.faulty_store import FaultyStore
-from tests.support.small_logs import METADATA, PROTOCOL, add, new_store
+from tests.support.attacks.faulty_store import FaultyStore
+from tests.support.logs.checkpoint_shapes import SHAPES, Shape, write_checkpoint
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, new_store
 
 HELD = (PROTOCOL, METADATA, *(add(name) for name in "abcde"))
 

@@ -7,8 +7,8 @@ import pytest
 from explorer.core.errors import MalformedAction
 from explorer.core.log import decoded_parts as module
 from explorer.core.protocol.actions import DomainMetadata
-from tests.support import small_logs
-from tests.support.small_logs import METADATA, PROTOCOL, add, commit_info
+from tests.support.logs import small_logs
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, commit_info
 
 DOMAIN = DomainMetadata(domain="house", configuration="{}", removed=False)
 

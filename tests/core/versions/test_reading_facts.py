@@ -19,10 +19,10 @@ from explorer.core.versions.history_reader import FirstReadable, HistoryReader, 
 from explorer.core.versions.kept_history import read_history, read_provenance
 from explorer.core.versions.provenance import KnownState
 from tests.core.versions.test_kept_history import commits_read
-from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
-from tests.support.faulty_store import FaultyStore
-from tests.support.same_histories import same
-from tests.support.small_logs import METADATA, PROTOCOL, add, commit_info, lines, new_store, remove, write
+from tests.support.attacks.faulty_store import FaultyStore
+from tests.support.logs.checkpoint_shapes import SHAPES, Shape, write_checkpoint
+from tests.support.logs.same_histories import same
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, commit_info, lines, new_store, remove, write
 
 FIRST: list[Action] = [PROTOCOL, METADATA]
 DOMAIN = DomainMetadata(domain="d", configuration="{}")

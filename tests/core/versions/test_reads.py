@@ -24,9 +24,9 @@ from explorer.core.versions.reads import (
     rows_meeting,
 )
 from tests.core.versions.test_snapshots import FILES, FIRST, SECOND, file, meta, opened, state_of
-from tests.support import small_logs
-from tests.support.small_logs import MASKED, add, remove
-from tests.support.small_schemas import MAPPED, NAME, field, mapped, struct
+from tests.support.logs import small_logs
+from tests.support.logs.small_logs import MASKED, add, remove
+from tests.support.logs.small_schemas import MAPPED, NAME, field, mapped, struct
 
 ID_5 = Comparison(("id",), "=", LiteralValue("integer", "5"))
 ID_1 = Comparison(("id",), "=", LiteralValue("integer", "1"))

@@ -12,9 +12,9 @@ import pytest
 import explorer
 from explorer.core.protocol.actions import CommitInfo, DomainMetadata, Metadata, Protocol
 from explorer.core.versions.settings_history import KINDS, SettingChange, setting_changes, settings_table
-from tests.support import small_logs
-from tests.support.checkpoint_shapes import begun_late
-from tests.support.small_schemas import MAPPED, NAME, array, field, mapped, mapping, struct
+from tests.support.logs import small_logs
+from tests.support.logs.checkpoint_shapes import begun_late
+from tests.support.logs.small_schemas import MAPPED, NAME, array, field, mapped, mapping, struct
 
 RULES = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("domainMetadata", "clustering"))
 CLUSTERING, ROWS, APP = "delta.clustering", "delta.rowTracking", "app"

@@ -13,8 +13,8 @@ from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import DomainMetadata
 from explorer.core.versions.record_search import Wanted, found_entries
 from explorer.core.versions.settings_history import SETTING_TEXTS
-from tests.support import small_logs
-from tests.support.checkpoint_shapes import write_checkpoint
+from tests.support.logs import small_logs
+from tests.support.logs.checkpoint_shapes import write_checkpoint
 from tests.support.shared_tables import reference_root
 
 Row = tuple[int, str, str, str | None, str | None]

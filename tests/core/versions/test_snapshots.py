@@ -29,9 +29,9 @@ from explorer.core.protocol.logical_files import PUBLIC_COLUMNS, SCHEMA, LineSou
 from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.protocol.statistics.clustering_estimate import ClusteringEstimate
 from explorer.core.protocol.statistics.overlap import Overlap
-from tests.support import small_logs
-from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add
-from tests.support.small_schemas import MAPPED, NAME, field, mapped, struct
+from tests.support.logs import small_logs
+from tests.support.logs.small_logs import MASKED, METADATA, PROTOCOL, add
+from tests.support.logs.small_schemas import MAPPED, NAME, field, mapped, struct
 
 IDENTITY = uuid.UUID(int=7)
 STORED, [FIRST, SECOND] = encode_vectors(IDENTITY, [np.array([1, 4], np.uint64), np.array([0], np.uint64)])

@@ -11,8 +11,8 @@ import explorer
 from explorer.core.log.log_path import parse_log_name
 from explorer.core.versions.history import History
 from explorer.storage import open_store
-from tests.support import small_logs
-from tests.support.faulty_store import FaultyStore
+from tests.support.attacks.faulty_store import FaultyStore
+from tests.support.logs import small_logs
 from tests.support.shared_tables import golden_root, reference_root
 
 INTERVALS = ("added", "removed", "previous", "removed_data_change", "deletion_times", "data_change")
@@ -68,6 +68,7 @@ def _followed_to_the_end(source: Path, folder: Path, steps: int) -> int:
     return continued
 
 
+@pytest.mark.whole("the case golden", cases=["reference"])
 @pytest.mark.parametrize(
     "root",
     [pytest.param("golden", marks=pytest.mark.golden), pytest.param("reference", marks=pytest.mark.reference)],

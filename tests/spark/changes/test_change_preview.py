@@ -15,7 +15,12 @@ from explorer.spark.engine.session import Engine
 from explorer.spark.rows.key_history import key_history
 from tests.support.shared_tables import reference_root
 
-pytestmark = [pytest.mark.reference, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [
+    pytest.mark.reference,
+    pytest.mark.spark,
+    pytest.mark.usefixtures("spark_engine"),
+    pytest.mark.sampled(tests=0),
+]
 
 LONG = 120
 
@@ -25,6 +30,7 @@ def table() -> explorer.Table:
     return explorer.open_table(reference_root() / "tables" / "change-feed")
 
 
+@pytest.mark.always
 def test_a_preview_shows_the_first_changes_and_counts_all(table: explorer.Table) -> None:
     job = change_preview(table, 2, 10, 5)
     phases: list[str] = []
@@ -75,6 +81,7 @@ def test_holes_fail_the_job_or_are_skipped_and_named(table: explorer.Table) -> N
     assert inferred.inferred_versions
 
 
+@pytest.mark.always
 def test_a_row_diff_preview_has_some_of_each_kind_and_exact_counts(table: explorer.Table) -> None:
     seen = row_diff_preview(table, 3, 9, ["id"], 2).result(LONG)
     assert (seen.counts.updated, seen.counts.deleted, seen.counts.inserted) == (3, 4, 4)

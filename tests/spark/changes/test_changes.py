@@ -19,11 +19,11 @@ from explorer.core.errors import ChangeFeedGap, CorruptTable, RequestError
 from explorer.core.versions.change_feed.feed import change_feed_coverage
 from explorer.spark.changes.changes import CHANGE_COLUMNS, Changes, changes
 from explorer.spark.scan.physical import spark_type
-from tests.support.change_rows import change_rows
-from tests.support.golden_expectations import expected
-from tests.support.row_content import content_hash
+from tests.support.clients.golden_expectations import expected
+from tests.support.comparison.change_rows import change_rows
+from tests.support.comparison.row_content import content_hash
+from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import golden_root, reference_root
-from tests.support.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
@@ -75,6 +75,7 @@ def test_every_range_that_the_reference_refuses_is_refused_before_spark_plans_an
     assert refused >= 20
 
 
+@pytest.mark.sampled(cases=3)
 @pytest.mark.reference
 @pytest.mark.conformance("CDF-007", "CDF-008", "CDF-009")
 @pytest.mark.parametrize("name", INFERRED)
@@ -93,6 +94,7 @@ def test_inferred_changes_are_those_of_the_files(name: str) -> None:
     assert found.inferred_versions
 
 
+@pytest.mark.whole("test_every_recorded_range_gives_the_rows_of_the_reference, and tests/golden/test_golden_changes.py")
 @pytest.mark.golden
 @pytest.mark.conformance("CDF-005", "CDF-006", "CDF-008", "CDF-009", "CDF-020")
 def test_recorded_feeds_of_the_golden_tables_are_those_of_their_files() -> None:

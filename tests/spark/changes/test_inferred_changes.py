@@ -66,6 +66,7 @@ def test_inferred_changes_are_those_that_the_feed_recorded(
     assert all(len(found) == 1 for found in kinds.values())
 
 
+@pytest.mark.whole("test_inferred_changes_are_those_that_the_feed_recorded")
 def test_rows_that_a_deletion_only_moved_are_no_changes() -> None:
     """A DELETE without deletion vectors and feed writes the rows that stay to a new file."""
     table = explorer.open_table(reference_root() / "tables" / "copy-on-write")
@@ -106,6 +107,9 @@ def _identified(table: explorer.Table, version: int) -> dict[int, str]:
     return dict(zip(ids, map(repr, values), strict=True))
 
 
+@pytest.mark.whole(
+    "test_with_keys_every_inferred_version_is_what_the_feed_recorded, and tests/spark/scan/test_row_ids.py"
+)
 @pytest.mark.conformance("ROWTRACK-006")
 def test_updates_of_a_table_with_row_ids_have_both_images() -> None:
     """What each commit did to each row follows from the ids of the rows before and after it."""

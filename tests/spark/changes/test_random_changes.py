@@ -16,7 +16,7 @@ from pyspark.sql import functions as sf
 
 import explorer
 from tests.support.dose import WHOLE_DOSE
-from tests.support.random_histories import IDS, Model, Row, canonical
+from tests.support.logs.random_histories import IDS, Model, Row, canonical
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
@@ -75,6 +75,7 @@ def _found(rows: list[dict[str, Any]]) -> Counter[Any]:
     return found
 
 
+@pytest.mark.whole("tests/spark/changes/test_inferred_changes.py")
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data(), length=st.integers(4, 9))
 @pytest.mark.conformance("CDF-006", "CDF-007", "CDF-008", "CDF-009")

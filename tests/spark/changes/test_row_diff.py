@@ -18,10 +18,10 @@ import explorer
 from explorer.core.errors import RequestError, StorageError, VersionNotFound
 from explorer.spark.changes.row_diff import RowDiff
 from tests.support.dose import WHOLE_DOSE
+from tests.support.logs.spark_tables import DataFile, column, struct, write_table
 from tests.support.shared_tables import reference_root
-from tests.support.spark_tables import DataFile, column, struct, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=0)]
 
 
 def _two(root: Path, fields: Sequence[Any], before: pa.Table, after: pa.Table, **more: Any) -> explorer.Table:
@@ -72,6 +72,7 @@ _COMPARED: Final = [
 ]
 
 
+@pytest.mark.always(cases=["column-mapping-False"])
 @pytest.mark.reference
 @pytest.mark.parametrize(("name", "spread"), _COMPARED)
 def test_the_difference_of_versions_is_that_of_their_rows(
@@ -128,6 +129,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
+@pytest.mark.always
 def test_keys_match_nulls_and_both_zeros_and_name_what_changed(tmp_path: Path) -> None:
     fields = [column("k", "double"), column("v", "double"), column("`w`.x", "string")]
     names = ["k", "v", "`w`.x"]
@@ -149,6 +151,7 @@ def test_keys_match_nulls_and_both_zeros_and_name_what_changed(tmp_path: Path) -
     assert (whole.inserted, whole.deleted, whole.updated) == (3, 3, 0)
 
 
+@pytest.mark.always
 def test_a_repeated_key_is_not_matched_and_is_counted(tmp_path: Path) -> None:
     fields = [column("k", "long"), column("v", "long")]
     before, after = pa.table({"k": [1, 1, 2, 3], "v": [1, 2, 5, 6]}), pa.table({"k": [1, 2, 2, 3], "v": [9, 5, 5, 7]})

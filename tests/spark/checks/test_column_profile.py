@@ -13,10 +13,10 @@ import pytest
 import explorer
 from explorer.core.errors import RequestError
 from explorer.spark.checks.column_profile import WrongStatistic
+from tests.support.logs.spark_tables import DataFile, column, struct, write_table
 from tests.support.shared_tables import reference_root
-from tests.support.spark_tables import DataFile, column, struct, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=0)]
 
 
 def _claim(root: Path, number: int, **statistics: Any) -> None:
@@ -28,6 +28,7 @@ def _claim(root: Path, number: int, **statistics: Any) -> None:
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
+@pytest.mark.always
 def test_columns_are_counted_and_bounded_over_live_rows(tmp_path: Path) -> None:
     listed = {"type": "array", "elementType": "string", "containsNull": True}
     inner = struct(column("a b", "integer"), column("l", listed))
@@ -70,6 +71,7 @@ def test_columns_are_counted_and_bounded_over_live_rows(tmp_path: Path) -> None:
     assert "f" in caught.value.nearest
 
 
+@pytest.mark.always
 def test_a_wrong_statistic_is_a_finding_that_names_the_file(tmp_path: Path) -> None:
     moment = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
     rows = pa.table({"id": [1, 5, None, 9], "t": pa.array([moment] * 4, pa.timestamp("us", "UTC")), "s": ["a"] * 4})

@@ -19,10 +19,10 @@ from explorer.core.errors import Cancelled, StorageError
 from explorer.spark.checks.constraint_check import check
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import WHOLE_DOSE
+from tests.support.logs.spark_tables import DataFile, column, struct, write_table
 from tests.support.shared_tables import reference_root
-from tests.support.spark_tables import DataFile, column, struct, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=0)]
 
 # What the reference calls it, and our word for the same.
 REFUSALS = {
@@ -46,6 +46,7 @@ def _constraint_steps(name: str) -> Iterator[tuple[int, str, str, dict[str, Any]
         version = version if step["version"] is None else step["version"]
 
 
+@pytest.mark.whole("the case constraints-null", cases=["constraints"])
 @pytest.mark.reference
 @pytest.mark.conformance("CONSTR-008", "CONSTR-009")
 @pytest.mark.parametrize("name", ["constraints", "constraints-null"])
@@ -118,6 +119,7 @@ _VALUES = st.tuples(
 )
 
 
+@pytest.mark.always
 @settings(
     max_examples=max(1, settings.default.max_examples // 100),
     phases=[Phase.generate],
@@ -162,6 +164,7 @@ def test_more_predicates_than_a_number_has_bits_are_judged_in_one_pass(tmp_path:
     assert {result.rows_checked for result in report.predicates} == {len(values) + 1}
 
 
+@pytest.mark.always
 def test_one_that_fails_on_a_row_does_not_keep_the_others_from_their_answer(tmp_path: Path) -> None:
     table = _table(tmp_path, [[(1, "7", 0.5), (0, "x", 0.5)]], [[]])
     texts = {"number": "CAST(b AS INT) > 0", "zero": "1 / a > 0", "fine": "d > 0", "nope": "nope > 1", "sum": "a >= 1"}

@@ -8,8 +8,8 @@ import pytest
 
 import explorer
 from explorer.core.errors import InvalidIntent
-from tests.support.commit_differences import DIFFERENCES
-from tests.support.reference_steps import Step, copy_before, steps
+from tests.support.clients.reference_steps import Step, copy_before, steps
+from tests.support.comparison.commit_differences import DIFFERENCES
 from tests.support.shared_tables import reference_root
 
 pytestmark = [pytest.mark.reference, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
@@ -20,6 +20,7 @@ STEPS = [
 ]
 
 
+@pytest.mark.sampled(cases=9)
 @pytest.mark.conformance("CONSTR-007", "CONSTR-008", "CONSTR-009")
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
 def test_a_constraint_is_added_only_if_every_row_satisfies_it(step: Step, tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ from explorer.core.protocol.actions import Add, Metadata
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
-from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.small_logs import METADATA, PROTOCOL, add, commit_info, metadata, write
-from tests.support.spark_tables import column, struct
+from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, commit_info, metadata, write
+from tests.support.logs.spark_tables import column, struct
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

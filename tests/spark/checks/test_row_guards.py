@@ -18,10 +18,10 @@ from explorer.page.pages import table_page
 from explorer.views.act.desk.draft import RowLook
 from explorer.views.act.desk.state import Committing, Ended, Ready
 from explorer.web.served_tables import Catalog
-from tests.support.idle_windows import work_at
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
+from tests.support.pages.idle_windows import work_at
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=0)]
 
 RULE = "&tab=act&step=plan&act=add-constraint&f.name=c&f.expression=id+%3E%3D+0"
 
@@ -56,6 +56,7 @@ def test_rows_that_break_a_predicate_are_counted_and_shown(orders: explorer.Tabl
     assert broken.remedy
 
 
+@pytest.mark.always
 def test_a_predicate_that_fails_on_a_row_is_a_failed_guard(orders: explorer.Table) -> None:
     found = guard(orders, "10 / id > 0")
     assert found.status == "fail"
@@ -79,6 +80,7 @@ def test_rows_that_were_not_looked_at_leave_the_guard_unknown(orders: explorer.T
     assert orders.commit(accepted).outcome == "committed"
 
 
+@pytest.mark.always
 def test_rows_that_cannot_be_read_leave_the_guard_unknown(orders: explorer.Table, tmp_path: Path) -> None:
     (tmp_path / "orders" / "two.parquet").unlink()
     found = guard(orders, "id >= 0")
@@ -94,6 +96,7 @@ def test_a_table_without_rows_needs_vetting_only(tmp_path: Path) -> None:
         guard(empty, "nope(id) > 1")
 
 
+@pytest.mark.always
 def test_rows_are_looked_at_again_when_others_came_first(orders: explorer.Table) -> None:
     plan = orders.plan({"kind": "add-constraint", "name": "c", "expression": "id >= 0"})
     other = explorer.open_table(orders.location)

@@ -24,10 +24,10 @@ from explorer.spark.engine.session import Engine
 from explorer.spark.rows.key_history import key_history
 from explorer.spark.rows.preview import preview
 from explorer.survey import survey
+from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import reference_root
-from tests.support.spark_tables import DataFile, column, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=3)]
 
 LONG = 60
 FILES = 300

@@ -10,13 +10,14 @@ from pickle import PicklingError
 
 import pytest
 
-from tests.support import small_logs
-from tests.support.connect_server import connect_server
-from tests.support.tests_elsewhere import FEWEST, run_tests
+from tests.support.clients.connect_server import connect_server
+from tests.support.comparison.tests_elsewhere import FEWEST, run_tests
+from tests.support.logs import small_logs
 
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.whole("the same tests in a session of its own")
 def test_a_connect_server_gives_the_same_rows(tmp_path: Path) -> None:
     pytest.importorskip("grpc", reason="Spark Connect needs the packages of pyspark[connect]")
     with connect_server(tmp_path) as address:

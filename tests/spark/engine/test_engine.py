@@ -15,8 +15,8 @@ import pytest
 from explorer.core.errors import EngineUnavailable
 from explorer.spark.engine.java import SUPPORTED, find_java
 from tests.support.dose import WHOLE_DOSE
+from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import REPOSITORY
-from tests.support.spark_tables import DataFile, column, write_table
 
 
 def _run(code: str, tmp_path: Path, **environ: str) -> str:

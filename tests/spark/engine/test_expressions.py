@@ -26,9 +26,9 @@ from explorer.spark.engine.expressions import analysed, expression, expressions
 from explorer.spark.engine.session import Engine
 from explorer.table import Table
 from tests.support.at_least_one import at_least_one
+from tests.support.attacks.expression_attacks import SPELLINGS, forget_runs, was_run
 from tests.support.dose import WHOLE_DOSE, some_of
-from tests.support.expression_attacks import SPELLINGS, forget_runs, was_run
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
 pytestmark = pytest.mark.spark
 
@@ -250,6 +250,7 @@ def test_a_session_that_puts_variables_into_texts_is_switched_off_at_each_use(
     assert spark_engine.case_sensitive_session().conf.get("spark.sql.variable.substitute") == "false"
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.filterwarnings("ignore:The SQL config 'spark.sql.parser.escapedStringLiterals' has been deprecated")
 @pytest.mark.parametrize(
     ("setting", "text", "same"),

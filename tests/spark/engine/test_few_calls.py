@@ -11,7 +11,7 @@ import pytest
 
 import explorer
 from explorer.spark.engine.session import Engine
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
 pytestmark = pytest.mark.spark
 

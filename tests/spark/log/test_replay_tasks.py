@@ -21,10 +21,12 @@ from explorer.spark.log import replay
 from explorer.spark.log.live_files import AllFiles, NeededFiles, plain_files
 from explorer.spark.log.tasks import Make
 from explorer.storage import open_store
-from tests.support import small_logs
-from tests.support.checkpoint_shapes import SHAPES, Shape, write_checkpoint
-from tests.support.compared_files import compare_files
+from tests.support.comparison.compared_files import compare_files
+from tests.support.logs import small_logs
+from tests.support.logs.checkpoint_shapes import SHAPES, Shape, write_checkpoint
 from tests.support.shared_tables import golden_root, reference_root
+
+pytestmark = pytest.mark.sampled(tests=4)
 
 FIELDS = {"id": "long", "p": "string"}
 COMMITTED = 20
@@ -87,6 +89,13 @@ def test_every_division_of_every_shape_gives_the_replay_in_one_process(
     assert counts_of_rules({rule: rules.count(rule) for rule in set(rules)}) == skipped.counts
 
 
+@pytest.mark.whole(
+    (
+        "tests/spark/log/test_files_frame.py on the reference tables, and "
+        "test_every_division_of_every_shape_gives_the_replay_in_one_process"
+    ),
+    cases=["golden_root"],
+)
 @pytest.mark.golden
 @pytest.mark.reference
 @pytest.mark.parametrize("root", [golden_root, reference_root])

@@ -20,7 +20,7 @@ from explorer.core.errors import EngineUnavailable, ExplorerError, RequestError,
 from explorer.spark.engine.session import Engine
 from explorer.spark.rows import batches
 from explorer.spark.rows.batches import RowStream, change_stream, row_batches, version_stream
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

@@ -14,10 +14,10 @@ import pytest
 
 import explorer
 from explorer.core.errors import RequestError, VersionNotFound
+from tests.support.logs.spark_tables import DataFile, column, inline_vector, struct, write_table
 from tests.support.shared_tables import reference_root
-from tests.support.spark_tables import DataFile, column, inline_vector, struct, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=6)]
 
 
 def _commit(root: Path, version: int, *actions: dict[str, Any]) -> None:

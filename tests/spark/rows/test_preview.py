@@ -15,9 +15,9 @@ from explorer.core.errors import Cancelled, EngineUnavailable, RequestError, Sto
 from explorer.spark.engine.job import submit
 from explorer.spark.engine.session import Engine
 from explorer.spark.rows.preview import Job, Preview, preview
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=6)]
 
 LONG = 60
 

@@ -8,9 +8,9 @@ import pytest
 import explorer
 from explorer.core.errors import ExpressionRefused, RequestError
 from explorer.spark.rows.pages import RowPage, RowPosition, row_page
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=3)]
 
 LONG = 60
 MASKED = {"b.parquet": (0, 2), "d.parquet": (0, 1, 2, 3)}

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import explorer
-from tests.support.spark_tables import DataFile, column, struct, write_table
+from tests.support.logs.spark_tables import DataFile, column, struct, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
@@ -116,6 +116,7 @@ def test_rows_are_padded_as_the_reference_gives_them_and_pruning_loses_none(tmp_
     assert history.spans.column("copies").to_pylist() == [1]
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("masked", ["true", "false"])
 def test_delete_takes_what_the_condition_finds_and_leaves_other_values_as_they_are_stored(
     tmp_path: Path, masked: str
@@ -131,6 +132,7 @@ def test_delete_takes_what_the_condition_finds_and_leaves_other_values_as_they_a
     assert "yy   " not in stored
 
 
+@pytest.mark.whole("test_delete_takes_what_the_condition_finds_and_leaves_other_values_as_they_are_stored")
 def test_update_and_merge_compare_as_the_reference_does(tmp_path: Path) -> None:
     table = _table(tmp_path)
     update = {"kind": "update", "where": "c = 'ab' AND p = 'x'", "set": {"v": "length(c)"}}
@@ -163,6 +165,7 @@ def test_the_proof_of_an_erasure_finds_each_copy_and_each_bound(tmp_path: Path) 
     assert table.erasure({"short": "c = 'ab'"})["short"].totals["live"] == 0
 
 
+@pytest.mark.whole("test_rows_are_padded_as_the_reference_gives_them_and_pruning_loses_none")
 def test_a_rewrite_that_pads_values_is_no_difference_between_versions(tmp_path: Path) -> None:
     table = _table(tmp_path)
     update = {"kind": "update", "where": "k = 1", "set": {"v": "'new'"}}
@@ -171,6 +174,7 @@ def test_a_rewrite_that_pads_values_is_no_difference_between_versions(tmp_path: 
     assert (counts.inserted, counts.deleted) == (1, 1)
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.parametrize(
     ("field", "where", "keys"),
     [

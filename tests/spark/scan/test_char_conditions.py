@@ -13,7 +13,7 @@ import pytest
 
 import explorer
 from tests.spark.scan.test_char_columns import MARK, SCHEMA, TYPES
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

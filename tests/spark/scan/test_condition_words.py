@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from random import Random
 from typing import Any
@@ -115,8 +116,9 @@ def _is_read_alike(parser: Any, text: str) -> bool:
 
 def _replaced(text: str, plain: str, quoted: str) -> str:
     """The text with its column in backticks; all forms name it once."""
-    place = text.index(plain)
-    return text[:place] + quoted + text[place + len(plain) :]
+    place = re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", text)
+    assert place is not None, text
+    return text[: place.start()] + quoted + text[place.end() :]
 
 
 def _tree(parser: Any, text: str) -> str | None:

@@ -10,8 +10,8 @@ import pytest
 
 import explorer
 from explorer.core.log.contested import ContestedWarning
-from tests.support.small_logs import lines, remove
-from tests.support.spark_tables import DataFile, column, inline_vector, write_table
+from tests.support.logs.small_logs import lines, remove
+from tests.support.logs.spark_tables import DataFile, column, inline_vector, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

@@ -22,9 +22,9 @@ from explorer.spark.rows.key_history import key_history
 from explorer.spark.rows.preview import preview
 from explorer.spark.scan.scan import scan
 from tests.support.dose import WHOLE_DOSE
-from tests.support.spark_tables import DataFile, column, inline_vector, write_table
+from tests.support.logs.spark_tables import DataFile, column, inline_vector, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=3)]
 
 LONG = 60
 FILE = "hit x.parquet"
@@ -119,6 +119,7 @@ def test_damage_is_named_with_its_file_and_version(call: str, damage: str, tmp_p
     assert caught.value.path in str(caught.value)
 
 
+@pytest.mark.whole("the tests of each call in tests/spark")
 def test_without_damage_every_call_has_its_answer(tmp_path: Path) -> None:
     table = explorer.open_table(_table(tmp_path))
     answers = {name: call(table) for name, call in CALLS.items()}

@@ -16,7 +16,7 @@ from explorer.core.errors import NotAllowed
 from explorer.core.protocol.actions import AddCDCFile, Protocol
 from explorer.core.protocol.file_places import place_of
 from explorer.core.transaction.commit_plan import CommitPlan
-from tests.support.small_logs import add, commit_info, metadata, write_log
+from tests.support.logs.small_logs import add, commit_info, metadata, write_log
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
@@ -108,12 +108,14 @@ def test_rows_are_never_read_through_a_link_out_of_the_allowed_places(lake: Path
         stored_ids(table, path)
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.parametrize("way", WAYS)
 def test_rows_behind_a_link_inside_the_allowed_places_are_read(lake: Path, way: Way) -> None:
     table = explorer.open_table(way(lake, "served/other/b.parquet"), roots=[lake / "served"])
     assert ids(table) == [2]
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.parametrize("way", WAYS)
 def test_without_places_spark_and_the_store_read_the_same_file(lake: Path, way: Way) -> None:
     table = explorer.open_table(way(lake, "secret/a.parquet"))
@@ -121,6 +123,7 @@ def test_without_places_spark_and_the_store_read_the_same_file(lake: Path, way: 
     assert stored_ids(table, path) == ids(table) == [1]
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("names", [("x.parquet", "y.parquet"), ("x.parquet", "./x.parquet")])
 def test_two_files_of_the_log_that_are_one_on_disk_give_their_rows_once_each(
     lake: Path, names: tuple[str, ...]

@@ -18,8 +18,8 @@ from explorer.core.protocol import limits
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.scan.object_files import room
 from explorer.spark.scan.object_rows import ObjectRows, Shape, reader
-from tests.core.protocol.test_hidden_pages import FORGED
-from tests.support.raw_parquet import data_page, dictionary_page, file_of_pages, plain_texts, repeated_index
+from tests.core.protocol.arrow.test_hidden_pages import FORGED
+from tests.support.logs.raw_parquet import data_page, dictionary_page, file_of_pages, plain_texts, repeated_index
 
 _LONG: Final = "x" * 100_000
 _SMALL: Final = 1 << 20

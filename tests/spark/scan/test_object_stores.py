@@ -19,13 +19,13 @@ from explorer.spark.rows.preview import preview
 from explorer.spark.scan.scan import scan
 from explorer.storage.memory import memory
 from tests.support.at_least_one import at_least_one
+from tests.support.clients.golden_expectations import expected
+from tests.support.comparison.row_content import content_hash, row_lines
 from tests.support.dose import some_of
-from tests.support.golden_expectations import expected
-from tests.support.row_content import content_hash, row_lines
+from tests.support.logs.spark_tables import DataFile, column, struct, write_table
 from tests.support.shared_tables import golden_root, reference_root
-from tests.support.spark_tables import DataFile, column, struct, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=5)]
 
 SECRET = "tell-nobody-4711"
 Put = Callable[[Path, str], explorer.Table]

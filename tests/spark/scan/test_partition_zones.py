@@ -10,7 +10,7 @@ import pytest
 
 import explorer
 from explorer.spark.scan.scan import scan
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

@@ -14,6 +14,8 @@ from explorer.core.protocol.sql.vetting import called_functions, check_text
 from explorer.spark.engine.session import Engine
 from explorer.spark.scan.predicate import filtered, vet
 
+pytestmark = pytest.mark.sampled(tests=20)
+
 REFUSED_TEXTS = [
     ("", "empty"),
     ("  ", "empty"),
@@ -209,6 +211,7 @@ def test_a_plain_predicate_passes(spark_engine: Engine, text: str) -> None:
     vet(SCHEMA, text)
 
 
+@pytest.mark.whole("tests/spark/scan/test_scan.py, where filters are asked")
 @pytest.mark.spark
 def test_a_filter_may_look_at_the_clock_and_sees_no_hidden_column(spark_engine: Engine) -> None:
     frame = spark_engine.session().createDataFrame([(1, "a")], "id long, s string")

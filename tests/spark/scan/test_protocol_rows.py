@@ -17,7 +17,7 @@ import pytest
 import explorer
 from explorer.spark.engine.session import Engine
 from explorer.spark.scan.scan import scan
-from tests.support.spark_tables import DataFile, column, struct, write_table
+from tests.support.logs.spark_tables import DataFile, column, struct, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

@@ -14,10 +14,10 @@ from explorer.spark.engine.session import Engine
 from explorer.spark.rows.preview import preview
 from explorer.spark.scan.pruning import needed_files
 from explorer.spark.scan.scan import scan
+from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import golden_root, reference_root
-from tests.support.spark_tables import DataFile, column, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=5)]
 
 
 def _days(root: Path) -> explorer.Table:
@@ -62,6 +62,7 @@ def test_in_another_time_zone_nothing_is_left_out(tmp_path: Path, spark_engine: 
     assert needed_files(session, snapshot, snapshot.logical_files, "day = '2026-01-02'").num_rows == 3
 
 
+@pytest.mark.whole("test_only_files_that_may_match_are_read")
 @pytest.mark.reference
 def test_rows_found_are_the_same_as_without_statistics() -> None:
     table = explorer.open_table(reference_root() / "tables" / "partition-types")
@@ -76,6 +77,7 @@ def test_rows_found_are_the_same_as_without_statistics() -> None:
     assert spared > 0
 
 
+@pytest.mark.whole("tests/core/protocol/statistics/test_skipping.py")
 @pytest.mark.conformance("STATS-016")
 def test_no_row_with_nan_or_the_other_zero_is_lost(tmp_path: Path) -> None:
     numbers = [-0.0, 0.0, 1.0, float("nan"), None]

@@ -10,12 +10,17 @@ import explorer
 from explorer.core.errors import ExplorerError, StorageError, UnsupportedFeature, VersionNotFound
 from explorer.spark.scan.scan import scan
 from tests.support.at_least_one import at_least_one
+from tests.support.clients.golden_expectations import expected
+from tests.support.comparison.row_content import content_hash
 from tests.support.dose import some_of
-from tests.support.golden_expectations import expected
-from tests.support.row_content import content_hash
 from tests.support.shared_tables import reference_root
 
-pytestmark = [pytest.mark.reference, pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [
+    pytest.mark.reference,
+    pytest.mark.spark,
+    pytest.mark.usefixtures("spark_engine"),
+    pytest.mark.sampled(tests=12),
+]
 
 ROOT = reference_root()
 EXPECTED = expected(ROOT)

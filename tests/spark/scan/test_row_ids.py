@@ -12,12 +12,12 @@ import explorer
 from explorer.core.errors import CorruptTable, RequestError
 from explorer.spark.scan.scan import scan
 from tests.support.at_least_one import at_least_one
-from tests.support.golden_expectations import expected
-from tests.support.row_content import content_hash
+from tests.support.clients.golden_expectations import expected
+from tests.support.comparison.row_content import content_hash
+from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import reference_root
-from tests.support.spark_tables import DataFile, column, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=6)]
 
 ROOT = reference_root()
 EXPECTED = {
@@ -64,6 +64,7 @@ def test_ids_and_commit_versions_equal_what_the_reference_reads(name: str) -> No
             assert (wanted["row_count"], wanted["content_hash"]) == (rows.num_rows, content_hash(found)), version
 
 
+@pytest.mark.whole("test_ids_and_commit_versions_equal_what_the_reference_reads")
 @pytest.mark.reference
 def test_every_row_names_its_file_and_its_place_there() -> None:
     table = explorer.open_table(ROOT / "tables" / "deletion-vectors")

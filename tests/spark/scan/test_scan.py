@@ -17,9 +17,9 @@ from explorer.spark.engine.file_addresses import FileAddress
 from explorer.spark.engine.session import Engine
 from explorer.spark.scan import plan
 from explorer.spark.scan.scan import scan
-from tests.support.spark_tables import DataFile, column, struct, write_table
+from tests.support.logs.spark_tables import DataFile, column, struct, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=6)]
 
 ODD_NAMES = [
     "a b.parquet",

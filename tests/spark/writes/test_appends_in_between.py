@@ -14,7 +14,7 @@ import pytest
 import explorer
 from explorer.core.transaction.commit_plan import CommitResult
 from explorer.spark.engine.session import Engine
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

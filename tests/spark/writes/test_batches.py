@@ -26,10 +26,10 @@ from explorer.core.versions.retention.missing_files import data_locations
 from tests.spark.writes.stream_victim import stream
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import WHOLE_DOSE, some_of
+from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import REPOSITORY
-from tests.support.spark_tables import DataFile, column, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=3)]
 
 ROWS = pa.table({"id": pa.array([1, 100], pa.int64()), "seen": pa.array([0, 0], pa.int64())})
 BATCH = {"txnAppId": "loader", "txnVersion": 7}
@@ -80,6 +80,7 @@ def orphans(table: explorer.Table) -> set[str]:
     return data - set(data_locations(table.history_record().lifetimes))
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.conformance("TXN-003", "TXN-004")
 @pytest.mark.parametrize("intent", INTENTS, ids=lambda intent: str(intent["kind"]))
 def test_a_batch_that_comes_again_is_found(tmp_path: Path, intent: dict[str, Any]) -> None:
@@ -100,6 +101,7 @@ def test_a_batch_that_comes_again_is_found(tmp_path: Path, intent: dict[str, Any
     assert committed(table, intent | BATCH).version == 1, "the log tells which version wrote it"
 
 
+@pytest.mark.whole("test_a_batch_that_comes_again_is_found, and tests/prove/test_row_races.py")
 @pytest.mark.conformance("TXN-007", "LOG-023")
 def test_of_two_writers_of_one_batch_one_writes_it_and_the_other_finds_it(tmp_path: Path) -> None:
     table, other = new_table(tmp_path / "t"), explorer.open_table(tmp_path / "t")
@@ -120,6 +122,7 @@ def test_of_two_writers_of_one_batch_one_writes_it_and_the_other_finds_it(tmp_pa
     assert orphans(table) == set()
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.parametrize("intent", INTENTS, ids=lambda intent: str(intent["kind"]))
 def test_a_plan_that_is_committed_again_is_found(tmp_path: Path, intent: dict[str, Any]) -> None:
     table = new_table(tmp_path / "t")

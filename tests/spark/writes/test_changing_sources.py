@@ -17,9 +17,9 @@ from explorer.cli.app import run
 from explorer.core.transaction.commit_plan import CommitPlan, CommitResult
 from explorer.spark.engine.session import engine
 from tests.support.dose import WHOLE_DOSE
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=0)]
 
 MERGE: dict[str, Any] = {
     "kind": "merge",
@@ -113,6 +113,7 @@ def test_rows_that_match_others_at_each_reading_are_not_committed(tmp_path: Path
     refused(table, planned(table, {**MERGE, "notMatched": []}, rows), "source-unchanged")
 
 
+@pytest.mark.always
 def test_values_that_differ_at_each_reading_are_those_of_the_commit(tmp_path: Path) -> None:
     table = new_table(tmp_path / "t", FEED)
     rows = engine().session().range(95, 105, 1, 1).mapInArrow(_other_values(), "id long, v double")
@@ -122,6 +123,7 @@ def test_values_that_differ_at_each_reading_are_those_of_the_commit(tmp_path: Pa
     assert sum(value > 0 for value in found.values()) == 10
 
 
+@pytest.mark.always
 def test_several_rows_that_match_one_row_are_named_and_nothing_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

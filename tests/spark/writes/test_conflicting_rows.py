@@ -11,9 +11,9 @@ import pytest
 import explorer
 from explorer.core.transaction.commit_plan import CommitResult
 from explorer.core.versions.retention.missing_files import data_locations
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=0)]
 
 VECTORS = {"delta.enableDeletionVectors": "true"}
 
@@ -63,6 +63,14 @@ def rows_of(intent: dict[str, Any]) -> pa.Table | None:
     return None if "source" not in intent else MERGED if intent["kind"] == "merge" else APPENDED
 
 
+@pytest.mark.whole(
+    (
+        "test_appends_in_between.py, where changes go on top of others or do not, and "
+        "test_row_ids_stay_apart_when_a_change_goes_on_top_of_another"
+    ),
+    cases=["masks"],
+)
+@pytest.mark.whole("test_appends_in_between.py, where changes go on top of others or do not", cases=["rewrites"])
 @pytest.mark.conformance("LOG-023", "DV-022")
 @pytest.mark.parametrize("properties", [VECTORS, {}], ids=["masks", "rewrites"])
 def test_changes_of_two_partitions_go_one_on_top_of_the_other(tmp_path: Path, properties: dict[str, str]) -> None:
@@ -88,6 +96,7 @@ def test_changes_of_two_partitions_go_one_on_top_of_the_other(tmp_path: Path, pr
     assert left == named, "files are written once for all tries, and those of no use are taken away"
 
 
+@pytest.mark.whole("the case masks", cases=["rewrites"])
 @pytest.mark.conformance("LOG-023", "DV-022")
 @pytest.mark.parametrize("properties", [VECTORS, {}], ids=["masks", "rewrites"])
 def test_two_changes_of_one_file_conflict_and_the_loser_is_told_which_file_and_who(
@@ -106,6 +115,7 @@ def test_two_changes_of_one_file_conflict_and_the_loser_is_told_which_file_and_w
     assert ids(again) == [3, *range(5, 20)], "a new plan masks beside what was masked"
 
 
+@pytest.mark.always(cases=["Serializable-conflicted"])
 @pytest.mark.parametrize(("level", "outcome"), [("Serializable", "conflicted"), ("WriteSerializable", "committed")])
 def test_rows_appended_first_come_after_a_deletion_where_the_table_allows_it(
     tmp_path: Path, level: str, outcome: str

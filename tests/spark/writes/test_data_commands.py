@@ -19,15 +19,20 @@ import explorer
 from explorer.core.errors import ExplorerError
 from explorer.core.transaction.commit_plan import CommitResult
 from explorer.spark.engine.session import engine
-from tests.support.data_commands import COMMANDS, DataCommand, data_commands
-from tests.support.data_differences import DATA_DIFFERENCES, REFUSALS
+from tests.support.clients.golden_expectations import expected
+from tests.support.clients.reference_steps import copy_before, reference_commit
+from tests.support.comparison.data_commands import COMMANDS, DataCommand, data_commands
+from tests.support.comparison.data_differences import DATA_DIFFERENCES, REFUSALS
+from tests.support.comparison.outcome_comparison import outcome_differences
 from tests.support.dose import some_of
-from tests.support.golden_expectations import expected
-from tests.support.outcome_comparison import outcome_differences
-from tests.support.reference_steps import copy_before, reference_commit
 from tests.support.shared_tables import reference_root
 
-pytestmark = [pytest.mark.spark, pytest.mark.reference, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.reference,
+    pytest.mark.usefixtures("spark_engine"),
+    pytest.mark.sampled(tests=5),
+]
 
 ROOT = reference_root()
 EXPECTED = expected(ROOT)

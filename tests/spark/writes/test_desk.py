@@ -16,10 +16,10 @@ from explorer.page.address import Address
 from explorer.page.pages import table_page
 from explorer.views.act.desk.state import Ended, Idle, Planning, Ready, Unplannable
 from explorer.web.served_tables import Catalog
-from tests.support.idle_windows import work_at
-from tests.support.spark_tables import column, write_table
+from tests.support.logs.spark_tables import column, write_table
+from tests.support.pages.idle_windows import work_at
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=2)]
 
 UPDATE = "?t=w/orders&tab=act&act=update&f.key.0=v&f.value.0=v+%2B+1&step=plan&f.where="
 LONG = "aggregate(sequence(1, 30000), 0L, (a, x) -> a + aggregate(sequence(1, 30000), 0L, (b, y) -> b + x * y)) > 0"

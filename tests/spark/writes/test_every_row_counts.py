@@ -15,7 +15,7 @@ import pytest
 import explorer
 from explorer.spark.engine.session import engine
 from tests.support.at_least_one import at_least_one
-from tests.support.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

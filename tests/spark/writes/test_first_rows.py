@@ -14,10 +14,10 @@ import explorer
 from explorer.core.errors import InvalidIntent
 from explorer.new_table import new_table
 from explorer.spark.engine.session import engine
-from tests.support.other_readers import assert_others_read
-from tests.support.row_content import row_lines
+from tests.support.clients.other_readers import assert_others_read
+from tests.support.comparison.row_content import row_lines
+from tests.support.logs.spark_tables import column, struct
 from tests.support.shared_tables import reference_root
-from tests.support.spark_tables import column, struct
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

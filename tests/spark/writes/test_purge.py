@@ -13,13 +13,13 @@ import pytest
 import explorer
 from explorer.core.errors import ExpressionRefused
 from explorer.spark.scan.scan import scan
-from tests.support.data_commands import data_commands
-from tests.support.golden_expectations import expected
-from tests.support.other_readers import duckdb_connection
-from tests.support.reference_steps import Step, copy_before, reference_commit
-from tests.support.row_content import content_hash
+from tests.support.clients.golden_expectations import expected
+from tests.support.clients.other_readers import duckdb_connection
+from tests.support.clients.reference_steps import Step, copy_before, reference_commit
+from tests.support.comparison.data_commands import data_commands
+from tests.support.comparison.row_content import content_hash
+from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import reference_root
-from tests.support.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.reference, pytest.mark.usefixtures("spark_engine")]
 
@@ -55,6 +55,7 @@ def test_a_purge_of_the_reference_leaves_the_same_rows(step: Step, tmp_path: Pat
     assert not table.plan({"kind": "purge"}).committable
 
 
+@pytest.mark.whole("tests/spark/writes/test_every_row_counts.py, where a purge under a condition takes some files")
 def test_only_files_that_mask_a_matching_row_are_rewritten_and_an_emptied_one_goes(tmp_path: Path) -> None:
     table = explorer.open_table(_masked_table(tmp_path / "t"))
     plan = table.plan({"kind": "purge", "where": "name = 'c'"})
@@ -105,6 +106,7 @@ def test_no_masked_row_is_left_in_a_stored_file_of_the_newest_version(tmp_path: 
     assert sorted(names) == ["a", "d"]
 
 
+@pytest.mark.whole("tests/spark/writes/test_every_row_counts.py, where dropped columns are purged under a condition")
 @pytest.mark.conformance("CM-007", "ROWTRACK-003")
 @pytest.mark.parametrize("mode", ["name", "id"])
 def test_no_dropped_column_is_left_in_a_stored_file_of_the_newest_version(mode: str, tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pytest
 
 from explorer.new_table import new_table
+from tests.support.clients.other_readers import assert_others_read
 from tests.support.dose import WHOLE_DOSE
-from tests.support.other_readers import assert_others_read
-from tests.support.spark_tables import column, struct
+from tests.support.logs.spark_tables import column, struct
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
@@ -157,6 +157,7 @@ class _Story:
         return {"kind": "recompute-statistics"}, None
 
 
+@pytest.mark.whole("tests/spark/writes/test_data_commands.py, and test_every_row_counts.py beside a model in Python")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_rows_feed_and_ids_are_those_of_a_plain_model(seed: int, tmp_path: Path) -> None:
     story = _Story(tmp_path / "t", seed)

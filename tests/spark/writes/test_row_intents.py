@@ -19,16 +19,16 @@ import explorer
 from explorer.core.errors import ExplorerError, InvalidIntent
 from explorer.core.protocol.actions import DomainMetadata
 from explorer.spark.scan.scan import scan
-from tests.support import small_logs
 from tests.support.at_least_one import at_least_one
-from tests.support.data_commands import data_commands
+from tests.support.clients.golden_expectations import expected
+from tests.support.clients.other_readers import duckdb_connection
+from tests.support.clients.reference_steps import Step, copy_before, reference_commit
+from tests.support.comparison.data_commands import data_commands
+from tests.support.comparison.row_content import content_hash
 from tests.support.dose import WHOLE_DOSE
-from tests.support.golden_expectations import expected
-from tests.support.other_readers import duckdb_connection
-from tests.support.reference_steps import Step, copy_before, reference_commit
-from tests.support.row_content import content_hash
+from tests.support.logs import small_logs
+from tests.support.logs.spark_tables import column, write_table
 from tests.support.shared_tables import reference_root
-from tests.support.spark_tables import column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.reference, pytest.mark.usefixtures("spark_engine")]
 
@@ -50,6 +50,7 @@ def _some_deletes() -> list[Step]:
     return [step for step in DELETES if WHOLE_DOSE or step.version is None or step is last.get(step.table)]
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.conformance("FILE-002", "FILE-005", "FILE-010", "FILE-011", "FILE-016", "LOG-019", "META-004")
 @pytest.mark.conformance(
     "DV-003",
@@ -264,6 +265,7 @@ def test_generated_columns_that_are_left_out_are_computed(tmp_path: Path, duck: 
     assert duck.execute(query).fetchall() == wanted
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.conformance("CONSTR-007", "CONSTR-014", "GENCOL-001", "SCHEMA-006")
 @pytest.mark.parametrize(
     ("name", "version", "rows", "broken"),
@@ -331,6 +333,7 @@ def test_the_files_of_another_table_are_no_rows_to_append(tmp_path: Path) -> Non
         assert caught.value.field == "source"
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.conformance("CONSTR-003", "CONSTR-004", "CONSTR-005")
 @pytest.mark.parametrize("text", ['{"expression": {"expression": "x > 3"}}', "x > 3"])
 def test_invariants_hold_for_new_rows_where_the_protocol_has_them(text: str, tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ import pytest
 from explorer.new_table import new_table
 from explorer.spark.engine.session import engine
 from explorer.spark.writes.row_widths import unweighed, widest_row
-from tests.support.spark_tables import column, struct
+from tests.support.logs.spark_tables import column, struct
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=1)]
 
 LIMIT: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
 

@@ -1,7 +1,7 @@
 """No row that is written passes through the process that plans and commits, whatever Spark runs on.
 
-Everything that PySpark brings here is kept and looked at. `tests.support.tests_elsewhere` runs the same on a Connect
-server, and under `make prove` on a cluster of two workers.
+Everything that PySpark brings here is kept and looked at. `tests.support.comparison.tests_elsewhere` runs the same on a
+Connect server, and under `make prove` on a cluster of two workers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 
 from explorer.new_table import new_table
 from explorer.spark.engine.session import engine
-from tests.support.spark_tables import column, struct
+from tests.support.logs.spark_tables import column, struct
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
@@ -65,6 +65,7 @@ def _rows(first: int, count: int) -> Any:
     )
 
 
+@pytest.mark.whole("tests/spark/writes/test_row_widths.py")
 @pytest.mark.parametrize("masks", ["true", "false"])
 def test_only_what_is_said_of_files_comes_here(masks: str, tmp_path: Path, fetched: _Fetched) -> None:
     place = new_table(tmp_path / "t")

@@ -18,8 +18,8 @@ import explorer
 from explorer.core.errors import CorruptTable, ExpressionRefused, InvalidIntent
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import WHOLE_DOSE, some_of
+from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import field_table
-from tests.support.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

@@ -15,7 +15,7 @@ import pytest
 import explorer
 from explorer.core.transaction.proposal import GuardResult
 from tests.support.at_least_one import at_least_one
-from tests.support.small_logs import PROTOCOL, add, metadata, write_log
+from tests.support.logs.small_logs import PROTOCOL, add, metadata, write_log
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
@@ -63,6 +63,7 @@ CASES: Final = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("kind", CASES)
 def test_a_delete_finds_the_row_that_an_erasure_finds_in_a_table_of_many_files(tmp_path: Path, kind: str) -> None:
     values, low, high, where = CASES[kind]
@@ -77,6 +78,10 @@ def test_a_delete_finds_the_row_that_an_erasure_finds_in_a_table_of_many_files(t
     assert table.erasure(where).totals["live"] == 0
 
 
+@pytest.mark.whole(
+    "test_a_delete_finds_the_row_that_an_erasure_finds_in_a_table_of_many_files, of one kind "
+    "of bounds; tests/core/transaction/row_preparation/test_skipped_files.py tries every kind without rows"
+)
 def test_an_update_and_an_overwrite_find_it_too(tmp_path: Path) -> None:
     values, low, high, where = CASES["long"]
     source = tmp_path / "new.parquet"
@@ -105,6 +110,9 @@ def test_files_that_no_footer_tells_of_are_counted_where_they_are_too_many_to_re
     assert guard.remedy.startswith("To be sure, plan recompute-statistics first")
 
 
+@pytest.mark.whole(
+    "tests/core/transaction/row_preparation/test_skipped_files.py::test_a_file_that_its_footer_excludes_too_stays_skipped"
+)
 def test_sound_statistics_of_many_files_say_nothing(tmp_path: Path) -> None:
     table = _table(tmp_path / "t", "long", [5] * FILES, 5, 5)
     assert _guard(table.plan({"kind": "delete", "where": "v > 5"})) is None

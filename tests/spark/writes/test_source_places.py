@@ -30,6 +30,7 @@ def test_a_source_with_characters_of_patterns_is_that_file_alone(tmp_path: Path)
     assert rows_at(written(tmp_path / "{a,ab}.parquet", 3)) == [3]
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.parametrize("pattern", ["*.parquet", "{ab,c}.parquet", "[a]b.parquet", "?b.parquet"])
 def test_a_pattern_that_names_no_file_is_refused(tmp_path: Path, pattern: str) -> None:
     written(tmp_path / "ab.parquet", 1)

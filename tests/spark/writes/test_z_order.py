@@ -13,8 +13,8 @@ from pyspark.sql import functions as sf
 import explorer
 from explorer.spark.engine.session import Engine
 from explorer.spark.writes.z_order import z_ordered
-from tests.support.row_content import row_lines
-from tests.support.spark_tables import column, write_table
+from tests.support.comparison.row_content import row_lines
+from tests.support.logs.spark_tables import column, write_table
 
 pytestmark = pytest.mark.spark
 
@@ -31,6 +31,7 @@ def test_curve_cuts_the_columns_of_a_full_sample_into_ranges_of_as_many_rows(spa
         assert max(ranges.values()) - min(ranges.values()) < 40
 
 
+@pytest.mark.whole("test_curve_cuts_the_columns_of_a_full_sample_into_ranges_of_as_many_rows")
 @pytest.mark.usefixtures("spark_engine")
 def test_a_curve_lets_a_reader_skip_most_files_by_either_column(tmp_path: Path) -> None:
     path = write_table(tmp_path / "t", [column("x", "integer"), column("y", "integer")], [])

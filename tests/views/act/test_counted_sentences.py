@@ -27,11 +27,11 @@ from explorer.views.act.guard_views import guard_counts, guard_views, verdict
 from explorer.views.act.maintenance_plan import doing, done_facts, done_title, file_lines
 from explorer.views.act.written_lines import written_lines
 from explorer.views.table.commits import commit_sentence
-from tests.support import small_logs
 from tests.support.at_least_one import at_least_one
 from tests.support.counted_words import disagreeing
-from tests.support.small_plans import plan_with
-from tests.support.small_proposals import circumstances
+from tests.support.logs import small_logs
+from tests.support.logs.small_plans import plan_with
+from tests.support.logs.small_proposals import circumstances
 from tests.views.act.test_rows_in_plans import merged, snapshot
 
 NUMBERS = (0, 1, 2, 1_234)

@@ -13,7 +13,7 @@ from explorer.views.act.desk import state as at
 from explorer.views.act.desk.draft import Draft, Question, RowLook
 from explorer.views.act.receipt import Receipt
 from explorer.views.problems import problem_of
-from tests.support import hostile_tables
+from tests.support.logs import hostile_tables
 
 STATES = get_args(at.State)
 EVENTS = get_args(happened.Event)

@@ -4,7 +4,7 @@ import pytest
 
 from explorer.core.transaction.proposal import GuardResult, GuardStatus
 from explorer.views.act.guard_views import guard_counts, guard_views, verdict
-from tests.support.small_plans import plan_with
+from tests.support.logs.small_plans import plan_with
 
 
 def test_guards_come_gravest_first_with_records_as_tables() -> None:

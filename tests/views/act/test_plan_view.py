@@ -6,7 +6,7 @@ import pytest
 
 import explorer
 from explorer.views.act.plan_view import PlanView, plan_view
-from tests.support import hostile_tables, small_logs
+from tests.support.logs import hostile_tables, small_logs
 
 
 @pytest.fixture

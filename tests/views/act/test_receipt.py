@@ -4,7 +4,7 @@ import pytest
 
 from explorer.core.transaction.commit_plan import CommitResult, Conflict
 from explorer.views.act.receipt import receipt
-from tests.support.small_plans import plan_with
+from tests.support.logs.small_plans import plan_with
 
 
 @pytest.mark.parametrize("outcome", ["committed", "conflicted", "rejected", "unknown"])

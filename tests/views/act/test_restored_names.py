@@ -7,9 +7,9 @@ import pytest
 import explorer
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.views.act.written_lines import written_lines
-from tests.support import small_logs
 from tests.support.at_least_one import at_least_one
-from tests.support.small_logs import add, metadata
+from tests.support.logs import small_logs
+from tests.support.logs.small_logs import add, metadata
 
 
 def _table(*renames: tuple[str, str]) -> explorer.Table:

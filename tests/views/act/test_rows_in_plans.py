@@ -23,8 +23,8 @@ from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.plan_view import plan_view
 from explorer.views.act.written_lines import written_lines
-from tests.support import small_logs
-from tests.support.small_proposals import circumstances, protocol
+from tests.support.logs import small_logs
+from tests.support.logs.small_proposals import circumstances, protocol
 
 FEED = {"delta.enableChangeDataFeed": "true"}
 RULES = protocol(1, 7, w="changeDataFeed")

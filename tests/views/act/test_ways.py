@@ -11,8 +11,8 @@ from explorer.core.transaction.proposal import GuardResult
 from explorer.views.act.guard_views import guard_views
 from explorer.views.act.intent_form import intent_form, intent_of, missing_answers
 from explorer.views.act.ways import Way
-from tests.support import hostile_tables, small_logs
-from tests.support.small_plans import plan_with
+from tests.support.logs import hostile_tables, small_logs
+from tests.support.logs.small_plans import plan_with
 
 
 @pytest.fixture

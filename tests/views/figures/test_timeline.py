@@ -45,6 +45,7 @@ def _at(commits: Commits, moments: list[datetime]) -> Commits:
     return Commits(found)
 
 
+@pytest.mark.sampled(cases=8)
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
 @pytest.mark.parametrize("count", [1, 2, 12, 500, 10_000])
 @pytest.mark.parametrize("width", [343, 992, 1_408, 2_168])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from explorer.views.rows.row_work import rows_estimate
-from tests.support import small_logs
+from tests.support.logs import small_logs
 
 
 @pytest.mark.parametrize(

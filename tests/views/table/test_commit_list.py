@@ -9,7 +9,7 @@ import pytest
 
 from explorer.views import TableFacts
 from explorer.views.table.commit_list import CommitChoice, choices, chosen_commits, page_of
-from tests.support import small_logs
+from tests.support.logs import small_logs
 
 LAST = 260
 

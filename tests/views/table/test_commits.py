@@ -9,8 +9,8 @@ import explorer
 from explorer.core.versions.commits.commits import Commits
 from explorer.core.versions.commits.summary import CommitSummary
 from explorer.views.table.commits import commit_sentence
+from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 from tests.support.shared_tables import reference_root
-from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 
 
 def test_the_first_commit_creates_the_table_and_changes_nothing_of_it(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from explorer.views import TableFacts
 from explorer.views.table.comparison import comparison_of
-from tests.support import small_logs
-from tests.support.small_logs import add, commit_info, remove, vector
+from tests.support.logs import small_logs
+from tests.support.logs.small_logs import add, commit_info, remove, vector
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import pytest
 
 from explorer.views import TableFacts
 from explorer.views.table.coverage import Covered, coverage_of
-from tests.support import small_logs
 from tests.support.at_least_one import at_least_one
+from tests.support.logs import small_logs
 
 COLUMNS = {"day": "string", "a": "long", "b": "long", "c": "long"}
 

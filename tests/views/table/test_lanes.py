@@ -14,9 +14,9 @@ from explorer.storage import open_store
 from explorer.views import TableFacts
 from explorer.views.table.lanes import feed_lane, retention_lanes, spans_of
 from tests.support.at_least_one import at_least_one
-from tests.support.checkpoint_shapes import write_checkpoint
+from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, remove, write
 from tests.support.shared_tables import reference_root
-from tests.support.small_logs import METADATA, PROTOCOL, add, remove, write
 
 
 def _states(

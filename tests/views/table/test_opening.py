@@ -2,7 +2,7 @@
 
 from explorer.core.protocol.actions import Metadata
 from explorer.views.table.opening import opening_facts
-from tests.support.small_logs import METADATA, PROTOCOL, table
+from tests.support.logs.small_logs import METADATA, PROTOCOL, table
 
 
 def test_the_facts_of_the_creation_are_those_of_the_log() -> None:

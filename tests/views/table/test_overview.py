@@ -9,7 +9,7 @@ from explorer import formatting as fmt
 from explorer.views import TableFacts
 from explorer.views.table.overview import overview_of
 from tests.support.at_least_one import at_least_one
-from tests.support.golden_expectations import expected
+from tests.support.clients.golden_expectations import expected
 from tests.support.shared_tables import reference_root
 
 pytestmark = pytest.mark.reference

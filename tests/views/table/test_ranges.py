@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import explorer
 from explorer.core.protocol.actions import Add
 from explorer.views import TableFacts, TableView
-from tests.support.small_logs import PROTOCOL, add, commit_info, metadata, write_log
+from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 
 
 def _file(path: str, rows: int, **stats: Any) -> Add:

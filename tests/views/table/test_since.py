@@ -6,8 +6,8 @@ from typing import Any
 from explorer import Table
 from explorer.views.table.columns import column_story
 from explorer.views.table.facts import TableFacts
-from tests.support import small_logs
-from tests.support.checkpoint_shapes import write_checkpoint
+from tests.support.logs import small_logs
+from tests.support.logs.checkpoint_shapes import write_checkpoint
 
 
 def _metadata(*, nullable: bool) -> dict[str, Any]:

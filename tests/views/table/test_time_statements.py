@@ -22,11 +22,11 @@ from explorer.views.table.commits import redated_note
 from explorer.views.table.overview import overview_of
 from explorer.views.table.timeline import timeline_of
 from explorer.web.served_tables import Catalog
-from tests.support import small_logs
 from tests.support.at_least_one import at_least_one
-from tests.support.audited_tables import DAY, NOW, ago, loaded, timed, written
+from tests.support.comparison.audited_tables import DAY, NOW, ago, loaded, timed, written
+from tests.support.logs import small_logs
+from tests.support.logs.small_logs import MASKED, METADATA, PROTOCOL, add, commit_info, table, vector, write
 from tests.support.shared_tables import golden_root
-from tests.support.small_logs import MASKED, METADATA, PROTOCOL, add, commit_info, table, vector, write
 
 NOW_MS = ago(0)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import hostile_tables, small_logs
-from tests.support.raw_pages import Pages, served_here
+from tests.support.logs import hostile_tables, small_logs
+from tests.support.pages.raw_pages import Pages, served_here
 
 
 @pytest.fixture(scope="package")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from explorer.web.serving import listener
-from tests.support.raw_pages import Pages, served_here
+from tests.support.pages.raw_pages import Pages, served_here
 
 LARGE = "/static/js/bokeh.min.js"
 

@@ -11,9 +11,9 @@ import pytest
 from explorer.views.act.desk.desk import Desk
 from explorer.views.rows.spark_work import SparkStart
 from explorer.web.served_tables import Catalog
-from tests.support.open_windows import Window
 from tests.support.own_loop import run_apart
-from tests.support.raw_pages import Pages, Talk
+from tests.support.pages.open_windows import Window
+from tests.support.pages.raw_pages import Pages, Talk
 
 PLANS = (
     "act=add-constraint&f.name=positive&f.expression=" + quote("id > 0"),

@@ -12,7 +12,7 @@ from explorer.web import serve
 from explorer.web.serving.people.failed_logins import Attempt, FailedLogins
 from explorer.web.serving.people.known_browsers import KnownBrowsers
 from explorer.web.serving.people.password_file import write_user
-from tests.support.raw_pages import Answer, Pages, served_here
+from tests.support.pages.raw_pages import Answer, Pages, served_here
 
 PUBLIC = "https://example.org/"
 

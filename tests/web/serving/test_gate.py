@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.raw_pages import Pages
+from tests.support.pages.raw_pages import Pages
 
 EVERYWHERE = ("/", "/?t=w/orders", "/ws", "/static/js/bokeh.min.js", "/nowhere", "/login")
 

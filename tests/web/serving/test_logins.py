@@ -12,7 +12,7 @@ import pytest
 from explorer.core.errors import RequestError
 from explorer.web.serving.people.password_file import PasswordFile, remove_user, write_user
 from tests.support.own_loop import run_apart
-from tests.support.raw_pages import Answer, Pages, Talk, served_here
+from tests.support.pages.raw_pages import Answer, Pages, Talk, served_here
 
 ORDERS = "/?t=w/orders"
 

@@ -15,8 +15,8 @@ import pytest
 from explorer.core.errors import NotAllowed
 from explorer.web.main import check_read_only
 from tests.support.own_loop import run_apart
-from tests.support.ports import free_port, listens
-from tests.support.raw_pages import Answer, Pages, Talk
+from tests.support.pages.ports import free_port, listens
+from tests.support.pages.raw_pages import Answer, Pages, Talk
 from tests.support.shared_tables import REPOSITORY
 
 

@@ -14,8 +14,8 @@ from explorer.web.serving.people.password_file import write_user
 from explorer.web.serving.public_urls import read_public_url
 from tests.support.at_least_one import at_least_one
 from tests.support.own_loop import run_apart
-from tests.support.raw_pages import Pages, Talk, served_here
-from tests.support.small_proxy import small_proxy
+from tests.support.pages.raw_pages import Pages, Talk, served_here
+from tests.support.pages.small_proxy import small_proxy
 
 PUBLIC = "https://example.org/lake/"
 ORIGIN = "https://example.org"

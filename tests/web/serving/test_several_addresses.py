@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.raw_pages import Pages, served_here
+from tests.support.pages.raw_pages import Pages, served_here
 
 LAKE, CORP, PLAIN = "https://lake.example/", "https://corp.example:8443/lake/", "http://lake.example:8080/"
 

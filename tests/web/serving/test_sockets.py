@@ -15,7 +15,7 @@ from tornado.iostream import StreamClosedError
 from tornado.websocket import WebSocketClosedError
 
 from tests.support.own_loop import run_apart
-from tests.support.raw_pages import Pages, Talk, bokeh_map, served_here
+from tests.support.pages.raw_pages import Pages, Talk, bokeh_map, served_here
 
 ORDERS = "/?t=w/orders"
 

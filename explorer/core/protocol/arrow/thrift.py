@@ -40,8 +40,13 @@ def read_struct(data: bytes, at: int, depth: int = 0) -> tuple[Fields, int]:
             value, at = varint(data, at)
             number = signed(value)
         if kind == INTEGER:
-            value, at = varint(data, at)
-            fields[number, kind] = signed(value)
+            # Most are short, and pages have many.
+            if (value := data[at]) < 128:
+                at += 1
+                fields[number, kind] = (value >> 1) ^ -(value & 1)
+            else:
+                value, at = varint(data, at)
+                fields[number, kind] = signed(value)
         elif kind == STRUCT:
             fields[number, kind], at = read_struct(data, at, depth + 1)
         elif kind not in (_TRUE, _FALSE):

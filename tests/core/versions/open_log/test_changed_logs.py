@@ -7,7 +7,7 @@ import pytest
 from explorer.core.errors import VersionGap
 from explorer.core.log.log_path import commit_name
 from explorer.core.versions.delta_log import DeltaLog
-from tests.support.small_logs import METADATA, PROTOCOL, add, new_store, write
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, new_store, write
 
 STAGED = "_delta_log/_staged_commits/{:020d}.0f8fad5b-d9cb-469f-a165-70867728950e.json"
 

@@ -12,8 +12,8 @@ from explorer.core.versions.open_log.current import CurrentLog
 from explorer.core.versions.open_log.known import KnownLog
 from explorer.core.versions.open_log.source import LogSource
 from tests.core.versions.open_log.test_source import stored
-from tests.support.faulty_store import FaultyStore
-from tests.support.small_logs import add, new_store, write
+from tests.support.attacks.faulty_store import FaultyStore
+from tests.support.logs.small_logs import add, new_store, write
 
 
 def opened(commits: int = 6, checkpoint: int | None = None) -> tuple[CurrentLog, FaultyStore]:

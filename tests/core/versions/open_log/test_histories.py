@@ -9,8 +9,8 @@ from explorer.core.log.log_path import commit_name
 from explorer.core.log.log_segment import list_log
 from explorer.core.versions.open_log.histories import Histories, ReadOptions
 from tests.core.versions.open_log.test_source import stored
-from tests.support.faulty_store import FaultyStore
-from tests.support.small_logs import add, lines, write
+from tests.support.attacks.faulty_store import FaultyStore
+from tests.support.logs.small_logs import add, lines, write
 
 PLAIN = ReadOptions()
 FOLLOWED = ReadOptions(follows=True)

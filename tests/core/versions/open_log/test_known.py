@@ -11,7 +11,7 @@ from explorer.core.log.log_path import LogPath, compaction_name, parse_log_name
 from explorer.core.log.log_segment import Checkpoint, LogListing
 from explorer.core.versions.open_log.known import Due, KnownLog
 from tests.support.at_least_one import at_least_one
-from tests.support.small_logs import listed
+from tests.support.logs.small_logs import listed
 
 
 def listing(

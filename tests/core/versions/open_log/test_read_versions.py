@@ -8,7 +8,7 @@ from explorer.core.log.table_state import TableState
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.versions.open_log.read_versions import MOST_SNAPSHOTS, NewestState, ReadVersions
 from explorer.core.versions.snapshot import Snapshot
-from tests.support.small_logs import METADATA, PROTOCOL, new_store
+from tests.support.logs.small_logs import METADATA, PROTOCOL, new_store
 
 STATE = TableState(PROTOCOL, METADATA, {}, {})
 

@@ -8,9 +8,9 @@ from explorer.core.errors import TableNotFound
 from explorer.core.log.catalog_commits import CatalogCommits
 from explorer.core.log.log_path import commit_name
 from explorer.core.versions.open_log.source import LogSource
-from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.faulty_store import FaultyStore
-from tests.support.small_logs import METADATA, PROTOCOL, add, lines, new_store, write
+from tests.support.attacks.faulty_store import FaultyStore
+from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, lines, new_store, write
 
 
 def stored(commits: int = 6, checkpoint: int | None = 3) -> FaultyStore:

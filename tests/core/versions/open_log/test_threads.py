@@ -15,9 +15,9 @@ from explorer.core.errors import VersionGap, VersionNotFound
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.versions.delta_log import DeltaLog
-from tests.support.checkpoint_shapes import write_checkpoint
-from tests.support.faulty_store import FaultyStore
-from tests.support.small_logs import METADATA, PROTOCOL, add, lines, new_store, paths, write
+from tests.support.attacks.faulty_store import FaultyStore
+from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, lines, new_store, paths, write
 
 _T = TypeVar("_T")
 WAIT = 20.0

@@ -1,0 +1,215 @@
+"""How soon a page shows what it was opened for, and a step to another version, in Chromium.
+
+A page is opened in a window without a cache, on a server that has shown another table before. *Picture* is the first
+paint with the table's totals and its commits, *drawn* when the timeline can be clicked, *whole* when nothing is being
+read any more. *Again* is the same with a new server, and with what the first kept of the table. A step is from the key
+press, and a change of the tab from the request, to the last change anywhere in the document. Steps are made on every
+tab; Spark, which starts where rows are offered, has started before.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+
+from explorer.page.tabs import TABS
+from explorer.storage.kept_indexes import CACHE_VARIABLE
+from tests.benchmarks.runs import environment
+from tests.benchmarks.sets import FOLDER, REPOSITORY, prepared
+from tests.e2e.conftest import ARGUMENTS, CHROMIUM
+from tests.e2e.crawl.odd_warehouse import write_odd_tables
+from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, write_log
+from tests.support.pages.served_pages import SERVE
+from tests.support.pages.waiting import wait_until
+
+ROUNDS: Final = 1
+TURNS: Final = 3
+STEPS: Final = 10
+MANY: Final = 1_000
+
+PICTURES: Final = {"M": (1.5, 0.7), "L": (2.0, 2.0), "DV": (2.0, 2.0), "C": (None, 3.0)}
+"""Seconds until the picture, the first time and again; None is no goal."""
+STEP_GOAL: Final = 0.25
+TAB_GOAL: Final = 1.0
+
+_LOG_TABS: Final = ("overview", "diff", "files", "columns", "deletion-vectors", "statistics")
+_STEPPED: Final = ("M", "demo/sales/orders")
+_SETTLED = "window.explorerPage && explorerPage.answered >= explorerPage.sent"
+_PICTURE = "document.querySelector('#lead .figures') && document.querySelector('#still svg') && performance.now()"
+_NAMES = "document.querySelector('table.tables tbody tr td.name') && performance.now()"
+_WHOLE = f"{_SETTLED} && !document.querySelector('.reading, .bone, .bones') && performance.now()"
+_ALL_READ = f"{_WHOLE} && !document.body.innerText.includes('not read yet') && performance.now()"
+_SPARK_STANDS = "['ready', 'failed'].includes(document.querySelector('#spark .chip')?.textContent.trim())"
+_DRAWN = "document.querySelector('#timeline-slot .js-plotly-plot .bars .point') && performance.now()"
+_WATCH = """() => {
+    window.lastChange = 0;
+    const options = {subtree: true, childList: true, attributes: true, characterData: true};
+    const watch = new MutationObserver(() => { window.lastChange = performance.now(); });
+    const visit = node => {
+        watch.observe(node, options);
+        for (const child of node.querySelectorAll('*')) if (child.shadowRoot) visit(child.shadowRoot);
+    };
+    visit(document);
+    document.addEventListener('keydown', () => { window.pressed = performance.now(); }, true);
+}"""
+_QUIET = "performance.now() - Math.max(lastChange, pressed) > 220 && explorerPage.answered >= explorerPage.sent"
+
+
+def measure() -> Iterator[dict[str, Any]]:
+    """One record a page or a way to move: what, and seconds."""
+    from playwright.sync_api import sync_playwright
+
+    if CHROMIUM is None:
+        raise SystemExit("There is no Chromium on this machine.")
+    _prepare()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield from _pictures(browser)
+        with tempfile.TemporaryDirectory() as kept, _served(FOLDER, Path(kept)) as address:
+            yield from _stepped(browser, f"{address}?t={FOLDER.name}")
+            for tab, seconds in _turned(browser, f"{address}?t={FOLDER.name}/odd/wide"):
+                yield {"of": "tab", "what": "wide", "tab": tab, "goal": TAB_GOAL, "seconds": seconds}
+        yield from _home(browser)
+        browser.close()
+
+
+def _prepare() -> None:
+    """Make the tables that are not there yet."""
+    from explorer.demo import build_warehouse
+
+    for name in PICTURES:
+        prepared(name)
+    made: dict[str, Callable[[Path], object]] = {
+        "demo": lambda folder: build_warehouse(folder, date(2026, 4, 23)),
+        "odd": write_odd_tables,
+        "many": _write_many,
+    }
+    for name, make in made.items():
+        if not (FOLDER / name).is_dir():
+            make(FOLDER / name)
+
+
+def _write_many(folder: Path) -> None:
+    created = commit_info("CREATE TABLE"), PROTOCOL, metadata({"id": "long"})
+    for number in range(MANY):
+        commits = [(commit_info("WRITE"), add(f"{version}.parquet", number + 1)) for version in range(19)]
+        write_log(folder / f"t{number:04}", [created, *commits])
+
+
+def _pictures(browser: Any) -> Iterator[dict[str, Any]]:
+    found: dict[tuple[str, str], list[dict[str, float]]] = {}
+    for _ in range(ROUNDS):
+        with tempfile.TemporaryDirectory() as kept:
+            for turn in ("first", "again"):
+                with _served(FOLDER, Path(kept)) as address:
+                    _opened(browser, f"{address}?t={FOLDER.name}/demo/crm/customers")
+                    for name in ("demo/sales/orders", *PICTURES):
+                        times = _opened(browser, f"{address}?t={FOLDER.name}/{name}")
+                        found.setdefault((name, turn), []).append(times)
+    for (name, turn), runs in found.items():
+        goal = PICTURES.get(name, (None, None))[turn == "again"]
+        medians = {key: round(statistics.median(one[key] for one in runs), 3) for key in runs[0]}
+        yield {"of": "picture", "what": name.rpartition("/")[2], "turn": turn, "goal": goal} | medians
+
+
+def _opened(browser: Any, url: str) -> dict[str, float]:
+    """Seconds from opening an address."""
+    with _window(browser) as page:
+        page.goto(url, wait_until="commit")
+        moments = {"picture": _PICTURE, "drawn": _DRAWN, "whole": _WHOLE}
+        return {name: wait_until(page, asked) / 1e3 for name, asked in moments.items()}
+
+
+def _stepped(browser: Any, root: str, tabs: Sequence[str] = tuple(tab.key for tab in TABS)) -> Iterator[dict[str, Any]]:
+    """Steps of each table on each tab."""
+    with _window(browser) as page:
+        page.goto(f"{root}/demo/sales/orders&tab=data")
+        wait_until(page, _SPARK_STANDS, every=200)
+    for name in _STEPPED:
+        for tab in tabs:
+            times = _steps(browser, f"{root}/{name}&tab={tab}")
+            yield {"of": "step", "what": name.rpartition("/")[2], "tab": tab, "goal": STEP_GOAL} | _spread(times)
+
+
+def _steps(browser: Any, url: str) -> list[float]:
+    """Seconds of steps back and forth, after three to warm up."""
+    with _window(browser) as page:
+        _watched(page, url)
+        times = []
+        keys = ["ArrowLeft"] * 9 + ["ArrowRight"] * 9
+        for number in range(STEPS + 3):
+            page.keyboard.press(keys[number % len(keys)])
+            wait_until(page, _QUIET, every=30)
+            times.append(page.evaluate("lastChange - pressed") / 1e3)
+        return times[3:]
+
+
+def _turned(browser: Any, url: str) -> Iterator[tuple[str, float]]:
+    """Each tab and the seconds until it is drawn; the middle of three turns."""
+    with _window(browser) as page:
+        _watched(page, url)
+        for tab in _LOG_TABS:
+            times = []
+            for _ in range(TURNS):
+                for wanted in ("case" if tab == "overview" else "overview", tab):
+                    query = f"?{url.partition('?')[2]}&tab={wanted}"
+                    page.evaluate("query => { pressed = performance.now(); explorerPage.go(query, true); }", query)
+                    wait_until(page, _QUIET, every=30)
+                times.append(page.evaluate("lastChange - pressed") / 1e3)
+            yield tab, round(statistics.median(times), 3)
+
+
+def _home(browser: Any) -> Iterator[dict[str, Any]]:
+    """The list of many tables: their names, and when all of them are read."""
+    with tempfile.TemporaryDirectory() as kept, _served(FOLDER / "many", Path(kept)) as address:
+        with _window(browser) as page:
+            page.goto(address, wait_until="commit")
+            waited = [wait_until(page, asked) for asked in (_NAMES, _ALL_READ)]
+        names, whole = (time / 1e3 for time in waited)
+        yield {"of": "home", "what": "names", "goal": 1.0, "seconds": round(names, 3)}
+        yield {"of": "home", "what": "all read", "goal": None, "seconds": round(whole, 3)}
+
+
+def _watched(page: Any, url: str) -> None:
+    page.goto(url)
+    wait_until(page, _DRAWN)
+    wait_until(page, _WHOLE)
+    page.wait_for_timeout(800)
+    page.evaluate(_WATCH)
+
+
+@contextmanager
+def _window(browser: Any) -> Iterator[Any]:
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(120_000)
+    yield page
+    context.close()
+
+
+@contextmanager
+def _served(root: Path, kept: Path) -> Iterator[str]:
+    """Serve the tables below a folder, with a folder for what is kept of them."""
+    command = [sys.executable, "-c", SERVE, str(root)]
+    settings = {**environment(), "XDG_CACHE_HOME": str(kept)}
+    del settings[CACHE_VARIABLE]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY, env=settings)
+    try:
+        assert server.stdout is not None
+        yield server.stdout.readline().strip()
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+def _spread(times: Sequence[float]) -> dict[str, float]:
+    ordered = sorted(times)
+    at = min(len(ordered) - 1, round(0.95 * (len(ordered) - 1)))
+    return {"median": round(statistics.median(ordered), 3), "p95": round(ordered[at], 3)}

@@ -1,0 +1,84 @@
+"""A window without a screen: a session over the host of the tests."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from explorer.page.address import address_of
+from explorer.page.table_session import TableSession
+from explorer.page.tables.tables import Tables
+from explorer.web.home.session import HomeSession
+from tests.support.pages.page_host import PageHost
+
+__all__ = ["Window"]
+
+
+class Window:
+    """A table's page, or the list of tables, whose script is a test.
+
+    Args:
+        tables: The tables; for the list of them a `explorer.web.served_tables.Catalog`.
+        query: The address.
+        early_spark: As for `TableSession`.
+        wait: Wait until the page is drawn.
+        silent: The script has not said anything yet.
+    """
+
+    def __init__(
+        self, tables: Tables, query: str, *, early_spark: bool = False, wait: bool = True, silent: bool = False
+    ) -> None:
+        self.host = PageHost()
+        self.number = 0
+        self.session: Any  # of either kind
+        if address_of(query).table:
+            self.session = TableSession(tables, self.host, query, "light", early_spark=early_spark)
+        else:
+            self.session = HomeSession(tables, self.host, query, "light")
+        if wait and not silent:
+            self.ask("go", query=query)
+        elif not silent:
+            self.number = 1
+            self.send("go", number=1, query=query)
+
+    @property
+    def heard(self) -> list[dict[str, Any]]:
+        """The messages to the script."""
+        return self.host.heard
+
+    def ask(self, kind: str, **fields: object) -> dict[str, Any]:
+        """Send a message, and wait for the last thing that answers it."""
+        self.number += 1
+        self.send(kind, number=self.number, **fields)
+        return self.answer()
+
+    def hello(self, query: str) -> dict[str, Any]:
+        """Say hello as the script of the page that came with the window."""
+        return self.ask("hello", query=query, theme="light", shown="light", mark=self.session.mark)
+
+    def send(self, kind: str, **fields: object) -> None:
+        """Send a message; an address is asked for by a person on the open page, unless a test says otherwise."""
+        if kind == "go":
+            fields.setdefault("asked", True)
+        self.host.say({"kind": kind, **fields})
+
+    def answer(self) -> dict[str, Any]:
+        """Wait until the newest number is answered."""
+        return self.until(lambda message: message.get("number") == self.number)
+
+    def until(self, wanted: Callable[[dict[str, Any]], bool], seconds: float = 30) -> dict[str, Any]:
+        """Wait for a message."""
+        ends = time.monotonic() + seconds
+        while time.monotonic() < ends:
+            if found := [message for message in self.heard if wanted(message)]:
+                return found[-1]
+            self.turn()
+        pytest.fail(f"it did not come: {self.heard}")
+
+    def turn(self) -> None:
+        """Take a turn of the loop."""
+        self.host.turn()
+        time.sleep(0.01)
