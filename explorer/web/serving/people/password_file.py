@@ -155,11 +155,15 @@ def _content(path: Path) -> dict[str, str]:
 def _opened(path: Path) -> tuple[dict[str, str], os.stat_result]:
     """Return the content of a file, and the status of that same file, even if another one takes its name meanwhile."""
     try:
-        with open(os.open(path, _READ_ONLY), "rb") as file:
-            status = os.fstat(file.fileno())
+        handle = os.open(path, _READ_ONLY)
+        try:
+            status = os.fstat(handle)
             if not stat.S_ISREG(status.st_mode):
                 raise OSError(errno.EINVAL, "it is not a file, but a folder, a pipe, or a device")
-            text = file.read(_LARGEST_FILE + 1)
+            with open(handle, "rb", closefd=False) as file:
+                text = file.read(_LARGEST_FILE + 1)
+        finally:
+            os.close(handle)
         if len(text) > _LARGEST_FILE:
             raise RequestError(f"The password file {path} is larger than {_LARGEST_FILE:,} bytes.", path=str(path))
         users = json.loads(text)
