@@ -15,7 +15,7 @@ from explorer.web.serving.handlers import PageHandler
 __all__ = ["static_routes"]
 
 
-class StaticFile(StaticFileHandler, PageHandler):  # type: ignore[misc]  # the application is narrower than Tornado's
+class StaticFile(StaticFileHandler, PageHandler):
     """A file that can only be read; a refused request is answered with a page in words."""
 
     SUPPORTED_METHODS = ("GET", "HEAD")
