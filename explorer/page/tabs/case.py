@@ -135,5 +135,5 @@ TAB: Final = TabSpec(
     _case,
     exports={"case-file": _file, "case-report": _report},
     messages=_messages,
-    work=lambda window: CaseDesk(window.person),
+    work=lambda window: CaseDesk(window.person, signed_in=bool(window.identity.name)),
 )
