@@ -1,7 +1,7 @@
-"""The marks up to which identity columns have given values.
+"""The high-water marks of identity columns.
 
-Protocol section: Identity Columns. Invariant: a mark lies in the schema, but the rows move it: what differs in marks
-alone is the same schema to a person.
+Protocol section: Identity Columns. Invariant: a mark is in the schema, but writing rows moves it: schemas that differ
+only in marks count as the same.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["schema_without_marks"]
 
 
 def schema_without_marks(text: str | None) -> str | None:
-    """A schema's text without identity marks; one that cannot be read stays as it is."""
+    """Return a schema's text without identity marks; one that cannot be read stays as it is."""
     if text is None or IDENTITY_PREFIX not in text:
         return text
     try:
@@ -25,6 +25,6 @@ def schema_without_marks(text: str | None) -> str | None:
         return text
     fields = []
     for field in schema.fields:
-        kept = {key: value for key, value in field.metadata.items() if key != IDENTITY_HIGH_WATER_MARK}
-        fields.append(msgspec.structs.replace(field, metadata=kept))
+        metadata = {key: value for key, value in field.metadata.items() if key != IDENTITY_HIGH_WATER_MARK}
+        fields.append(msgspec.structs.replace(field, metadata=metadata))
     return StructType(tuple(fields)).to_json()

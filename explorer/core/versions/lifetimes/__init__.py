@@ -1,4 +1,4 @@
-"""When each file lived, for all versions at once and in columns.
+"""The interval of versions of each file, for all versions at once and in columns.
 
 In: the commits of the log, oldest first, and the files of the checkpoint that it begins with.
 Out: `Lifetimes`: one row for each stay of a file with one deletion vector, from its first version up to the version

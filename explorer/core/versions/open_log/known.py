@@ -1,4 +1,4 @@
-"""What is known of a log: one record, which is replaced whole.
+"""The state of a log: one record, which is replaced as a unit.
 
 Protocol sections: Delta Log Entries, Checkpoints, Metadata Cleanup. Invariants: the listing has no checkpoint that
 could not be used; histories are those of this listing, or of one with the same commits, checkpoints and compactions;
@@ -23,7 +23,7 @@ __all__ = ["Due", "KnownLog", "UnusableCheckpoint"]
 
 
 class Due(IntEnum):
-    """What has to be listed before the next question is answered; the greater includes the less."""
+    """The listing that is due before the next call; the greater includes the less."""
 
     NOTHING = 0
     NEWER = 1
@@ -31,7 +31,7 @@ class Due(IntEnum):
 
 
 class UnusableCheckpoint(msgspec.Struct, frozen=True):
-    """A checkpoint that could not be used: its files, and why."""
+    """A checkpoint that could not be used: its files, and the reason."""
 
     parts: tuple[LogPath, ...]
     reason: str
@@ -39,14 +39,14 @@ class UnusableCheckpoint(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class KnownLog:
-    """What is known of a log, all of it by one listing.
+    """The state of a log, all of it by one listing.
 
     Attributes:
-        listing: Its files without unusable checkpoints; whole, or from a checkpoint on.
-        histories: Its histories as far as they were read; they are read from a whole listing.
+        listing: Its files without unusable checkpoints; complete, or from a checkpoint on.
+        histories: Its histories as far as they were read; they are read from a complete listing.
         versions: Its versions as far as they were read.
         unusable: Checkpoints that could not be used, by version; one that is written again may be.
-        due: What has to be listed before the next question is answered.
+        due: The listing that is due before the next call.
     """
 
     listing: LogListing
@@ -57,7 +57,7 @@ class KnownLog:
 
     @classmethod
     def of(cls, listing: LogListing) -> KnownLog:
-        """Return what is known of a log that was just listed."""
+        """Return the state of a log that was just listed."""
         return cls(listing, Histories(listing))
 
     @property
@@ -66,38 +66,38 @@ class KnownLog:
         return self.due is Due.NOTHING and self.listing.is_whole
 
     def outdated(self, due: Due) -> KnownLog:
-        """Return the same where at least that has to be listed."""
+        """Return the same state with at least that listing due."""
         return replace(self, due=max(self.due, due))
 
-    def listed_again(self, found: LogListing) -> KnownLog:
-        """Return what is known by a new listing; what was read and is not confirmed by it is forgotten.
+    def listed_again(self, listing: LogListing) -> KnownLog:
+        """Return the state with a new listing, without everything read that the listing does not confirm.
 
         Versions are read again where a file that both listings have is another one, or the log is shorter than it was;
         histories also where there is a new version, or a file came or went.
         """
-        unusable = _still_unusable(self.unusable, found)
-        before, found = self.listing, found.without_checkpoints(unusable)
-        if _is_shorter(found, before) or not _same_files(found, before):
-            return KnownLog(found, self.histories.of(found), unusable=unusable)
-        if not before.is_whole or found.latest != before.latest or _has_others(found, before):
-            return KnownLog(found, self.histories.of(found), self.versions, unusable)
-        # It has the same versions, so it is whole too, also where only the newest files were listed again.
-        found = _as_whole(found)
-        return KnownLog(found, self.histories.confirmed_by(found), self.versions, unusable)
+        unusable = _still_unusable(self.unusable, listing)
+        before, listing = self.listing, listing.without_checkpoints(unusable)
+        if _is_shorter(listing, before) or not _same_files(listing, before):
+            return KnownLog(listing, self.histories.of(listing), unusable=unusable)
+        if not before.is_whole or listing.latest != before.latest or _has_others(listing, before):
+            return KnownLog(listing, self.histories.of(listing), self.versions, unusable)
+        # It has the same versions, so it is complete too, also where only the newest files were listed again.
+        listing = _as_whole(listing)
+        return KnownLog(listing, self.histories.confirmed_by(listing), self.versions, unusable)
 
-    def completed(self, whole: LogListing) -> KnownLog:
-        """Return the same with all of the log, whose end was listed before."""
-        unusable = _still_unusable(self.unusable, whole)
-        listing = whole.without_checkpoints(unusable)
+    def completed(self, full: LogListing) -> KnownLog:
+        """Return the same state with all of the log, whose end was listed before."""
+        unusable = _still_unusable(self.unusable, full)
+        listing = full.without_checkpoints(unusable)
         return replace(self, listing=listing, histories=self.histories.of(listing), unusable=unusable)
 
-    def doing_without(self, version: int, reason: str, found: LogListing) -> KnownLog:
-        """Return the same where a checkpoint is unusable as a new listing has it."""
-        parts = _parts_by_version(found).get(version, ())
+    def doing_without(self, version: int, reason: str, listing: LogListing) -> KnownLog:
+        """Return the same state where a checkpoint is unusable as a new listing has it."""
+        parts = _parts_by_version(listing).get(version, ())
         return replace(self, unusable={**self.unusable, version: UnusableCheckpoint(parts, reason)})
 
     def beginning_with(self, checkpoint: Checkpoint) -> KnownLog:
-        """Return what would be known of the log if it began with one of its checkpoints, to go on with apart."""
+        """Return the state of the log as if it began with one of its checkpoints, to continue independently."""
         listing = msgspec.structs.replace(
             self.listing,
             commits=VersionFiles.of(self.listing.commits).since(checkpoint.version + 1),
@@ -107,20 +107,20 @@ class KnownLog:
         return KnownLog(_as_whole(listing), Histories(listing), self.versions.copy(), self.unusable, self.due)
 
     def copy(self) -> KnownLog:
-        """Return the same, for another log to go on with apart."""
+        """Return the same state, for another log to continue independently."""
         return replace(self, histories=self.histories.copy(), versions=self.versions.copy())
 
 
 def _still_unusable(
     unusable: Mapping[int, UnusableCheckpoint], listing: LogListing
 ) -> Mapping[int, UnusableCheckpoint]:
-    """The unusable checkpoints without those that are other files in a listing."""
+    """Return the unusable checkpoints without those that are other files in a listing."""
     listed = _parts_by_version(listing)
     return {version: each for version, each in unusable.items() if listed.get(version, each.parts) == each.parts}
 
 
 def _parts_by_version(listing: LogListing) -> dict[int, tuple[LogPath, ...]]:
-    """The files of each version's checkpoint; of several at one version the one that is used."""
+    """Return the files of each version's checkpoint; of several at one version the one that is used."""
     return {checkpoint.version: checkpoint.parts for checkpoint in listing.checkpoints}
 
 
@@ -128,20 +128,20 @@ def _as_whole(listing: LogListing) -> LogListing:
     return msgspec.structs.replace(listing, is_whole=True, beginning=None)
 
 
-def _is_shorter(found: LogListing, before: LogListing) -> bool:
-    """Whether a log lost its newest version, or, where all of it was listed, its oldest commit."""
-    oldest = {next(iter(listing.commits), None) for listing in (found, before)}
-    return found.latest < before.latest or (before.is_whole and len(oldest) > 1)
+def _is_shorter(now: LogListing, before: LogListing) -> bool:
+    """Return whether a log lost its newest version, or, where all of it was listed, its oldest commit."""
+    oldest = {next(iter(listing.commits), None) for listing in (now, before)}
+    return now.latest < before.latest or (before.is_whole and len(oldest) > 1)
 
 
 def _has_others(one: LogListing, other: LogListing) -> bool:
-    """Whether one listing has commits, checkpoints or compactions that the other lacks; what both have is the same."""
+    """Return whether one listing has commits, checkpoints or compactions that the other lacks."""
     bases = (one.checkpoints, one.compactions) != (other.checkpoints, other.compactions)
     return bases or len(one.commits) != len(other.commits)
 
 
 def _same_files(one: LogListing, other: LogListing) -> bool:
-    """Whether the commits and checkpoints that both list are the same files."""
+    """Return whether the commits and checkpoints that both list are the same files."""
     few, many = sorted((one.commits, other.commits), key=len)
     checkpoints = _parts_by_version(one)
     return all(many.get(version, path) == path for version, path in few.items()) and all(
