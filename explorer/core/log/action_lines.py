@@ -53,7 +53,9 @@ def part_end(data: bytes, start: int) -> int:
     """
     # Between two values inside of an action is a comma.
     boundary = _BETWEEN.search(data, start, start + _NEAR)
-    return data.find(b"\n", start) + 1 or len(data) if boundary is None else data.rfind(b"\n", start, boundary.end()) + 1
+    return (
+        data.find(b"\n", start) + 1 or len(data) if boundary is None else data.rfind(b"\n", start, boundary.end()) + 1
+    )
 
 
 def _is_document(line: bytes) -> bool:

@@ -189,7 +189,7 @@ class _Marks(NamedTuple):
     odd: Mask
 
     def line(self, row: int) -> bytes:
-        """The text of a line."""
+        """Return the text of a line."""
         return self.text[self.starts[row] : self.ends[row]].tobytes()
 
 

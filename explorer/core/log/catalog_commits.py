@@ -79,9 +79,9 @@ def check_published(store: LogStore, protocol: Protocol, version: int) -> None:
     waiting = next((entry.path for entry in listed if _is_staged(entry.path)), None)
     if waiting is not None:
         raise UnsupportedFeature(
-            f"Version {version} is the newest that is published, and {waiting} contains a later commit, so it may not be "
-            f"the newest of the table. Read version {version} or an earlier one by its number, or publish the commits "
-            f"with a client that supports the service.{about_drafts(names)}",
+            f"Version {version} is the newest that is published, and {waiting} contains a later commit, so it may "
+            f"not be the newest of the table. Read version {version} or an earlier one by its number, or publish the "
+            f"commits with a client that supports the service.{about_drafts(names)}",
             features=names,
             operation="read",
             version=version,

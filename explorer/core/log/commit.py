@@ -100,16 +100,16 @@ class SmallActions(msgspec.Struct, frozen=True):
         return self._decode(Metadata, raws[-1]) if raws else None
 
     def transactions(self) -> list[SetTransaction]:
-        """The commit's transaction identifiers in line order."""
+        """Return the commit's transaction identifiers in line order."""
         return [self._decode(SetTransaction, line.txn) for line in self.lines if line.txn and _present(line.txn)]
 
     def domains(self) -> list[DomainMetadata]:
-        """The commit's domain metadata in line order, removals included."""
+        """Return the commit's domain metadata in line order, removals included."""
         raws = [line.domainMetadata for line in self.lines if line.domainMetadata and _present(line.domainMetadata)]
         return [self._decode(DomainMetadata, raw) for raw in raws]
 
     def commit_info(self) -> CommitInfo | None:
-        """The known fields of the commit's provenance; one of an unexpected type goes to ``unknown`` (LOG-024)."""
+        """Return the commit's provenance; a field of an unexpected type goes to ``unknown`` (LOG-024)."""
         raw = next((line.commitInfo for line in self.lines if line.commitInfo and _present(line.commitInfo)), None)
         if raw is None:
             return None
@@ -126,7 +126,7 @@ class SmallActions(msgspec.Struct, frozen=True):
         return [_size(line.cdc) for line in self.lines if line.cdc and _present(line.cdc)]
 
     def change_files(self) -> list[AddCDCFile]:
-        """The files of recorded changes, in line order."""
+        """Return the files of recorded changes, in line order."""
         return [self._decode(AddCDCFile, line.cdc) for line in self.lines if line.cdc and _present(line.cdc)]
 
     def _decode(self, record: type[_SmallT], raw: msgspec.Raw) -> _SmallT:
@@ -173,7 +173,7 @@ class Commit(SmallActions, frozen=True):
     numbers: Sequence[int]
 
     def two_actions(self, place: int) -> MalformedAction:
-        """The error for a line that both adds and removes a file (LOG-008)."""
+        """Return the error for a line that both adds and removes a file (LOG-008)."""
         return two_actions(self.version, self.path, self.line_number(place))
 
 
@@ -216,7 +216,7 @@ def decode_provenance(lines: Sequence[SmallLine]) -> list[CommitInfo] | None:
 
 
 def two_actions(version: int, path: str, number: int) -> MalformedAction:
-    """The error for a line of a commit file that both adds and removes a file (LOG-008)."""
+    """Return the error for a line of a commit file that both adds and removes a file (LOG-008)."""
     return _malformed(version, path, number, "it contains both an add and a remove")
 
 

@@ -90,7 +90,7 @@ class ContestedFiles(msgspec.Struct, frozen=True):
         )
 
     def error(self) -> CorruptTable:
-        """The contradiction as an error."""
+        """Return the contradiction as an error."""
         return CorruptTable(
             self.message,
             path=self.paths[0],

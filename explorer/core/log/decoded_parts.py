@@ -72,7 +72,7 @@ class DecodedPart:
     places: Int64s
 
     def versions(self) -> Int64s:
-        """The version of each line."""
+        """Return the version of each line."""
         starts = np.array([*(piece.start for piece in self.pieces), self.count], np.int64)
         return np.repeat(np.array([piece.path.version for piece in self.pieces], np.int64), np.diff(starts))
 
@@ -137,7 +137,9 @@ def decode_joined(paths: Sequence[LogPath], joined: JoinedObjects, alike: AlikeL
     part = None
     if sorted_text is not None and sorted_text.alike:
         starts = [0, *np.searchsorted(sorted_text.breaks, ends[:-1]).tolist()]
-        part = _part([CommitPiece(path, start, 0, True) for path, start in zip(paths, starts, strict=True)], sorted_text)
+        part = _part(
+            [CommitPiece(path, start, 0, True) for path, start in zip(paths, starts, strict=True)], sorted_text
+        )
     if part is None:
         files = [(path, bytes(data[start:end])) for path, (start, end) in zip(paths, bounds, strict=True)]
         yield from decode_parts(files, None)

@@ -123,7 +123,7 @@ def encode_last_checkpoint(hint: LastCheckpoint, v2_checkpoint: JsonObject | Non
 
 
 def digests(value: JsonObject) -> tuple[str, str]:
-    """MD5 of the canonical form, pairs sorted by path, and the variant sorted by whole ``path=value`` strings.
+    """Return MD5 of the canonical form, pairs sorted by path, and the variant sorted by ``path=value`` strings.
 
     Raises:
         ValueError: The form would be too long: it repeats a long name for each value under it.
@@ -135,7 +135,7 @@ def digests(value: JsonObject) -> tuple[str, str]:
 
 
 def canonical_form(value: JsonValue) -> str:
-    """The canonical text of a JSON value, pairs sorted by the bytes of their path (LASTCKPT-008)."""
+    """Return the canonical text of a JSON value, pairs sorted by the bytes of their path (LASTCKPT-008)."""
     return ",".join(_texts(value))
 
 

@@ -51,7 +51,7 @@ class ListedLog:
         return max((self.commits.latest, *unusual, *complete))
 
     def named_by_staged(self, store: LogStore) -> NamedVersion | None:
-        """Return a newer version than the newest recorded one, if staged commits show it; most logs have none to list."""
+        """Return a newer version than the recorded ones, if staged commits show it; most logs have none to list."""
         if self.objects.folders is not None and _STAGED_NAME not in self.objects.folders:
             return None
         return newest_named(list_staged(store), self.recorded)

@@ -144,12 +144,12 @@ def parse_log_name(name: str, size: int = 0, modified: int = 0, etag: int = 0) -
 
 
 def commit_name(version: int) -> str:
-    """Key of the commit file of a version (LOG-001)."""
+    """Return key of the commit file of a version (LOG-001)."""
     return f"{LOG_FOLDER}/{version:020d}.json"
 
 
 def checkpoint_name(version: int, uuid: UUID | None = None, extension: str = "parquet") -> str:
-    """Key of the checkpoint of a version in one file: classic, or named by a UUID (CKPT-001, V2CKPT-002)."""
+    """Return key of the checkpoint of a version in one file: classic, or named by a UUID (CKPT-001, V2CKPT-002)."""
     middle = "" if uuid is None else f".{uuid}"
     return f"{LOG_FOLDER}/{version:020d}.checkpoint{middle}.{extension}"
 
@@ -160,10 +160,10 @@ def replaced_name(path: str) -> str:
 
 
 def checksum_name(version: int) -> str:
-    """Key of the checksum file of a version (CRC-001)."""
+    """Return key of the checksum file of a version (CRC-001)."""
     return f"{LOG_FOLDER}/{version:020d}.crc"
 
 
 def compaction_name(first: int, last: int) -> str:
-    """Key of the log compaction file of a range of versions (COMPACT-001)."""
+    """Return key of the log compaction file of a range of versions (COMPACT-001)."""
     return f"{LOG_FOLDER}/{first:020d}.{last:020d}.compacted.json"

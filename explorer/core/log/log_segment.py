@@ -183,7 +183,7 @@ class LogListing(msgspec.Struct, frozen=True):
         return LogSegment(target, checkpoint, tuple(commits))
 
     def without_checkpoints(self, versions: Collection[int]) -> LogListing:
-        """The same listing without the checkpoints of some versions."""
+        """Return the same listing without the checkpoints of some versions."""
         others = tuple(checkpoint for checkpoint in self.checkpoints if checkpoint.version not in versions)
         return msgspec.structs.replace(self, checkpoints=others)
 
@@ -287,7 +287,7 @@ class LogListing(msgspec.Struct, frozen=True):
         return f"{noun} {joined}" if joined else ""
 
     def _readable_runs(self) -> list[tuple[int, int]]:
-        """The runs of versions that can be rebuilt, ascending."""
+        """Return the runs of versions that can be rebuilt, ascending."""
         bases = {c.version for c in self.checkpoints}.union({0}.intersection(self.commits), self._compacted())
         runs: list[tuple[int, int]] = []
         for base in sorted(bases):
@@ -422,8 +422,8 @@ def _listed_files(files: Sequence[str]) -> str:
 
 def _two_names(first: LogPath, second: LogPath) -> CorruptTable:
     return CorruptTable(
-        f"Version {first.version} has two commit files, {first.name} and {second.name}; the log does not show which one "
-        "counts. Move the wrong one out of the log.",
+        f"Version {first.version} has two commit files, {first.name} and {second.name}; the log does not show which "
+        "one counts. Move the wrong one out of the log.",
         version=first.version,
         path=second.path,
     )

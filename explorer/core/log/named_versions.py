@@ -29,7 +29,7 @@ class NamedVersion(msgspec.Struct, frozen=True):
     files: tuple[str, ...]
 
     def and_also(self, other: NamedVersion | None) -> NamedVersion:
-        """Both together."""
+        """Return both together."""
         if other is None:
             return self
         first, second = sorted((self, other), key=lambda named: named.version)

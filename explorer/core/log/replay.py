@@ -284,7 +284,9 @@ class Superseded(msgspec.Struct, frozen=True):
         """
         matches = source.find(self.added)
         replaced = {
-            row for row, key, id_ in matches if (key, id_) not in self.removed and key in vectors and vectors[key] != id_
+            row
+            for row, key, id_ in matches
+            if (key, id_) not in self.removed and key in vectors and vectors[key] != id_
         }
         return source.without([row for row in range(source.num_rows) if row not in replaced]) if replaced else None
 
@@ -341,7 +343,7 @@ class Reconciliation:
                 removed[key, vector_id] = remove
 
     def _respell(self, before: AddLine, path: str) -> None:
-        """Record that a later action spells the path of a file otherwise; other readers may take that for another file."""
+        """Record that a later action spells the path of a file otherwise; other readers may see another file."""
         if other_spelling(before.path, path):
             self.respelled[before.path] = before
 

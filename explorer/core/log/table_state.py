@@ -25,7 +25,7 @@ class TableState(msgspec.Struct, frozen=True):
 
 
 class LiveFile(msgspec.Struct, frozen=True, gc=False):
-    """The facts of a file in checksums and checkpoints: its vector, its size in bytes, and the number of masked rows."""
+    """The facts of a file in checksums and checkpoints: its vector, its size in bytes, and its masked rows."""
 
     vector_id: str | None
     size: int | None

@@ -32,7 +32,11 @@ _BEGINNINGS: Final[tuple[tuple[bytes, str, str], ...]] = (
     (b"\x28\xb5\x2f\xfd", "it is compressed with Zstandard", "Decompress the file, under the name that it has"),
     (b"PAR1", "it is a Parquet file", _RESTORE),
     (b"version https://git-lfs", "it is a pointer of Git LFS in place of the file", "Fetch the file with git lfs pull"),
-    (b"<<<<<<<", "it contains the marks of a merge conflict of Git", "Restore the version of the file that was committed"),
+    (
+        b"<<<<<<<",
+        "it contains the marks of a merge conflict of Git",
+        "Restore the version of the file that was committed",
+    ),
     (b"<", "it is a page of XML or HTML, such as an error message of a store", _RESTORE),
     (b"\x1e", "it begins with a record separator (1E)", _REMOVE),
     (b"//", "it begins with a comment, which JSON does not have", "Remove the comments"),

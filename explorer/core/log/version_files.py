@@ -56,7 +56,7 @@ class VersionFiles(Mapping[int, LogPath]):
 
     @classmethod
     def recognised(cls, objects: ListedObjects) -> tuple[VersionFiles, VersionFiles, list[int]]:
-        """Return the commits and the checksums of a listing that have the usual names, and the indexes of its other files."""
+        """Return the commits and the checksums with usual names in a listing, and the indexes of its other files."""
         commits, checksums, others = list[int](), list[int](), list[int]()
         for place, name in enumerate(objects.names):
             match = _USUAL(name)
@@ -92,7 +92,7 @@ class VersionFiles(Mapping[int, LogPath]):
         return f"{type(self).__name__}({len(self)} files)"
 
     def items(self) -> ItemsView[int, LogPath]:
-        """Each version with its file."""
+        """Return each version with its file."""
         return _Pairs(self)
 
     @property
@@ -126,7 +126,7 @@ class VersionFiles(Mapping[int, LogPath]):
         return self.latest - self._first + 1 == len(self) or not len(self)
 
     def since(self, version: int) -> VersionFiles:
-        """Those from a version on."""
+        """Return those from a version on."""
         return self.part(range(int(np.searchsorted(self.versions, version)), len(self)))
 
     def oldest(self, count: int) -> VersionFiles:
@@ -134,7 +134,7 @@ class VersionFiles(Mapping[int, LogPath]):
         return self.part(range(min(count, len(self))))
 
     def with_newer(self, newer: VersionFiles) -> VersionFiles:
-        """These and newer files, of which some may be among these."""
+        """Return these and newer files, of which some may be among these."""
         if not len(newer):
             return self
         older = self.oldest(int(np.searchsorted(self.versions, int(newer.versions[0]))))
@@ -177,7 +177,7 @@ class VersionFiles(Mapping[int, LogPath]):
 
 
 def _versions(names: Sequence[str]) -> Int64s:
-    """The versions that names begin with; they ascend."""
+    """Return the versions that names begin with; they ascend."""
     if not names:
         return np.zeros(0, np.int64)
     first, last = int(names[0][:_DIGITS]), int(names[-1][:_DIGITS])

@@ -162,7 +162,7 @@ class Metadata(_Record, frozen=True, kw_only=True, rename="camel"):
 
     @classmethod
     def from_wire(cls, value: JsonValue) -> Self:
-        """As for every record; nulls inside ``format`` count as absent too (META-002)."""
+        """Make the record as for every action; nulls inside ``format`` count as absent too (META-002)."""
         if isinstance(value, dict) and isinstance(form := value.get("format"), dict):
             value = {**value, "format": {name: item for name, item in form.items() if item is not None}}
         return super().from_wire(value)

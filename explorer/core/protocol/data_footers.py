@@ -62,7 +62,7 @@ class DataFooter(msgspec.Struct, frozen=True):
     names: frozenset[str]
 
     def lacks(self, column: str) -> bool:
-        """Return whether the file certainly has no part of a column of the top level, so that each row is null there."""
+        """Return whether the file certainly has no part of a top-level column, so that each row is null there."""
         folded = column.lower()
         return not any(name == folded or name.startswith(f"{folded}.") for name in self.names)
 

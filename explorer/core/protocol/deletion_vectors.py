@@ -102,7 +102,7 @@ def check_descriptor(descriptor: DeletionVectorDescriptor) -> None:
 
 
 def location(vector: DeletionVectorId) -> str | None:
-    """Decoded location of the vector's file: relative to the table's root, or absolute; None when it is inline.
+    """Return the decoded location of the vector's file, relative to the table's root or absolute; None if inline.
 
     Raises:
         CorruptDeletionVector: The text does not encode a UUID.
@@ -135,7 +135,9 @@ def unframe(frame: bytes, descriptor: DeletionVectorDescriptor) -> bytes:
         raise _corrupt(descriptor.id, "the file ends before the vector begins")
     (size,) = struct.unpack_from(">I", frame)
     if size != descriptor.size_in_bytes:
-        raise _corrupt(descriptor.id, f"the file has {size} bytes by its frame, {descriptor.size_in_bytes} by the descriptor")
+        raise _corrupt(
+            descriptor.id, f"the file has {size} bytes by its frame, {descriptor.size_in_bytes} by the descriptor"
+        )
     if len(frame) < size + 8:
         raise _corrupt(descriptor.id, "the file ends within the vector")
     data = frame[4 : 4 + size]

@@ -47,7 +47,7 @@ def is_absolute(path: str) -> bool:
 
 
 def is_absolute_location(location: str) -> bool:
-    """Return the same for a decoded location, where a colon may also be part of a name: a scheme has a slash after it."""
+    """Return the same for a decoded location, where a colon may be part of a name: a scheme has a slash after it."""
     if location.startswith("/"):
         return True
     scheme = _SCHEME.match(location) if ":/" in location else None

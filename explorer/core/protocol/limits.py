@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 MAX_FILE_BYTES = 4 << 30
-"""A log file that is read in full: commit, compaction, checkpoint in JSON, checksum, hint. Parquet is read by column."""
+"""A log file that is read in full: commit, compaction, JSON checkpoint, checksum, hint. Parquet is read by column."""
 
 CHECKPOINT_VARIABLE: Final = "DELTA_EXPLORER_MAX_CHECKPOINT_BYTES"
 """The environment variable that sets the next one."""

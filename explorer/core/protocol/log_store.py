@@ -105,7 +105,7 @@ class ListedObjects(Iterable[ObjectMeta]):
         return len(self.names)
 
     def rows(self) -> Iterable[tuple[str, int, int, int]]:
-        """Name, size, modification time and ETag of each."""
+        """Return name, size, modification time and ETag of each."""
         return zip(self.names, *self._seen.tolist(), strict=True)
 
     def row(self, index: int) -> tuple[str, int, int, int]:

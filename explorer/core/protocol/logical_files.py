@@ -242,7 +242,7 @@ class LineSource:
         return [_BUILDERS[name](self._lines) for name in names]
 
     def statistics(self, leaves: Sequence[StatisticsLeaf]) -> Iterator[ParsedTexts]:
-        """The statistics of some columns, of all files at once."""
+        """Yield the statistics of some columns, of all files at once."""
         if self._lines:
             yield parse_texts(_stats(self._lines), leaves)
 

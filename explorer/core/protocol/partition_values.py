@@ -98,7 +98,7 @@ def parse_partition_value(text: str | None, kind: DataType, column: str, zone: t
     except (ValueError, InvalidOperation, OverflowError) as error:
         raise CorruptTable(
             f"The partition value {text!r} of column {column!r} is not of type {type_name(kind)}. "
-            "A writer recorded the file's partitionValues incorrectly. Remove the file and add it again with a valid value.",
+            "The file's partitionValues were written incorrectly. Remove the file and add it again with a valid value.",
             column=column,
             found=text,
             expected=type_name(kind),
@@ -164,7 +164,8 @@ def _as_java(value: float, *, single: bool) -> str:
 def _ascii(value: bytes) -> str:
     if not value.isascii():
         raise RequestError(
-            f"The partition value {value!r} contains bytes above 127, which clients read differently. It is not written."
+            f"The partition value {value!r} contains bytes above 127, which clients read differently. "
+            "It is not written."
         )
     return value.decode("ascii")
 

@@ -71,7 +71,7 @@ class WholeRemoveLine(RemoveLine, gc=False):
 
 
 def unknown_members(line: AddLine | RemoveLine) -> JsonObject:
-    """The members of a file action that this program does not know, as far as its line was kept whole."""
+    """Return the members of a file action that this program does not know, as far as its line was kept whole."""
     return line.unknown if isinstance(line, WholeAddLine | WholeRemoveLine) else {}
 
 

@@ -34,7 +34,7 @@ _MOST: Final = (1 << 63) - 1
 
 
 def count_of_line(raw: msgspec.Raw) -> int | None:
-    """The count in the ``stats`` of one action, a JSON string that itself holds JSON."""
+    """Return the count in the ``stats`` of one action, a JSON string that itself holds JSON."""
     if (first := _FIRST_MEMBER.match(raw)) is not None:
         return int(first[1])
     if not raw:
@@ -47,7 +47,7 @@ def count_of_line(raw: msgspec.Raw) -> int | None:
 
 
 def count_of_text(text: str) -> int | None:
-    """The count in statistics; None where they do not say it or cannot be read."""
+    """Return the count in statistics; None where they do not say it or cannot be read."""
     try:
         count = _DECODER.decode(text).num_records
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -56,7 +56,7 @@ def count_of_text(text: str) -> int | None:
 
 
 def counts_of_lines(texts: TextSpans) -> tuple[Int64s, Mask]:
-    """The counts in the ``stats`` of many actions, as JSON, as NumPy arrays: values, and where they are known."""
+    """Return the counts in the JSON ``stats`` of many actions, as NumPy arrays: values, and a mask of the known."""
     values, found = _leading_counts(texts, _QUOTED)
     for row in np.flatnonzero(~found & (texts.lengths > 0)).tolist():
         count = count_of_line(msgspec.Raw(texts.bytes(row)))
@@ -66,7 +66,7 @@ def counts_of_lines(texts: TextSpans) -> tuple[Int64s, Mask]:
 
 
 def counts_of_column(stats: pa.StringArray) -> pa.Int64Array:
-    """The counts in a column of statistics."""
+    """Return the counts in a column of statistics."""
     length = len(stats)
     if not length or stats.null_count == length:
         return pa.nulls(length, pa.int64())

@@ -79,7 +79,7 @@ def row_tracking(protocol: Protocol, metadata: Metadata, domains: Mapping[str, s
 
 
 def stated_high_water_mark(configuration: str | None) -> int | None:
-    """The highest row id that the configuration of the domain states; None without one.
+    """Return the highest row id that the configuration of the domain states; None without one.
 
     Raises:
         CorruptTable: It does not hold the mark.
@@ -91,6 +91,6 @@ def stated_high_water_mark(configuration: str | None) -> int | None:
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         raise CorruptTable(
             f"The domain {DOMAIN} does not hold rowIdHighWaterMark ({error}), so the free row ids are not known. "
-            "A broken client wrote it.",
+            "A faulty client wrote it.",
             found=configuration,
         ) from error

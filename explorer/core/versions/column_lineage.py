@@ -61,7 +61,7 @@ class Lineage(msgspec.Struct, frozen=True):
         return f"Lineage({len(self.columns)} columns, {len(self.hazards)} hazards, {versions})"
 
     def lines_at(self, version: int) -> dict[str, int]:
-        """The columns that a version has: dotted name -> place in ``columns``."""
+        """Return the columns that a version has: dotted name -> place in ``columns``."""
         return {
             span.name: place
             for place, line in enumerate(self.columns)

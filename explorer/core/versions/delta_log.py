@@ -115,7 +115,7 @@ class DeltaLog:
 
     @located
     def latest_version(self) -> int:
-        """The newest version, whether it can be rebuilt or not.
+        """Return the newest version, whether it can be rebuilt or not.
 
         Where a catalog manages the commits, and its response is unknown, the last one that is published.
         """
@@ -138,7 +138,7 @@ class DeltaLog:
 
     @located
     def version_range(self) -> tuple[int, int]:
-        """The oldest and the newest version that can be rebuilt.
+        """Return the oldest and the newest version that can be rebuilt.
 
         Raises:
             VersionGap: Not even the newest can be rebuilt.
@@ -170,12 +170,12 @@ class DeltaLog:
 
     @located
     def history_record(self) -> History:
-        """The recorded commits and lifetimes, read at the first call."""
+        """Return the recorded commits and lifetimes, read at the first call."""
         return self._reader.history()
 
     @located
     def provenance_record(self) -> Provenance:
-        """The recorded commits without their files, which is quicker to read; the history if it was read already."""
+        """Return the recorded commits without their files, which are quicker to read; or the history if it was read."""
         return self._reader.provenance()
 
     @located
@@ -298,7 +298,7 @@ class DeltaLog:
 
     @located
     def version_risks(self) -> VersionRisks:
-        """The causes of the loss of versions, from the log and the files that are known to be missing.
+        """Return the causes of the loss of versions, from the log and the files that are known to be missing.
 
         `VersionRisks.at` returns their states at a time.
         """
@@ -366,7 +366,7 @@ class DeltaLog:
 
     @located
     def column_lineage(self) -> Lineage:
-        """How each column was named and typed over the readable versions."""
+        """Return how each column was named and typed over the readable versions."""
         return self.provenance_record().lineage()
 
     def commits(self, from_version: int, to_version: int) -> Iterator[Commit]:
@@ -417,7 +417,7 @@ class DeltaLog:
 
     @located
     def newest_part(self) -> Self | None:
-        """The log as if it began with its newest checkpoint, as another object; None if that is all there is.
+        """Return the log as if it began with its newest checkpoint, as another object; None if that is all there is.
 
         Its versions are correct. What it does not list may be in the log all the same.
         """
@@ -454,11 +454,11 @@ class DeltaLog:
         self._current.refresh()
 
     def segment(self, version: int) -> LogSegment:
-        """The files that rebuild a version."""
+        """Return the files that rebuild a version."""
         return self._current.holding(version).listing.segment(version)
 
     def newest_commit(self) -> LogPath | None:
-        """The commit file of the newest version as listed; None where it is missing."""
+        """Return the commit file of the newest version as listed; None where it is missing."""
         recent = self._current.recent().listing
         return recent.commits.get(recent.latest)
 

@@ -97,7 +97,7 @@ def test_a_commit_that_vanished_ends_the_reading_with_the_range_that_it_was_in()
             list(read(store, paths))
         assert (gap.value.vanished, gap.value.earliest, gap.value.latest) == (True, 2048, MANY - 1)
         assert gap.value.message.startswith(
-            f"A commit between versions 2048 and {MANY - 1} vanished while the log was read"
+            f"A commit between versions 2048 and {MANY - 1} disappeared while the log was being read"
         )
         assert isinstance(gap.value.__cause__, FileNotFoundError)
 

@@ -163,7 +163,7 @@ def test_a_size_at_its_limit_passes_and_one_beyond_is_told(monkeypatch: pytest.M
         "found": 4294967297,
         "allowed": 4294967296,
         "message": "The file a has 4,294,967,297 bytes; 4,294,967,296 are read at most. Check which program wrote it: "
-        "a log file of that size is most likely broken. If it is not, raise "
+        "a log file of this size is probably corrupt. If it is not, raise "
         "explorer.core.protocol.limits.MAX_FILE_BYTES.",
     }
     monkeypatch.setattr(limits, "MAX_CHECKPOINT_BYTES", 1000)
@@ -175,7 +175,7 @@ def test_a_size_at_its_limit_passes_and_one_beyond_is_told(monkeypatch: pytest.M
         "allowed": 1000,
         "message": "The checkpoint of version 7 has 1,001 bytes; 1,000 are replayed in one process at most. Let Spark "
         "replay it: delta-explorer snapshot, files or statistics TABLE --spark MASTER (local[*] is this machine), or "
-        "Table.files_frame() in Python. With the memory for it, set DELTA_EXPLORER_MAX_CHECKPOINT_BYTES to more.",
+        "Table.files_frame() in Python. If you have enough memory, raise DELTA_EXPLORER_MAX_CHECKPOINT_BYTES to more.",
     }
     limits.check_column(2**31 - 1, "3 texts")
     assert said(lambda: limits.check_column(2**31, "3 texts")) == {

@@ -260,7 +260,7 @@ TWICE = mapped(struct(field("a"), field("b")))
         ),
         (
             meta(format=Format(provider="ORC")),
-            "Version 6 says its data files are 'ORC'; Delta tables hold Parquet. Another program wrote this log.",
+            "Version 6 says its data files are 'ORC'; Delta tables use Parquet. Another program wrote this log.",
             {"version": 6, "found": "ORC"},
         ),
         (

@@ -119,7 +119,7 @@ def struct_with_nulls(parsed: pa.StructArray) -> pa.StructArray:
 
 
 def texts_of(texts: pa.StringArray, parsed: pa.StructArray | None) -> pa.StringArray:
-    """Statistics as texts, rebuilt from ``stats_parsed`` where there is none (CKPT-019)."""
+    """Return statistics as texts, rebuilt from ``stats_parsed`` where there is none (CKPT-019)."""
     import pyarrow.compute as pc
 
     if parsed is None or not texts.null_count:
@@ -152,7 +152,7 @@ def _empty_for_null(maps: pa.MapArray) -> pa.MapArray:
 
 
 def _vectors(values: Values) -> pa.StructArray | None:
-    """The member ``deletionVector``, None where no file has one.
+    """Return the member ``deletionVector``, None where no file has one.
 
     Raises:
         ValueError: One has no location of its vector; reading without it would show masked rows.
@@ -170,7 +170,7 @@ def _vectors(values: Values) -> pa.StructArray | None:
 
 
 def _member(struct: pa.StructArray, name: str, kind: pa.DataType) -> pa.Array:
-    """A member of a struct column with the struct's nulls applied."""
+    """Return a member of a struct column with the struct's nulls applied."""
     if struct.type.get_field_index(name) < 0:
         return pa.nulls(len(struct), kind)
     values = struct.flatten()[struct.type.get_field_index(name)]

@@ -262,7 +262,7 @@ class CheckpointPart:
         return list(zip(rows.to_pylist(), paths, self._vector_ids(group, rows), strict=True))
 
     def _vector_ids(self, group: _Group, rows: pa.Int64Array) -> list[str | None]:
-        """The identities of the deletion vectors of some files, None without one."""
+        """Return the identities of the deletion vectors of some files, None without one."""
         if self._cache is None:
             ids = self._ids(group.index, group.keep, rows)
         else:
@@ -282,7 +282,7 @@ class CheckpointPart:
         return unique_ids(vectors if places is None else vectors.take(places))
 
     def _columns(self, group: _Group, names: Sequence[str]) -> list[pa.Array | pa.ChunkedArray]:
-        """Columns of the files of a row group."""
+        """Return columns of the files of a row group."""
         columns: dict[str, pa.Array | pa.ChunkedArray] = dict(group.known())
         missing = [name for name in names if name not in columns]
         if self._cache is None:
@@ -294,7 +294,7 @@ class CheckpointPart:
         return [columns[name] for name in names]
 
     def _made(self, index: int, keep: Mask | None, names: Sequence[str]) -> list[pa.Array]:
-        """Columns of some rows of a row group, made of members of their actions."""
+        """Return columns of some rows of a row group, made of members of their actions."""
         alone = len(self._groups) == 1
         read = partial(self._values, index, keep, members_of(names, self._members), alone=alone)
         counted: Callable[[], pa.Array] = partial(self._counts, index, keep)
@@ -347,7 +347,7 @@ class CheckpointPart:
             return values if keep is None else {name: _filtered(value, keep) for name, value in values.items()}
 
     def _read(self, index: int, members: Sequence[str], *, alone: bool) -> Values:
-        """Members of the action in a row group, as arrays with the action's nulls applied."""
+        """Return members of the action in a row group, as arrays with the action's nulls applied."""
         table = self._rows.read(index, [f"{self._action}.{member}" for member in members], alone=alone)
         if self._action not in table.column_names:
             return {}
@@ -403,7 +403,7 @@ def _filtered(column: pa.Array, keep: Mask) -> pa.Array:
 
 
 def _members(schema: pa.Schema, action: str) -> frozenset[str]:
-    """Members of the action, and with a dot the members of ``stats_parsed``."""
+    """Return members of the action, and with a dot the members of ``stats_parsed``."""
     place = schema.get_field_index(action)
     if place < 0:
         return frozenset()

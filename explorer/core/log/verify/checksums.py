@@ -121,7 +121,7 @@ def _listed(files: Sequence[ListedFile] | None, state: RunningState) -> Iterator
 
 
 def _is_other(file: ListedFile, live: LiveFile | None) -> bool:
-    """Whether a live file is not as the checksum lists it; without a size, the entry states nothing but the path."""
+    """Return whether a live file differs from its entry in the checksum; without a size, only the path counts."""
     if live is None or file.size is None:
         return False
     vector = file.deletion_vector

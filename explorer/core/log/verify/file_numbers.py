@@ -55,7 +55,7 @@ class NumberReader:
         self._known: dict[_Values, _Values] = {}
 
     def of_line(self, add: AddLine) -> FileNumbers:
-        """The numbers of a file that a commit adds."""
+        """Return the numbers of a file that a commit adds."""
         return FileNumbers(
             count_of_line(add.stats),
             add.modification_time,
@@ -65,7 +65,7 @@ class NumberReader:
         )
 
     def of_files(self, files: LogicalFiles) -> Iterator[FileNumbers]:
-        """The numbers of the files of a checkpoint, in its order."""
+        """Yield the numbers of the files of a checkpoint, in its order."""
         columns = (column.to_pylist() for column in files.select(_COLUMNS).columns)
         for records, modified, base_row_id, commit_version, values in zip(*columns, strict=True):
             yield FileNumbers(records, modified, base_row_id, commit_version, self._interned(values or ()))

@@ -35,7 +35,7 @@ _ENCODER: Final = msgspec.json.Encoder(order="sorted", decimal_format="number")
 
 
 def link(before: bytes, version: int, lines: Iterable[bytes]) -> bytes:
-    """The link of one commit.
+    """Return the link of one commit.
 
     Args:
         before: The link of the commit before, or `START`.

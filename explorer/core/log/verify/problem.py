@@ -30,7 +30,7 @@ _STEPS: Final[Mapping[str, str]] = {
     "no-protocol": "Restore the commit that sets the protocol from a backup.",
     "invalid-metadata": "Restore the file from a backup, or set the metadata again with the client that wrote it.",
     "invalid-protocol": "Restore the file from a backup, or set the protocol again with the client that wrote it.",
-    "lost-version": "Restore the missing log files from a backup. If they were deleted on purpose, delete this one too.",
+    "lost-version": "Restore the missing log files from a backup. If they were deleted on purpose, delete this too.",
     "checkpoint-short": "Restore the checkpoint, or the commits before it, from a backup: rows are lost.",
     "invalid-file-values": "Remove the file from the table, and add it again with valid values.",
     "damaged-checkpoint": _REWRITE,
@@ -69,8 +69,8 @@ class Problem(msgspec.Struct, frozen=True):
         kind: ``gap``, ``truncated-log``, ``two-names``, ``unreadable-commit``, ``unreadable-checkpoint``,
             ``no-metadata``, ``no-protocol``, ``invalid-metadata``, ``invalid-protocol``, ``lost-version`` (files of the
             log name a newer version than any commit or checkpoint), ``checkpoint-short`` (it has fewer actions than
-            were written to it, and no commits replace them), ``invalid-file-values`` (no reader can decode the values of
-            a file in an action; all of these: versions cannot be read, or not in full);
+            were written to it, and no commits replace them), ``invalid-file-values`` (no reader can decode the values
+            of a file in an action; all of these: versions cannot be read, or not in full);
             ``damaged-checkpoint`` (it cannot be read, and readers that can begin earlier do without it),
             ``hint-differs`` (the hint states other numbers than its checkpoint has), ``empty-commit`` (a commit of
             zero bytes), ``spread-action`` (an action is written over several lines), ``unknown-action`` (a line is

@@ -120,7 +120,8 @@ class _Walk:
         self._values = FileValues()
         self._proved: set[int] = set()
         self._checkpoints = {
-            version: list(checkpoints) for version, checkpoints in groupby(listing.checkpoints, lambda each: each.version)
+            version: list(checkpoints)
+            for version, checkpoints in groupby(listing.checkpoints, lambda each: each.version)
         }
 
     @property

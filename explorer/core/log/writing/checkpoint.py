@@ -245,7 +245,7 @@ class _Writer:
         return file.close()
 
     def _described(self, path: str, size: int, small: Sequence[SmallAction]) -> JsonObject:
-        """Return the hint's description of a V2 checkpoint (V2CKPT-012); long lists are only in the checkpoint itself."""
+        """Return the hint's description of a V2 checkpoint (V2CKPT-012); long lists are only in the checkpoint."""
         sidecars, others = list[JsonValue](), list[JsonValue]()
         for action in small:
             if isinstance(action, Sidecar):

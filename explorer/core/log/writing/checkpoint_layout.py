@@ -43,7 +43,7 @@ class CheckpointLayout(msgspec.Struct, frozen=True):
 
 
 def checkpoint_due(configuration: dict[str, str], version: int) -> bool:
-    """Return whether a checkpoint is due after the commit of a version: every ten, or by the table's property (CKPT-012).
+    """Return whether a checkpoint is due after a commit: every ten, or by the table's property (CKPT-012).
 
     Raises:
         CorruptTable: ``delta.checkpointInterval`` is not a positive integer.

@@ -84,9 +84,9 @@ def next_checksum(
         commit: The version's commit.
         state: The small actions in force after it.
         live: The live files before it, if the caller has them; a checksum that lists them works too.
-        vouched: Whether to trust the commit about the live files where nothing else shows them: each path that it adds and
-            does not remove is new, and each that it removes was live. That holds for commits of this program, except for
-            adds and removes on their own that change no data, which are never trusted.
+        vouched: Whether to trust the commit about the live files where nothing else shows them: each path that it adds
+            and does not remove is new, and each that it removes was live. That holds for commits of this program,
+            except for adds and removes on their own that change no data, which are never trusted.
 
     Returns:
         The checksum, or None where it is not known: the checksum before is unreadable, lacks something or has another

@@ -226,7 +226,9 @@ def _unknown_types(carried: CarriedActions, action: str) -> dict[str, pa.DataTyp
             for member, value in unknown_members(line).items():
                 kinds_by_member.setdefault(member, set()).add(column_type(value))
     single = {member: kinds.pop() for member, kinds in kinds_by_member.items() if len(kinds) == 1}
-    return {member: kind for member, kind in single.items() if kind is not None and member not in _KNOWN_MEMBERS[action]}
+    return {
+        member: kind for member, kind in single.items() if kind is not None and member not in _KNOWN_MEMBERS[action]
+    }
 
 
 def _unknown_columns(lines: Sequence[AddLine | RemoveLine]) -> dict[str, pa.Array]:

@@ -56,7 +56,7 @@ class TypedColumns(msgspec.Struct, frozen=True):
         return pa.StructArray.from_arrays(arrays, names=[physical for physical, _, _ in self.partitions])
 
     def partition_type(self) -> pa.DataType:
-        """Type of ``partitionValues_parsed``."""
+        """Return the type of ``partitionValues_parsed``."""
         return pa.struct([(physical, to_arrow(kind)) for physical, kind, _ in self.partitions])
 
     def statistics(self, texts: pa.StringArray, parsed: pa.StructArray | None) -> pa.StructArray:
@@ -72,7 +72,7 @@ class TypedColumns(msgspec.Struct, frozen=True):
         return pa.StructArray.from_arrays(list(members.values()), names=list(members), mask=pc.invert(known))
 
     def statistics_type(self) -> pa.DataType:
-        """Type of ``stats_parsed``."""
+        """Return the type of ``stats_parsed``."""
         nothing = {leaf: Bounds(*(pa.nulls(0, kind) for kind in _types(leaf))) for leaf in self.leaves}
         members = self._members(ParsedTexts(pa.nulls(0, pa.bool_()), pa.nulls(0, pa.int64()), nothing, ()))
         return pa.struct([(name, array.type) for name, array in members.items()])

@@ -221,7 +221,9 @@ def _with_unknown(commit: Commit, data: bytes) -> Commit:
         _KNOWN.decode_lines(data)
     except msgspec.ValidationError:
         texts = action_lines(data)
-        lines = (_line_with_unknown(line, texts[commit.line_number(index) - 1]) for index, line in enumerate(commit.lines))
+        lines = (
+            _line_with_unknown(line, texts[commit.line_number(index) - 1]) for index, line in enumerate(commit.lines)
+        )
         return msgspec.structs.replace(commit, lines=list(lines))
     return commit
 

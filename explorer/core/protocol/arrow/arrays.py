@@ -75,7 +75,7 @@ _PLAIN = {name: getattr(pa, name)() for name in ("int8", "uint8", "int32", "int6
 
 
 def strings(values: Sequence[str | None]) -> pa.StringArray:
-    """A string column; None is null.
+    """Return a string column; None is null.
 
     Raises:
         LimitExceeded: The texts are more than a column can store.
@@ -88,24 +88,24 @@ def strings(values: Sequence[str | None]) -> pa.StringArray:
 
 
 def int64s(values: Sequence[int | None] | Numbers) -> pa.Int64Array:
-    """A 64-bit integer column; None is null."""
+    """Return a 64-bit integer column; None is null."""
     return _primitive(values, pa.int64(), np.int64)
 
 
 def int32s(values: Sequence[int | None]) -> pa.Int32Array:
-    """A 32-bit integer column; None is null."""
+    """Return a 32-bit integer column; None is null."""
     return _primitive(values, pa.int32(), np.int32)
 
 
 def bools(values: Sequence[bool | None]) -> pa.BooleanArray:
-    """A boolean column; None is null."""
+    """Return a boolean column; None is null."""
     # None counts as False here.
     data = np.packbits(np.array(values, bool), bitorder="little")
     return pa.Array.from_buffers(pa.bool_(), len(values), [_validity(values), pa.py_buffer(data)])
 
 
 def known_int64s(values: Numbers, known: Mask) -> pa.Int64Array:
-    """A 64-bit integer column of a NumPy array, null where a second array is False."""
+    """Return a 64-bit integer column of a NumPy array, null where a second array is False."""
     bitmap = None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
     return pa.Array.from_buffers(
         pa.int64(), len(values), [bitmap, pa.py_buffer(np.ascontiguousarray(values, np.int64))]
@@ -113,13 +113,13 @@ def known_int64s(values: Numbers, known: Mask) -> pa.Int64Array:
 
 
 def mask(values: Mask | Sequence[bool]) -> pa.BooleanArray:
-    """A boolean column without nulls."""
+    """Return a boolean column without nulls."""
     bits = np.packbits(np.asarray(values, bool), bitorder="little")
     return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(bits)])
 
 
 def string_maps(values: Sequence[dict[str, str | None] | None]) -> pa.MapArray:
-    """A map<string, string> column; None is a null map, a None value inside a map stays a null value (CKPT-026)."""
+    """Return a map<string, string> column; None is a null map, a None inside a map a null value (CKPT-026)."""
     filled = [value or {} for value in values]
     offsets = np.fromiter(accumulate(map(len, filled), initial=0), dtype=np.int32, count=len(filled) + 1)
     keys = strings(list(chain.from_iterable(filled)))
@@ -132,7 +132,7 @@ def string_maps(values: Sequence[dict[str, str | None] | None]) -> pa.MapArray:
 
 
 def large_binaries(values: Sequence[bytes | msgspec.Raw]) -> pa.LargeBinaryArray:
-    """A column of bytes without nulls."""
+    """Return a column of bytes without nulls."""
     offsets = np.zeros(len(values) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, values), np.int64, len(values)), out=offsets[1:])
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(values))]
@@ -190,18 +190,18 @@ def exact_sum(values: Integers) -> int:
 
 
 def only_array(table: pa.Table, name: str) -> pa.Array:
-    """A column of a table as one array; nothing is copied where it is in one chunk."""
+    """Return a column of a table as one array; nothing is copied where it is in one chunk."""
     return one_array(table.column(name).chunks, table.schema.field(name).type)
 
 
 def plain_array(values: npt.NDArray[np.generic]) -> pa.Array:
-    """A NumPy array of integers or flags as a column of the same bytes, a flag a byte, which `numpy_array` undoes."""
+    """Return a NumPy array of integers or flags as a column of the same bytes, a flag a byte; see `numpy_array`."""
     contiguous = np.ascontiguousarray(values).view(np.uint8) if values.dtype == bool else np.ascontiguousarray(values)
     return pa.Array.from_buffers(_PLAIN[contiguous.dtype.name], len(contiguous), [None, pa.py_buffer(contiguous)])
 
 
 def numpy_array(column: pa.Array, *, flags: bool = False) -> npt.NDArray[np.generic]:
-    """The values of a column without nulls; nothing is copied, so they must not be written to."""
+    """Return the values of a column without nulls; nothing is copied, so they must not be written to."""
     if not len(column):
         return np.zeros(0, bool if flags else str(column.type))
     array = np.frombuffer(column.buffers()[1], str(column.type))[column.offset : column.offset + len(column)]
@@ -209,12 +209,12 @@ def numpy_array(column: pa.Array, *, flags: bool = False) -> npt.NDArray[np.gene
 
 
 def flags(column: pa.BooleanArray) -> Mask:
-    """A boolean column as a NumPy array; null is False."""
+    """Return a boolean column as a NumPy array; null is False."""
     return _bits(column.buffers()[1], column) & validity(column)
 
 
 def floats(column: pa.ChunkedArray) -> Float64s:
-    """A column of numbers, or of times as their numbers, as floating-point numbers; NaN for null."""
+    """Return a column of numbers, or of times as their numbers, as floating-point numbers; NaN for null."""
     counted = column.cast(pa.int64()) if pa.types.is_temporal(column.type) else column
     doubles = one_array(counted.cast(pa.float64(), safe=False).chunks, pa.float64())
     if doubles.null_count == len(doubles):

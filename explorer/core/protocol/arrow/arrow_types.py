@@ -48,7 +48,7 @@ def json_variant_schema(schema: StructType) -> pa.Schema:
 
 
 def physical_arrow_schema(fields: Sequence[StructField]) -> pa.Schema:
-    """The schema of a data file with these fields: physical names and field ids at every depth."""
+    """Return the schema of a data file with these fields: physical names and field ids at every depth."""
     return pa.schema(visit(StructType(tuple(fields)), _Physical()))
 
 

@@ -74,7 +74,7 @@ class ChunkSize:
 
 
 def chunk_of(described: pq.ColumnChunkMetaData, column: pq.ColumnSchema, size: int) -> Chunk:
-    """A column chunk of a file of a size in bytes.
+    """Return a column chunk of a file of a size in bytes.
 
     Raises:
         ValueError: The footer puts the chunk outside of the file.

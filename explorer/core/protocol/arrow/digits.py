@@ -20,7 +20,7 @@ MOST_DIGITS: Final = 18
 
 
 def _each(byte: int) -> np.uint64:
-    """A word of one byte, eight times."""
+    """Return a word of one byte, eight times."""
     return np.uint64(int.from_bytes(bytes([byte] * WORD), "little"))
 
 

@@ -65,7 +65,7 @@ class OpenFile:
 
     @contextmanager
     def lent(self, source: pa.NativeFile) -> Iterator[pq.ParquetFile]:
-        """Yield a reader for one thread alone, because Arrow's are not thread-safe; one costs less than a millisecond."""
+        """Yield a reader for one thread, because Arrow's are not thread-safe; one costs less than a millisecond."""
         if not self._is_local:
             yield self.reader(source)
             return

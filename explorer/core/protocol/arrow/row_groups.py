@@ -58,7 +58,8 @@ class RowGroups:
         schema: The columns as Arrow sees them.
 
     Raises:
-        pa.ArrowException, OSError, ValueError: It is not a Parquet file; later: a page is damaged, or the file is missing
+        pa.ArrowException, OSError, ValueError: It is not a Parquet file; later: a page is damaged, or the file is
+        missing
             or another one.
         LimitExceeded: It would take too much memory.
     """
@@ -106,7 +107,9 @@ class RowGroups:
 
     def present(self, names: Sequence[str]) -> dict[str, list[JsonValue]]:
         """Return the rows in which a struct column is not null, as objects, for each column that exists."""
-        objects_by_name: dict[str, list[JsonValue]] = {name: [] for name in names if self.schema.get_field_index(name) >= 0}
+        objects_by_name: dict[str, list[JsonValue]] = {
+            name: [] for name in names if self.schema.get_field_index(name) >= 0
+        }
         leaves = {name: _first_leaf(name, self.schema.field(name).type) for name in objects_by_name}
         wanted = [self._wanted(group, leaves) for group in range(self.count)]
         holding = [group for group, counts in enumerate(wanted) if counts]

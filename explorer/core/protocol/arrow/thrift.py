@@ -94,7 +94,7 @@ def _after_items(data: bytes, at: int, kind: int, depth: int) -> int:
 
 
 def list_head(data: bytes, at: int) -> tuple[int, int, int]:
-    """Return the number of items of a list, their type, and the offset of the first; errors are those of `read_struct`."""
+    """Return number, type and offset of the items of a list; errors are those of `read_struct`."""
     count, kind, at = data[at] >> 4, data[at] & 15, at + 1
     if count == 15:
         count, at = varint(data, at)

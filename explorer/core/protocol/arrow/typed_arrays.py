@@ -24,7 +24,7 @@ __all__ = ["typed_column", "without_nan"]
 
 
 def typed_column(values: Sequence[PrimitiveValue | None], kind: PrimitiveType) -> pa.Array:
-    """A column of Python values of one type; None is null.
+    """Return a column of Python values of one type; None is null.
 
     Raises:
         OverflowError, ValueError, pa.ArrowInvalid: A value is out of the type's range.
@@ -53,7 +53,7 @@ def typed_column(values: Sequence[PrimitiveValue | None], kind: PrimitiveType) -
 
 
 def without_nan(column: pa.Array) -> pa.Array:
-    """The column with null for every NaN."""
+    """Return the column with null for every NaN."""
     width = np.dtype(f"f{column.type.bit_width // 8}")
     data = np.frombuffer(column.buffers()[1], width)[column.offset : column.offset + len(column)]
     nan = np.isnan(data)

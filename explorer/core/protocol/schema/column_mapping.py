@@ -104,13 +104,13 @@ def check_mapping(schema: StructType, mode: MappingMode, max_column_id: int | No
 
 
 def physical_paths(schema: StructType, mode: MappingMode) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Logical path -> physical path of every field, nested ones included."""
+    """Return logical path -> physical path of every field, nested ones included."""
     if mode == "none":
         return {path: path for path, _ in walk(schema)}
     return {path: physical for path, physical, _ in walk_physical(schema)}
 
 
 def unmapped(field: StructField) -> StructField:
-    """Return the field without its column mapping, at every depth: in mode ``none`` files have logical names (CM-002)."""
+    """Return the field without its column mapping, at every depth: in mode ``none`` names are logical (CM-002)."""
     metadata = {key: value for key, value in field.metadata.items() if key not in (PHYSICAL_NAME, FIELD_ID)}
     return StructField(field.name, with_fields(field.type, unmapped), field.nullable, metadata)

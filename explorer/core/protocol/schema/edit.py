@@ -79,7 +79,8 @@ def column_path(text: str, field: str = "column") -> Path:
         return parse_column(text)
     except ValueError as error:
         raise InvalidIntent(
-            f"{text!r} is not a column: write a dotted path, with parts in backticks where they contain dots.", field=field
+            f"{text!r} is not a column: write a dotted path, with parts in backticks where they contain dots.",
+            field=field,
         ) from error
 
 

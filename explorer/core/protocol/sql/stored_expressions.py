@@ -149,8 +149,8 @@ def check_stored_expression(text: str, field: str) -> tuple[str, ...]:
 def expression_text(text: str) -> str:
     """Return an expression as the reference writer writes it: its tokens with one blank between them.
 
-    Texts stay as they are (the reference splits ``'it''s'`` in two, which means something else), and so do operators and
-    numbers.
+    Texts stay as they are (the reference splits ``'it''s'`` in two, which means something else), and so do operators
+    and numbers.
 
     Raises:
         InvalidIntent: A quote or a comment is not closed.

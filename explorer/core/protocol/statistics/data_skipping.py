@@ -126,7 +126,9 @@ def answerable(
     """
     if not isinstance(where, str | msgspec.Struct):
         raise RequestError(
-            f"{where!r} is not a condition. Enter a SQL expression such as amount > 0.", field="where", found=repr(where)
+            f"{where!r} is not a condition. Enter a SQL expression such as amount > 0.",
+            field="where",
+            found=repr(where),
         )
     resolver = _Resolver(schema, columns)
     condition = resolver.resolved(parse_predicate(where) if isinstance(where, str) else where)

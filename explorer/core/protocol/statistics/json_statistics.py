@@ -49,7 +49,7 @@ class StatisticsLeaf(msgspec.Struct, frozen=True):
 
     @property
     def has_bounds(self) -> bool:
-        """False for binaries and void, which have no bounds, and variants, whose bounds are not read (STATS-017, D-27)."""
+        """False for binaries and void, without bounds, and variants, whose bounds are not read (STATS-017, D-27)."""
         return self.type.name not in {"binary", "variant", "void"}
 
 
@@ -171,7 +171,7 @@ def _where(chosen: pa.BooleanArray, first: ParsedTexts, second: ParsedTexts) -> 
 def _blocks(
     texts: pa.StringArray, leaves: Sequence[StatisticsLeaf], start: int
 ) -> Iterator[tuple[int, pa.StringArray, pa.Table | None]]:
-    """Offset, texts and parsed table of blocks that together are ``texts``; no table where each is decoded by itself.
+    """Yield offset, texts and parsed table of blocks of ``texts``; no table where each is decoded by itself.
 
     Arrow refuses a few, and takes kilobytes a column for few texts of many columns; these are decoded separately.
     """

@@ -1,8 +1,8 @@
 """Whether some row of a file may make a condition TRUE or FALSE, for every file at once.
 
-Protocol section: Per-file Statistics. Invariants: a result that a column's facts do not rule out is possible; a null row
-makes a comparison neither; NaN, which writers leave out of bounds, is above all other values (STATS-016); a comparison
-that Spark would make in another way than by the bounds' own order is not answered.
+Protocol section: Per-file Statistics. Invariants: a result that a column's facts do not rule out is possible; a null
+row makes a comparison neither; NaN, which writers leave out of bounds, is above all other values (STATS-016); a
+comparison that Spark would make in another way than by the bounds' own order is not answered.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _null_truth(facts: ColumnFacts, hopeful: bool) -> Truth:
 
 
 def _with_nan(truth: Truth, operator: Operator) -> Truth:
-    """Return the same for values that may be NaN, which is above all others; writers leave it out of bounds (STATS-016)."""
+    """Return the same for values that may be NaN, which is above all others and not in bounds (STATS-016)."""
     always = np.ones(len(truth.can_be_true), bool)
     if operator in {">", ">="}:
         return Truth(always, truth.can_be_false)

@@ -152,7 +152,7 @@ def test_a_checkpoint_in_json_may_have_blank_lines_nulls_and_actions_of_the_futu
 
 # --- what cannot be used ----------------------------------------------------------------------------------------------
 
-DO = "If all commits since an older checkpoint still exist, remove the broken checkpoint. If not, restore it."
+DO = "If all commits since an older checkpoint still exist, remove the damaged checkpoint. If not, restore it."
 Read = Callable[[CheckpointReader], object]
 FILE_READERS: list[Read] = [CheckpointReader.files, CheckpointReader.tombstones]
 READERS: list[Read] = [CheckpointReader.state, CheckpointReader.contents, *FILE_READERS, CheckpointReader.sidecar_keys]

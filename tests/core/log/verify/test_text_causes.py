@@ -92,8 +92,8 @@ def _one_object(first: bytes, second: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"{}\n" + WHOLE, "line 1 holds no action"),
-        (b'{"add":null}\n', "line 1 holds no action"),
+        (b"{}\n" + WHOLE, "line 1 contains no action"),
+        (b'{"add":null}\n', "line 1 contains no action"),
         (b'{"actions":[' + b",".join(ACTIONS) + b"]}\n", "'actions', which is not an action"),
         (WHOLE.replace(b'"add"', b'"Add"'), "the protocol spells it add"),
         (b'{"metadata":{}}\n', "the protocol spells it metaData"),

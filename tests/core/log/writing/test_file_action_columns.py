@@ -16,7 +16,7 @@ from explorer.core.log.log_segment import list_log
 from explorer.core.log.table_state import TableState
 from explorer.core.log.writing.file_action_columns import FileColumns
 from explorer.core.log.writing.parsed_columns import typed_columns
-from explorer.core.log.writing.writer_state import CarriedActions, _greatest_rows, carry_actions
+from explorer.core.log.writing.writer_state import CarriedActions, _max_rows, carry_actions
 from explorer.core.protocol.actions import (
     Add,
     DeletionVectorDescriptor,
@@ -152,7 +152,7 @@ def test_partition_values_of_a_remove_that_are_none_name_the_file() -> None:
     found = carried(log_of((PROTOCOL, METADATA), (b'{"remove":{"path":"g","partitionValues":[1]}}',)))
     [chunk] = found.removes(9)
     with pytest.raises(
-        MalformedAction, match=r"^The partitionValues of the file g is not what the protocol says: "
+        MalformedAction, match=r"^The partitionValues of the file g is not valid by the protocol: "
     ) as refused:
         FileColumns(found).removes(chunk, 0)
     assert refused.value.path == "g"
@@ -290,6 +290,6 @@ def test_the_greatest_hidden_rows_are_read_wherever_their_field_stands() -> None
     rows, kinds = pa.array([4, None], pa.int64()), pa.array(["u", "u"])
     for names in (("maxRowIndex", "storageType"), ("storageType", "maxRowIndex")):
         columns = [rows if name == "maxRowIndex" else kinds for name in names]
-        assert _greatest_rows(pa.StructArray.from_arrays(columns, names), 2) == [4, None]
-    assert _greatest_rows(pa.StructArray.from_arrays([kinds], ["storageType"]), 2) == [None, None]
-    assert _greatest_rows(None, 2) == [None, None]
+        assert _max_rows(pa.StructArray.from_arrays(columns, names), 2) == [4, None]
+    assert _max_rows(pa.StructArray.from_arrays([kinds], ["storageType"]), 2) == [None, None]
+    assert _max_rows(None, 2) == [None, None]

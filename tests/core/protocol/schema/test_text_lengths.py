@@ -77,7 +77,7 @@ def test_a_field_is_that_of_its_name_or_of_its_place(names: list[str], text: str
         ("long", "char(2)", "'char(2)' is another type in the schema"),
         ("string", "array<char(2)>", "'array<char(2)>' is another type in the schema"),
         (TEXTS, "map<string,char(2)>", "'map<string,char(2)>' is another type in the schema"),
-        (WORDS, "map<string>", "'>' does not go on as a type"),
+        (WORDS, "map<string>", "'>' does not continue a type"),
         (PLACE, "struct<code:char(2)", "a struct is not closed"),
         (PLACE, "struct<code:char(2),,price:int>", "',price:int>' is no field"),
         (PLACE, "struct<gone:char(2)>", "the schema has no field 'gone'"),

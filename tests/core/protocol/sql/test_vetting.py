@@ -29,7 +29,7 @@ def test_an_empty_text_is_said_to_be_empty(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason", "position", "found", "what"),
     [
-        ("a = 1; b", "syntax", 6, ";", f"holds ';' at position 6: {PLAIN}"),
+        ("a = 1; b", "syntax", 6, ";", f"contains ';' at position 6: {PLAIN}"),
         ("a = $x", "syntax", 5, "$", f"holds '$' at position 5: {PLAIN}"),
         ("*", "star", 1, "*", "means all columns by '*' at position 1: name the columns"),
         ("f(*)", "star", 3, "*", "means all columns by '*' at position 3: name the columns"),
@@ -37,7 +37,7 @@ def test_an_empty_text_is_said_to_be_empty(text: str) -> None:
         ("t.* = 1", "star", 3, "*", "means all columns by '*' at position 3: name the columns"),
         ("'f'(a)", "syntax", 1, "'f'", f"calls 'f' at position 1: {UNQUOTED}"),
         ("r'f'(a)", "syntax", 1, "r'f'", f"calls r'f' at position 1: {UNQUOTED}"),
-        ("a\u0007b", "syntax", 2, "\u0007", "holds the character '\\x07' at position 2: write it without"),
+        ("a\u0007b", "syntax", 2, "\u0007", "contains the character '\\x07' at position 2: write it without"),
         ("a)", "syntax", 2, ")", "closes a parenthesis that was never opened at position 2"),
         ("(a) + b)", "syntax", 8, ")", "closes a parenthesis that was never opened at position 8"),
         ("(a", "syntax", 3, None, "leaves a parenthesis open at position 3"),
@@ -98,7 +98,7 @@ def test_what_only_looks_like_that_passes_as_its_tokens(text: str) -> None:
 
 def test_a_long_text_is_shown_by_its_beginning() -> None:
     error = refused(f"'{'x' * 300}' = a;")
-    assert str(error).startswith(f"The condition {chr(39) + 'x' * 299 + '...'!r} holds ';' at position 307: ")
+    assert str(error).startswith(f"The condition {chr(39) + 'x' * 299 + '...'!r} contains ';' at position 307: ")
 
 
 def test_calls_are_found_once_in_lower_case_and_only_those_of_spark_itself() -> None:

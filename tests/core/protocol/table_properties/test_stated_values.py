@@ -56,7 +56,7 @@ def test_a_text_that_is_no_span_is_told_for_what_it_was_read(text: str) -> None:
     with pytest.raises(RequestError) as length:
         times.duration(text)
     assert (length.value.found, length.value.expected) == (text, "7 days")
-    assert str(length.value) == f"{text!r} is not a length of time. Write it like '7 days' or '36 hours'."
+    assert str(length.value) == f"{text!r} is not a valid duration. Use a form such as '7 days' or '36 hours'."
     with pytest.raises(InvalidIntent) as older:
         times.older_than(text)
     assert (older.value.field, older.value.allowed) == ("olderThan", ["interval 30 days", "2026-03-02T14:05:11Z"])
@@ -180,7 +180,7 @@ def test_a_moment_with_a_zone_is_read(text: Any) -> None:
         ("soon", "'soon' is not an ISO 8601 time, such as 2026-03-02T14:05:11Z.", "soon"),
         (
             "2026-03-02T14:05:11",
-            "The time 2026-03-02 14:05:11 has no zone: write it like 2026-03-02T14:05:11Z.",
+            "The time 2026-03-02 14:05:11 has no time zone. Use a form such as 2026-03-02T14:05:11Z.",
             MOMENT.replace(microsecond=0, tzinfo=None),
         ),
         (
@@ -212,7 +212,7 @@ def test_a_length_of_time_is_not_negative_and_a_zone_is_one_that_there_is() -> N
     with pytest.raises(RequestError) as negative:
         times.duration("-1 day")
     assert (negative.value.found, negative.value.expected) == ("-1 day", "7 days")
-    assert str(negative.value) == "A length of time cannot be negative, as '-1 day' is."
+    assert str(negative.value) == "A duration cannot be negative, as '-1 day' is."
     assert times.zone_named("Europe/Berlin") == ZoneInfo("Europe/Berlin")
     for name in ("Nowhere", "", "../x", "Europe"):
         with pytest.raises(RequestError) as refused:

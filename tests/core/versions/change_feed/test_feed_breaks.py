@@ -286,7 +286,7 @@ def test_a_removed_file_of_no_known_partition_is_a_hole() -> None:
     with pytest.raises(ChangeFeedGap) as refused:
         sources(late(), 5, 6)
     assert str(refused.value) == (
-        f"The changes of versions 5 to 6 cannot be read: at version 5 {said}. Ask for a range that begins later."
+        f"The changes of versions 5 to 6 cannot be read: at version 5 {said}. Request a range that begins later."
     )
     assert change_feed_holes(late(values={"p": None}).history_record(), 5, 6) == ()
     recorded = late(AddCDCFile(path="c", size=1)).history_record()
@@ -305,5 +305,5 @@ def test_a_version_without_its_time_is_refused_by_its_number() -> None:
     assert refused.value.version == 2
     assert str(refused.value) == (
         "Version 2 has no inCommitTimestamp, though delta.enableInCommitTimestamps is true, so its changes have no "
-        "time. A broken client wrote the commit. Ask for a range without it."
+        "time. A faulty client wrote the commit. Request a range without it."
     )

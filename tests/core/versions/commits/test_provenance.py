@@ -194,7 +194,7 @@ def test_a_time_out_of_range_is_refused_with_the_nearest_version(time: float, si
 def test_where_no_commit_is_left_no_time_is_known() -> None:
     with pytest.raises(TimestampOutOfRange) as refused:
         provenance(record(1), base=known(3, FEED, ON), first=3).version_at(at(3))
-    assert str(refused.value) == "No commit times are known: the log holds only a checkpoint."
+    assert str(refused.value) == "No commit times are known: the log has only a checkpoint."
     facts = refused.value
     assert (facts.timestamp, facts.earliest, facts.latest, facts.nearest) == (at(3), None, None, None)
 
@@ -205,7 +205,7 @@ def test_a_commit_that_lacks_its_time_makes_no_version_findable_by_time() -> Non
         found.version_at(at(4))
     assert str(refused.value) == (
         "Version 5 has no inCommitTimestamp, though delta.enableInCommitTimestamps is true, so its commit time is "
-        "not known and no version can be found by time. Ask for a version by its number."
+        "not known and no version can be selected by time. Select a version by its number."
     )
     assert refused.value.version == 5
 

@@ -450,7 +450,7 @@ def test_versions_of_very_high_numbers_are_refused() -> None:
 
 def test_a_line_with_two_file_actions_is_refused_with_its_number() -> None:
     both = b'{"add":{"path":"a"},"remove":{"path":"b"}}'
-    with pytest.raises(MalformedAction, match="holds both an add and a remove") as error:
+    with pytest.raises(MalformedAction, match="contains both an add and a remove") as error:
         table({0: [PROTOCOL, METADATA], 1: [add("c"), both]}).history()
     assert (error.value.version, error.value.line) == (1, 2)
 

@@ -160,8 +160,8 @@ def test_partition_values_that_are_none_are_refused_by_the_first_file_that_has_t
         with pytest.raises(MalformedAction) as refused:
             files.column("partition_values", rows)
         assert str(refused.value) == (
-            "The partitionValues of the file x%20y is not what the protocol says: Expected `str | null`, got `array` "
-            "- at `$[...]`. Run verify to find the commit that holds the action, and restore it from a backup."
+            "The partitionValues of the file x%20y is not valid by the protocol: Expected `str | null`, got `array` "
+            "- at `$[...]`. Run verify to find the commit with the action, and restore it from a backup."
         )
         assert refused.value.path == "x%20y"
 
