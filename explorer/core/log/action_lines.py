@@ -38,7 +38,7 @@ def action_lines(data: bytes) -> list[bytes]:
                 break  # Everything after an object without an end is inside of it, and is refused with it.
             end = closed
         if end > place + 1:
-            # A text holds no line break, so that what surrounds one is never inside a text.
+            # A text contains no line break, so text around one is never inside a string.
             lines[place:end] = [b" ".join(map(bytes.strip, lines[place:end])), *[b""] * (end - place - 1)]
         place = end
     return lines

@@ -15,11 +15,11 @@ import numpy as np
 
 from explorer.core.log.line_shape import LONGEST_PIECE, LineShape, shape_of
 from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, fresh_buffer, with_room
-from explorer.core.protocol.arrow.digits import whole_numbers
-from explorer.core.protocol.arrow.text_spans import WORD, Bytes, TextSpans, Words, stands_at, words_of
+from explorer.core.protocol.arrow.digits import decimal_numbers
+from explorer.core.protocol.arrow.text_spans import WORD, Bytes, TextSpans, Words, is_at, words_of
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 
-__all__ = ["AlikeActions", "AlikeLines", "AlikeText"]
+__all__ = ["AlikeLines", "SimilarActions", "SortedText"]
 
 _SPACE, _QUOTE, _SLASH, _BREAK = b' "\\\n'
 _ASCII: Final = 0x7F
@@ -34,7 +34,7 @@ _DECODED, _LONGEST = {"path", "dv_path_or_inline"}, 1 << 9
 _FEWEST, _MOST_FAILURES, _MOST_SHAPES = 16, 3, 64
 
 
-class AlikeActions(NamedTuple):
+class SimilarActions(NamedTuple):
     """File actions of some lines as columns.
 
     Attributes:
@@ -50,7 +50,7 @@ class AlikeActions(NamedTuple):
     numbers: Mapping[str, Int64s]
 
 
-class AlikeText(NamedTuple):
+class SortedText(NamedTuple):
     """The lines of a text, sorted.
 
     Attributes:
@@ -60,7 +60,7 @@ class AlikeText(NamedTuple):
         breaks: Positions of the line breaks, in bytes from the first text on.
     """
 
-    alike: list[AlikeActions]
+    alike: list[SimilarActions]
     others: Int64s
     lines: list[bytes]
     breaks: Int64s
@@ -79,7 +79,7 @@ class AlikeLines:
         self._bounds = scratch[4 * _BLOCK :].view(np.int32)
         self._count = 0
 
-    def find(self, contents: Sequence[bytes]) -> AlikeText | None:
+    def find(self, contents: Sequence[bytes]) -> SortedText | None:
         """Find similar lines in texts, one after the other, of which every line has a line break.
 
         Return None where all of it is to be decoded line by line.
@@ -87,7 +87,7 @@ class AlikeLines:
         data = np.frombuffer(bytearray().join([*contents, bytes(_AFTER)]), np.uint8)
         return self.find_joined(data, len(data) - len(_AFTER))
 
-    def find_joined(self, data: Bytes, length: int) -> AlikeText | None:
+    def find_joined(self, data: Bytes, length: int) -> SortedText | None:
         """Find similar lines in a text, of which every line has a line break; bytes after it are overwritten.
 
         Return None where all of it is to be decoded line by line.
@@ -102,7 +102,7 @@ class AlikeLines:
         marks = self._marks(text, length)
         if marks is None:
             return None
-        matched = list[AlikeActions]()
+        matched = list[SimilarActions]()
         for kind, head in enumerate(_HEADS):
             rows = np.flatnonzero((marks.words[marks.starts] == head) & ~marks.odd)
             counts = marks.counts[rows]
@@ -112,11 +112,11 @@ class AlikeLines:
         for each in matched:
             unmatched[each.places] = False
         others = np.flatnonzero(unmatched)
-        return AlikeText(matched, others, [marks.line(row) for row in others.tolist()], marks.ends)
+        return SortedText(matched, others, [marks.line(row) for row in others.tolist()], marks.ends)
 
-    def _alike(self, marks: _Marks, rows: Int64s, key: tuple[int, int]) -> list[AlikeActions]:
+    def _alike(self, marks: _Marks, rows: Int64s, key: tuple[int, int]) -> list[SimilarActions]:
         """Return the actions of lines of one kind with the same number of double quotes."""
-        matched, shapes = list[AlikeActions](), self._shapes[key]
+        matched, shapes = list[SimilarActions](), self._shapes[key]
         for matcher in shapes if len(rows) else ():
             matched.append(matcher.match(marks, rows))
             rows = _others(rows, matched[-1].places)
@@ -203,13 +203,13 @@ class _Matcher:
         self._lengths = np.array([len(piece.text) for piece in shape.pieces], np.int64)[:, None]
         self._numbers = np.flatnonzero(shape.numbers)
 
-    def match(self, marks: _Marks, rows: Int64s) -> AlikeActions:
+    def match(self, marks: _Marks, rows: Int64s) -> SimilarActions:
         """Return the actions of the lines that have the shape, of some with the same number of double quotes."""
         shape, starts = self._shape, self._starts(marks, rows)
         begins, ends = starts[:-1] + self._lengths[:-1], starts[1:]
         has_shape = self._have_pieces(marks, rows, starts) & (begins <= ends).all(axis=0)
         numbered = begins[self._numbers], ends[self._numbers]
-        read = whole_numbers(marks.words, numbered[0].ravel(), numbered[1].ravel())
+        read = decimal_numbers(marks.words, numbered[0].ravel(), numbered[1].ravel())
         values, good = (each.reshape(numbered[0].shape) for each in read)
         has_shape &= good.all(axis=0)
         of_gap = dict(zip(self._numbers.tolist(), values, strict=True))
@@ -226,7 +226,7 @@ class _Matcher:
         decoded = _DECODED & texts.keys()
         for name in decoded:
             has_shape &= texts[name].lengths <= _LONGEST
-        actions = _some(AlikeActions(rows, shape.action, texts, numbers), has_shape)
+        actions = _some(SimilarActions(rows, shape.action, texts, numbers), has_shape)
         for name in decoded:
             # Scanning them side by side takes a fraction of the time that the whole text takes.
             escapes = actions.texts[name].words.view(np.uint8) == _SLASH
@@ -248,7 +248,7 @@ class _Matcher:
         """Return which lines have all pieces at these positions, and end with the last one."""
         have_pieces: Mask = starts[-1] + self._lengths[-1] == marks.ends[rows]
         for piece, at in zip(self._shape.pieces, starts, strict=True):
-            have_pieces &= stands_at(marks.text, at, piece.text)
+            have_pieces &= is_at(marks.text, at, piece.text)
         return have_pieces
 
 
@@ -259,11 +259,11 @@ def _others(rows: Int64s, matched: Int64s) -> Int64s:
     return rows[unmatched]
 
 
-def _some(actions: AlikeActions, rows: Mask) -> AlikeActions:
+def _some(actions: SimilarActions, rows: Mask) -> SimilarActions:
     """Return some of the actions."""
     if rows.all():
         return actions
-    return AlikeActions(
+    return SimilarActions(
         actions.places[rows],
         actions.like,
         {name: texts[rows] for name, texts in actions.texts.items()},

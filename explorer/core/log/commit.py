@@ -76,7 +76,7 @@ class SmallActions(msgspec.Struct, frozen=True):
     Attributes:
         version: The version.
         path: Key of the file.
-        lines: One record for each line that holds such an action.
+        lines: One record for each line with such an action.
         numbers: Numbers of these lines in the file, from 1.
     """
 

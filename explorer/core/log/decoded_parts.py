@@ -15,7 +15,7 @@ import numpy as np
 
 from explorer.core.errors import MalformedAction
 from explorer.core.log.action_lines import part_end
-from explorer.core.log.alike_lines import AlikeActions, AlikeLines, AlikeText
+from explorer.core.log.alike_lines import AlikeLines, SimilarActions, SortedText
 from explorer.core.log.commit import (
     CommitFile,
     decode_commit,
@@ -67,7 +67,7 @@ class DecodedPart:
 
     pieces: Sequence[CommitPiece]
     count: int
-    alike: Sequence[AlikeActions]
+    alike: Sequence[SimilarActions]
     lines: Sequence[CommitLine]
     places: Int64s
 
@@ -182,7 +182,7 @@ def _with_columns(texts: Sequence[_Text], before: int, alike: AlikeLines | None)
     return _part(_pieces(texts, [0, *np.searchsorted(sorted_text.breaks, ends[:-1]).tolist()], before), sorted_text)
 
 
-def _part(pieces: Sequence[CommitPiece], sorted_text: AlikeText) -> DecodedPart | None:
+def _part(pieces: Sequence[CommitPiece], sorted_text: SortedText) -> DecodedPart | None:
     """Return the part with similar lines as columns, and the others decoded.
 
     None where one of those is not an action by itself: it may be a part of one, and so may the similar lines.

@@ -98,10 +98,10 @@ class LogSegment(msgspec.Struct, frozen=True):
 class LogListing(msgspec.Struct, frozen=True):
     """The files of the log: commits by version and complete checkpoints, both ascending.
 
-    ``by_catalog`` is True if a catalog ratified the commits, ``is_whole`` if the folder was listed from its beginning.
-    ``beginning`` completes it with the names that the folder had then, or returns None where it has others now, or a
-    commit seems to be missing; it is None itself where the store does not know those names. ``named`` is a version
-    newer than all of them that other files of the log name.
+    ``by_catalog`` is True if a catalog ratified the commits, ``is_complete`` if the folder was listed from its
+    beginning. ``beginning`` completes it with the names that the folder had then, or returns None where it has others
+    now, or a commit seems to be missing; it is None itself where the store does not know those names. ``named`` is a
+    version newer than all of them that other files of the log name.
     """
 
     commits: dict[int, LogPath] | VersionFiles
@@ -109,7 +109,7 @@ class LogListing(msgspec.Struct, frozen=True):
     compactions: tuple[LogPath, ...] = ()
     checksums: dict[int, LogPath] | VersionFiles = {}
     by_catalog: bool = False
-    is_whole: bool = True
+    is_complete: bool = True
     beginning: Callable[[], LogListing | None] | None = None
     named: NamedVersion | None = None
 
@@ -323,7 +323,7 @@ def list_newer(store: LogStore, known: LogListing) -> LogListing | None:
         tuple(checkpoints[version] for version in sorted(checkpoints)),
         tuple(dict.fromkeys((*known.compactions, *newer.compactions))),
         VersionFiles.of(known.checksums).with_newer(VersionFiles.of(newer.checksums)),
-        is_whole=False,
+        is_complete=False,
         named=newer.named,
     )
 
@@ -359,7 +359,7 @@ def list_log(store: LogStore, *, use_hint: bool = False) -> LogListing:
         return listing
     earlier = listed.objects.earlier
     beginning = None if earlier is None else partial(_with_earlier, earlier, listed.objects, listing.named)
-    return msgspec.structs.replace(listing, is_whole=False, beginning=beginning)
+    return msgspec.structs.replace(listing, is_complete=False, beginning=beginning)
 
 
 def _with_earlier(

@@ -71,7 +71,7 @@ def decode_checksum(data: bytes) -> VersionChecksum:
     """Read a checksum file.
 
     Raises:
-        ValueError: It is not one; the text says why.
+        ValueError: It is not one; the text has the reason.
     """
     try:
         check_json_values(data, "It")

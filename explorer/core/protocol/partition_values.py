@@ -26,13 +26,13 @@ from explorer.core.protocol.json_values import plain_number
 from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, PrimitiveValue, type_name
 
 __all__ = [
-    "ZoneDoubt",
+    "ZoneWarning",
     "parse_partition_value",
     "partition_column",
     "partition_key",
     "partition_texts",
-    "stated_partitions",
-    "zone_doubt",
+    "recorded_partitions",
+    "zone_warning",
 ]
 
 _NOT_FINITE: Final = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
@@ -56,7 +56,7 @@ _FALSE: Final = ("false", "f", "no", "n")
 _INTEGER: Final = re.compile(r"([+-]?\d+)(?:\.\d*)?\Z", re.ASCII)
 
 
-class ZoneDoubt(msgspec.Struct, frozen=True):
+class ZoneWarning(msgspec.Struct, frozen=True):
     """Partition values that are times without a zone: they are read in a zone that may not be the writer's (D-18).
 
     Attributes:
@@ -196,7 +196,7 @@ def partition_column(maps: pa.MapArray, name: str, kind: PrimitiveType, column: 
     return pc.take(values, texts.indices)
 
 
-def zone_doubt(maps: pa.MapArray, name: str, column: str, zone: tzinfo) -> ZoneDoubt | None:
+def zone_warning(maps: pa.MapArray, name: str, column: str, zone: tzinfo) -> ZoneWarning | None:
     """Return the values of a ``timestamp`` partition column that have no zone; None if all have one.
 
     Args:
@@ -204,7 +204,7 @@ def zone_doubt(maps: pa.MapArray, name: str, column: str, zone: tzinfo) -> ZoneD
     """
     texts = partition_texts(maps, name).drop_null().to_pylist() if len(maps) else []
     bare = [text for text in texts if (match := _TIMESTAMP.match(text)) is not None and match[8] is None]
-    return ZoneDoubt(column, str(zone), len(bare), bare[0]) if bare else None
+    return ZoneWarning(column, str(zone), len(bare), bare[0]) if bare else None
 
 
 def partition_texts(maps: pa.MapArray, name: str) -> pa.StringArray:
@@ -217,7 +217,7 @@ def partition_texts(maps: pa.MapArray, name: str) -> pa.StringArray:
     return maps.items.take(_entry_indexes(maps, name))
 
 
-def stated_partitions(maps: pa.MapArray, name: str) -> Mask:
+def recorded_partitions(maps: pa.MapArray, name: str) -> Mask:
     """Return whether each file has a value of one partition column, null included; readers refuse one without.
 
     Args:

@@ -72,7 +72,7 @@ class TableFeature(msgspec.Struct, frozen=True, kw_only=True):
         by_catalog: True if a catalog manages the commits of tables that list it.
         why_fixed: Why it cannot be added to a table; None where it can.
         about: Of a feature that is a draft of the protocol: its meaning, and the clients of such tables. A draft
-            that binds writers alone keeps no reader out, as the protocol demands.
+            that binds writers alone keeps no reader out, as the protocol requires.
         same_as: The feature of which this is another name that writers have used; None where it is none.
     """
 
@@ -138,8 +138,8 @@ _DRAFTS: Final = (
     ),
     _draft(
         "columnUpdates",
-        "current values of some columns are in column files beside the data files; no released client is known to read "
-        "them",
+        "current values of some columns are in column files next to the data files; no released client is known to "
+        "read them",
         reader=True,
     ),
     _draft("coordinatedCommits", _COORDINATED),
@@ -351,7 +351,7 @@ def check_readable(protocol: Protocol, version: int, *, by_catalog: bool = False
     Args:
         protocol: The protocol in force at the version being read (PROTO-004, D-39).
         version: That version.
-        by_catalog: The catalog that manages the commits said which they are.
+        by_catalog: The catalog that manages the commits returned them.
 
     Raises:
         UnsupportedFeature: It names the features, or the reader version.
@@ -388,7 +388,7 @@ def check_unmanaged(protocol: Protocol, published: int) -> None:
         published: The newest version that is published in the log.
 
     Raises:
-        UnsupportedFeature: A catalog manages the commits, and nothing else keeps this program from reading the table.
+        UnsupportedFeature: A catalog manages the commits, and nothing else prevents reading the table.
     """
     missing = why_not_readable(protocol)
     managed = [name for name in missing if name in CATALOG_FEATURES]

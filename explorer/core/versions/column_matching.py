@@ -209,7 +209,7 @@ class _Pairing:
             if was is not None:
                 pairs.append(self.fields(was, field, (*old_path, was.name), path))
             else:
-                # Older files may hold a dropped field of any name, so read it under a name that no file has.
+                # Older files may have a dropped field of any name, so read it under a name that no file has.
                 absent = StructField(field.name, field.type, True, {PHYSICAL_NAME: f"{_ABSENT}{format_column(path)}"})
                 pairs.append((absent, self._plain(field)))
         return pairs

@@ -190,8 +190,8 @@ class DeltaLog:
             rows_masked (rows newly hidden in files that stay), rows_rewritten (rows among those added that existed
             before), num_files, num_bytes, num_rows,
             num_deleted_rows (after the commit), metadata_changed, protocol_changed, schema_changed (values differ from
-            those before, not merely written again; an identity mark, which rows move, is no change), data_change,
-            change_files, change_feed, reason. Null means that the log does not record it.
+            those before, not merely written again; an identity mark, which writing rows moves, does not count),
+            data_change, change_files, change_feed, reason. Null means that the log does not record it.
         """
         return self.history_record().table(_most(limit))
 
@@ -206,7 +206,7 @@ class DeltaLog:
             commit_info_timestamp, operation, user_name, engine_info, parameters, metrics, is_blind_append, reason.
 
         MalformedAction: A commit that does not begin with its provenance is damaged; `verify` reads all of each.
-            MalformedAction: A commit that does not begin with its provenance is broken; `verify` reads all of each.
+            MalformedAction: A commit that does not begin with its provenance is damaged; `verify` reads all of each.
         """
         return self._reader.provenance_table(_most(limit))
 
@@ -230,7 +230,7 @@ class DeltaLog:
         schema_version: int | None = None,
         skip: bool = False,
     ) -> ChangeSources:
-        """Find the files that hold the changes of a range of versions, both ends included, and check that they exist.
+        """Return the files with the changes of a range of versions, both ends included, and check that they exist.
 
         Args:
             from_version, to_version: The range.
@@ -435,7 +435,7 @@ class DeltaLog:
     @property
     def listing(self) -> LogListing:
         """The full listing, made at first need; the latest version needs only its end."""
-        return self._current.whole().listing
+        return self._current.full().listing
 
     def outdate(self, *, rewritten: bool = False) -> None:
         """List new versions at the next call: there is one, and nothing has needed it yet.

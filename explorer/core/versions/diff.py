@@ -95,7 +95,7 @@ class SnapshotDiff(msgspec.Struct, frozen=True, dict=True):
 
     Attributes:
         from_version, to_version: The compared versions, in the requested order.
-        files: One row a file, made when first asked for: change (added, removed, remasked), path, raw_path,
+        files: One row a file, made at first need: change (added, removed, remasked), path, raw_path,
             partition_values, size, num_records (physical), dv_cardinality_before, dv_cardinality_after, data_change
             (False: data only rearranged), version (that did it; where the later version comes first, that is undone).
         totals: Sums over ``files``.

@@ -30,10 +30,10 @@ class SearchGroup(msgspec.Struct, frozen=True):
     Attributes:
         schema: The columns that the predicates name, under the names of the newest version; physical names and ids are
             those of these files.
-        partition_columns: Those of them whose values the log holds for these files.
+        partition_columns: Those of them whose values the log has for these files.
         by_id: True if the files name columns by Parquet field id.
         files: Columns `FILE_COLUMNS`.
-        needed: Columns that each file must hold itself, as no version says that they may be null there: paths from the
+        needed: Columns that each file must have itself, as they may not be null there in any version: paths from the
             top level down, physical names.
     """
 

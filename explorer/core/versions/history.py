@@ -28,12 +28,12 @@ from explorer.core.protocol.arrow.arrays import (
     strings,
 )
 from explorer.core.protocol.json_values import JsonObject, JsonValue, encode_json
-from explorer.core.protocol.schema.identity_marks import schema_without_marks
+from explorer.core.protocol.schema.edit import schema_without_marks
 from explorer.core.protocol.times import in_calendar
 from explorer.core.versions.commit_times import BASES
 from explorer.core.versions.history_totals import KnownSums, Totals
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
-from explorer.core.versions.provenance import CommitRecord, KnownState, Provenance
+from explorer.core.versions.provenance import BaseState, CommitRecord, Provenance
 
 __all__ = ["PROVENANCE", "History", "info_columns", "record_table", "time_columns"]
 
@@ -53,7 +53,7 @@ PROVENANCE: Final = (
 """Columns of the commits' table that record operation, time and author, and need no file action."""
 
 _COPIED: Final = ("numCopiedRows", "numTargetRowsCopied")
-# Digits of a count that fits 64 bits; writers record metrics as text, so they may hold anything.
+# Digits of a count that fits 64 bits; writers record metrics as text, so they may be anything.
 _MOST_DIGITS: Final = 18
 _Unmarked = Callable[[str | None], str | None]
 
@@ -76,7 +76,7 @@ class History(Provenance):
         self,
         commits: Sequence[CommitRecord] | Callable[[], Sequence[CommitRecord]],
         lifetimes: Lifetimes | Callable[[], Lifetimes],
-        base: KnownState | None,
+        base: BaseState | None,
         *,
         versions: tuple[int, int],
         by_catalog: bool = False,

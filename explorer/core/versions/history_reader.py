@@ -29,7 +29,7 @@ from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMP
 from explorer.core.versions.commit_times import commit_time, enablement
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder
-from explorer.core.versions.provenance import CommitRecord, KnownState
+from explorer.core.versions.provenance import BaseState, CommitRecord
 
 __all__ = ["FirstReadable", "HistoryReader", "Recorder", "first_read"]
 
@@ -53,7 +53,7 @@ class FirstReadable:
         known: The state in force at it.
     """
 
-    def __init__(self, store: LogStore, segment: LogSegment, known: KnownState | None = None) -> None:
+    def __init__(self, store: LogStore, segment: LogSegment, known: BaseState | None = None) -> None:
         self._store, self.segment = store, segment
         self._base = checkpoint_reader(store, segment)
         self.known = self._read() if known is None else known
@@ -66,9 +66,9 @@ class FirstReadable:
     def _commits(self) -> list[Commit]:
         return list(read_commits(self._store, self.segment.commits))
 
-    def _read(self) -> KnownState:
+    def _read(self) -> BaseState:
         state = replay_state(self._base, self._commits, self.segment.version)
-        return KnownState(self.segment.version, state.protocol, state.metadata, dict(state.domains))
+        return BaseState(self.segment.version, state.protocol, state.metadata, dict(state.domains))
 
 
 class Recorder:
@@ -81,7 +81,7 @@ class Recorder:
         records: Those made so far.
     """
 
-    def __init__(self, base: KnownState | None) -> None:
+    def __init__(self, base: BaseState | None) -> None:
         self.records: list[CommitRecord] = []
         self._base = base
         self._enabled, self._since = False, 0
@@ -239,7 +239,7 @@ class HistoryReader:
 
         Args:
             listing: The log, of which `reads_on` is true.
-            last: Do not continue afterwards: less is kept in memory.
+            last: Do not continue afterwards: less stays in memory.
             watch: Called every some hundred commits, or some megabytes of them, with the number of those read, and of
                 all; may raise.
 

@@ -33,7 +33,7 @@ from explorer.core.versions.history_reader import FirstReadable, HistoryReader, 
 from explorer.core.versions.kept_index import KeptIndex, KeptIndexes
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder, files_of_tables
 from explorer.core.versions.lifetimes.lifetimes import Described, Lifetimes
-from explorer.core.versions.provenance import CommitRecord, KnownState, Provenance
+from explorer.core.versions.provenance import BaseState, CommitRecord, Provenance
 
 __all__ = ["read_history", "read_provenance", "read_provenance_table"]
 
@@ -51,10 +51,10 @@ class _Base(msgspec.Struct, frozen=True):
     metadata: JsonObject
     domains: list[JsonObject]
 
-    def known(self) -> KnownState:
+    def known(self) -> BaseState:
         """Return the state in force at it."""
         domains = [DomainMetadata.from_wire(domain) for domain in self.domains]
-        return KnownState(
+        return BaseState(
             self.version,
             Protocol.from_wire(self.protocol),
             Metadata.from_wire(self.metadata),
@@ -104,7 +104,7 @@ def read_history(
     """
     if reader is None and indexes is not None:
         cached = _find_cached(indexes, store, listing)
-        if cached is not None and cached.is_whole:
+        if cached is not None and cached.is_complete:
             return cached.history(), None
         reader = None if cached is None else cached.reader()
     known = 0 if reader is None else len(reader.recorder.records)
@@ -131,7 +131,7 @@ def read_provenance(store: LogStore, listing: LogListing, indexes: KeptIndexes |
         MalformedAction: A commit is damaged; a damaged file action raises only when files are requested.
     """
     cached = None if indexes is None else _find_cached(indexes, store, listing)
-    if cached is not None and cached.is_whole:
+    if cached is not None and cached.is_complete:
         return cached.history()
     readable_from, first = listing.earliest(), first_read(listing)
     base = FirstReadable(store, listing.segment(readable_from)).known if first else None
@@ -163,7 +163,7 @@ def read_provenance_table(store: LogStore, listing: LogListing, indexes: KeptInd
         only when more of it is requested.
     """
     cached = None if indexes is None else _find_cached(indexes, store, listing)
-    if cached is not None and cached.is_whole:
+    if cached is not None and cached.is_complete:
         return cached.history().table().select(PROVENANCE)
     commits, parts = _commits(listing), list[pa.Table]()
     for batch in read_commit_infos(store, commits):
@@ -184,7 +184,7 @@ class _CachedHistory:
         self._store, self._listing = store, listing
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether no commit follows the cached ones."""
         return self._facts.latest == self._listing.latest and self._log.num_rows == len(_commits(self._listing))
 

@@ -26,7 +26,7 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage, column_lineage
 from explorer.core.versions.commit_times import enablement, moment
 
-__all__ = ["CommitRecord", "KnownState", "Provenance"]
+__all__ = ["BaseState", "CommitRecord", "Provenance"]
 
 _NO_OP_METRICS: Final = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 
@@ -59,7 +59,7 @@ class CommitRecord(msgspec.Struct, frozen=True, gc=False):
         return all(str(metrics.get(name)) == "0" for name in _NO_OP_METRICS)
 
 
-class KnownState(msgspec.Struct, frozen=True):
+class BaseState(msgspec.Struct, frozen=True):
     """The state in force at the first readable version, where the record of commits begins later than the table."""
 
     version: int
@@ -86,7 +86,7 @@ class Provenance:
     def __init__(
         self,
         commits: Sequence[CommitRecord] | Callable[[], Sequence[CommitRecord]],
-        base: KnownState | None,
+        base: BaseState | None,
         *,
         first_readable: int,
         latest: int,

@@ -24,7 +24,7 @@ from explorer.core.protocol.arrow.arrays import exact_sum, numbers, one_array, s
 from explorer.core.protocol.clustering import clustering_columns
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS, SCHEMA, LogicalFiles, vector_descriptors
-from explorer.core.protocol.partition_values import ZoneDoubt
+from explorer.core.protocol.partition_values import ZoneWarning
 from explorer.core.protocol.row_tracking import RowTracking, row_tracking
 from explorer.core.protocol.schema.column_mapping import MappingMode, physical_paths
 from explorer.core.protocol.schema.data_types import (
@@ -346,7 +346,7 @@ class Snapshot:
         """Return statistics that could not be used, and so count as unknown (STATS-002): path and detail."""
         return self._statistics.problems()
 
-    def zone_doubts(self) -> tuple[ZoneDoubt, ...]:
+    def zone_doubts(self) -> tuple[ZoneWarning, ...]:
         """Return partition columns whose values are times without a zone, so that they depend on `time_zone` (D-18)."""
         return self._statistics.zone_doubts()
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from explorer.core.errors import LimitExceeded, MalformedAction
 from explorer.core.log import alike_lines, decoded_parts
-from explorer.core.log.alike_lines import AlikeActions, AlikeLines
+from explorer.core.log.alike_lines import AlikeLines, SimilarActions
 from explorer.core.log.commit import decode_commit
 from explorer.core.log.decoded_parts import DecodedPart, decode_joined, decode_parts
 from explorer.core.log.line_shape import shape_of
@@ -24,7 +24,7 @@ from explorer.core.protocol import limits
 from explorer.core.protocol.log_store import joined_objects
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
-from explorer.core.versions.lifetimes.file_columns import FileCodes, columns_of_alike, columns_of_lines, merged
+from explorer.core.versions.lifetimes.file_columns import FileCodes, columns_of_lines, columns_of_similar, merged
 from explorer.core.versions.lifetimes.text_codes import TextCodes
 from tests.support.at_least_one import at_least_one
 
@@ -61,7 +61,7 @@ def _said(line: AddLine | RemoveLine) -> dict[str, Any]:
     return found
 
 
-def _of_alike(actions: AlikeActions, row: int) -> dict[str, Any]:
+def _of_alike(actions: SimilarActions, row: int) -> dict[str, Any]:
     found = _said(actions.like)
     texts = {name: spans.text(row) for name, spans in actions.texts.items()}
     numbers = {name: int(values[row]) for name, values in actions.numbers.items()}
@@ -393,7 +393,7 @@ def test_columns_of_lines_that_are_alike_are_those_of_the_lines(seed: int) -> No
     parts = []
     for actions in found.alike:
         decoded, written = codes.paths.of_files(actions.texts["path"])
-        parts.append((actions.places, columns_of_alike(actions, decoded, written, codes)))
+        parts.append((actions.places, columns_of_similar(actions, decoded, written, codes)))
     mine = merged(parts, len(lines))
     adds = [line.add for line in decode_commit("\n".join(lines).encode(), 0, "0.json").lines if line.add is not None]
     meant = columns_of_lines(adds, others)

@@ -33,9 +33,9 @@ from explorer.core.protocol.json_values import decode_json, encode_json, exact_n
 from explorer.core.protocol.raw_actions import (
     AddLine,
     CommitLine,
+    FullAddLine,
+    FullRemoveLine,
     RemoveLine,
-    WholeAddLine,
-    WholeRemoveLine,
     unknown_members,
 )
 
@@ -129,9 +129,9 @@ def test_members_of_a_file_action_are_absent_null_or_raw_and_unknown_ones_kept_w
     line = msgspec.json.decode(text, type=CommitLine).add
     assert line is not None
     assert [bytes(raw) for raw in (line.partition_values, line.stats, line.tags)] == [b"", b"null", b'{"k":"v"}']
-    assert unknown_members(line) == unknown_members(RemoveLine("a")) == unknown_members(WholeAddLine("a")) == {}
-    assert unknown_members(WholeAddLine("a", unknown={"odd": 1})) == {"odd": 1}
-    assert unknown_members(WholeRemoveLine("a", unknown={"odd": 2})) == {"odd": 2}
+    assert unknown_members(line) == unknown_members(RemoveLine("a")) == unknown_members(FullAddLine("a")) == {}
+    assert unknown_members(FullAddLine("a", unknown={"odd": 1})) == {"odd": 1}
+    assert unknown_members(FullRemoveLine("a", unknown={"odd": 2})) == {"odd": 2}
 
 
 @pytest.mark.parametrize("text", ["1_0", "\u0661", "1\u00b2", "_", "é"])

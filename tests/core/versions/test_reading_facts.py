@@ -17,7 +17,7 @@ from explorer.core.protocol.actions import Action, CommitInfo, DomainMetadata, M
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.versions.history_reader import FirstReadable, HistoryReader, first_read
 from explorer.core.versions.kept_history import read_history, read_provenance
-from explorer.core.versions.provenance import KnownState
+from explorer.core.versions.provenance import BaseState
 from tests.core.versions.test_kept_history import commits_read
 from tests.support.attacks.faulty_store import FaultyStore
 from tests.support.logs.checkpoint_shapes import SHAPES, Shape, write_checkpoint
@@ -142,7 +142,7 @@ def test_the_first_readable_version_is_read_once_or_known() -> None:
     segment = list_log(store).segment(3)
     store.requests.clear()
     found = FirstReadable(store, segment)
-    assert found.known == KnownState(3, PROTOCOL, METADATA, {"d": DOMAIN})
+    assert found.known == BaseState(3, PROTOCOL, METADATA, {"d": DOMAIN})
     assert sorted(found.files().column("path").to_pylist()) == ["1", "2", "3"]
     store.requests.clear()
     other = FirstReadable(store, segment, found.known)

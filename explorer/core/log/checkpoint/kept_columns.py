@@ -18,7 +18,7 @@ import pyarrow as pa
 from explorer.core.protocol.logical_files import FileSource
 from explorer.core.protocol.statistics.json_statistics import ParsedTexts, StatisticsLeaf
 
-__all__ = ["KeptColumns", "KeptPart"]
+__all__ = ["KeptColumns", "PartCache"]
 
 _MOST_BYTES: Final = 1 << 28
 _TOTALS: Final = "totals"
@@ -71,12 +71,12 @@ class KeptColumns:
         self.put(key, sources, sum(source.num_bytes + _FILE for source in sources))
         return sources
 
-    def part(self, *identity: object) -> KeptPart:
+    def part(self, *identity: object) -> PartCache:
         """Return the cache of one file of a checkpoint."""
-        return KeptPart(self, identity)
+        return PartCache(self, identity)
 
 
-class KeptPart:
+class PartCache:
     """The cache of one file of a checkpoint, row group by row group, about all files in it.
 
     Args:

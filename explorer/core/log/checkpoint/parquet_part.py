@@ -27,7 +27,7 @@ from explorer.core.log.checkpoint.file_columns import (
     struct_with_nulls,
     unique_ids,
 )
-from explorer.core.log.checkpoint.kept_columns import KeptPart
+from explorer.core.log.checkpoint.kept_columns import PartCache
 from explorer.core.protocol.arrow.arrays import Int64s, Mask, int64s, mask, one_array, strings, validity
 from explorer.core.protocol.arrow.open_parquet import in_parallel
 from explorer.core.protocol.arrow.row_groups import RowGroups, value_count
@@ -113,7 +113,7 @@ class CheckpointPart:
         unreadable: Callable[[Exception], IncompleteCheckpoint],
         action: Literal["add", "remove"] = "add",
         groups: Sequence[int] | None = None,
-        cache: KeptPart | None = None,
+        cache: PartCache | None = None,
     ) -> None:
         self._rows = rows
         self._unreadable = unreadable

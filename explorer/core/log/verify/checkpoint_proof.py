@@ -1,12 +1,12 @@
-"""A checkpoint compared with the result of the commits before it.
+"""A checkpoint compared with the result of the commits before it, and its own numbers with its contents.
 
-Protocol sections: Checkpoints, Action Reconciliation. Invariant: only a version that can be rebuilt without its
-checkpoint proves it, or proves it wrong.
+Protocol sections: Checkpoints, V2 Spec, Sidecar Files, Checkpoint Metadata, Action Reconciliation. Invariants: only a
+version that can be rebuilt without its checkpoint proves it, or proves it wrong; missing numbers contradict nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from explorer.core.errors import IncompleteCheckpoint, VersionGap, VersionNotFound
 from explorer.core.log.checkpoint.reader import CheckpointReader
@@ -15,10 +15,11 @@ from explorer.core.log.replay import checkpoint_reader, read_commits
 from explorer.core.log.table_state import same_metadata, same_protocol
 from explorer.core.log.verify.file_numbers import differing_numbers
 from explorer.core.log.verify.running_state import RunningState
+from explorer.core.protocol.file_paths import is_absolute
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
 
-__all__ = ["checkpoint_faults", "differences"]
+__all__ = ["checkpoint_faults", "compare_numbers", "differences"]
 
 
 def checkpoint_faults(store: LogStore, listing: LogListing, checkpoint: Checkpoint) -> tuple[str, ...] | None:
@@ -45,6 +46,34 @@ def checkpoint_faults(store: LogStore, listing: LogListing, checkpoint: Checkpoi
     except IncompleteCheckpoint as error:
         return (error.message,)
     return tuple(differences(checkpoint_state, replayed))
+
+
+def compare_numbers(store: LogStore, reader: CheckpointReader, version: int, num_adds: int) -> Iterator[str]:
+    """Yield each number that a checkpoint records of itself and of its sidecars wrongly.
+
+    Args:
+        store: The table's store.
+        reader: The checkpoint.
+        version: Its version, by its name.
+        num_adds: The number of its files.
+
+    Raises:
+        IncompleteCheckpoint: It cannot be read.
+    """
+    sidecars = reader.sidecars()
+    size = 0
+    for key, sidecar in sidecars:
+        holder, stored_key = store.elsewhere(key) if is_absolute(key) else (store, key)
+        num_bytes = holder.head(stored_key).size
+        size += num_bytes
+        if num_bytes != sidecar.size_in_bytes:
+            yield f"the sidecar {key} has {num_bytes:,} bytes, but {sidecar.size_in_bytes:,} by its action"
+    for metadata in reader.checkpoint_metadata():
+        if metadata.get("version") not in {None, version}:
+            yield f"its checkpointMetadata is of version {metadata['version']}"
+        tags = metadata.get("tags")
+        if isinstance(tags, Mapping):
+            yield from _tags(dict(tags.items()), {"numOfAddFiles": num_adds, "sidecarSizeInBytes": size})
 
 
 def _checkpoint_state(reader: CheckpointReader) -> RunningState:
@@ -109,3 +138,9 @@ def _versions(state: RunningState) -> dict[str, int]:
 
 def _configurations(state: RunningState) -> dict[str, str]:
     return {name: domain.configuration for name, domain in state.domains.items()}
+
+
+def _tags(recorded: Mapping[str, object], actual: Mapping[str, int]) -> Iterator[str]:
+    for name, number in actual.items():
+        if name in recorded and recorded[name] != str(number):
+            yield f"{name} in its checkpointMetadata is {str(recorded[name])[:40]}, it has {number:,}"

@@ -36,7 +36,7 @@ def compare_checksum(data: bytes, state: RunningState, info: CommitInfo | None) 
         info: Provenance of the version's commit.
 
     Raises:
-        ValueError: The file is not a checksum; the text says why.
+        ValueError: The file is not a checksum; the text has the reason.
     """
     checksum = decode_checksum(data)
     try:

@@ -13,7 +13,7 @@ from explorer.core.log.commit import Commit
 from explorer.core.log.verify.running_state import RunningState
 from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.record_counts import count_of_line
-from explorer.core.protocol.row_tracking import DOMAIN, stated_high_water_mark
+from explorer.core.protocol.row_tracking import DOMAIN, recorded_high_water_mark
 
 __all__ = ["impossible_numbers"]
 
@@ -48,6 +48,6 @@ def _mark(state: RunningState | None) -> int | None:
     """Return the highest row id that was assigned; None where it is not known."""
     domain = None if state is None else state.domains.get(DOMAIN)
     try:
-        return None if domain is None else stated_high_water_mark(domain.configuration)
+        return None if domain is None else recorded_high_water_mark(domain.configuration)
     except CorruptTable:
         return None  # It is refused where row ids are read.

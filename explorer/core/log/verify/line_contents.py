@@ -13,7 +13,7 @@ from typing import Any, Final
 from explorer.core.log.commit import Commit
 from explorer.core.protocol.raw_actions import CommitLine
 
-__all__ = ["odd_lines"]
+__all__ = ["unusual_lines"]
 
 _ACTIONS: Final = ("add", "remove", "metaData", "protocol", "txn", "domainMetadata", "cdc", "commitInfo")
 _OF_CHECKPOINTS: Final = frozenset({"checkpointMetadata", "sidecar"})
@@ -22,7 +22,7 @@ _SHOWN: Final = 3
 _REQUIRED: Final = ("id", "format", "partitionColumns", "configuration")
 
 
-def odd_lines(commit: Commit, lines: Sequence[bytes]) -> Iterator[tuple[str, str]]:
+def unusual_lines(commit: Commit, lines: Sequence[bytes]) -> Iterator[tuple[str, str]]:
     """Yield the kind and the detail of the problem of each such line, with its number.
 
     Args:

@@ -32,20 +32,20 @@ __all__ = [
 
 def without_doubles(paths: Iterable[LogPath]) -> tuple[list[LogPath], list[Problem]]:
     """Return the paths without the commits of versions that have more than one, and a problem for each of these."""
-    paths_kept, problems = [], []
+    others, problems = [], []
     commits: dict[int, list[LogPath]] = {}
     for path in paths:
         if path.kind is LogFileKind.COMMIT:
             commits.setdefault(path.version, []).append(path)
         else:
-            paths_kept.append(path)
+            others.append(path)
     for version, same in commits.items():
         if len(same) == 1:
-            paths_kept += same
+            others += same
         else:
             names = " and ".join(path.name for path in same)
             problems.append(Problem("two-names", version, same[0].path, f"{names} are both commits of the version"))
-    return paths_kept, problems
+    return others, problems
 
 
 def orphaned_files(names: Iterable[str]) -> Iterator[Problem]:

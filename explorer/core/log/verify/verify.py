@@ -22,13 +22,12 @@ from explorer.core.log.last_checkpoint import hint_text, parse_last_checkpoint
 from explorer.core.log.log_path import LogPath, commit_name
 from explorer.core.log.log_segment import Checkpoint, LogListing, arrange_log, list_names
 from explorer.core.log.table_state import TableState
-from explorer.core.log.verify.checkpoint_numbers import compare_numbers
-from explorer.core.log.verify.checkpoint_proof import differences
+from explorer.core.log.verify.checkpoint_proof import compare_numbers, differences
 from explorer.core.log.verify.checksums import compare_checksum
 from explorer.core.log.verify.commit_numbers import impossible_numbers
 from explorer.core.log.verify.file_values import FileValues
 from explorer.core.log.verify.hash_chain import START, link
-from explorer.core.log.verify.line_contents import odd_lines
+from explorer.core.log.verify.line_contents import unusual_lines
 from explorer.core.log.verify.listed_files import (
     compaction_problems,
     hint_problems,
@@ -337,4 +336,4 @@ def _shape(data: bytes, lines: Sequence[bytes], commit: Commit) -> Iterator[tupl
             "spread-action",
             "an action is written over several lines: delta-spark cannot read this commit, other clients do",
         )
-    yield from odd_lines(commit, lines)
+    yield from unusual_lines(commit, lines)

@@ -82,7 +82,7 @@ def write_checkpoint(
 
     Args:
         listing: The log, without checkpoints that are known to be damaged.
-        listing: The log, without checkpoints that are known to be broken.
+        listing: The log, without checkpoints that are known to be damaged.
         version: The version, None for the latest.
         now: The present, with a zone; tombstones expire by it.
         new_uuid: Makes names.

@@ -1,7 +1,7 @@
 """Writing version checksums: in full from the state of a version, or from the checksum before and one commit.
 
 Protocol section: Version Checksum File. Invariants: both ways give the same (CRC-004); an unknown number is not
-guessed, and no checksum is written, nor where 64 bits do not hold the bytes of all files: every checksum states them
+guessed, and no checksum is written, nor where 64 bits do not hold the bytes of all files: every checksum contains them
 (CRC-002), and other readers would refuse it; a checksum is written after its commit and never over another (CRC-001).
 The files are not listed: the field for it is optional, and repeats the log.
 """

@@ -27,9 +27,9 @@ from explorer.core.protocol.logical_files import LineSource, LogicalFiles
 from explorer.core.protocol.raw_actions import (
     AddLine,
     CommitLine,
+    FullAddLine,
+    FullRemoveLine,
     RemoveLine,
-    WholeAddLine,
-    WholeRemoveLine,
     unknown_members,
 )
 
@@ -231,9 +231,9 @@ def _with_unknown(commit: Commit, data: bytes) -> Commit:
 def _line_with_unknown(line: CommitLine, text: bytes) -> CommitLine:
     add, remove = line.add, line.remove
     if add is not None and (unknown := _unknown(_ANY.decode(text).add, AddLine)):
-        add = WholeAddLine(**msgspec.structs.asdict(add), unknown=unknown)
+        add = FullAddLine(**msgspec.structs.asdict(add), unknown=unknown)
     if remove is not None and (unknown := _unknown(_ANY.decode(text).remove, RemoveLine)):
-        remove = WholeRemoveLine(**msgspec.structs.asdict(remove), unknown=unknown)
+        remove = FullRemoveLine(**msgspec.structs.asdict(remove), unknown=unknown)
     return msgspec.structs.replace(line, add=add, remove=remove)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from explorer.core.protocol.arrow.arrays import Int64s, Mask
 from explorer.core.protocol.arrow.text_spans import WORD, Words
 
-__all__ = ["MOST_DIGITS", "digits_from", "whole_numbers"]
+__all__ = ["MOST_DIGITS", "decimal_numbers", "digits_from"]
 
 MOST_DIGITS: Final = 18
 """The maximum digits of a number."""
@@ -26,7 +26,9 @@ def _each(byte: int) -> np.uint64:
 
 _ZEROS, _HIGH, _SEVEN, _TO_HIGH, _TO_TEN, _HALF = map(_each, (0x30, 0x80, 0x7F, 0x76, 0x06, 0xF0))
 # By number of bytes: a mask of a word's last ones, and zeros as digits before them.
-_LAST_BYTES: Final = np.array([((1 << 64) - 1) ^ ((1 << 8 * (WORD - kept)) - 1) for kept in range(WORD + 1)], np.uint64)
+_LAST_BYTES: Final = np.array(
+    [((1 << 64) - 1) ^ ((1 << 8 * (WORD - count)) - 1) for count in range(WORD + 1)], np.uint64
+)
 _LEADING_ZEROS: Final = _ZEROS & ~_LAST_BYTES
 # By number of digits: the smallest number that needs them.
 _SMALLEST: Final = np.array([0, 0, *(10**digits for digits in range(1, MOST_DIGITS))], np.int64)
@@ -36,7 +38,7 @@ _TEN, _BYTE, _TWO_BYTES, _FOUR_BYTES = map(np.uint64, (10, 8, 16, 32))
 _ONE: Final = np.uint64(1)
 
 
-def whole_numbers(words: Words, starts: Int64s, ends: Int64s) -> tuple[Int64s, Mask]:
+def decimal_numbers(words: Words, starts: Int64s, ends: Int64s) -> tuple[Int64s, Mask]:
     """Return numbers between two bounds, and a mask of the valid ones; leading zeros are invalid.
 
     Args:

@@ -86,7 +86,7 @@ class _Walk:
         return count
 
     def skip_structs(self, count: int) -> None:
-        """Move behind ``count`` structs."""
+        """Move past ``count`` structs."""
         for _ in range(count):
             self.at = after_value(self._data, self.at, STRUCT)
 

@@ -112,8 +112,8 @@ class RowGroups:
         }
         leaves = {name: _first_leaf(name, self.schema.field(name).type) for name in objects_by_name}
         wanted = [self._wanted(group, leaves) for group in range(self.count)]
-        holding = [group for group, counts in enumerate(wanted) if counts]
-        for table in in_parallel(lambda group: self._holding(group, wanted[group], list(objects_by_name)), holding):
+        with_rows = [group for group, counts in enumerate(wanted) if counts]
+        for table in in_parallel(lambda group: self._rows_with(group, wanted[group], list(objects_by_name)), with_rows):
             for name, objects in objects_by_name.items():
                 for chunk in table.column(name).chunks:
                     rows = np.flatnonzero(validity(chunk))
@@ -158,7 +158,7 @@ class RowGroups:
                 counts[name][path] = value_count(column)
         return {leaf: _agreed(counts[name], leaf) for name, leaf in leaves.items() if set(counts[name].values()) != {0}}
 
-    def _holding(self, group: int, wanted: Mapping[str, int | None], columns: list[str]) -> pa.Table:
+    def _rows_with(self, group: int, wanted: Mapping[str, int | None], columns: list[str]) -> pa.Table:
         """Return at least the rows of a row group in which some column is not null."""
         counts = {leaf: count for leaf, count in wanted.items() if count is not None}
         if len(counts) < len(wanted):

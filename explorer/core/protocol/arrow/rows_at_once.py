@@ -51,7 +51,7 @@ class ChunkRows:
         sizes = list(accumulate((size for _, size in self.texts), initial=0))
         most = first = 0
         for last in range(len(self.texts)):
-            # The rows hold all values of the pages between two that they touch.
+            # The rows have all values of the pages between two that they touch.
             while first < last and before[last] - before[first + 1] > rows - 2:
                 first += 1
             most = max(most, sizes[last + 1] - sizes[first])

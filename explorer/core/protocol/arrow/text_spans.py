@@ -17,7 +17,7 @@ import pyarrow.compute
 
 from explorer.core.protocol.arrow.arrays import SYSTEM_POOL, Int64s, Mask
 
-__all__ = ["WORD", "Bytes", "TextSpans", "Words", "stands_at", "windows", "words_of"]
+__all__ = ["WORD", "Bytes", "TextSpans", "Words", "is_at", "windows", "words_of"]
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
@@ -153,7 +153,7 @@ def windows(data: Bytes, width: int) -> npt.NDArray[np.void]:
     return np.ndarray((max(len(data) - width + 1, 0),), np.dtype(f"V{width}"), data, strides=(1,))
 
 
-def stands_at(data: Bytes, starts: Int64s, text: bytes) -> Mask:
+def is_at(data: Bytes, starts: Int64s, text: bytes) -> Mask:
     """Return whether a text is at each of some positions of a buffer, after which there is room for it."""
     candidates = windows(data, len(text))[starts]
     if candidates.tobytes() == text * len(starts):

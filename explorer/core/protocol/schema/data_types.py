@@ -432,7 +432,7 @@ class _Name(TypeVisitor[str]):
     def primitive(self, kind: PrimitiveType) -> str:
         return f"decimal({kind.precision},{kind.scale})" if kind.name == "decimal" else kind.name
 
-    def array(self, kind: ArrayType, element: str) -> str:  # noqa: ARG002 - the name says nothing of nulls
+    def array(self, kind: ArrayType, element: str) -> str:  # noqa: ARG002 - the name does not show nulls
         return f"array<{element}>"
 
     def map(self, kind: MapType, key: str, value: str) -> str:  # noqa: ARG002 - as above

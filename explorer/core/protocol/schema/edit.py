@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from explorer.core.errors import InvalidIntent
+from explorer.core.errors import ExplorerError, InvalidIntent
 from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.schema.data_types import (
     ArrayType,
@@ -24,7 +24,9 @@ from explorer.core.protocol.schema.data_types import (
     StructType,
     format_column,
     parse_column,
+    parse_schema,
 )
+from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK, IDENTITY_PREFIX
 from explorer.core.protocol.schema.named_columns import choices, first_names, similar_names
 from explorer.core.protocol.schema.nested_types import Path, walk, with_parts
 
@@ -38,6 +40,7 @@ __all__ = [
     "position_text",
     "replace_field",
     "replace_type",
+    "schema_without_marks",
     "struct_field",
     "with_schema",
 ]
@@ -192,6 +195,21 @@ def position_text(index: int, names: Sequence[str]) -> str:
 def with_schema(metadata: Metadata, schema: StructType) -> Metadata:
     """Return the metadata with another schema; the rest of it stays (META-009)."""
     return msgspec.structs.replace(metadata, schema_string=schema.to_json())
+
+
+def schema_without_marks(text: str | None) -> str | None:
+    """Return a schema's text without identity marks, which writing rows moves; an unreadable one stays as it is."""
+    if text is None or IDENTITY_PREFIX not in text:
+        return text
+    try:
+        schema = parse_schema(text)
+    except ExplorerError:
+        return text
+    fields = []
+    for field in schema.fields:
+        metadata = {key: value for key, value in field.metadata.items() if key != IDENTITY_HIGH_WATER_MARK}
+        fields.append(msgspec.structs.replace(field, metadata=metadata))
+    return StructType(tuple(fields)).to_json()
 
 
 def _step(here: Column, part: str) -> Column | None:

@@ -142,11 +142,13 @@ def check_clock(text: str, tokens: Sequence[Token], columns: Collection[str]) ->
             continue
         if following.text == "(":
             empty = place + 2 < len(tokens) and tokens[place + 2].text == ")"
-            asks = name in CLOCK_FUNCTIONS or (empty and name in CLOCK_WITHOUT_ARGUMENTS)
+            reads_clock = name in CLOCK_FUNCTIONS or (empty and name in CLOCK_WITHOUT_ARGUMENTS)
         else:
-            asks = name in CLOCK_FUNCTIONS and name not in columns and (place == 0 or tokens[place - 1].text != ".")
-            asks |= name in ("date", "timestamp", "timestamp_ltz", "timestamp_ntz") and _is_moment(following)
-        if asks:
+            reads_clock = (
+                name in CLOCK_FUNCTIONS and name not in columns and (place == 0 or tokens[place - 1].text != ".")
+            )
+            reads_clock |= name in ("date", "timestamp", "timestamp_ltz", "timestamp_ntz") and _is_moment(following)
+        if reads_clock:
             raise _refused(
                 text, token, "clock", f"asks for {token.text}", "its result changes with the time or the session"
             )

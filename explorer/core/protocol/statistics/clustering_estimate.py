@@ -145,7 +145,7 @@ def _of_texts(
     files = len(layout.rows)
     never = msgspec.structs.replace(facts[path], all_null=np.ones(files, bool), none_null=np.zeros(files, bool))
     if truth_of(condition, {**facts, path: never}, files, False).can_be_true.any():
-        return ClusteringEstimate(name, why="the condition may hold whatever its value")
+        return ClusteringEstimate(name, why="the condition may be true whatever its value")
     needed = truth_of(condition, facts, files, False).can_be_true & (layout.rows > 0)
     by_group = np.bincount(layout.group, needed).astype(np.int64)
     fewest = np.minimum(by_group, len(texts))

@@ -117,7 +117,7 @@ def known_statistics(stats: str | None) -> dict[str, object]:
         return {}
     try:
         _ENCODER.encode(statistics)
-    except (UnicodeEncodeError, RecursionError):  # half of a character, which no text in UTF-8 holds; nested too deeply
+    except (UnicodeEncodeError, RecursionError):  # an unpaired surrogate, which UTF-8 cannot encode; nested too deeply
         return {}
     return statistics
 

@@ -21,7 +21,7 @@ from explorer.core.protocol.arrow.arrays import Mask, bools, int64s, one_array, 
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.limits import check_column
 from explorer.core.protocol.logical_files import LogicalFiles
-from explorer.core.protocol.partition_values import ZoneDoubt, partition_column, stated_partitions, zone_doubt
+from explorer.core.protocol.partition_values import ZoneWarning, partition_column, recorded_partitions, zone_warning
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column, type_name
 from explorer.core.protocol.schema.nested_types import walk_structs
 from explorer.core.protocol.statistics.json_statistics import (
@@ -131,7 +131,7 @@ class FileStatistics:
     def stated(self, column: StatisticsColumn) -> Mask:
         """Return whether every file has a value of a partition column, null included."""
         maps = self._files.select(["partition_values"]).column(0)
-        masks = [stated_partitions(chunk, column.physical[0]) for chunk in maps.chunks]
+        masks = [recorded_partitions(chunk, column.physical[0]) for chunk in maps.chunks]
         return np.concatenate([np.zeros(0, bool), *masks])
 
     def tight(self, column: StatisticsColumn | None = None) -> pa.BooleanArray:
@@ -169,11 +169,11 @@ class FileStatistics:
             statistics.load(some)
             yield some, statistics
 
-    def zone_doubts(self) -> tuple[ZoneDoubt, ...]:
+    def zone_doubts(self) -> tuple[ZoneWarning, ...]:
         """Return partition columns whose values are times without a zone."""
         moments = [column for column in self._columns if column.partition and column.type.name == "timestamp"]
         maps = self._files.column("partition_values") if moments else None
-        warnings = (zone_doubt(maps, column.physical[0], column.name, self._zone) for column in moments)
+        warnings = (zone_warning(maps, column.physical[0], column.name, self._zone) for column in moments)
         return tuple(warning for warning in warnings if warning is not None)
 
     def _load(self, leaves: Sequence[StatisticsLeaf], *, needs_tight: bool = False) -> None:
@@ -236,7 +236,7 @@ def coverage(statistics: FileStatistics, columns: Sequence[StatisticsColumn]) ->
     """Return how many files have statistics for each column.
 
     Returns:
-        column, type, files (with bounds, or known to hold nothing but nulls), files_total, tight (of those).
+        column, type, files (with bounds, or known to have only nulls), files_total, tight (of those).
     """
     import pyarrow.compute as pc
 

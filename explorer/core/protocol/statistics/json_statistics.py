@@ -22,7 +22,7 @@ from explorer.core.protocol.arrow.typed_arrays import typed_column, without_nan
 from explorer.core.protocol.schema.data_types import PrimitiveType, PrimitiveValue
 from explorer.core.protocol.schema.nested_types import PathTree, path_tree
 from explorer.core.protocol.statistics.bounds import bound_value, count_value, decode_statistics
-from explorer.core.protocol.statistics.stated_leaves import stated_leaves
+from explorer.core.protocol.statistics.present_leaves import present_leaves
 
 __all__ = [
     "Bounds",
@@ -83,10 +83,10 @@ def parse_texts(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf]) -> Pars
     parts: list[ParsedTexts] = []
     for start in range(0, len(dense), _ROWS):
         some = dense.slice(start, _ROWS)
-        present_leaves = stated_leaves(some, leaves)
-        for offset, block, table in _blocks(some, present_leaves, start):
-            parsed = _by_row(block, present_leaves) if table is None else _by_column(table, present_leaves)
-            if len(present_leaves) < len(leaves):
+        in_texts = present_leaves(some, leaves)
+        for offset, block, table in _blocks(some, in_texts, start):
+            parsed = _by_row(block, in_texts) if table is None else _by_column(table, in_texts)
+            if len(in_texts) < len(leaves):
                 parsed = _with_unknown(parsed, leaves, len(block))
             moved = tuple((row + offset, reason) for row, reason in parsed.problems)
             parts.append(msgspec.structs.replace(parsed, problems=moved))

@@ -94,7 +94,7 @@ class ChangeSources(msgspec.Struct, frozen=True):
         from_version, to_version: The range, both inclusive.
         schema_version: The version whose schema all rows are shown with.
         versions: One record for each version whose changes are read, ascending.
-        skipped: The gaps, if the caller asked to skip them; their versions have no records.
+        skipped: The gaps, if the caller skips them; their versions have no records.
         files: One row a source, ascending by version: version (``_commit_version``), timestamp (``_commit_timestamp``,
             ms, UTC), kind, path (decoded), raw_path, partition_values, size (bytes), num_records (physical rows, null
             if unknown), base_row_id (null where rows have none), dv_unique_id, dv_storage_type, dv_cardinality,
@@ -180,7 +180,7 @@ def change_sources(
     schema_version: int | None = None,
     skip: bool = False,
 ) -> ChangeSources:
-    """Find the files that hold the changes of a range of versions.
+    """Return the files with the changes of a range of versions.
 
     Args:
         store: The table's store; the commits that recorded change files are read from it.
@@ -224,7 +224,7 @@ def change_sources(
 
 
 def check_sources(sources: ChangeSources, find_missing: FindMissing) -> None:
-    """Check that every file that holds the changes still exists (CDF-018).
+    """Check that every file with the changes still exists (CDF-018).
 
     Raises:
         ChangeFeedGap: One was deleted; the error has the first version concerned and the file.

@@ -1,4 +1,4 @@
-"""Files that hold the changes of versions, as a table: change files, adds, removes and exchanged deletion vectors.
+"""Files with the changes of versions, as a table: change files, adds, removes and exchanged deletion vectors.
 
 Protocol sections: Add CDC File, Deletion Vectors. Invariants: a path that a version removes and adds again is one
 source, the difference of its deletion vectors, and none where they are the same (CDF-008, D-07); partition values of a
@@ -70,7 +70,7 @@ def difference_table(life: Lifetimes, from_version: int, to_version: int) -> pa.
         from_version, to_version: The versions, in either order.
 
     Returns:
-        Columns as in `change_table`, without the timestamp; ``version`` is the one whose rows the file holds, for a
+        Columns as in `change_table`, without the timestamp; ``version`` is the one whose rows the file has, for a
         ``difference`` the second.
 
     Raises:

@@ -3,22 +3,26 @@
 Protocol sections: Commit Provenance Information, Deletion Vectors. Invariants: rows that a commit only rewrote
 (compaction, copy-on-write) and those that it updated count as neither added nor removed; a deletion vector over the old
 values of updated rows masks nothing; masked rows are negative where a commit restores rows; a number that the log lacks
-is unknown, never 0, and so are removed rows of which an unknown number was only rewritten; numbers are exact.
+is unknown, never 0, and so are removed rows of which an unknown number was only rewritten; numbers are exact. Updated
+rows are those of the operation's metrics, which readers may show but need not trust.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, floats, numbers, only_array
-from explorer.core.versions.updated_rows import updated_rows
 
-__all__ = ["CommitAmounts", "RowAmounts", "row_amounts"]
+__all__ = ["CommitAmounts", "RowAmounts", "row_amounts", "updated_rows"]
+
+_UPDATES: Final = ("numUpdatedRows", "numTargetRowsUpdated")
+"""Metrics of updated rows, of UPDATE and of MERGE."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,6 +117,19 @@ class CommitAmounts:
         return np.isnan(self.added) | np.isnan(self.removed)
 
 
+def updated_rows(history: pa.Table) -> Int64s:
+    """Return the rows that each commit updated; 0 where its metrics have no count, or more than its files can contain.
+
+    Args:
+        history: As `DeltaLog.history` returns it: ``metrics``, ``rows_added``, ``rows_removed``, ``rows_masked``.
+    """
+    if not history.num_rows:
+        return np.zeros(0, np.int64)
+    stated = np.sum([_metric(history.column("metrics"), name) for name in _UPDATES], axis=0)
+    added, removed, masked = (_known_or_zero(history, f"rows_{what}") for what in ("added", "removed", "masked"))
+    return np.where(stated <= np.minimum(added, removed + np.maximum(masked, 0)), stated, 0).astype(np.int64)
+
+
 def _numbers_of(history: pa.Table, name: str) -> tuple[Int64s, Mask]:
     """Return a column of numbers, 0 where the log records none, and a mask of the recorded ones."""
     values, known = numbers(only_array(history, name))
@@ -125,3 +142,15 @@ def _with_unknown(values: Int64s, known: Mask) -> list[int | None]:
 
 def _floats(values: list[int | None]) -> Float64s:
     return np.array([np.nan if value is None else value for value in values], np.float64)
+
+
+def _known_or_zero(history: pa.Table, name: str) -> Float64s:
+    """Return a column of numbers, with 0 where the log has none."""
+    return np.nan_to_num(floats(history.column(name)))
+
+
+def _metric(maps: pa.ChunkedArray, name: str) -> Int64s:
+    """Return a number of each map of texts; 0 where there is none that can be read."""
+    texts = pc.map_lookup(maps.combine_chunks(), name, "first")
+    counts = pc.if_else(pc.match_substring_regex(texts, r"^[0-9]{1,18}$"), texts, None).cast(pa.int64())
+    return numbers(counts)[0].astype(np.int64, copy=False)

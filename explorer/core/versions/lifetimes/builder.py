@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.errors import LimitExceeded
-from explorer.core.log.alike_lines import AlikeActions
+from explorer.core.log.alike_lines import SimilarActions
 from explorer.core.log.decoded_parts import DecodedPart
 from explorer.core.protocol.actions import DeletionVectorId
 from explorer.core.protocol.arrow.arrays import (
@@ -43,10 +43,10 @@ from explorer.core.versions.lifetimes.events import (
 )
 from explorer.core.versions.lifetimes.file_columns import (
     FileCodes,
-    columns_of_alike,
     columns_of_lines,
+    columns_of_similar,
     merged,
-    vectors_of_alike,
+    vectors_of_similar,
 )
 from explorer.core.versions.lifetimes.lifetimes import Described, Lifetimes
 from explorer.core.versions.lifetimes.recorded_files import RecordedFilesBuilder
@@ -180,9 +180,9 @@ class LifetimesBuilder:
         files = [(lines.files, columns_of_lines(lines.added, self._codes))] if lines.added else []
         for actions, decoded, written in self._with_paths(part.alike):
             if isinstance(actions.like, AddLine):
-                files.append((actions.places, columns_of_alike(actions, decoded, written, self._codes)))
+                files.append((actions.places, columns_of_similar(actions, decoded, written, self._codes)))
             else:
-                removals.append((actions.places, self._alike_removals(actions, decoded)))
+                removals.append((actions.places, self._similar_removals(actions, decoded)))
         for places, columns in removals:
             for name, values in columns.items():
                 batch[name][places] = values
@@ -205,7 +205,7 @@ class LifetimesBuilder:
             "quiet": np.array([remove.data_change is False for remove in removes], bool),
         }
 
-    def _with_paths(self, groups: Sequence[AlikeActions]) -> Iterator[tuple[AlikeActions, Int32s, Int32s]]:
+    def _with_paths(self, groups: Sequence[SimilarActions]) -> Iterator[tuple[SimilarActions, Int32s, Int32s]]:
         """Yield actions of similar lines, with the numbers of their paths: decoded, and as written."""
         if groups:
             paths = TextSpans.together([actions.texts["path"] for actions in groups])
@@ -213,12 +213,12 @@ class LifetimesBuilder:
             ends = np.cumsum([len(actions.places) for actions in groups])[:-1]
             yield from zip(groups, np.split(decoded, ends), np.split(written, ends), strict=True)
 
-    def _alike_removals(self, removes: AlikeActions, paths: Int32s) -> Arrays:
+    def _similar_removals(self, removes: SimilarActions, paths: Int32s) -> Arrays:
         """Return event columns of removals from similar lines."""
         times = removes.numbers.get("deletion_timestamp")
         columns: Arrays = {
             "path": paths,
-            "vector": vectors_of_alike(removes, self._codes.vectors),
+            "vector": vectors_of_similar(removes, self._codes.vectors),
             "quiet": constant(np.bool_(removes.like.data_change is False), len(removes.places)),
         }
         return columns if times is None else {**columns, "time": _in_range(times)}

@@ -134,7 +134,7 @@ class Intervals:
         others = map(_Event, *(column[rows].tolist() for column in columns))
         for _, path_events in groupby(others, attrgetter("path")):
             of_path = list(path_events)
-            self._apply_odd(of_path, vectors)
+            self._apply_irregular(of_path, vectors)
             self.contradictions += _contradictions(of_path, vectors, from_start=self._before < 0)
 
     def keep(self) -> Mask:
@@ -167,7 +167,7 @@ class Intervals:
         replaced = np.flatnonzero(lasts & adds[1:])
         self.previous[events.row[order[replaced + 1]]] = events.row[order[replaced]]
 
-    def _apply_odd(self, events: list[_Event], vectors: VectorCodes) -> None:
+    def _apply_irregular(self, events: list[_Event], vectors: VectorCodes) -> None:
         """Apply the events of one path in the order of the lines; each file of a damaged checkpoint separately."""
         for chosen in [event for event in events if event.kind == IN_CHECKPOINT] or [events[0]]:
             path = _Path(self, vectors)

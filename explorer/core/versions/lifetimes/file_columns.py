@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from explorer.core.log.alike_lines import AlikeActions
+from explorer.core.log.alike_lines import SimilarActions
 from explorer.core.protocol.arrow.arrays import (
     Int32s,
     Int64s,
@@ -26,7 +26,7 @@ from explorer.core.versions.lifetimes.batches import Arrays, constant, thin
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
 from explorer.core.versions.lifetimes.text_codes import TextCodes
 
-__all__ = ["FileCodes", "FileColumns", "columns_of_alike", "columns_of_lines", "merged", "vectors_of_alike"]
+__all__ = ["FileCodes", "FileColumns", "columns_of_lines", "columns_of_similar", "merged", "vectors_of_similar"]
 
 _NUMBERS: Final = (
     "size",
@@ -92,7 +92,7 @@ def columns_of_lines(lines: Sequence[AddLine], codes: FileCodes) -> FileColumns:
     return _columns(coded, recorded)
 
 
-def columns_of_alike(adds: AlikeActions, decoded: Int32s, written: Int32s, codes: FileCodes) -> FileColumns:
+def columns_of_similar(adds: SimilarActions, decoded: Int32s, written: Int32s, codes: FileCodes) -> FileColumns:
     """Return the columns of adds from similar lines.
 
     Args:
@@ -113,13 +113,13 @@ def columns_of_alike(adds: AlikeActions, decoded: Int32s, written: Int32s, codes
         "path": decoded,
         "raw_path": written,
         "partition": codes.partitions.of(partitions),
-        "vector": vectors_of_alike(adds, codes.vectors),
+        "vector": vectors_of_similar(adds, codes.vectors),
         "data_change": constant(np.bool_(adds.like.data_change is not False), count),
     }
     return _columns(coded, recorded)
 
 
-def vectors_of_alike(actions: AlikeActions, vectors: VectorCodes) -> Int64s:
+def vectors_of_similar(actions: SimilarActions, vectors: VectorCodes) -> Int64s:
     """Return the numbers of the deletion vectors of actions from similar lines, 0 for none."""
     vector = actions.like.deletion_vector
     if vector is None:

@@ -132,7 +132,7 @@ class TextCodes:
         theirs = stored.view(np.uint64).reshape(-1, width)
         counts = (rows.lengths + (WORD - 1)) // WORD
         if len(counts) and int(counts.min()) < width:
-            # The bytes behind the end of a stored text are the next one.
+            # The bytes after the end of a stored text are the next one.
             theirs *= np.arange(width) < counts[:, None]
         equal: Mask = ~(theirs != rows.words).any(axis=1)
         return equal

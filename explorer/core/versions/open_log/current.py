@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 from explorer.core.errors import IncompleteCheckpoint, VersionGap, VersionNotFound
 from explorer.core.log.log_segment import Checkpoint, LogListing, LogSegment
-from explorer.core.versions.open_log.known import Due, KnownLog
+from explorer.core.versions.open_log.log_state import Due, LogState
 from explorer.core.versions.open_log.source import LogSource
 
 __all__ = ["CurrentLog"]
@@ -37,17 +37,17 @@ class CurrentLog:
         TableNotFound: There is no log.
     """
 
-    def __init__(self, source: LogSource, known: KnownLog | None = None) -> None:
+    def __init__(self, source: LogSource, known: LogState | None = None) -> None:
         self.source = source
         self._listing = threading.RLock()
-        self._known = KnownLog.of(source.newest()) if known is None else known
+        self._known = LogState.of(source.newest()) if known is None else known
 
     @property
-    def known(self) -> KnownLog:
+    def known(self) -> LogState:
         """Return the present state, though new versions may be due to be listed."""
         return self._known
 
-    def recent(self) -> KnownLog:
+    def recent(self) -> LogState:
         """Return the state with the newest versions."""
         known = self._known
         if known.due is Due.NOTHING:
@@ -55,25 +55,25 @@ class CurrentLog:
         with self._listing:
             return self._known if self._known.due is Due.NOTHING else self.refresh()
 
-    def whole(self) -> KnownLog:
+    def full(self) -> LogState:
         """Return the state with a listing of all of the log, made at the first need."""
         known = self._known
-        if known.is_whole:
+        if known.is_complete:
             return known
         with self._listing:
-            return self._known if self._known.is_whole else self._complete()
+            return self._known if self._known.is_complete else self._complete()
 
-    def holding(self, version: int) -> KnownLog:
+    def holding(self, version: int) -> LogState:
         """Return the state with the files of a version listed: the newest one needs only the log's end."""
         recent = self.recent()
-        return recent if version == recent.listing.latest else self.whole()
+        return recent if version == recent.listing.latest else self.full()
 
     def outdate(self, *, rewritten: bool = False) -> None:
         """List new versions at the next call; all of the log if old files were added or deleted."""
         with self._listing:
             self._known = self._known.outdated(Due.ALL if rewritten else Due.NEWER)
 
-    def refresh(self) -> KnownLog:
+    def refresh(self) -> LogState:
         """List new files, and return the new state.
 
         Raises:
@@ -83,7 +83,7 @@ class CurrentLog:
             self._known = self._known.listed_again(self._listed())
             return self._known
 
-    def on_segment(self, version: int, action: Callable[[KnownLog, LogSegment], _T]) -> _T:
+    def on_segment(self, version: int, action: Callable[[LogState, LogSegment], _T]) -> _T:
         """Run a step on the files of a version; if one vanished meanwhile, again on the remaining ones (LOG-022).
 
         A checkpoint that lost a file is unusable (V2CKPT-007), and one that is cut off or otherwise unreadable too: an
@@ -112,11 +112,11 @@ class CurrentLog:
         known = self.recent()
         if not _older_checkpoints(known.listing) and known.listing.checkpoints:
             # The newest version has a checkpoint itself: the part begins with the one before, if there is one.
-            known = self.whole()
+            known = self.full()
         older = _older_checkpoints(known.listing)
         if not older or known.listing.first_recorded() > older[-1].version + 1:
             return None
-        full = self.whole().listing
+        full = self.full().listing
         if min(full.first_recorded(), full.earliest()) >= older[-1].version:
             return None
         return CurrentLog(self.source, known.beginning_with(older[-1]))
@@ -136,7 +136,7 @@ class CurrentLog:
         known, listing = self._known, self._known.listing
         if self.source.catalog is not None or listing.named is not None:
             return self.source.newest()
-        if known.due is Due.ALL or (listing.is_whole and (len(listing.commits) < _PAGE or self._is_cleaned_up())):
+        if known.due is Due.ALL or (listing.is_complete and (len(listing.commits) < _PAGE or self._is_cleaned_up())):
             return self.source.all()
         return self.source.with_newer(listing)
 
@@ -147,7 +147,7 @@ class CurrentLog:
         """
         return self.source.lacks(next(iter(self._known.listing.commits.values())))
 
-    def _complete(self) -> KnownLog:
+    def _complete(self) -> LogState:
         """List the part of the log that was not listed; all of it where that is due or not possible."""
         known = self._known
         beginning = known.listing.beginning if known.due is Due.NOTHING else None
@@ -157,7 +157,7 @@ class CurrentLog:
         self._known = known.completed(full)
         return self._known
 
-    def _list_all(self, unusable: int | None = None, reason: str = "") -> KnownLog:
+    def _list_all(self, unusable: int | None = None, reason: str = "") -> LogState:
         """List all of the log, without reading the hint; record an unusable checkpoint with its present files."""
         with self._listing:
             known = self._known
@@ -171,7 +171,7 @@ class CurrentLog:
         """Return whether a version can be rebuilt without a checkpoint."""
         if checkpoint is None:
             return False
-        known = self.whole()
+        known = self.full()
         try:
             known.listing.without_checkpoints({checkpoint, *known.unusable}).segment(version)
         except (VersionGap, VersionNotFound):

@@ -109,7 +109,7 @@ class Histories:
 
         Raises:
             VersionGap: Not even the latest version can be rebuilt.
-            MalformedAction: A commit is broken.
+            MalformedAction: A commit is damaged.
         """
         return self._history.get(lambda: self._read(store, options))
 
@@ -118,7 +118,7 @@ class Histories:
 
         Raises:
             VersionGap: Not even the latest version can be rebuilt.
-            MalformedAction: A commit is broken.
+            MalformedAction: A commit is damaged.
         """
         return self._history.get_anew(lambda history: history.cached, lambda: self._read_anew(store, options))
 
@@ -127,7 +127,7 @@ class Histories:
 
         Raises:
             VersionGap: Not even the latest version can be rebuilt.
-            MalformedAction: A commit is broken.
+            MalformedAction: A commit is damaged.
         """
         return self._history.value or self._provenance.get(
             lambda: read_provenance(store, self._listing, options.opened_indexes())

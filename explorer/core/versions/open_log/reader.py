@@ -33,7 +33,7 @@ from explorer.core.versions.history import History
 from explorer.core.versions.located import located
 from explorer.core.versions.open_log.current import CurrentLog
 from explorer.core.versions.open_log.histories import ReadOptions
-from explorer.core.versions.open_log.known import KnownLog
+from explorer.core.versions.open_log.log_state import LogState
 from explorer.core.versions.provenance import Provenance
 from explorer.core.versions.snapshot import Snapshot
 
@@ -97,12 +97,12 @@ class LogReader:
     def history(self) -> History:
         """Return the recorded commits and lifetimes; see `Histories.history`."""
         with self.managed_refused():
-            return self.current.whole().histories.history(self._store, self.options)
+            return self.current.full().histories.history(self._store, self.options)
 
     def history_and_listing(self) -> tuple[History, LogListing]:
         """Return the history, and the listing of all of the log that it was read by."""
         with self.managed_refused():
-            known = self.current.whole()
+            known = self.current.full()
             return known.histories.history(self._store, self.options), known.listing
 
     def unmanaged_history(self) -> tuple[History, LogListing]:
@@ -137,19 +137,19 @@ class LogReader:
             watch: As of `ReadOptions`, if the log is read once more.
         """
         with self.managed_refused():
-            histories = self.current.whole().histories
+            histories = self.current.full().histories
             histories.history(self._store, self.options)
             return histories.history_of_log(self._store, replace(self.options, watch=watch))
 
     def provenance(self) -> Provenance:
         """Return the recorded commits without their files; see `Histories.provenance`."""
         with self.managed_refused():
-            return self.current.whole().histories.provenance(self._store, self.options)
+            return self.current.full().histories.provenance(self._store, self.options)
 
     def provenance_table(self, most: int | None) -> pa.Table:
         """Return the provenance that commits record of themselves; see `Histories.provenance_table`."""
         with self.managed_refused():
-            return self.current.whole().histories.provenance_table(self._store, self.options, most)
+            return self.current.full().histories.provenance_table(self._store, self.options, most)
 
     @contextmanager
     def managed_refused(self) -> Iterator[None]:
@@ -174,7 +174,7 @@ class LogReader:
     def _by_catalog(self) -> bool:
         return self.current.source.catalog is not None
 
-    def _load(self, known: KnownLog, segment: LogSegment) -> Snapshot:
+    def _load(self, known: LogState, segment: LogSegment) -> Snapshot:
         base = checkpoint_reader(self._store, segment)
         commits, state = self._state(known, segment, base)
         if not self._by_catalog:
@@ -191,7 +191,7 @@ class LogReader:
         return known.versions.keep(snapshot)
 
     def _state(
-        self, known: KnownLog, segment: LogSegment, base: CheckpointReader | None
+        self, known: LogState, segment: LogSegment, base: CheckpointReader | None
     ) -> tuple[list[Commit], TableState]:
         """Return the small actions in force, and the commits read for them: those since a known state."""
         newest, listed = known.versions.newest, known.listing.commits
@@ -212,7 +212,7 @@ class LogReader:
 
     @located
     def _replay_files(self, segment: LogSegment, base: CheckpointReader | None, commits: list[Commit]) -> LogicalFiles:
-        def replay(_: KnownLog, remaining: LogSegment) -> LogicalFiles:
+        def replay(_: LogState, remaining: LogSegment) -> LogicalFiles:
             read = [commit.version for commit in commits]
             same = remaining.commits == segment.commits and read == [path.version for path in segment.commits]
             read_now = commits if same else read_commits(self._store, remaining.commits)
@@ -224,7 +224,7 @@ class LogReader:
     @located
     def _timestamp(self, segment: LogSegment, state: TableState, commits: list[Commit]) -> datetime:
         """Return the time of the segment's last commit; that of its newest file where the commit is missing."""
-        known = self.current.whole()
+        known = self.current.full()
         path = known.listing.commits.get(segment.version)
         if path is None:
             newest = segment.commits[-1:] or (segment.checkpoint.parts if segment.checkpoint else ())

@@ -231,9 +231,9 @@ def _earliest(start: Int64s, stop: Int64s, rows: Int64s, expiry: Int64s, count: 
     order = np.argsort(expiry[rows], kind="stable")
     ranks = np.empty(len(rows), np.int64)
     ranks[order] = np.arange(len(rows))
-    nobody = len(rows)
+    no_row = len(rows)
     levels = max(count.bit_length(), 1)
-    best = np.full((levels, count), nobody, np.int64)
+    best = np.full((levels, count), no_row, np.int64)
     power = np.frexp((stop - start).astype(np.float64))[1].astype(np.int64) - 1
     flat = best.reshape(-1)
     np.minimum.at(flat, power * count + start, ranks)
@@ -243,7 +243,7 @@ def _earliest(start: Int64s, stop: Int64s, rows: Int64s, expiry: Int64s, count: 
         best[level - 1] = np.minimum(best[level - 1], best[level])
         best[level - 1, half:] = np.minimum(best[level - 1, half:], best[level, : count - half])
     winners = best[0]
-    some = winners < nobody
+    some = winners < no_row
     first = np.full(count, -1, np.int64)
     first[some] = rows[order[winners[some]]]
     since = np.full(count, FOREVER)

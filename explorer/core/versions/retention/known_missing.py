@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Set
 
 import msgspec
 
-__all__ = ["KnownFiles", "KnownMissing"]
+__all__ = ["KnownMissing", "MissingFacts"]
 
 _Facts = tuple[frozenset[str], frozenset[int], int]
 
 
-class KnownFiles(msgspec.Struct, frozen=True):
+class MissingFacts(msgspec.Struct, frozen=True):
     """The facts known at one moment.
 
     Attributes:
@@ -38,10 +38,10 @@ class KnownMissing:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._now = KnownFiles()
+        self._now = MissingFacts()
 
     @property
-    def now(self) -> KnownFiles:
+    def now(self) -> MissingFacts:
         """The facts known now."""
         return self._now
 
@@ -71,9 +71,9 @@ class KnownMissing:
         missing_feed = None if feed is None else frozenset(feed)
         self._learn(lambda known: (frozenset(missing), known.feed if missing_feed is None else missing_feed, version))
 
-    def _learn(self, update: Callable[[KnownFiles], _Facts]) -> None:
+    def _learn(self, update: Callable[[MissingFacts], _Facts]) -> None:
         with self._lock:
             before = self._now
             facts = update(before)
             if facts != (before.missing, before.feed, before.checked_to):
-                self._now = KnownFiles(*facts, before.revision + 1)
+                self._now = MissingFacts(*facts, before.revision + 1)

@@ -24,7 +24,7 @@ from explorer.core.protocol.actions import (
     Remove,
 )
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.protocol.raw_actions import AddLine, RemoveLine, WholeAddLine, WholeRemoveLine
+from explorer.core.protocol.raw_actions import AddLine, FullAddLine, FullRemoveLine, RemoveLine
 from explorer.core.protocol.schema.data_types import PrimitiveType
 from explorer.core.protocol.statistics.json_statistics import StatisticsLeaf
 from tests.support.logs.checkpoint_shapes import write_checkpoint
@@ -171,13 +171,13 @@ def test_a_line_keeps_what_is_not_known_and_nothing_else() -> None:
     )
     lines = list(carried(store).lines())
     assert [(name, line.path, type(line)) for name, line in lines] == [
-        ("add", "a", WholeAddLine), ("add", "b", AddLine), ("remove", "g", WholeRemoveLine), ("remove", "h", RemoveLine)
+        ("add", "a", FullAddLine), ("add", "b", AddLine), ("remove", "g", FullRemoveLine), ("remove", "h", RemoveLine)
     ]  # fmt: skip
     (_, whole), _, (_, removed), _ = lines
-    assert isinstance(whole, WholeAddLine)
+    assert isinstance(whole, FullAddLine)
     assert whole.unknown == {"levels": [1, {"x": None}], "long": 10**30}
     assert (whole.size, bytes(whole.tags)) == (1, b'{"t": "1"}')
-    assert isinstance(removed, WholeRemoveLine)
+    assert isinstance(removed, FullRemoveLine)
     assert removed.unknown == {"why": {"w": 1.5}}
 
 

@@ -23,7 +23,7 @@ from explorer.core.protocol.schema.data_types import (
     type_name,
     type_outline,
 )
-from explorer.core.protocol.schema.identity_marks import schema_without_marks
+from explorer.core.protocol.schema.edit import schema_without_marks
 from explorer.core.protocol.schema.nested_types import (
     holds,
     nested_types,

@@ -201,7 +201,7 @@ RANGE = "how many rows a range of texts contains is not in the log"
         ("code <=> 'b'", (None, None, False, RANGE)),
         ("NOT code = 'b'", (None, None, False, RANGE)),
         ("code = 'b' AND NOT id = 5", (None, None, False, RANGE)),
-        ("code = 'b' OR id < 5", (None, None, False, "the condition may hold whatever its value")),
+        ("code = 'b' OR id < 5", (None, None, False, "the condition may be true whatever its value")),
         ("code = 'b' OR id < -5", (1, 200, True, "")),
     ],
 )

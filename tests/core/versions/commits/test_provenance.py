@@ -14,11 +14,10 @@ import pytest
 from explorer.core.errors import CorruptTable, ExplorerError, RequestError, TimestampOutOfRange
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.core.versions.column_lineage import Lineage
-from explorer.core.versions.commits.amounts import row_amounts
+from explorer.core.versions.commits.amounts import row_amounts, updated_rows
 from explorer.core.versions.located import located
-from explorer.core.versions.provenance import CommitRecord, KnownState, Provenance
+from explorer.core.versions.provenance import BaseState, CommitRecord, Provenance
 from explorer.core.versions.record_search import Wanted, found_entries
-from explorer.core.versions.updated_rows import updated_rows
 from tests.support.logs.small_logs import METADATA, PROTOCOL, commit_info, metadata
 
 FEED = Protocol(min_reader_version=1, min_writer_version=4)
@@ -36,13 +35,13 @@ def record(
     return CommitRecord(version=version, timestamp=MS + (version if time is None else time), **fields)
 
 
-def provenance(*records: CommitRecord, base: KnownState | None = None, first: int = 0, **more: Any) -> Provenance:
+def provenance(*records: CommitRecord, base: BaseState | None = None, first: int = 0, **more: Any) -> Provenance:
     latest = records[-1].version if records else first
     return Provenance(records, base, **{"first_readable": first, "latest": latest, **more})
 
 
-def known(version: int, protocol: Protocol, known_metadata: Metadata, **domains: DomainMetadata) -> KnownState:
-    return KnownState(version, protocol, known_metadata, domains)
+def known(version: int, protocol: Protocol, known_metadata: Metadata, **domains: DomainMetadata) -> BaseState:
+    return BaseState(version, protocol, known_metadata, domains)
 
 
 def test_a_provenance_has_what_it_was_given_and_makes_its_commits_once() -> None:

@@ -251,14 +251,14 @@ def test_a_file_lives_until_it_is_removed_or_replaced() -> None:
 
 def test_ordinary_paths_are_worked_out_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """One by one they would take longer, and say the same."""
-    read = Intervals._apply_odd
+    read = Intervals._apply_irregular
     walked = []
 
     def apply_odd(self: Intervals, events: list[Any], vectors: VectorCodes) -> None:
         walked.append(events[0].path)
         read(self, events, vectors)
 
-    monkeypatch.setattr(Intervals, "_apply_odd", apply_odd)
+    monkeypatch.setattr(Intervals, "_apply_irregular", apply_odd)
     commits: dict[int, list[Any]] = {
         0: [*CREATED, *map(add, "abcdef")],
         1: [remove("a"), remove("f")],

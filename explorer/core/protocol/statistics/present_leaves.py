@@ -17,7 +17,7 @@ import pyarrow as pa
 from explorer.core.errors import LimitExceeded
 from explorer.core.protocol.json_values import JsonValue, decode_json
 
-__all__ = ["stated_leaves"]
+__all__ = ["present_leaves"]
 
 # The number of columns from which it is worth a check which are present.
 _MANY: Final = 256
@@ -34,7 +34,7 @@ class _Leaf(Protocol):
 _LeafT = TypeVar("_LeafT", bound=_Leaf)
 
 
-def stated_leaves(texts: pa.StringArray, leaves: Sequence[_LeafT]) -> Sequence[_LeafT]:
+def present_leaves(texts: pa.StringArray, leaves: Sequence[_LeafT]) -> Sequence[_LeafT]:
     """Return the columns that are in some text, all of them where there are few or a text cannot be decoded here.
 
     Args:

@@ -19,7 +19,7 @@ from explorer.core.log.version_files import VersionFiles
 from explorer.core.versions.open_log.histories import Histories
 from explorer.core.versions.open_log.read_versions import ReadVersions
 
-__all__ = ["Due", "KnownLog", "UnusableCheckpoint"]
+__all__ = ["Due", "LogState", "UnusableCheckpoint"]
 
 
 class Due(IntEnum):
@@ -38,7 +38,7 @@ class UnusableCheckpoint(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class KnownLog:
+class LogState:
     """The state of a log, all of it by one listing.
 
     Attributes:
@@ -56,20 +56,20 @@ class KnownLog:
     due: Due = Due.NOTHING
 
     @classmethod
-    def of(cls, listing: LogListing) -> KnownLog:
+    def of(cls, listing: LogListing) -> LogState:
         """Return the state of a log that was just listed."""
         return cls(listing, Histories(listing))
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether all of the log is listed, and no listing is due."""
-        return self.due is Due.NOTHING and self.listing.is_whole
+        return self.due is Due.NOTHING and self.listing.is_complete
 
-    def outdated(self, due: Due) -> KnownLog:
+    def outdated(self, due: Due) -> LogState:
         """Return the same state with at least that listing due."""
         return replace(self, due=max(self.due, due))
 
-    def listed_again(self, listing: LogListing) -> KnownLog:
+    def listed_again(self, listing: LogListing) -> LogState:
         """Return the state with a new listing, without everything read that the listing does not confirm.
 
         Versions are read again where a file that both listings have is another one, or the log is shorter than it was;
@@ -78,25 +78,25 @@ class KnownLog:
         unusable = _still_unusable(self.unusable, listing)
         before, listing = self.listing, listing.without_checkpoints(unusable)
         if _is_shorter(listing, before) or not _same_files(listing, before):
-            return KnownLog(listing, self.histories.of(listing), unusable=unusable)
-        if not before.is_whole or listing.latest != before.latest or _has_others(listing, before):
-            return KnownLog(listing, self.histories.of(listing), self.versions, unusable)
+            return LogState(listing, self.histories.of(listing), unusable=unusable)
+        if not before.is_complete or listing.latest != before.latest or _has_others(listing, before):
+            return LogState(listing, self.histories.of(listing), self.versions, unusable)
         # It has the same versions, so it is complete too, also where only the newest files were listed again.
-        listing = _as_whole(listing)
-        return KnownLog(listing, self.histories.confirmed_by(listing), self.versions, unusable)
+        listing = _as_complete(listing)
+        return LogState(listing, self.histories.confirmed_by(listing), self.versions, unusable)
 
-    def completed(self, full: LogListing) -> KnownLog:
+    def completed(self, full: LogListing) -> LogState:
         """Return the same state with all of the log, whose end was listed before."""
         unusable = _still_unusable(self.unusable, full)
         listing = full.without_checkpoints(unusable)
         return replace(self, listing=listing, histories=self.histories.of(listing), unusable=unusable)
 
-    def doing_without(self, version: int, reason: str, listing: LogListing) -> KnownLog:
+    def doing_without(self, version: int, reason: str, listing: LogListing) -> LogState:
         """Return the same state where a checkpoint is unusable as a new listing has it."""
         parts = _parts_by_version(listing).get(version, ())
         return replace(self, unusable={**self.unusable, version: UnusableCheckpoint(parts, reason)})
 
-    def beginning_with(self, checkpoint: Checkpoint) -> KnownLog:
+    def beginning_with(self, checkpoint: Checkpoint) -> LogState:
         """Return the state of the log as if it began with one of its checkpoints, to continue independently."""
         listing = msgspec.structs.replace(
             self.listing,
@@ -104,9 +104,9 @@ class KnownLog:
             checkpoints=(checkpoint,),
             compactions=(),
         )
-        return KnownLog(_as_whole(listing), Histories(listing), self.versions.copy(), self.unusable, self.due)
+        return LogState(_as_complete(listing), Histories(listing), self.versions.copy(), self.unusable, self.due)
 
-    def copy(self) -> KnownLog:
+    def copy(self) -> LogState:
         """Return the same state, for another log to continue independently."""
         return replace(self, histories=self.histories.copy(), versions=self.versions.copy())
 
@@ -124,14 +124,14 @@ def _parts_by_version(listing: LogListing) -> dict[int, tuple[LogPath, ...]]:
     return {checkpoint.version: checkpoint.parts for checkpoint in listing.checkpoints}
 
 
-def _as_whole(listing: LogListing) -> LogListing:
-    return msgspec.structs.replace(listing, is_whole=True, beginning=None)
+def _as_complete(listing: LogListing) -> LogListing:
+    return msgspec.structs.replace(listing, is_complete=True, beginning=None)
 
 
 def _is_shorter(now: LogListing, before: LogListing) -> bool:
     """Return whether a log lost its newest version, or, where all of it was listed, its oldest commit."""
     oldest = {next(iter(listing.commits), None) for listing in (now, before)}
-    return now.latest < before.latest or (before.is_whole and len(oldest) > 1)
+    return now.latest < before.latest or (before.is_complete and len(oldest) > 1)
 
 
 def _has_others(one: LogListing, other: LogListing) -> bool:
