@@ -281,7 +281,7 @@ def test_a_checkpoint_of_the_first_version_is_a_beginning_too() -> None:
 
 def test_a_folder_without_a_log_is_no_table() -> None:
     store = _store([])
-    with pytest.raises(TableNotFound, match="holds no commit and no complete checkpoint") as error:
+    with pytest.raises(TableNotFound, match="contains no commit and no complete checkpoint") as error:
         list_log(store)
     assert error.value.location == store.root
     assert store.root in error.value.message

@@ -208,7 +208,7 @@ def test_a_range_that_goes_backwards_names_its_end() -> None:
     with pytest.raises(InvalidIntent) as refused:
         explorer.Table(small_log(new_store())).plan({"kind": "compact-log", "from": 3, "to": 3})
     assert refused.value.field == "to"
-    assert str(refused.value) == "A compaction must end at a later version than it begins; 3 to 3 does not."
+    assert str(refused.value) == "A compaction goes from a version to a later one; 3 to 3 does not."
 
 
 def _cutoff(plan: explorer.CommitPlan) -> tuple[dict[str, Any], dict[str, str]]:

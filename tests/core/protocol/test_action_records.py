@@ -182,7 +182,7 @@ def test_a_size_at_its_limit_passes_and_one_beyond_is_told(monkeypatch: pytest.M
         "error": "LimitExceeded",
         "found": 2147483648,
         "allowed": 2147483647,
-        "message": "3 texts together have 2,147,483,648 bytes; a column of text holds 2,147,483,647 at most. Ask for "
+        "message": "3 texts together have 2,147,483,648 bytes; a column of text holds 2,147,483,647 at most. Select "
         "other columns of the files, let Spark list them (delta-explorer files TABLE --spark MASTER), or compact the "
         "table's small files first.",
     }
@@ -231,6 +231,6 @@ def test_three_hundred_objects_and_arrays_inside_each_other_are_read_and_no_more
         assert said(partial(limits.check_nesting, deeper, "It")) == {
             "error": "LimitExceeded",
             "allowed": 300,
-            "message": "It is nested deeper than 300 objects and arrays, the deepest nesting that is read. Schemas "
-            "that people write are much flatter; the log is most likely broken.",
+            "message": "It is nested deeper than 300 objects and arrays, the deepest nesting that is read. Real "
+            "schemas are much flatter; the log is probably corrupt.",
         }

@@ -105,7 +105,7 @@ def test_a_moment_that_its_zone_takes_out_of_the_calendar_is_refused() -> None:
 
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "", "../../etc/passwd", "\0"])
 def test_a_zone_that_does_not_exist_is_refused(tmp_path: Path, zone: str) -> None:
-    with pytest.raises(RequestError, match="no time zone"):
+    with pytest.raises(RequestError, match="Unknown time zone"):
         explorer.open_table(_partitioned(tmp_path, "timestamp"), time_zone=zone)
 
 

@@ -57,7 +57,7 @@ def rows_of(data: bytes) -> RowGroups:
 
 def opened(data: bytes, kept: bool = False, **more: Any) -> CheckpointPart:
     part = KeptColumns().part("one") if kept else None
-    return CheckpointPart(rows_of(data), lambda error: IncompleteCheckpoint(str(error)), kept=part, **more)
+    return CheckpointPart(rows_of(data), lambda error: IncompleteCheckpoint(str(error)), cache=part, **more)
 
 
 def seen(part: CheckpointPart) -> dict[str, list[Any]]:

@@ -214,7 +214,7 @@ def test_a_checkpoint_that_could_lack_something_is_refused(rules: Protocol, spec
     assert str(error) == (
         f"A checkpoint of version 6 cannot be written in this way: {', '.join(missing)}. This program does not "
         "implement these, or the table lacks them. Write the checkpoint with an engine that implements them, or add "
-        "what the table lacks first."
+        "the missing ones to the table first."
     )
 
 

@@ -356,7 +356,7 @@ def test_a_change_that_no_reader_carries_out_is_told_with_its_column() -> None:
         "`a b`.c",
     )
     assert str(error) == (
-        "Column `a b`.c was changed from double to array<long>, a change that readers cannot carry out on older "
+        "Column `a b`.c was changed from double to array<long>, a change that readers cannot apply to older "
         "files. Rewrite the files with the table's own engine."
     )
     check_type_changes(schema, protocol(1, 2))

@@ -122,7 +122,7 @@ WORDS = ("Ab", "c")
             Choices("k", "", None, WORDS),
             ["", "Ab", "c,Ab", "c,c"],
             ["ab", "c, Ab", "c,"],
-            ("a list, with commas between, of Ab and c",),
+            ("a comma-separated list of Ab and c",),
         ),
         (Text("k", "", allowed=WORDS), ["", "x"], [], ()),
         (Text("k", "", allowed=("1.2",), form=r"\d\.\d"), ["1.2", "3.4"], ["", "1.2.3", "x1.2"], ("1.2",)),
@@ -217,5 +217,5 @@ def test_a_length_of_time_is_not_negative_and_a_zone_is_one_that_there_is() -> N
     for name in ("Nowhere", "", "../x", "Europe"):
         with pytest.raises(RequestError) as refused:
             times.zone_named(name)
-        assert str(refused.value) == f"There is no time zone {name!r}; one that exists is Europe/Berlin."
+        assert str(refused.value) == f"Unknown time zone {name!r}. Use an IANA name such as Europe/Berlin."
         assert refused.value.found == name

@@ -83,7 +83,7 @@ def test_lengths_inside_structs_maps_and_arrays_are_checked() -> None:
         ("array<char>", "'char' has no length"),
         ("array<char(2)", "'' does not continue a type"),
         ("array<char(2)> of", "'of' follows the type"),
-        ("array< >", "'>' is no type"),
+        ("array< >", "'>' is not a type"),
     ],
 )
 def test_a_length_that_cannot_be_checked_is_refused(text: str, why: str) -> None:

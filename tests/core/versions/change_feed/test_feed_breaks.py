@@ -186,8 +186,8 @@ def test_files_that_are_gone_are_counted_with_the_first_of_them_named() -> None:
         check_sources(whole, found.look_for)
     error = refused.value
     assert str(error) == (
-        "The changes of version 2 are gone: their file _change_data/c is no longer in the table's folder, most likely "
-        "deleted by VACUUM. 4 files are missing, of 3 versions. The changes of version 5 can still be read."
+        "The changes of version 2 cannot be read: their file _change_data/c is no longer in the table's folder, most "
+        "likely deleted by VACUUM. 4 files are missing, of 3 versions. The changes of version 5 can still be read."
     )
     assert (error.version, error.versions, error.path, error.missing) == (2, [2, 3, 4], "_change_data/c", 4)
     with pytest.raises(ChangeFeedGap) as ending:
