@@ -31,7 +31,7 @@ from explorer.core.protocol.json_values import JsonObject, JsonValue, encode_jso
 from explorer.core.protocol.schema.edit import schema_without_marks
 from explorer.core.protocol.times import in_calendar
 from explorer.core.versions.commit_times import BASES
-from explorer.core.versions.history_totals import KnownSums, Totals
+from explorer.core.versions.history_totals import KnownSums, VersionTotals
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 from explorer.core.versions.provenance import BaseState, CommitRecord, Provenance
 
@@ -102,7 +102,7 @@ class History(Provenance):
 
 
 def _table(history: History) -> pa.Table:
-    totals = Totals(history.lifetimes)
+    totals = VersionTotals(history.lifetimes)
     chosen = list(reversed(history.commits))
     at = np.array([record.version for record in chosen], np.int64) - history.lifetimes.first
     infos = [record.info or CommitInfo() for record in chosen]

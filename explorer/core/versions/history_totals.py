@@ -13,7 +13,7 @@ import numpy as np
 from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, sums_fit
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 
-__all__ = ["KnownSums", "Totals"]
+__all__ = ["KnownSums", "VersionTotals"]
 
 KnownSums: TypeAlias = tuple[Int64s, Mask]
 """Sums by version, and a mask of the known ones."""
@@ -21,7 +21,7 @@ KnownSums: TypeAlias = tuple[Int64s, Mask]
 _MOST: Final = (1 << 63) - 1
 
 
-class Totals:
+class VersionTotals:
     """Sums by version over the instances, indexed from the first recorded version.
 
     Each is a NumPy array, or where a sum may be unknown a pair: the sums, and a mask of the known ones.

@@ -32,7 +32,7 @@ from explorer.core.versions.history import PROVENANCE, History, info_columns, re
 from explorer.core.versions.history_reader import FirstReadable, HistoryReader, Recorder, first_read
 from explorer.core.versions.kept_index import KeptIndex, KeptIndexes
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder, files_of_tables
-from explorer.core.versions.lifetimes.lifetimes import Described, Lifetimes
+from explorer.core.versions.lifetimes.lifetimes import InstanceFacts, Lifetimes
 from explorer.core.versions.provenance import BaseState, CommitRecord, Provenance
 
 __all__ = ["read_history", "read_provenance", "read_provenance_table"]
@@ -242,7 +242,7 @@ class _CachedHistory:
             contradictions=facts.contradictions,
         )
 
-    def _described(self, stays: pa.Table) -> Described:
+    def _described(self, stays: pa.Table) -> InstanceFacts:
         tables = self._tables(_OF_FILES)
         if tables is None:
             # The same log has the same files in the same order.
@@ -250,7 +250,7 @@ class _CachedHistory:
         files = files_of_tables(tables)
         recorded = numpy_array(only_array(tables["files"], "left"), flags=True).astype(bool, copy=False)
         vectors = numpy_array(only_array(stays, "vectors")).astype(np.int64, copy=False)
-        return Described(files.build(recorded, last=True), vectors, files.codes.vectors)
+        return InstanceFacts(files.build(recorded, last=True), vectors, files.codes.vectors)
 
     @cached_property
     def _read(self) -> History:

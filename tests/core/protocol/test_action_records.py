@@ -175,7 +175,7 @@ def test_a_size_at_its_limit_passes_and_one_beyond_is_told(monkeypatch: pytest.M
         "allowed": 1000,
         "message": "The checkpoint of version 7 has 1,001 bytes; 1,000 are replayed in one process at most. Let Spark "
         "replay it: delta-explorer snapshot, files or statistics TABLE --spark MASTER (local[*] is this machine), or "
-        "Table.files_frame() in Python. If you have enough memory, raise DELTA_EXPLORER_MAX_CHECKPOINT_BYTES to more.",
+        "Table.files_frame() in Python. If you have enough memory, raise DELTA_EXPLORER_MAX_CHECKPOINT_BYTES.",
     }
     limits.check_column(2**31 - 1, "3 texts")
     assert said(lambda: limits.check_column(2**31, "3 texts")) == {

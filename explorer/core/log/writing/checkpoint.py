@@ -19,7 +19,7 @@ from explorer.core.log.last_checkpoint import LastCheckpoint, encode_last_checkp
 from explorer.core.log.log_path import LAST_CHECKPOINT, SIDECAR_FOLDER, checkpoint_name, replaced_name
 from explorer.core.log.log_segment import Checkpoint, LogListing
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout, check_protocol, checkpoint_layout
-from explorer.core.log.writing.file_action_columns import FileColumns
+from explorer.core.log.writing.file_action_columns import CheckpointFileColumns
 from explorer.core.log.writing.small_action_columns import SmallAction, small_columns
 from explorer.core.log.writing.writer_state import CarriedActions, carry_actions
 from explorer.core.protocol.actions import (
@@ -121,7 +121,7 @@ class _Writer:
         self._replaced = () if instead_of is None else tuple(part.path for part in instead_of.parts)
         self._store, self._carried, self._layout = store, carried, layout
         self._now, self._new_uuid = now, new_uuid
-        self._columns = FileColumns(carried)
+        self._columns = CheckpointFileColumns(carried)
         self._schema = pa.schema([("add", self._columns.add_type), ("remove", self._columns.remove_type)])
         self._num_adds = self._num_removes = 0
 

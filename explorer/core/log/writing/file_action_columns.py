@@ -28,7 +28,7 @@ from explorer.core.protocol.table_properties.registry import (
     STATS_AS_STRUCT,
 )
 
-__all__ = ["FileColumns"]
+__all__ = ["CheckpointFileColumns"]
 
 
 _VECTOR: Final = pa.struct(
@@ -70,7 +70,7 @@ _KNOWN_MEMBERS: Final = {
 """Members that this program knows; all others are preserved as unknown."""
 
 
-class FileColumns:
+class CheckpointFileColumns:
     """Makes the file columns of one checkpoint.
 
     Args:

@@ -14,10 +14,10 @@ from explorer.core.protocol.table_properties.table_property import (
     Choices,
     Columns,
     Flag,
+    FreeText,
     Integer,
     Interval,
     TableProperty,
-    Text,
 )
 
 PREFIX: Final = "delta."
@@ -79,15 +79,15 @@ SYMLINK_FORMAT_MANIFEST: Final = _flag(
     "delta.compatibility.symlinkFormatManifest.enabled",
     "Writers maintain a list of files for engines that do not read Delta.",
 )
-COMMIT_COORDINATOR: Final = Text(
+COMMIT_COORDINATOR: Final = FreeText(
     "delta.coordinatedCommits.commitCoordinator-preview", "The service that orders the commits.", why_fixed=_COORDINATED
 )
-COMMIT_COORDINATOR_CONF: Final = Text(
+COMMIT_COORDINATOR_CONF: Final = FreeText(
     "delta.coordinatedCommits.commitCoordinatorConf-preview",
     "Connection settings of that service.",
     why_fixed=_COORDINATED,
 )
-COORDINATED_TABLE_CONF: Final = Text(
+COORDINATED_TABLE_CONF: Final = FreeText(
     "delta.coordinatedCommits.tableConf-preview", "Settings of the table in that service.", why_fixed=_COORDINATED
 )
 NUM_INDEXED_COLS: Final = Integer(
@@ -110,7 +110,7 @@ TRUNCATE_HISTORY_RETENTION: Final = Interval(
     "How long history is retained when a feature is dropped together with it.",
     "interval 24 hours",
 )
-CHANGE_DATA_CAPTURE: Final = Text(
+CHANGE_DATA_CAPTURE: Final = FreeText(
     "delta.enableChangeDataCapture",
     "Older name of delta.enableChangeDataFeed.",
     why_fixed="its name today is delta.enableChangeDataFeed",
@@ -174,7 +174,7 @@ COMPRESSION_CODEC: Final = Choice(
     allowed=("uncompressed", "none", "snappy", "gzip", "brotli", "lz4", "lz4_raw", "zstd"),
 )
 """A table may have ``lzo`` too; it cannot be set, as this program could then write nothing more to the table."""
-PARQUET_FORMAT_VERSION: Final = Text(
+PARQUET_FORMAT_VERSION: Final = FreeText(
     "delta.parquet.format.version",
     "The Parquet version of new data files.",
     allowed=("1.0.0", "2.12.0"),
@@ -187,10 +187,10 @@ CHECKPOINT_PROTECTION: Final = Integer(
     "Checkpoints before this version may not be removed alone.",
     why_fixed="dropping a feature writes it, and dropping checkpointProtection removes it",
 )
-ROW_ID_COLUMN: Final = Text(
+ROW_ID_COLUMN: Final = FreeText(
     "delta.rowTracking.materializedRowIdColumnName", "The column with the ids of moved rows.", why_fixed=_ROWS
 )
-ROW_COMMIT_VERSION_COLUMN: Final = Text(
+ROW_COMMIT_VERSION_COLUMN: Final = FreeText(
     "delta.rowTracking.materializedRowCommitVersionColumnName",
     "The column with the versions of moved rows.",
     why_fixed=_ROWS,

@@ -16,7 +16,7 @@ import msgspec
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.table_properties.values import flag, interval, number
 
-__all__ = ["Choice", "Choices", "Columns", "Flag", "Integer", "Interval", "TableProperty", "Text"]
+__all__ = ["Choice", "Choices", "Columns", "Flag", "FreeText", "Integer", "Interval", "TableProperty"]
 
 _LARGEST: Final = 2**31 - 1
 _MOST_DIGITS: Final = 20
@@ -168,7 +168,7 @@ class Columns(TableProperty, frozen=True):
     """Dotted columns, separated by commas."""
 
 
-class Text(TableProperty, frozen=True):
+class FreeText(TableProperty, frozen=True):
     """Any text.
 
     Attributes:

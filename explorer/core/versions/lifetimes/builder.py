@@ -48,7 +48,7 @@ from explorer.core.versions.lifetimes.file_columns import (
     merged,
     vectors_of_similar,
 )
-from explorer.core.versions.lifetimes.lifetimes import Described, Lifetimes
+from explorer.core.versions.lifetimes.lifetimes import InstanceFacts, Lifetimes
 from explorer.core.versions.lifetimes.recorded_files import RecordedFilesBuilder
 from explorer.core.versions.lifetimes.text_codes import TextCodes
 
@@ -247,7 +247,7 @@ class LifetimesBuilder:
         of_base[rows] = vectors
         return Lifetimes(
             base,
-            Described(recorded, np.concatenate([of_base, recorded.vector_codes]), self._codes.vectors),
+            InstanceFacts(recorded, np.concatenate([of_base, recorded.vector_codes]), self._codes.vectors),
             intervals,
             path_ids=np.concatenate([np.arange(split, dtype=np.int32), path_ids]),
             versions=(self._first, self._readable_from, newest),

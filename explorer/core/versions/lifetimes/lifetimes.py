@@ -35,7 +35,7 @@ from explorer.core.versions.lifetimes.codes import VectorCodes
 from explorer.core.versions.lifetimes.events import INTERVALS, NEVER, Intervals
 from explorer.core.versions.lifetimes.recorded_files import RecordedFiles
 
-__all__ = ["COLUMNS", "NEVER", "Described", "Lifetimes"]
+__all__ = ["COLUMNS", "NEVER", "InstanceFacts", "Lifetimes"]
 
 COLUMNS: Final = tuple(name for name in SCHEMA.names if name not in ("tags", "stats"))
 """The columns that every instance has."""
@@ -43,7 +43,7 @@ COLUMNS: Final = tuple(name for name in SCHEMA.names if name not in ("tags", "st
 _VECTOR_FILE: Final = ("dv_storage_type", "dv_path_or_inline")
 
 
-class Described(NamedTuple):
+class InstanceFacts(NamedTuple):
     """The facts of instances other than their intervals.
 
     Attributes:
@@ -77,7 +77,7 @@ class Lifetimes:
     def __init__(
         self,
         base: LogicalFiles,
-        described: Described | Callable[[], Described],
+        described: InstanceFacts | Callable[[], InstanceFacts],
         intervals: Intervals,
         *,
         path_ids: Int32s,
@@ -102,7 +102,7 @@ class Lifetimes:
         cls,
         stays: pa.Table,
         base: LogicalFiles,
-        described: Callable[[], Described],
+        described: Callable[[], InstanceFacts],
         *,
         versions: tuple[int, int, int],
         contradictions: tuple[tuple[int, str, str], ...],
@@ -129,9 +129,9 @@ class Lifetimes:
         )
 
     @cached_property
-    def described(self) -> Described:
+    def described(self) -> InstanceFacts:
         """The files that commits added, and the deletion vectors of all."""
-        return self._described if isinstance(self._described, Described) else self._described()
+        return self._described if isinstance(self._described, InstanceFacts) else self._described()
 
     @property
     def base_rows(self) -> int:

@@ -16,10 +16,10 @@ from explorer.core.protocol.table_properties.table_property import (
     Choices,
     Columns,
     Flag,
+    FreeText,
     Integer,
     Interval,
     TableProperty,
-    Text,
 )
 from explorer.core.protocol.table_properties.values import constraints, flag, interval, number
 
@@ -90,14 +90,14 @@ def test_each_kind_of_property_reads_its_value_or_its_default() -> None:
     row = TableProperty("k", "does")
     assert (str(row), row.default, row.allowed, row.why_fixed) == ("k", None, (), None)
     assert [row.is_set({"k": ""}), row.is_set({"K": "x"})] == [True, False]
-    assert [row.text({"k": ""}), row.text({}), Text("k", "", "d").text({})] == ["", None, "d"]
+    assert [row.text({"k": ""}), row.text({}), FreeText("k", "", "d").text({})] == ["", None, "d"]
     states = Flag("k", ""), Flag("k", "", "true"), Flag("k", "", "false")
     assert [each.of({}) for each in states] == [False, True, False]
     assert [each.of({}, unset=True) for each in states] == [True, True, False]
     assert [each.of({"k": "true"}, unset=False) for each in states] == [True, True, True]
     assert [Integer("k", "").of({}), Integer("k", "", "3").of({}), Integer("k", "", "3").of({"k": "4"})] == [0, 3, 4]
     assert (Integer("k", "").minimum, Integer("k", "").maximum) == (0, None)
-    assert (Choice("k", "").exact, Text("k", "").form) == (False, None)
+    assert (Choice("k", "").exact, FreeText("k", "").form) == (False, None)
     kept = Interval("k", "", "interval 1 day")
     assert [kept.of({}), kept.of({}, unset=timedelta(9)), kept.of({"k": "2 days"})] == [*map(timedelta, (1, 1, 2))]
     assert [Interval("k", "").of({}), Interval("k", "").of({}, unset=timedelta(9))] == [timedelta(), timedelta(9)]
@@ -124,8 +124,8 @@ WORDS = ("Ab", "c")
             ["ab", "c, Ab", "c,"],
             ("a comma-separated list of Ab and c",),
         ),
-        (Text("k", "", allowed=WORDS), ["", "x"], [], ()),
-        (Text("k", "", allowed=("1.2",), form=r"\d\.\d"), ["1.2", "3.4"], ["", "1.2.3", "x1.2"], ("1.2",)),
+        (FreeText("k", "", allowed=WORDS), ["", "x"], [], ()),
+        (FreeText("k", "", allowed=("1.2",), form=r"\d\.\d"), ["1.2", "3.4"], ["", "1.2.3", "x1.2"], ("1.2",)),
         (
             Interval("k", ""),
             ["7 days", "interval 0 days"],
