@@ -54,13 +54,13 @@ class SortedText(NamedTuple):
     """The lines of a text, sorted.
 
     Attributes:
-        alike: The file actions whose lines have a shape.
+        similar: The file actions whose lines have a shape.
         others: Indexes of the other lines that are not empty.
         lines: The text of those.
         breaks: Positions of the line breaks, in bytes from the first text on.
     """
 
-    alike: list[SimilarActions]
+    similar: list[SimilarActions]
     others: Int64s
     lines: list[bytes]
     breaks: Int64s
@@ -107,14 +107,14 @@ class AlikeLines:
             rows = np.flatnonzero((marks.words[marks.starts] == head) & ~marks.odd)
             counts = marks.counts[rows]
             for count in sorted({*counts.tolist()}):
-                matched += self._alike(marks, rows[counts == count], (kind, count))
+                matched += self._similar(marks, rows[counts == count], (kind, count))
         unmatched = marks.starts < marks.ends
         for each in matched:
             unmatched[each.places] = False
         others = np.flatnonzero(unmatched)
         return SortedText(matched, others, [marks.line(row) for row in others.tolist()], marks.ends)
 
-    def _alike(self, marks: _Marks, rows: Int64s, key: tuple[int, int]) -> list[SimilarActions]:
+    def _similar(self, marks: _Marks, rows: Int64s, key: tuple[int, int]) -> list[SimilarActions]:
         """Return the actions of lines of one kind with the same number of double quotes."""
         matched, shapes = list[SimilarActions](), self._shapes[key]
         for matcher in shapes if len(rows) else ():

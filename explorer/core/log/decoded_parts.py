@@ -60,14 +60,14 @@ class DecodedPart:
     Attributes:
         pieces: Its commits, ascending.
         count: The number of its lines.
-        alike: File actions as columns.
+        similar: File actions as columns.
         lines: The other lines that are not blank.
         places: Their indexes in the part.
     """
 
     pieces: Sequence[CommitPiece]
     count: int
-    alike: Sequence[SimilarActions]
+    similar: Sequence[SimilarActions]
     lines: Sequence[CommitLine]
     places: Int64s
 
@@ -98,12 +98,12 @@ class _Text(NamedTuple):
     ends: bool
 
 
-def decode_parts(files: Iterable[CommitFile], alike: AlikeLines | None) -> Iterator[DecodedPart]:
+def decode_parts(files: Iterable[CommitFile], similar: AlikeLines | None) -> Iterator[DecodedPart]:
     """Decode commit files, in their order.
 
     Args:
         files: Their names and bytes.
-        alike: Finds similar lines; None decodes every line by itself.
+        similar: Finds similar lines; None decodes every line by itself.
 
     Raises:
         MalformedAction: A line is not JSON, not an object, or a known action has a field of a wrong type; parts of its
@@ -113,19 +113,19 @@ def decode_parts(files: Iterable[CommitFile], alike: AlikeLines | None) -> Itera
     before = 0
     for texts in _together(files):
         before = 0 if texts[0].begins else before
-        part = _with_columns(texts, before, alike) or _line_by_line(texts, before)
+        part = _with_columns(texts, before, similar) or _line_by_line(texts, before)
         yield part
         last = part.pieces[-1]
         before = last.before + part.count - last.start
 
 
-def decode_joined(paths: Sequence[LogPath], joined: JoinedObjects, alike: AlikeLines) -> Iterator[DecodedPart]:
+def decode_joined(paths: Sequence[LogPath], joined: JoinedObjects, similar: AlikeLines) -> Iterator[DecodedPart]:
     """Decode commit files in one buffer, which are fewer bytes than two parts.
 
     Args:
         paths: Their names.
         joined: Their bytes.
-        alike: Finds similar lines.
+        similar: Finds similar lines.
 
     Raises:
         MalformedAction, LimitExceeded: As of `decode_parts`.
@@ -133,9 +133,9 @@ def decode_joined(paths: Sequence[LogPath], joined: JoinedObjects, alike: AlikeL
     data, ends = joined
     bounds = list(pairwise((0, *ends)))
     is_short = all(end - start <= limits.MAX_LINE_BYTES for start, end in bounds)
-    sorted_text = alike.find_joined(data, ends[-1]) if is_short and ends[-1] >= _FEWEST else None
+    sorted_text = similar.find_joined(data, ends[-1]) if is_short and ends[-1] >= _FEWEST else None
     part = None
-    if sorted_text is not None and sorted_text.alike:
+    if sorted_text is not None and sorted_text.similar:
         starts = [0, *np.searchsorted(sorted_text.breaks, ends[:-1]).tolist()]
         part = _part(
             [CommitPiece(path, start, 0, True) for path, start in zip(paths, starts, strict=True)], sorted_text
@@ -168,15 +168,15 @@ def _together(files: Iterable[CommitFile]) -> Iterator[list[_Text]]:
         yield texts
 
 
-def _with_columns(texts: Sequence[_Text], before: int, alike: AlikeLines | None) -> DecodedPart | None:
+def _with_columns(texts: Sequence[_Text], before: int, similar: AlikeLines | None) -> DecodedPart | None:
     """Return the part with similar lines as columns; None if it is to be decoded line by line."""
     size = sum(len(text.data) for text in texts)
     # A text larger than a part is one line.
-    if alike is None or not _FEWEST <= size <= 2 * _PART:
+    if similar is None or not _FEWEST <= size <= 2 * _PART:
         return None
     contents = [text.data + b"\n" if text.data and not text.data.endswith(b"\n") else text.data for text in texts]
-    sorted_text = alike.find(contents)
-    if sorted_text is None or not sorted_text.alike:
+    sorted_text = similar.find(contents)
+    if sorted_text is None or not sorted_text.similar:
         return None
     ends = np.cumsum([len(content) for content in contents])
     return _part(_pieces(texts, [0, *np.searchsorted(sorted_text.breaks, ends[:-1]).tolist()], before), sorted_text)
@@ -187,7 +187,7 @@ def _part(pieces: Sequence[CommitPiece], sorted_text: SortedText) -> DecodedPart
 
     None where one of those is not an action by itself: it may be a part of one, and so may the similar lines.
     """
-    part = DecodedPart(pieces, len(sorted_text.breaks), sorted_text.alike, [], sorted_text.others)
+    part = DecodedPart(pieces, len(sorted_text.breaks), sorted_text.similar, [], sorted_text.others)
     lines = decode_plain_lines(b"".join(line + b"\n" for line in sorted_text.lines))
     indexes = sorted_text.others
     if lines is None:

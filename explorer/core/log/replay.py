@@ -69,23 +69,23 @@ def read_commits(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Commit]:
     return chain.from_iterable(map(decode_commits, _read_ahead(store, paths)))
 
 
-def read_parts(store: LogStore, paths: Iterable[LogPath], alike: AlikeLines | None) -> Iterator[DecodedPart]:
+def read_parts(store: LogStore, paths: Iterable[LogPath], similar: AlikeLines | None) -> Iterator[DecodedPart]:
     """Read commits in the order given, and decode some together, a large one in parts.
 
     Args:
         store: The log's store.
         paths: The commits.
-        alike: Finds similar lines; None decodes every line by itself.
+        similar: Finds similar lines; None decodes every line by itself.
 
     Raises:
         VersionGap: A commit vanished since it was listed.
         MalformedAction: A line is damaged; parts of its commit may have come before.
     """
-    if alike is None:
+    if similar is None:
         return chain.from_iterable(decode_parts(files, None) for files in _read_ahead(store, paths))
     reads = _ahead(partial(_read_lines, store), list(_batches(paths)))
     return chain.from_iterable(
-        decode_parts(read, alike) if isinstance(read, list) else decode_joined(*read, alike) for read in reads
+        decode_parts(read, similar) if isinstance(read, list) else decode_joined(*read, similar) for read in reads
     )
 
 

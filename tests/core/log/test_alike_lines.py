@@ -75,7 +75,7 @@ def _of_alike(actions: SimilarActions, row: int) -> dict[str, Any]:
 
 def _actions(part: DecodedPart) -> list[tuple[int, dict[str, Any]]]:
     """File actions of a part by the places of their lines, each with what it says."""
-    found = [(int(place), _of_alike(each, row)) for each in part.alike for row, place in enumerate(each.places)]
+    found = [(int(place), _of_alike(each, row)) for each in part.similar for row, place in enumerate(each.places)]
     for place, line in zip(part.places.tolist(), part.lines, strict=True):
         action = line.remove if line.add is None else line.add
         found += [(place, _said(action))] if action is not None else []
@@ -164,7 +164,7 @@ def test_usual_lines_become_columns_and_say_what_they_say(
     assert _in_parts(contents) == _lines_of(contents)
     files = [(_path(version), data) for version, data in enumerate(contents)]
     parts = list(decode_parts(files, AlikeLines()))
-    as_columns = sum(len(each.places) for part in parts for each in part.alike)
+    as_columns = sum(len(each.places) for part in parts for each in part.similar)
     assert as_columns == sum("commitInfo" not in line for line in lines)
     assert sum(len(part.lines) for part in parts) == sum("commitInfo" in line for line in lines)
 
@@ -391,7 +391,7 @@ def test_columns_of_lines_that_are_alike_are_those_of_the_lines(seed: int) -> No
     assert found is not None
     assert len(found.others) == 0
     parts = []
-    for actions in found.alike:
+    for actions in found.similar:
         decoded, written = codes.paths.of_files(actions.texts["path"])
         parts.append((actions.places, columns_of_similar(actions, decoded, written, codes)))
     mine = merged(parts, len(lines))
@@ -489,7 +489,7 @@ def test_json_of_a_member_is_the_text_that_it_has() -> None:
     line = '{"add":{"path":"a","partitionValues":{ "p" : "q" },"stats":"{}","size":1}}'
     found = AlikeLines().find([line.encode() + b"\n"])
     assert found is not None
-    ((_, _, texts, numbers),) = found.alike
+    ((_, _, texts, numbers),) = found.similar
     assert {name: spans.text(0) for name, spans in texts.items()} == {
         "path": "a",
         "partition_values": '{ "p" : "q" }',

@@ -169,7 +169,7 @@ class LifetimesBuilder:
         lines = _sorted_lines(part, leaves)
         kinds = np.full(part.count, _OTHER, np.int8)
         kinds[lines.files], kinds[lines.removes] = ADD, LEAVE if leaves else REMOVE
-        for actions in part.alike:
+        for actions in part.similar:
             kinds[actions.places] = ADD if isinstance(actions.like, AddLine) else REMOVE
         of_files = np.flatnonzero(kinds != _OTHER)
         if not len(of_files):
@@ -178,7 +178,7 @@ class LifetimesBuilder:
         batch["kind"], batch["version"] = kinds, part.versions().astype(np.int32)
         removals = [(lines.removes, self._removals(lines.removed))] if lines.removed else []
         files = [(lines.files, columns_of_lines(lines.added, self._codes))] if lines.added else []
-        for actions, decoded, written in self._with_paths(part.alike):
+        for actions, decoded, written in self._with_paths(part.similar):
             if isinstance(actions.like, AddLine):
                 files.append((actions.places, columns_of_similar(actions, decoded, written, self._codes)))
             else:
