@@ -92,9 +92,11 @@ class ExplorerError(Exception):
     def facts(self) -> dict[str, object]:
         """Return the error as a JSON-able record: ``error`` (class name), ``message``, and the facts that are known.
 
-        The facts that a class declares come first, in its order, then those of its bases.
+        The facts of the bases come first, then those of the class, each in its order, and the table last.
         """
-        declared = [name for kind in type(self).__mro__ for name in get_annotations(kind)]
+        kinds = type(self).__mro__
+        kinds = (*reversed(kinds[: kinds.index(ExplorerError)]), ExplorerError)
+        declared = [name for kind in kinds for name in get_annotations(kind)]
         known = {name: getattr(self, name) for name in dict.fromkeys(declared)}
         facts = {name: _plain(value) for name, value in known.items() if value is not None}
         return {"error": type(self).__name__, "message": self.message, **facts}

@@ -184,7 +184,7 @@ def test_a_missing_file_a_wrong_version_and_an_absent_offset_are_refused() -> No
         read_rows(store, vector)
     other = open_store("memory://offsets/t")
     other.put_if_absent("deletion_vector_61d16c75-6994-46b7-a15b-8b538852e50e.bin", FRAMES)
-    with pytest.raises(CorruptDeletionVector, match="the descriptor 44"):
+    with pytest.raises(CorruptDeletionVector, match="44 by the descriptor"):
         read_rows(other, descriptor("u", "vBn[lx{q8@P<9BNH/isA", 44, 6))
 
 

@@ -124,7 +124,7 @@ def test_a_part_begins_with_the_newest_checkpoint_before_the_newest_version() ->
     found, _ = opened(checkpoint=3)
     part = found.newest_part()
     assert part is not None
-    assert (list(part.full().listing.commits), part.whole().listing.earliest()) == ([4, 5], 3)
+    assert (list(part.full().listing.commits), part.full().listing.earliest()) == ([4, 5], 3)
     assert list(found.full().listing.commits) == [0, 1, 2, 3, 4, 5]
     assert opened()[0].newest_part() is None
     assert opened(4, 3)[0].newest_part() is None
