@@ -39,38 +39,38 @@ Tables = Annotated[
     list[str],
     typer.Argument(
         metavar="TABLE|ROOT",
-        help=f"Tables, or folders that hold tables: folders, or a {spellings(lasting=True)} URL of a table.",
+        help=f"Tables, or folders that contain tables. A table can also be a {spellings(lasting=True)} URL.",
         show_default=False,
     ),
 ]
 FailOn = Annotated[
-    Severity | None, typer.Option("--fail-on", help="Exit with 1 if a finding is as severe as this, or more severe.")
+    Severity | None, typer.Option("--fail-on", help="Exit with code 1 if any finding has this severity or higher.")
 ]
 Files = Annotated[
-    bool, typer.Option("--files", help="Also list the folders: files missing, changed in size, or named by nothing.")
+    bool, typer.Option("--files", help="Also list the table folders to find missing, resized and orphaned files.")
 ]
-Verify = Annotated[bool, typer.Option("--verify", help="Also replay the logs against their checksums and checkpoints.")]
+Verify = Annotated[bool, typer.Option("--verify", help="Also verify checksums and checkpoints by replaying the logs.")]
 Footers = Annotated[
-    bool, typer.Option("--footers", help="Also hold the statistics of the logs against the footers of the live files.")
+    bool, typer.Option("--footers", help="Also compare the statistics in the log with the Parquet footers of live files.")
 ]
 Rows = Annotated[
-    bool, typer.Option("--rows", help="Also check the rules of the one table that is named against its rows.")
+    bool, typer.Option("--rows", help="Also check constraints against all rows (one table only).")
 ]
 ChainHead = Annotated[
     str | None,
     typer.Option(
-        "--chain-head", metavar="HEAD", help="Whether the log of the one table still holds what led to this chain head."
+        "--chain-head", metavar="HEAD", help="Check that the log still matches this chain head (one table only)."
     ),
 ]
 Processes = Annotated[
-    int | None, typer.Option("--processes", metavar="N", min=1, help="Read in N processes; else in one a processor.")
+    int | None, typer.Option("--processes", metavar="N", min=1, help="Number of processes (default: one per core).")
 ]
 Resume = Annotated[
     Path | None,
     typer.Option(
         "--resume",
         metavar="FILE",
-        help="Keep what is done in FILE, and leave out tables that were read today and have no new version.",
+        help="Record progress in FILE, and skip tables already audited today that have no new version.",
     ),
 ]
 
@@ -101,7 +101,7 @@ def audit(
     user: UserOption = None,
     details: DetailsFlag = False,
 ) -> int:
-    """Ask every rule of tables, from their logs alone unless more is asked: lost rows, hazards, clients, holes, files.
+    """Check tables against every audit rule: lost rows, reused names, clients, gaps, files. Reads only the logs by default.
 
     Many tables are read in several processes, and a line is written as each is done; or with --spark in Spark's tasks,
     and the lines are written when all are done. A table that cannot be read never stops the rest: its error goes to
@@ -140,7 +140,7 @@ def audit(
     if wanted.any:
         if resume or processes:
             raise RequestError(
-                "A report reads one table after the other. Leave out --resume and --processes, or its options.",
+                "Reports read tables one at a time. Remove --resume and --processes, or remove the report options.",
                 field="--html",
             )
         return report(tables, wanted, as_json=json, fail_on=fail_on)

@@ -27,15 +27,15 @@ NameArgument = Annotated[
         show_default=False,
     ),
 ]
-AllOption = Annotated[bool, typer.Option("--all", help="Without NAME: every change, not only how things are now.")]
+AllOption = Annotated[bool, typer.Option("--all", help="Without NAME: list every change, not only the current state.")]
 ByOption = Annotated[str | None, typer.Option("--by", metavar="PERSON", help="Changes by this person.")]
 OperationOption = Annotated[str | None, typer.Option("--operation", metavar="OP", help="Changes by this operation.")]
 TextOption = Annotated[
-    str | None, typer.Option("--text", metavar="T", help="Changes with this in a name, in what was or is, or a reason.")
+    str | None, typer.Option("--text", metavar="T", help="Changes whose name, old or new value, or reason contains this text.")
 ]
 SinceOption = Annotated[
     str | None,
-    typer.Option("--since", metavar="DATE", help="Changes from then on, such as 2026-03-02 or 2026-03-02T14:05:11Z."),
+    typer.Option("--since", metavar="DATE", help="Changes at or after this time, for example 2026-03-02 or 2026-03-02T14:05:11Z."),
 ]
 
 
@@ -54,7 +54,7 @@ def blame(  # noqa: PLR0917  # options of the command line come by position in T
     since: SinceOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """Show since when a column, property, constraint or feature is as it is, by whom and why; newest first.
+    """Show who last changed each column, property, constraint or feature, when and why; newest first.
 
     With NAME, all that happened to it, through renames, and the constraints that mention it; else how everything is
     now. The options look among all changes; parts of words are enough, and case does not count.

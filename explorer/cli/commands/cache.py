@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 
 def cache(action: ActionArgument = "list", json: JsonFlag = False) -> None:
-    """List or clear what is kept of tables: what their logs say, so that the next run reads only new commits.
+    """List or clear the cache of table logs, which lets the next run read only new commits.
 
     It is kept in the user's cache folder, or in the folder that DELTA_EXPLORER_CACHE names; the value off, or
     --no-cache, switches it off. Nothing of it is needed: what is gone is read again from the tables.
@@ -38,7 +38,7 @@ def cache(action: ActionArgument = "list", json: JsonFlag = False) -> None:
     indexes = user_indexes(VERSION)
     if indexes is None:
         if not json:
-            note(f"Nothing is kept: {CACHE_VARIABLE} is off.")
+            note(f"The cache is disabled: {CACHE_VARIABLE} is off.")
         return
     try:
         files = indexes.files() if action == "list" else indexes.clear()
@@ -51,7 +51,7 @@ def cache(action: ActionArgument = "list", json: JsonFlag = False) -> None:
             emit({"table": file.location, "sizeInBytes": file.size, "lastUsed": file.used})
         return
     listing(
-        ["table", "size", "last used"], map(_row, files), f"Nothing is kept in {indexes.folder}.", numbers=("size",)
+        ["table", "size", "last used"], map(_row, files), f"The cache in {indexes.folder} is empty.", numbers=("size",)
     )
     if files:
         verb = "are kept" if action == "list" else "were removed"

@@ -42,7 +42,7 @@ def changes(
     *,
     from_version: Annotated[int, typer.Option("--from", metavar="A", min=0, help="The first version of the range.")],
     to_version: Annotated[
-        int | None, typer.Option("--to", metavar="B", min=0, help="The last version of the range; else the newest.")
+        int | None, typer.Option("--to", metavar="B", min=0, help="Last version of the range (default: newest).")
     ] = None,
     limit: LimitOption = None,
     output: OutputOption = None,
@@ -62,7 +62,7 @@ def changes(
     ] = None,
     key: Annotated[
         list[str] | None,
-        typer.Option("--key", metavar="COLUMN", help="Pair inferred updates by this column; may be given again."),
+        typer.Option("--key", metavar="COLUMN", help="Pair inferred updates by this key column. Repeatable."),
     ] = None,
     json: JsonFlag = False,
 ) -> None:

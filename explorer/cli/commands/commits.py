@@ -74,7 +74,7 @@ def history(  # noqa: PLR0917  # options of the command line come by position in
     since: SinceOption = None,
     until: UntilOption = None,
     no_totals: Annotated[
-        bool, typer.Option("--no-totals", help="Without what each did to files and rows, which is quicker.")
+        bool, typer.Option("--no-totals", help="Omit file and row counts (faster).")
     ] = False,
     json: JsonFlag = False,
 ) -> None:

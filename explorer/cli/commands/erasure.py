@@ -38,8 +38,8 @@ BesideOption = Annotated[
     typer.Option(
         "--beside",
         metavar="ROOT",
-        help="Tables, or folders of tables, to hold against this one by their logs alone: those that share its files, "
-        "or have a column of the predicate, are named as not searched. Repeatable.",
+        help="Other tables, or folders of tables, to check by their logs. Those that share files with this table or "
+        "have a column of the predicate are listed as not searched. Repeatable.",
     ),
 ]
 HtmlOption = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the statement as HTML.")]
@@ -60,9 +60,9 @@ SinceOption = Annotated[
     typer.Option("--since", metavar="STATEMENT", help="The statement of an earlier search for the same rows."),
 ]
 RequestOption = Annotated[
-    str | None, typer.Option("--request", metavar="TEXT", help="What the request is called where it came from.")
+    str | None, typer.Option("--request", metavar="TEXT", help="Reference of the erasure request, shown in the statement.")
 ]
-UserOption = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Who makes the statement; it says so.")]
+UserOption = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Name of the author, shown in the statement.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -215,7 +215,7 @@ def _print(found: Erasure) -> None:
             ),
             "",
         )
-    claim = f"Nobody may say yet that they are erased: {'; '.join(found.obstacles)}." if found.obstacles else "Erased."
+    claim = f"Not erased yet: {'; '.join(found.obstacles)}." if found.obstacles else "Erased."
     note(f"{claim} Not read: {' '.join(found.outside)}")
 
 

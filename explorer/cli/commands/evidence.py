@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 
 def pin(
-    case: Annotated[Path, typer.Argument(metavar="CASE", help="The case file, .json; made if there is none.")],
+    case: Annotated[Path, typer.Argument(metavar="CASE", help="Case file (.json). Created if it does not exist.")],
     table: TableArgument,
     *,
     commit: Annotated[int | None, typer.Option("--commit", metavar="N", min=0, help="Pin the commit of N.")] = None,
@@ -107,7 +107,7 @@ def verify_report(
     ] = None,
     key: Annotated[
         Path | None,
-        typer.Option("--key", metavar="PUBLIC", help="Whom to trust: a public key, or a file of allowed signers."),
+        typer.Option("--key", metavar="PUBLIC", help="Trusted public key, or a file of allowed signers."),
     ] = None,
     json: JsonFlag = False,
 ) -> int:

@@ -27,7 +27,7 @@ __all__ = ["register"]
 _AT_ONCE: Final = 5_000
 _NONE_LISTED: Final = "No file is listed: --limit is 0."
 WhereOption = Annotated[
-    str | None, typer.Option("--where", metavar="SQL", help="Only the files that this condition has to read.")
+    str | None, typer.Option("--where", metavar="SQL", help="Only the files that a query with this condition would read.")
 ]
 FilesOption = Annotated[int | None, typer.Option("--limit", metavar="N", min=0, help="At most N files.")]
 

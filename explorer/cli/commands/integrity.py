@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def verify_log(table: TableArgument, json: JsonFlag = False) -> int:
-    """Verify the log: gaps, broken and contradictory commits, metadata that makes no table, checksums and checkpoints.
+    """Verify the log: gaps, invalid or contradictory commits, invalid metadata, checksums and checkpoints.
 
     Exit code 0 without problems, 3 if one of them keeps versions from being read, else 1. A table that needs a feature
     which this program lacks is verified too.

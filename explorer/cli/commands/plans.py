@@ -47,16 +47,16 @@ IntentArgument = Annotated[
 ]
 AcceptOption = Annotated[
     list[str] | None,
-    typer.Option("--accept", metavar="NAME", help="Accept that this guard is unknown; repeat for several."),
+    typer.Option("--accept", metavar="NAME", help="Accept this guard as unknown. Repeatable."),
 ]
 UserOption = Annotated[
-    str | None, typer.Option("--user", metavar="NAME", help="Who commits; else the name of the account.")
+    str | None, typer.Option("--user", metavar="NAME", help="User name recorded in the commit (default: your account name).")
 ]
 CheckRowsFlag = Annotated[
     bool,
     typer.Option(
         "--check-rows/--no-check-rows",
-        help="Let Spark check the rows for guards that need it; without Spark they are unknown.",
+        help="Check rows with Spark for the guards that need it. Otherwise those guards are unknown.",
     ),
 ]
 
@@ -88,7 +88,7 @@ def plan(
     check_rows: CheckRowsFlag = True,
     json: JsonFlag = False,
 ) -> int:
-    """Show what a commit would do: guards with their evidence, the exact actions, what follows. Changes nothing.
+    """Show what a commit would do: guards with evidence, the exact actions, the consequences. Changes nothing.
 
     Exit code 0 if the plan can be committed, 5 if a guard fails or is unknown and not accepted; the plan is shown in
     both cases.
@@ -190,7 +190,7 @@ def _confirm(name: str) -> None:
 def _interrupted(found: Plan) -> Cancelled:
     said = "Interrupted while the change was being made."
     if isinstance(found, MaintenancePlan):
-        return Cancelled(f"{said} Part of it may be done; that part holds. Make a new plan for the rest.")
+        return Cancelled(f"{said} It may be partly done, and that part is permanent. Create a new plan for the rest.")
     done = f"It may have been made: look for the transaction {found.txn_id} in the newest commits."
     return Cancelled(f"{said} {done}", found=found.txn_id)
 

@@ -55,7 +55,7 @@ SinceOption = Annotated[
     typer.Option("--since", metavar="REPORT", help="Compare with an earlier report, .html or .json: new, gone, same."),
 ]
 CaseOption = Annotated[
-    Path | None, typer.Option("--case", metavar="FILE", help="A case file, .json or .toml: evidence to put in.")
+    Path | None, typer.Option("--case", metavar="FILE", help="Case file (.json or .toml) with evidence to include.")
 ]
 SignOption = Annotated[
     Path | None,
@@ -66,7 +66,7 @@ SignOption = Annotated[
         f"is asked for, or that in {PASSPHRASE}.",
     ),
 ]
-UserOption = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Who makes the report; it says so.")]
+UserOption = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Name of the author, shown in the report.")]
 DetailsFlag = Annotated[
     bool, typer.Option("--details", help="With --json: all that the report states, without writing HTML.")
 ]

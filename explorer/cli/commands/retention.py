@@ -35,7 +35,7 @@ WhatIfOption = Annotated[
     typer.Option(
         "--what-if",
         metavar="DURATION",
-        help="Say what a VACUUM now would take if it kept removed files for so long, such as '7 days'.",
+        help="Show what a VACUUM would delete now with this retention period, for example '7 days'.",
     ),
 ]
 
@@ -92,7 +92,7 @@ def _what_if(table: str, asked: int, now: datetime, *, json: bool) -> None:
     soon = [row for row in records(found.dates) if row["lost_from"] is not None]
     runs = ((key, [row["version"] for row in rows]) for key, rows in groupby(soon, key=lambda row: row["lost_from"]))
     rows = ((_span(versions[0], versions[-1]), fmt.timestamp(time)) for time, versions in runs)
-    listing(["versions", f"VACUUM may take them after {_length(asked)} from"], rows, "Nothing leads to a loss.")
+    listing(["versions", f"VACUUM may take them after {_length(asked)} from"], rows, "No versions will be lost.")
     note('Nothing was deleted. Plan it: delta-explorer plan TABLE \'{"kind": "vacuum"}\'.')
 
 

@@ -32,7 +32,7 @@ PortOption = Annotated[
         metavar="N",
         min=1,
         max=65535,
-        help=f"TCP port; else {DEFAULT_PORT}, or a free one where that is taken.",
+        help=f"TCP port (default: {DEFAULT_PORT}, or a free port if it is in use).",
     ),
 ]
 
@@ -40,7 +40,7 @@ AllowCommitsFlag = Annotated[
     bool,
     typer.Option(
         "--allow-commits",
-        help="Let changes be committed from the pages; without, every table refuses to be written to.",
+        help="Allow commits from the web UI (default: read-only).",
     ),
 ]
 
@@ -65,7 +65,7 @@ SignOption = Annotated[
 ]
 SparkStartFlag = Annotated[
     bool,
-    typer.Option("--spark-start", help="Start Spark with the server, not when someone first opens a tab of rows."),
+    typer.Option("--spark-start", help="Start Spark when the server starts (default: when a tab first needs it)."),
 ]
 
 
@@ -82,7 +82,7 @@ def serve(
     ],
     port: PortOption = None,
     address: Annotated[
-        str, typer.Option("--address", metavar="HOST", help="Where to listen; the default is this machine alone.")
+        str, typer.Option("--address", metavar="HOST", help="Address to listen on (default: this machine only).")
     ] = "127.0.0.1",
     basic_auth: Annotated[
         Path | None,

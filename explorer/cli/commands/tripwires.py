@@ -36,7 +36,7 @@ Rules = Annotated[
 ]
 Try = Annotated[
     str | None,
-    typer.Option("--try", metavar="INTERVAL", help="Only say when they would have fired in, for instance, '90 days'."),
+    typer.Option("--try", metavar="INTERVAL", help="Only report when the tripwires would have fired over a past interval, for example '90 days'."),
 ]
 After = Annotated[
     int | None, typer.Option("--after", metavar="N", min=-1, help="Of the one table: commits after version N are new.")
@@ -114,7 +114,7 @@ def _found(
     if after > latest:
         raise CorruptTable(
             f"The log of {table.location} ends at v{latest}, and v{after} was looked at before: commits were taken "
-            "away, or it is another table. Find out which; then look from this version on.",
+            "away, or it is another table. Find out which, then continue from this version.",
             version=latest,
             table=table.location,
         )
