@@ -40,14 +40,19 @@ VersionOption = Annotated[
 TimestampOption = Annotated[
     str | None,
     typer.Option(
-        "--timestamp", metavar="T", help="Read the version that was current at this time, for example 2026-03-02T14:05:11Z."
+        "--timestamp",
+        metavar="T",
+        help="Read the version that was current at this time, for example 2026-03-02T14:05:11Z.",
     ),
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON. Errors are printed to stderr as a JSON object.")]
 LimitOption = Annotated[
     int | None,
     typer.Option(
-        "--limit", metavar="N", min=0, help=f"Maximum number of rows (default: {SCREEN}, or all with --json or --output)."
+        "--limit",
+        metavar="N",
+        min=0,
+        help=f"Maximum number of rows (default: {SCREEN}, or all with --json or --output).",
     ),
 ]
 ClientsOption = Annotated[
@@ -60,7 +65,8 @@ ClientsOption = Annotated[
     ),
 ]
 OutputOption = Annotated[
-    Path | None, typer.Option("--output", metavar="FILE", help="Write to a .parquet, .csv or .jsonl file instead of stdout.")
+    Path | None,
+    typer.Option("--output", metavar="FILE", help="Write to a .parquet, .csv or .jsonl file instead of stdout."),
 ]
 ExactCsvFlag = Annotated[
     bool,
@@ -75,7 +81,8 @@ SparkOption = Annotated[
     typer.Option(
         "--spark",
         metavar="MASTER",
-        help="Spark master, such as local[4], spark://host:7077 or sc://host:15002 (default: all cores of this machine).",
+        help="Spark master, such as local[4], spark://host:7077 or sc://host:15002 "
+        "(default: all cores of this machine).",
     ),
 ]
 LogSparkOption = Annotated[

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import explorer
+from explorer.auditing.document import canonical
 from explorer.auditing.erasure import erasure_document
 from explorer.core.errors import RequestError
 from explorer.report import ErasureStatement, erasure_statement, render, verify_report
 from explorer.report.decoding import decode_report, read_statement
-from explorer.report.document import canonical
 from tests.support.logs.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=0)]

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-import msgspec
 import typer
 
 import explorer
@@ -66,7 +65,9 @@ SignOption = Annotated[
         f"is asked for, or that in {PASSPHRASE}.",
     ),
 ]
-UserOption = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Name of the author, shown in the report.")]
+UserOption = Annotated[
+    str | None, typer.Option("--user", metavar="NAME", help="Name of the author, shown in the report.")
+]
 DetailsFlag = Annotated[
     bool, typer.Option("--details", help="With --json: all that the report states, without writing HTML.")
 ]
@@ -133,7 +134,7 @@ def report(tables: Sequence[str], options: ReportOptions, *, as_json: bool, fail
             continue
         made.append(found)
         if as_json:
-            emit(msgspec.to_builtins(found))
+            emit(found)
         else:
             _print(found)
     for _, problem in unread:
