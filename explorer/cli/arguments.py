@@ -61,7 +61,7 @@ ClientsOption = Annotated[
         "--clients",
         metavar="FILE",
         envvar=CLIENTS_VARIABLE,
-        help="TOML file listing the clients you use: [[client]] tables with name, version, role, owner and note.",
+        help="TOML file listing the clients you use: [\\[client]] tables with name, version, role, owner and note.",
     ),
 ]
 OutputOption = Annotated[

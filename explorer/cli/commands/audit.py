@@ -34,6 +34,8 @@ from explorer.table import open_table
 __all__ = ["register"]
 
 _FINDINGS: Final = 1
+_CHECKS: Final = "Further checks"
+_MANY: Final = "Many tables"
 
 Tables = Annotated[
     list[str],
@@ -47,22 +49,45 @@ FailOn = Annotated[
     Severity | None, typer.Option("--fail-on", help="Exit with code 1 if any finding has this severity or higher.")
 ]
 Files = Annotated[
-    bool, typer.Option("--files", help="Also list the table folders to find missing, resized and orphaned files.")
+    bool,
+    typer.Option(
+        "--files",
+        help="Also list the table folders to find missing, resized and orphaned files.",
+        rich_help_panel=_CHECKS,
+    ),
 ]
-Verify = Annotated[bool, typer.Option("--verify", help="Also verify checksums and checkpoints by replaying the logs.")]
+Verify = Annotated[
+    bool,
+    typer.Option(
+        "--verify", help="Also verify checksums and checkpoints by replaying the logs.", rich_help_panel=_CHECKS
+    ),
+]
 Footers = Annotated[
     bool,
-    typer.Option("--footers", help="Also compare the statistics in the log with the Parquet footers of live files."),
+    typer.Option(
+        "--footers",
+        help="Also compare the statistics in the log with the Parquet footers of live files.",
+        rich_help_panel=_CHECKS,
+    ),
 ]
-Rows = Annotated[bool, typer.Option("--rows", help="Also check constraints against all rows (one table only).")]
+Rows = Annotated[
+    bool,
+    typer.Option("--rows", help="Also check constraints against all rows (one table only).", rich_help_panel=_CHECKS),
+]
 ChainHead = Annotated[
     str | None,
     typer.Option(
-        "--chain-head", metavar="HEAD", help="Check that the log still matches this chain head (one table only)."
+        "--chain-head",
+        metavar="HEAD",
+        help="Check that the log still matches this chain head (one table only).",
+        rich_help_panel=_CHECKS,
     ),
 ]
 Processes = Annotated[
-    int | None, typer.Option("--processes", metavar="N", min=1, help="Number of processes (default: one per core).")
+    int | None,
+    typer.Option(
+        "--processes", metavar="N", min=1, help="Number of processes (default: one per core).", rich_help_panel=_MANY
+    ),
 ]
 Resume = Annotated[
     Path | None,
@@ -70,6 +95,7 @@ Resume = Annotated[
         "--resume",
         metavar="FILE",
         help="Record progress in FILE, and skip tables already audited today that have no new version.",
+        rich_help_panel=_MANY,
     ),
 ]
 
