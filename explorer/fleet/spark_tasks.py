@@ -19,7 +19,7 @@ __all__ = ["on_spark"]
 _ANSWERS: Final = pa.schema([("location", pa.string()), ("answer", pa.binary())])
 
 
-class _Answer(msgspec.Struct):
+class _TaskResult(msgspec.Struct):
     """What a task sends back of a table: its audit, or the facts of the error."""
 
     document: AuditDocument | None
@@ -47,11 +47,11 @@ def on_spark(places: Iterator[str | TableAudit], task: Task) -> Iterator[TableAu
 def _in_task(location: str, task: Task) -> dict[str, Any]:
     found = task(location)
     error = None if found.error is None else found.error.facts()
-    return {"location": location, "answer": msgspec.json.encode(_Answer(found.document, error, found.known))}
+    return {"location": location, "answer": msgspec.json.encode(_TaskResult(found.document, error, found.known))}
 
 
 def _read_answer(row: Mapping[str, Any]) -> TableAudit:
-    answer = msgspec.json.decode(row["answer"], type=_Answer)
+    answer = msgspec.json.decode(row["answer"], type=_TaskResult)
     error = None if answer.error is None else _error_of(answer.error)
     return TableAudit(row["location"], answer.document, error, answer.known)
 

@@ -17,9 +17,9 @@ from explorer.cli.commands.commits import DiffDocument, HistoryLine
 from explorer.cli.commands.compatibility import CompatibilityLine
 from explorer.cli.commands.files import FileLine, MaskedFileLine, StatisticsLine, UndecidedParts
 from explorer.cli.commands.integrity import VerifyDocument
-from explorer.cli.commands.retention import RetentionLine, VacuumEffects
+from explorer.cli.commands.retention import RetentionLine, WhatIfDocument
 from explorer.cli.commands.rows import RowsFile
-from explorer.cli.commands.serving import ServedDemo, ServedRoots, UserSaved
+from explorer.cli.commands.serving import ServedDemo, ServerReady, UserSaved
 from explorer.cli.commands.state import LineageLine, SnapshotDocument
 from explorer.cli.commands.tripwires import AlarmLine, TrialLine
 from explorer.cli.errors import ErrorDocument
@@ -57,7 +57,7 @@ DOCUMENTS: Final[dict[str, tuple[Printed, ...]]] = {
     "diff": (Printed("diff", DiffDocument),),
     "retention": (
         Printed("retention", RetentionLine, lines=True),
-        Printed("retention-what-if", VacuumEffects, "with --what-if"),
+        Printed("retention-what-if", WhatIfDocument, "with --what-if"),
     ),
     "compatibility": (Printed("compatibility", CompatibilityLine, lines=True),),
     "verify": (Printed("verify", VerifyDocument),),
@@ -84,7 +84,7 @@ DOCUMENTS: Final[dict[str, tuple[Printed, ...]]] = {
     "plan": (Printed("plan", PlanDocument),),
     "commit": (Printed("plan", PlanDocument),),
     "cache": (Printed("cache", CacheLine, lines=True),),
-    "serve": (Printed("serve", ServedRoots, "once it is ready"),),
+    "serve": (Printed("serve", ServerReady, "once it is ready"),),
     "demo": (Printed("demo", ServedDemo, "once it is ready"),),
     "passwd": (Printed("passwd", UserSaved),),
 }

@@ -19,7 +19,7 @@ from explorer.credentials import safe_path, without_credentials
 __all__ = ["ErasureDocument", "NotAnsweredFile", "OtherTable", "erasure_document"]
 
 
-class PlaceLine(JsonRecord, frozen=True, kw_only=True):
+class StoredRows(JsonRecord, frozen=True, kw_only=True):
     """Matching rows of one stored file in one state.
 
     Attributes:
@@ -77,7 +77,7 @@ class OtherTable(JsonRecord, frozen=True, kw_only=True):
     problem: str | None
 
 
-class StepLine(JsonRecord, frozen=True, kw_only=True):
+class RemainingStep(JsonRecord, frozen=True, kw_only=True):
     """What remains to be done: an intent or a command, when, and why.
 
     Attributes:
@@ -111,7 +111,7 @@ class ErasureDocument(JsonRecord, frozen=True, kw_only=True):
     version: int
     where: str
     time: str
-    places: tuple[PlaceLine, ...]
+    places: tuple[StoredRows, ...]
     totals: dict[State, int]
     files: int
     traces: tuple[TraceLine, ...]
@@ -123,7 +123,7 @@ class ErasureDocument(JsonRecord, frozen=True, kw_only=True):
     gone_from: str | None
     may_claim_erased: bool
     why: tuple[str, ...]
-    steps: tuple[StepLine, ...]
+    steps: tuple[RemainingStep, ...]
     digest: str = ""
 
 
@@ -173,8 +173,8 @@ def _time(time: int | None) -> str | None:
     return None if time is None else moment(time).isoformat()
 
 
-def _place(place: Place) -> PlaceLine:
-    return PlaceLine(
+def _place(place: Place) -> StoredRows:
+    return StoredRows(
         path=safe_path(place.path),
         state=place.state,
         rows=place.rows,
@@ -198,8 +198,8 @@ def _trace(trace: Trace) -> TraceLine:
     )
 
 
-def _step(step: Step) -> StepLine:
-    return StepLine(
+def _step(step: Step) -> RemainingStep:
+    return RemainingStep(
         intent=step.intent,
         command=step.command,
         not_before=_time(step.not_before),

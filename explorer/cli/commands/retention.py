@@ -21,7 +21,7 @@ from explorer.core.versions.commit_times import moment
 from explorer.core.versions.retention.horizon import Horizon, VersionRange, WhatIf
 from explorer.core.versions.retention.version_states import VersionState
 
-__all__ = ["RetentionLine", "VacuumEffects", "register"]
+__all__ = ["RetentionLine", "WhatIfDocument", "register"]
 
 _NAMED = 2
 """So many missing files are named for people: with three names of Spark a cell would be cut off."""
@@ -79,7 +79,7 @@ class HorizonStep(JsonRecord, frozen=True, kw_only=True):
     size_in_bytes: int
 
 
-class VacuumEffects(JsonRecord, frozen=True, kw_only=True):
+class WhatIfDocument(JsonRecord, frozen=True, kw_only=True):
     """What a VACUUM with a retention period would delete now.
 
     Attributes:
@@ -167,9 +167,9 @@ def _what_if(table: str, asked: int, now: datetime, *, json: bool) -> None:
     note('Nothing was deleted. Plan it: delta-explorer plan TABLE \'{"kind": "vacuum"}\'.')
 
 
-def _document(table: explorer.Table, horizon: Horizon, found: WhatIf) -> VacuumEffects:
+def _document(table: explorer.Table, horizon: Horizon, found: WhatIf) -> WhatIfDocument:
     look = horizon.look
-    return VacuumEffects(
+    return WhatIfDocument(
         table=table.location,
         version=table.latest_version(),
         timestamp=moment(horizon.now),

@@ -23,7 +23,7 @@ from explorer.debug import quiet_handlers
 if TYPE_CHECKING:
     from explorer.report.signature import SigningKey
 
-__all__ = ["ServedDemo", "ServedRoots", "UserSaved", "register"]
+__all__ = ["ServedDemo", "ServerReady", "UserSaved", "register"]
 
 DEFAULT_PORT: Final = 5007
 _INSTALL: Final = 'pip install "delta-table-explorer[web]"'
@@ -72,7 +72,7 @@ SparkStartFlag = Annotated[
 ]
 
 
-class ServedRoots(JsonRecord, frozen=True, kw_only=True):
+class ServerReady(JsonRecord, frozen=True, kw_only=True):
     """The server is ready: its address, and the folders that it serves."""
 
     url: str
@@ -145,7 +145,7 @@ def serve(
     use_spark(spark)
     use_clients(clients)
     _serve(
-        roots, port, address, basic_auth, lambda url: ServedRoots(url=url, roots=tuple(roots)),
+        roots, port, address, basic_auth, lambda url: ServerReady(url=url, roots=tuple(roots)),
         allow_commits=allow_commits, spark_start=spark_start, as_json=json,
         key=signing_key(sign), public_urls=tuple(public_url or ()), trusted_proxies=tuple(trusted_proxy or ()),
     )  # fmt: skip
