@@ -72,7 +72,7 @@ class TableExplorer(anywidget.AnyWidget):
         version: The version chosen at first; the newest one unless given.
         compare_version: The version to compare it with.
         tab, selected_files, predicate, theme: Values of the traits.
-        allow_commits: Let the Act tab commit what it plans; otherwise it says what a change would do.
+        allow_commits: Let the Edit tab commit what it plans; otherwise it says what a change would do.
 
     Attributes:
         version: The chosen version; None only where the table cannot be read.

@@ -191,7 +191,7 @@ def _drive(page: Page) -> None:
     expect(version).to_have_text(f"v{last}")
     root.locator("#timeline-slot").press("ArrowLeft")
     _select_a_file(root)
-    for name in ("Statistics", "Erasure", "Case", "Act"):
+    for name in ("Statistics", "Erasure", "Case", "Edit"):
         root.get_by_role("link", name=name, exact=True).click()
         expect(root.locator("#tabs a[aria-current]")).to_have_text(name)
     if WHOLE_DOSE:

@@ -116,7 +116,7 @@ def test_what_is_shown_can_be_pinned_where_it_is_shown(window: _Window) -> None:
     lead = _case(window)
     assert re.findall(r"<h3>(\w+) ", lead) == ["commit", "diff", "file", "finding"]
     assert "no longer holds" not in lead
-    assert "Take out" in lead
+    assert "Remove" in lead
     assert '<sup class="count">4</sup>' in window.page().regions["tabs"]
 
 
@@ -187,7 +187,7 @@ def test_pins_of_another_table_are_counted_and_those_that_hold_no_longer_are_mar
     changed["pins"][1]["digest"] = "0" * 64
     window.send("case-load", text=json.dumps(changed), name="case.json")
     lead = _case(window)
-    assert "1 pin is of another table" in lead
+    assert "1 pin belongs to another table" in lead
     assert "commit of other" in lead
     assert "no longer holds" in lead
 

@@ -22,7 +22,7 @@ _LONGEST_REASON = 4_000
 
 
 def messages(window: Window) -> Mapping[str, Handler]:
-    """Return the messages that the Act tab handles for a window."""
+    """Return the messages that the Edit tab handles for a window."""
     heard = ActMessages(window)
     return {
         "draft": heard.draft,
