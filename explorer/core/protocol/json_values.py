@@ -14,7 +14,7 @@ import msgspec
 
 from explorer.core.protocol.limits import check_json_values
 
-__all__ = ["JsonObject", "JsonValue", "decode_json", "encode_json", "exact_number", "plain_number"]
+__all__ = ["JsonObject", "JsonRecord", "JsonValue", "decode_json", "encode_json", "exact_number", "plain_number"]
 
 if TYPE_CHECKING:
     JsonValue: TypeAlias = "bool | int | float | Decimal | str | list[JsonValue] | dict[str, JsonValue] | None"
@@ -24,6 +24,10 @@ else:
 
 JsonObject: TypeAlias = dict[str, JsonValue]
 """A JSON object: the value of an action, of ``schemaString``, of ``stats``."""
+
+
+class JsonRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A JSON document of this program, or a part of one: written and read by the same record."""
 
 
 def exact_number(text: str) -> float | Decimal:

@@ -19,7 +19,7 @@ from explorer.core.protocol.schema.nested_types import Path, walk, walk_physical
 __all__ = ["ColumnIdentities", "ColumnLine", "ColumnSpan", "Lineage", "NameHazard", "column_lineage"]
 
 
-class ColumnSpan(msgspec.Struct, frozen=True):
+class ColumnSpan(msgspec.Struct, frozen=True, rename="camel"):
     """A column's logical name and its type, from one version to another (both inclusive)."""
 
     from_version: int
@@ -39,7 +39,7 @@ class ColumnLine(msgspec.Struct, frozen=True):
     dropped_at: int | None
 
 
-class NameHazard(msgspec.Struct, frozen=True):
+class NameHazard(msgspec.Struct, frozen=True, rename="camel"):
     """A name under which a client that ignores column mapping reads the wrong column."""
 
     kind: Literal["reused-name", "swapped-name", "physical-name-shadows"]

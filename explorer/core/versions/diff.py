@@ -50,7 +50,7 @@ __all__ = [
 Columns = dict[int, tuple[tuple[str, ...], StructField]]
 
 
-class ColumnChange(msgspec.Struct, frozen=True):
+class ColumnChange(msgspec.Struct, frozen=True, rename="camel"):
     """One change of one column; ``column`` is its dotted name after the change, before it if dropped."""
 
     kind: Literal["added", "dropped", "renamed", "retyped", "nullability", "metadata"]
@@ -77,7 +77,7 @@ class PropertyChange(msgspec.Struct, frozen=True):
     after: str | None
 
 
-class DiffTotals(msgspec.Struct, frozen=True):
+class DiffTotals(msgspec.Struct, frozen=True, rename="camel"):
     """Sums over the files; rows are those a reader sees. None where statistics or sizes are missing."""
 
     files_added: int
