@@ -191,7 +191,7 @@ def test_a_void_type_is_where_files_can_do_without_it(kind: Any, held: bool) -> 
         assert read_field(asked, "fields").name == "a"
         return
     assert str(refused(asked)) == (
-        "The type of 'a' has void inside an array or a map, or a struct with nothing else: no file can store it."
+        "The type of 'a' has void inside an array or a map, or a struct with nothing else: no file can hold it."
     )
 
 
