@@ -86,7 +86,7 @@ def test_the_widget_can_be_embedded_in_a_page(orders: Table) -> None:
     assert widget.model_id in dependency_state([widget], drop_defaults=True)
 
 
-@pytest.mark.whole("test_plotly_is_sent_when_a_page_asks_and_is_no_state")
+@pytest.mark.whole("test_scripts_and_plotly_are_sent_when_a_page_asks_and_are_no_state")
 @pytest.mark.notebook
 def test_a_notebook_saved_with_its_state_is_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import nbformat
