@@ -1,7 +1,8 @@
 """Statistics of live files that contradict themselves, by what an audit has parsed anyway.
 
 Protocol section: Per-file Statistics. Invariant: a contradiction is reported only where no value can satisfy both
-sides: a minimum above the maximum, or more nulls than rows. This program skips no file by such bounds; other clients do.
+sides: a minimum above the maximum, or more nulls than rows. This program skips no file by such
+bounds; other clients do.
 """
 
 from __future__ import annotations

@@ -2,11 +2,12 @@
 and files with an empty string as a partition value.
 
 Protocol sections: Action Reconciliation, Deletion Vectors, Partition Value Serialization. The key of a file is its path
-with its vector. Where a commit replaces a vector and its removal does not name the old one, the old file stays live by the key. Clients that
-follow the key read it again beside the new one, and return its rows twice; this program takes the newest add of a path
-alone (D-03). Where a commit spells a path otherwise than the add before (``a%3Db`` and ``a=b``), clients that compare
-paths as texts take the two for two files; here they are one (PATH-004). An empty partition value is NULL by the
-protocol (PART-003), and an empty string in some clients. Invariant: what is read elsewhere is counted, never hidden.
+with its vector. Where a commit replaces a vector and its removal does not name the old one, the old file stays live by
+the key. Clients that follow the key read it again beside the new one, and return its rows twice; this program takes the
+newest add of a path alone (D-03). Where a commit spells a path otherwise than the add before (``a%3Db`` and ``a=b``),
+clients that compare paths as texts take the two for two files; here they are one (PATH-004). An empty partition value
+is NULL by the protocol (PART-003), and an empty string in some clients. Invariant: what is read elsewhere is counted,
+never hidden.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ class ContestedFiles(msgspec.Struct, frozen=True):
         """What to do."""
         if self.column:
             return (
-                f"Do not rely on conditions on {self.column}. Set {self.column} to NULL, or to a string that is not empty, in "
-                f"the rows where it is NULL here; every client then reads the same."
+                f"Do not rely on conditions on {self.column}. Set {self.column} to NULL, or to a string that is not "
+                "empty, in the rows where it is NULL here; every client then reads the same."
             )
         return (
             "Do not rely on either count: restore a version before the contradiction, or write the affected rows again "
