@@ -12,6 +12,7 @@ import numpy as np
 
 from explorer.auditing.subject import Subject
 from explorer.core.errors import ExplorerError
+from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.last_checkpoint import read_last_checkpoint
 from explorer.core.log.log_path import checkpoint_name
 from explorer.core.log.log_segment import Checkpoint
@@ -19,7 +20,7 @@ from explorer.core.log.verify.checkpoint_proof import checkpoint_faults
 from explorer.core.log.verify.hint import compare_hint
 from explorer.core.log.verify.problem import Problem
 
-__all__ = ["is_repairable", "newest_checkpoint_problems"]
+__all__ = ["is_repairable", "newest_checkpoint_problems", "unusual_checkpoint_types"]
 
 
 def newest_checkpoint_problems(subject: Subject) -> tuple[Problem, ...]:
@@ -30,6 +31,18 @@ def newest_checkpoint_problems(subject: Subject) -> tuple[Problem, ...]:
     try:
         subject.snapshot.files(["path"])
         return (*_passed_over(subject), *_totals(subject), *_hint(subject))
+    except ExplorerError:
+        return ()
+
+
+def unusual_checkpoint_types(subject: Subject) -> tuple[Problem, ...]:
+    """Find the columns of the newest checkpoint that have other types than the protocol's; it is open anyway."""
+    try:
+        newest = _newest(subject)
+        details = () if newest is None else CheckpointReader(subject.log.store, newest).unusual_types()
+        return tuple(
+            Problem("checkpoint-types", newest.version, newest.parts[0].path, each) for each in details if newest
+        )
     except ExplorerError:
         return ()
 

@@ -51,7 +51,10 @@ def test_every_question_about_its_state_is_refused_with_the_last_published_versi
     found = explorer.open_table(managed)
     asks = (
         found.snapshot, lambda: found.snapshot(0), lambda: found.diff(0, 1), found.version_risks,
-        lambda: found.retention(NOW), lambda: TableFacts(explorer.open_table(managed)),
+        lambda: found.retention(NOW), lambda: TableFacts(explorer.open_table(managed)), found.history,
+        found.provenance, found.history_record, found.provenance_record, found.settings_history, found.blame,
+        found.column_lineage, lambda: found.change_sources(0, 1, inferred=True), lambda: found.horizon(NOW),
+        found.contradictions,
     )  # fmt: skip
     for ask in at_least_one(asks):
         with pytest.raises(UnsupportedFeature, match=SAID) as refused:

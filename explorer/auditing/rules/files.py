@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from explorer import formatting as fmt
+from explorer.auditing.contradictory_statistics import Contradiction, contradictory_statistics
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.footers import FooterDifference
 from explorer.auditing.rule import NotAnswered, Rule
@@ -155,8 +157,10 @@ def _broken(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _wrong(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    """Statistics that the footers of their files contradict."""
+    """Statistics that contradict themselves, or that the footers of their files contradict."""
     report = subject.looked.footers
+    if subject.too_many_statistics is None and (found := list(contradictory_statistics(subject))):
+        return (_contradictory(subject, found),)
     if report is None:
         return NotAnswered("The footers of the data files were not read: ask for them to be looked at.")
     if not report.differences:
@@ -190,6 +194,27 @@ def _wrong(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             versions=((report.version, report.version),),
             files=count,
         ),
+    )
+
+
+def _contradictory(subject: Subject, found: Sequence[Contradiction]) -> Finding:
+    files = len({each.path for each in found})
+    return Finding(
+        rule="wrong-statistics",
+        severity="error",
+        label=f"wrong statistics, {fmt.plural(files, 'file')}",
+        title=f"The statistics of {fmt.plural(files, 'file')} contradict themselves",
+        evidence=tuple(
+            Evidence(
+                f"{named([each.path])}: {named([each.column])} has {fmt.shorten(fmt.plain(each.detail, 200), 100)}",
+                Place("statistics", column=each.column),
+            )
+            for each in found[:4]
+        ),
+        effect="No row is skipped by them here. Other clients skip the files, and so leave out rows without an error.",
+        remedy=Remedy("Recompute the statistics\u2026", intent=RecomputeStatistics()),
+        versions=((subject.version, subject.version),),
+        files=files,
     )
 
 

@@ -10,15 +10,17 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy, Severity
-from explorer.auditing.newest_checkpoint import is_repairable, newest_checkpoint_problems
+from explorer.auditing.newest_checkpoint import is_repairable, newest_checkpoint_problems, unusual_checkpoint_types
 from explorer.auditing.newest_compactions import newest_compaction_problems
 from explorer.auditing.rule import NotAnswered, Rule
 from explorer.auditing.steps import see, table_command, verify_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, named, runs, spans
+from explorer.core.log.contested import ContestedFiles
 from explorer.core.log.verify.hash_chain import links
 from explorer.core.log.verify.problem import Problem
-from explorer.core.transaction.intents.records import Checkpoint, Restore
+from explorer.core.protocol.schema.data_types import format_column
+from explorer.core.transaction.intents.records import Checkpoint, Restore, Update
 
 __all__ = ["ELSEWHERE", "FAULTS", "INTEGRITY_RULES"]
 
@@ -34,6 +36,8 @@ _MOST_DETAILS: Final = 4
 _HARMLESS: Final = frozenset(
     {"stale-hint", "unusable-hint", "stray-compaction", "orphan-file", "incomplete-checkpoint"}
 )
+# Some clients refuse the table because of these, or take other rows or row ids; the others only record them.
+_MISLEADING: Final = frozenset({"impossible-number", "unknown-action", "missing-member", "checkpoint-types"})
 # The others, in words.
 FAULTS: Final = {
     "two-names": "two commits of one version",
@@ -62,7 +66,7 @@ FAULTS: Final = {
 ELSEWHERE: Final = frozenset(
     {
         *("gap", "truncated-log", "unreadable-commit", "no-metadata", "no-protocol", "former-property"),
-        *("lost-version", "invalid-file-values"),
+        *("lost-version", "invalid-file-values", "empty-partition-value"),
         *("checkpoint-differs", "unreadable-checkpoint", "damaged-checkpoint", "checkpoint-short"),
         "compaction-differs",
         *("checksum-differs", "unreadable-checksum", "commit-short", "metrics-differ"),
@@ -106,10 +110,12 @@ def _contradictions(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 
 def _contested(subject: Subject) -> tuple[Finding, ...]:
-    """Files that other readers take for live beside the newest add of their path, so that they read other rows."""
+    """Files of which other readers read other rows, or other values."""
     found = subject.snapshot.contested
     if found is None:
         return ()
+    if found.column:
+        return (_empty_strings(subject, found),)
     paths = set(found.paths)
     key = "path as it is spelled" if found.respelled else "path and deletion vector"
     seen = see(subject, "See the masked rows", Place("masked rows", subject.version))
@@ -133,6 +139,23 @@ def _contested(subject: Subject) -> tuple[Finding, ...]:
             versions=((subject.version, subject.version),),
             files=len(paths),
         ),
+    )
+
+
+def _empty_strings(subject: Subject, found: ContestedFiles) -> Finding:
+    """Files with an empty string as a partition value, which only some readers take for NULL."""
+    column = format_column((found.column,))
+    return Finding(
+        rule="contested-files",
+        severity="error",
+        label=f"{fmt.plural(len(found.paths), 'file')} read differently",
+        title=f"Readers disagree about {named([found.column])} in {fmt.plural(len(found.paths), 'live file')}: NULL in "
+        f"{fmt.quantity(found.rows, 'row')} here, in {fmt.count(found.rows_elsewhere)} by delta-spark",
+        evidence=(Evidence(named(list(found.paths)), Place("files", subject.version)),),
+        effect=found.message,
+        remedy=Remedy("Write NULL instead\u2026", intent=Update(where=f"{column} IS NULL", set={column: "NULL"})),
+        versions=((subject.version, subject.version),),
+        files=len(found.paths),
     )
 
 
@@ -215,23 +238,30 @@ def _metrics(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 def _form(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """The other faults that verifying finds, but for those that other rules find by themselves."""
     report = subject.looked.integrity
-    if report is None:
+    unasked = unusual_checkpoint_types(subject) if report is None else ()
+    if report is None and not unasked:
         return NotAnswered(_UNVERIFIED)
     known = {(each[0], kind) for each in subject.contradictions or () for kind in _alike(each[1])}
     problems = [
-        each for each in report.problems if each.kind not in ELSEWHERE and (each.version, each.kind) not in known
+        each
+        for each in (unasked if report is None else report.problems)
+        if each.kind not in ELSEWHERE and (each.version, each.kind) not in known
     ]
     if not problems:
         return ()
+    problems.sort(key=lambda each: each.kind not in _MISLEADING)
     kinds = list(dict.fromkeys(each.kind for each in problems))
+    misleads = kinds[0] in _MISLEADING
     return (
         Finding(
             rule="log-faults",
-            severity="info" if _HARMLESS.issuperset(kinds) else "warning",
+            severity="error" if misleads else "info" if _HARMLESS.issuperset(kinds) else "warning",
             label=fmt.plural(len(problems), "fault of the log", "faults of the log"),
             title=f"The log does not keep to the protocol: {', '.join(FAULTS[kind] for kind in kinds)}",
             evidence=_details(problems),
-            effect="Readers are not known to answer wrongly because of it; what wrote it may do so again.",
+            effect="Some clients refuse the table because of it, or miss files or row ids: each detail says what."
+            if misleads
+            else "Readers are not known to answer wrongly because of it; what wrote it may do so again.",
             remedy=Remedy("Verify the log", command=verify_command(subject)),
             versions=_versions(problems),
         ),
@@ -373,5 +403,5 @@ INTEGRITY_RULES: Final = (
         _metrics,
     ),
     Rule("checksum-differs", "warning", "checksums against replay", "Clients check tables with them.", _checksums),
-    Rule("log-faults", "warning", "other faults of the log\u2019s form", "Other clients may stumble over them.", _form),
+    Rule("log-faults", "error", "other faults of the log\u2019s form", "Other clients may stumble over them.", _form),
 )

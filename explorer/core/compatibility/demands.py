@@ -229,13 +229,19 @@ def _oddities(schema: JsonValue) -> Iterator[str]:
                 continue
 
 
+def _kind(name: str) -> str:
+    """The name of a type without its parameters, and without the units of an interval."""
+    kind = name.partition("(")[0].strip()
+    return "interval" if kind.startswith("interval ") else kind
+
+
 def _type_names(schema: JsonValue) -> Iterator[str]:
     """Yield the names of all types of a schema, those of nested fields too."""
     waiting = [schema]
     while waiting:
         match waiting.pop():
             case str() as name:
-                yield name if is_invalid_decimal(name) else name.partition("(")[0].strip()
+                yield name if is_invalid_decimal(name) else _kind(name)
             case {"fields": [*fields]}:
                 waiting += [field.get("type") for field in fields if isinstance(field, dict)]
             case {"elementType": element}:

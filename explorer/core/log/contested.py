@@ -1,31 +1,35 @@
-"""Files that readers of the log disagree about: one path, live with several deletion vectors or in several spellings.
+"""Files that readers of the log disagree about: one path, live with several deletion vectors or in several spellings,
+and files with an empty string as a partition value.
 
-Protocol sections: Action Reconciliation, Deletion Vectors. The key of a file is its path with its vector. Where a
-commit replaces a vector and its removal does not name the old one, the old file stays live by the key. Clients that
-commit replaces a vector and its removal does not name the old one, the old file stays live by the key. Clients that
-follow the key read it again in addition to the new one, and return its rows twice; this program takes only the newest
-add of a path (D-03). Where a commit spells a path otherwise than the add before (``a%3Db`` and ``a=b``), clients that
-compare paths as texts take the two for two files; here they are one (PATH-004). Invariant: files that other clients
-read are counted, never hidden.
+Protocol sections: Action Reconciliation, Deletion Vectors, Partition Value Serialization. The key of a file is its path
+with its vector. Where a commit replaces a vector and its removal does not name the old one, the old file stays live by
+the key. Clients that follow the key read it again in addition to the new one, and return its rows twice; this program
+takes only the newest add of a path (D-03). Where a commit spells a path otherwise than the add before (``a%3Db`` and
+``a=b``), clients that compare paths as texts take the two for two files; here they are one (PATH-004). An empty
+partition value is NULL by the protocol (PART-003), and an empty string in some clients. Invariant: rows that other
+clients read are counted, never hidden.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.logical_files import FileSource, LogicalFiles
+from explorer.core.protocol.partition_values import partition_texts
 
-__all__ = ["ContestedFiles", "ContestedWarning", "contested_files", "respelled_files"]
+__all__ = ["ContestedFiles", "ContestedWarning", "contested_files", "files_of_empty_strings", "respelled_files"]
 
 _READERS: Final = (
     "Clients that identify a file by its path and its deletion vector, such as delta-spark and delta-kernel,"
 )
+_KEEPERS: Final = "delta-spark and deltalake"
 _SPELLERS: Final = "Clients that compare paths as texts, such as delta-spark and delta-kernel,"
 
 
@@ -42,6 +46,8 @@ class ContestedFiles(msgspec.Struct, frozen=True):
         rows: Visible rows as this program reads them; None if a file lacks its count.
         rows_elsewhere: The same by the path and the vector; None if a file lacks its count.
         respelled: The disagreement is about spellings of paths, not about vectors.
+        column: The disagreement is about empty strings in this partition column: ``rows`` are those with NULL in it
+            here, ``rows_elsewhere`` those with NULL in it where these are strings.
     """
 
     version: int
@@ -49,6 +55,7 @@ class ContestedFiles(msgspec.Struct, frozen=True):
     rows: int | None
     rows_elsewhere: int | None
     respelled: bool = False
+    column: str = ""
 
     @property
     def message(self) -> str:
@@ -57,7 +64,12 @@ class ContestedFiles(msgspec.Struct, frozen=True):
 
     @property
     def next_step(self) -> str:
-        """The next step."""
+        """What to do."""
+        if self.column:
+            return (
+                f"Do not rely on conditions on {self.column}. Set {self.column} to NULL, or to a string that is not "
+                "empty, in the rows where it is NULL here; every client then reads the same."
+            )
         return (
             "Do not rely on either count: restore a version before the contradiction, or write the affected rows again "
             "with the client that wrote them."
@@ -67,6 +79,14 @@ class ContestedFiles(msgspec.Struct, frozen=True):
     def statement(self) -> str:
         """The contradiction, both counts, and the readers of each."""
         several = f" and {len(self.paths) - 1:,} more" if len(self.paths) > 1 else ""
+        if self.column:
+            here, there = (_rows(number) for number in (self.rows, self.rows_elsewhere))
+            return (
+                f"Version {self.version} has files whose value of the partition column {self.column} is an empty "
+                f"string, {self.paths[0]}{several}. The protocol takes it for NULL, as do this program, delta-kernel, "
+                f"and DuckDB: {here} with NULL in {self.column}. {_KEEPERS} read an empty string there, and NULL in "
+                f"{there}."
+            )
         if self.respelled:
             here, there = (_rows(number) for number in (self.rows, self.rows_elsewhere))
             return (
@@ -121,6 +141,32 @@ def respelled_files(version: int, files: LogicalFiles) -> ContestedFiles | None:
     return ContestedFiles(version, tuple(paths), rows, other_rows, respelled=True)
 
 
+def files_of_empty_strings(
+    version: int, files: LogicalFiles, columns: Iterable[tuple[str, str]]
+) -> ContestedFiles | None:
+    """Find the files with an empty string in a partition column of strings, the first such column; None without any.
+
+    Args:
+        version: The version.
+        files: Its live files.
+        columns: The logical and the physical name of each partition column of strings.
+    """
+    maps = files.select(["partition_values"]).column(0)
+    for name, physical in columns:
+        chunks = [partition_texts(chunk, physical) for chunk in maps.chunks if len(chunk)]
+        texts = pa.chunked_array(chunks, pa.string())
+        empty = pc.equal(texts, "").fill_null(False)
+        if not pc.any(empty).as_py():
+            continue
+        known = files.select(["path", "num_records", "dv_cardinality"])
+        null = pc.is_null(texts)
+        of_null, of_empty = _visible_rows(known.filter(null)), _visible_rows(known.filter(empty))
+        rows = None if of_null is None or of_empty is None else of_null + of_empty
+        paths = tuple(known.column("path").filter(empty).to_pylist())
+        return ContestedFiles(version, paths, rows, of_null, column=name)
+    return None
+
+
 def _repeated(files: LogicalFiles) -> list[str]:
     """Return paths that a checkpoint lists more than once, each time under another vector."""
     vectors = files.select(["dv_unique_id"]).column(0)
@@ -133,7 +179,15 @@ def _repeated(files: LogicalFiles) -> list[str]:
 
 
 def _visible(sources: Sequence[FileSource]) -> int | None:
-    records, masked = _column(sources, "num_records"), _column(sources, "dv_cardinality")
+    return _less_masked(_column(sources, "num_records"), _column(sources, "dv_cardinality"))
+
+
+def _visible_rows(files: pa.Table) -> int | None:
+    return _less_masked(*(files.column(name).to_pylist() for name in ("num_records", "dv_cardinality")))
+
+
+def _less_masked(records: list[object], masked: list[object]) -> int | None:
+    """How many rows are visible; None if a count is not known."""
     total = 0
     for count, hidden in zip(records, masked, strict=True):
         if not isinstance(count, int):

@@ -15,7 +15,13 @@ from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.schema.char_types import marked
 from explorer.core.protocol.schema.column_mapping import MappingMode, check_mapping, mapping_mode, maps_columns
-from explorer.core.protocol.schema.data_types import StructType, UnreadColumn, parse_columns, storable_columns
+from explorer.core.protocol.schema.data_types import (
+    StructType,
+    UnreadColumn,
+    parse_columns,
+    partition_columns_that_fit,
+    storable_columns,
+)
 from explorer.core.protocol.schema.type_widening import check_type_changes
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 
@@ -105,8 +111,9 @@ def _schema(metadata: Metadata, version: int) -> tuple[StructType, tuple[UnreadC
         )
     columns, unknown_types = parse_columns(metadata.schema_string)
     storable, without_files = storable_columns(columns)
-    unread = unknown_types + without_files
-    schema, closed = marked(storable, metadata.schema_string), {column.name for column in unread}
+    fitting, without_values = partition_columns_that_fit(storable, metadata.partition_columns)
+    unread = unknown_types + without_files + without_values
+    schema, closed = marked(fitting, metadata.schema_string), {column.name for column in unread}
     unknown = [name for name in metadata.partition_columns if schema.field(name) is None and name not in closed]
     if unknown:
         raise CorruptTable(

@@ -218,7 +218,7 @@ class DeltaLog:
             VersionNotFound: One of them cannot be read.
         """
         first, last = _integer(from_version, "version"), _integer(to_version, "version")
-        return diff_versions(self._reader.unmanaged_history()[0], first, last)
+        return diff_versions(self._reader.history_and_listing()[0], first, last)
 
     @located
     def change_sources(
@@ -290,7 +290,7 @@ class DeltaLog:
             UTC), by (the property that sets the time), reason, missing_files (some of those that are missing),
             num_missing_files; see `explorer.core.versions.retention`.
         """
-        history, listing = self._reader.unmanaged_history()
+        history, listing = self._reader.history_and_listing()
         needed = data_locations(history.lifetimes)
         missing = absent(self.store, needed)
         self.known_missing.looked_for_all(missing, history.latest)
@@ -302,7 +302,7 @@ class DeltaLog:
 
         `VersionRisks.at` returns their states at a time.
         """
-        return VersionRisks(*self._reader.unmanaged_history(), self.known_missing)
+        return VersionRisks(*self._reader.history_and_listing(), self.known_missing)
 
     @located
     def settings_history(self) -> pa.Table:

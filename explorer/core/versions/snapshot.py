@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.core.errors import CorruptDeletionVector, RequestError
-from explorer.core.log.contested import ContestedFiles, contested_files, respelled_files
+from explorer.core.errors import CorruptDeletionVector, MalformedAction, RequestError
+from explorer.core.log.contested import ContestedFiles, contested_files, files_of_empty_strings, respelled_files
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol import deletion_vectors as vectors
 from explorer.core.protocol.actions import Metadata, Protocol
@@ -210,11 +210,21 @@ class Snapshot:
 
     @cached_property
     def contested(self) -> ContestedFiles | None:
-        """The files with rows that depend on the reader, as the log contradicts itself (D-03); None without any."""
+        """The files of which other readers read other rows or values; None without any (D-03, PART-003)."""
         if self._files.respelled is not None:
             return respelled_files(self.version, self._files)
         masks = "deletionVectors" in active_features(self.protocol)
-        return contested_files(self.version, self._files) if masks else None
+        found = contested_files(self.version, self._files) if masks else None
+        return self._empty_partition_values if found is None else found
+
+    @property
+    def _empty_partition_values(self) -> ContestedFiles | None:
+        columns = () if self._known is None else self.statistics_columns
+        texts = [(each.name, each.physical[0]) for each in columns if each.partition and each.type.name == "string"]
+        try:
+            return files_of_empty_strings(self.version, self._files, texts) if texts else None
+        except MalformedAction:
+            return None  # Values that cannot be decoded are refused where the files are read.
 
     @cached_property
     def logical_files(self) -> pa.Table:

@@ -7,12 +7,17 @@ diffed by it.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
+from explorer.core.errors import ExpressionRefused, UnsupportedFeature
 from explorer.core.protocol.schema.char_types import padded_lengths
 from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, StructField, StructType
 from explorer.core.protocol.schema.field_metadata import COLLATIONS
@@ -23,6 +28,7 @@ from explorer.spark.scan.predicate import condition
 __all__ = ["as_compared", "kept_where"]
 
 _KEPT: Final = "__explorer_kept"
+_NAME: Final = re.compile(r"\w+", re.ASCII)
 
 
 def as_compared(frame: DataFrame, schema: StructType) -> DataFrame:
@@ -35,6 +41,9 @@ def as_compared(frame: DataFrame, schema: StructType) -> DataFrame:
     collated = {field.name: kind for field in schema.fields if (kind := _collated(field)) is not None}
     if not collated:
         return frame
+    for field in schema.fields:
+        if (name := _unknown_collation(frame.sparkSession, field)) is not None:
+            raise _cannot_compare(field, name)
     columns = [
         sf.col(quoted(name)).cast(collated[name]).alias(name) if name in collated else sf.col(quoted(name))
         for name in frame.columns
@@ -53,9 +62,21 @@ def kept_where(frame: DataFrame, layout: Layout, where: str, *, marks: int = 0) 
 
     Raises:
         ExpressionRefused: The text is no such expression.
+        UnsupportedFeature: It compares a column by a collation that Spark does not know.
     """
-    fields = {field.name: field for field in layout.schema.fields if _is_compared_otherwise(field, layout)}
+    unknown = {
+        field.name: (field, name)
+        for field in layout.schema.fields
+        if (name := _unknown_collation(frame.sparkSession, field)) is not None
+    }
+    fields = {
+        field.name: field
+        for field in layout.schema.fields
+        if field.name not in unknown and _is_compared_otherwise(field, layout)
+    }
     names = frame.columns
+    if unknown:
+        _check_unused(frame, where, unknown, marks)
     if not fields:
         usable = st.StructType(frame.schema.fields[: len(names) - marks])
         return frame.where(condition(frame.sparkSession, usable, where))
@@ -69,6 +90,54 @@ def kept_where(frame: DataFrame, layout: Layout, where: str, *, marks: int = 0) 
         for place, name in enumerate(names)
     ]
     return chosen.select(*back)
+
+
+def _check_unused(frame: DataFrame, where: str, unknown: Mapping[str, tuple[StructField, str]], marks: int) -> None:
+    """Refuse a predicate that needs one of the columns with an unknown collation."""
+    usable = frame.schema.fields[: len(frame.columns) - marks]
+    try:
+        condition(frame.sparkSession, st.StructType([each for each in usable if each.name not in unknown]), where)
+    except ExpressionRefused as error:
+        # What is wrong with the predicate itself is reported first.
+        condition(frame.sparkSession, st.StructType(usable), where)
+        raise _cannot_compare(*next(iter(unknown.values()))) from error
+
+
+def _cannot_compare(field: StructField, name: str) -> UnsupportedFeature:
+    return UnsupportedFeature(
+        f"The values of the column {field.name} cannot be compared: its collation {name} is not one that Spark knows. "
+        f"Leave {field.name} out of conditions, or use an engine that has the collation.",
+        features=["collations"],
+        operation="compare",
+    )
+
+
+def _unknown_collation(session: SparkSession, field: StructField) -> str | None:
+    """A collation of a field's texts that Spark does not know; None if it knows all."""
+    for name in dict.fromkeys(_collations(_collated(field))):
+        if _NAME.fullmatch(name) is None:
+            return name
+        try:
+            _ = session.sql(f"SELECT CAST('' AS STRING COLLATE {name})").schema
+        except (PySparkException, Py4JJavaError) as error:
+            if "COLLATION" not in str(error):
+                raise
+            return name
+    return None
+
+
+def _collations(kind: st.DataType | None) -> Iterator[str]:
+    match kind:
+        case st.StringType():
+            yield kind.collation
+        case st.ArrayType():
+            yield from _collations(kind.elementType)
+        case st.MapType():
+            yield from _collations(kind.keyType)
+            yield from _collations(kind.valueType)
+        case st.StructType():
+            for each in kind.fields:
+                yield from _collations(each.dataType)
 
 
 def _is_compared_otherwise(field: StructField, layout: Layout) -> bool:

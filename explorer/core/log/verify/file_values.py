@@ -18,17 +18,19 @@ from explorer.core.errors import CorruptTable, ExplorerError, MalformedAction
 from explorer.core.log.commit import Commit
 from explorer.core.protocol.actions import DeletionVectorDescriptor, Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import Mask, numbers, numpy_array, only_array
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.deletion_vectors import check_descriptor
 from explorer.core.protocol.logical_files import LineSource, LogicalFiles, vector_descriptors
 from explorer.core.protocol.partition_values import parse_partition_value, partition_key, partition_texts
 from explorer.core.protocol.raw_actions import AddLine
-from explorer.core.protocol.schema.data_types import StructField
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructField
 from explorer.core.protocol.table_definition import read_definition
 
 __all__ = ["FileValues"]
 
 _DECODED: Final = ("partition_values", "tags", "stats")
 _VECTOR: Final = ("dv_storage_type", "dv_path_or_inline", "dv_offset", "dv_size_in_bytes", "dv_cardinality")
+_STRING: Final = PrimitiveType("string")
 _TWICE: Final = "It is listed more than once, so that readers give its rows once or several times."
 
 
@@ -84,6 +86,24 @@ class FileValues:
                 self._known[key] = self._of_values(dict(key))
             if self._known[key]:
                 yield f"the file {path}: {self._known[key]}"
+
+    def empty_strings(self, adds: Iterable[tuple[str, Mapping[str, str | None]]]) -> Iterator[str]:
+        """Yield the partition columns of strings in which files have an empty string, with the number of files.
+
+        Args:
+            adds: The path and the partition values of files that were judged before, as far as they may have some.
+        """
+        found: dict[str, list[str]] = {}
+        for path, values in adds:
+            for field in self._fields:
+                if field.type == _STRING and values.get(partition_key(values, field.physical_name) or "") == "":
+                    found.setdefault(field.name, []).append(path)
+        for name, paths in found.items():
+            yield (
+                f"{counted(len(paths), 'file')}, such as {paths[0]}, have an empty string in the partition column "
+                f"{name!r}. By the protocol, and for this program, delta-kernel and DuckDB, it is NULL; "
+                "delta-spark and deltalake read an empty string"
+            )
 
     def _of_vectors(self, files: LogicalFiles, *, inline: bool) -> Iterator[str]:
         masked = files.select(["raw_path", *_VECTOR])

@@ -33,6 +33,7 @@ _STEPS: Final[Mapping[str, str]] = {
     "lost-version": "Restore the missing log files from a backup. If they were deleted on purpose, delete this too.",
     "checkpoint-short": "Restore the checkpoint, or the commits before it, from a backup: rows are lost.",
     "invalid-file-values": "Remove the file from the table, and add it again with valid values.",
+    "empty-partition-value": "If the file is still live, set the partition column to NULL with `plan` and `commit`.",
     "damaged-checkpoint": _REWRITE,
     "checkpoint-differs": _REWRITE,
     "incomplete-checkpoint": "Nothing: readers do without it. You may delete its files.",
@@ -71,6 +72,7 @@ class Problem(msgspec.Struct, frozen=True):
             log name a newer version than any commit or checkpoint), ``checkpoint-short`` (it has fewer actions than
             were written to it, and no commits replace them), ``invalid-file-values`` (no reader can decode the values
             of a file in an action; all of these: versions cannot be read, or not in full);
+            ``empty-partition-value`` (an empty string, which only some clients take for NULL),
             ``damaged-checkpoint`` (it cannot be read, and readers that can begin earlier do without it),
             ``hint-differs`` (the hint states other numbers than its checkpoint has), ``empty-commit`` (a commit of
             zero bytes), ``spread-action`` (an action is written over several lines), ``unknown-action`` (a line is

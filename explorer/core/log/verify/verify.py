@@ -8,6 +8,7 @@ whose features this program does not read is verified too.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence, Set
 from itertools import groupby
 from typing import Final
@@ -230,6 +231,8 @@ class _Walk:
             yield Problem("impossible-number", path.version, path.path, detail)
         for detail in self._values.of_commit(commit, state.protocol, state.metadata):
             yield Problem("invalid-file-values", path.version, path.path, detail)
+        for detail in self._values.empty_strings(_with_empty_values(commit)):
+            yield Problem("empty-partition-value", path.version, path.path, detail)
         yield from self._misplaced(path, lines)
         yield from self._time(commit)
         new_protocol = None if state.protocol is protocol else state.protocol
@@ -297,12 +300,15 @@ class _Walk:
     def _of_files(self, files: LogicalFiles, small: TableState, version: int, file: str) -> Iterator[Problem]:
         try:
             details = list(self._values.of_files(files, small.protocol, small.metadata, version))
+            empty = list(self._values.empty_strings(_with_values(files)))
         except ExplorerError as error:
             self._readable.refuse(version)
             yield Problem("unreadable-checkpoint", version, file, error.message)
             return
         for detail in details:
             yield Problem("invalid-file-values", version, file, detail)
+        for detail in empty:
+            yield Problem("empty-partition-value", version, file, detail)
 
     def _checksum(self, path: LogPath) -> Iterator[Problem]:
         if self._state is None:
@@ -317,6 +323,26 @@ class _Walk:
 
     def _info_of(self, version: int) -> CommitInfo | None:
         return self._info if version in self._listing.commits else None
+
+
+def _with_empty_values(commit: Commit) -> Iterator[tuple[str, dict[str, str | None]]]:
+    """Yield the path and the partition values of added files that may have an empty one."""
+    for line in commit.lines:
+        if line.add is not None and b'""' in bytes(line.add.partition_values):
+            # Values that cannot be decoded are a problem of their own.
+            with contextlib.suppress(ValueError, RecursionError, ExplorerError):
+                values = decode_json(line.add.partition_values)
+                if isinstance(values, dict):
+                    yield line.add.path, values
+
+
+def _with_values(files: LogicalFiles) -> Iterator[tuple[str, dict[str, str | None]]]:
+    """Yield the path and the partition values of live files that have an empty one."""
+    maps = files.select(["partition_values"]).column(0)
+    if not any("" in chunk.items.unique().to_pylist() for chunk in maps.chunks):
+        return
+    for row in files.select(["path", "partition_values"]).to_pylist():
+        yield row["path"], dict(row["partition_values"] or ())
 
 
 def _has_in_commit_timestamps(metadata: Metadata) -> bool:

@@ -46,6 +46,7 @@ __all__ = [
     "parse_columns",
     "parse_schema",
     "parse_type",
+    "partition_columns_that_fit",
     "storable_columns",
     "type_name",
     "type_outline",
@@ -227,6 +228,7 @@ KNOWN_TYPES: Final = _PRIMITIVES | {"decimal", "null", "struct", "array", "map"}
 _OF_VOID: Final = (
     "Its type has void where no file can store it: inside an array or a map, or as the only fields of a struct."
 )
+_OF_PARTITIONS: Final = "It is a partition column, and no partition value can have its type."
 _ALIASES: Final = {"null": "void", "bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte"}
 _DECIMAL: Final = re.compile(r"decimal\(\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\)\Z")
 _COLUMN_PART = re.compile(r"(?:`((?:[^`]|``)*)`|[^.`]+)(?:\.|\Z)")
@@ -297,6 +299,28 @@ def storable_columns(schema: StructType) -> tuple[StructType, tuple[UnreadColumn
     return StructType(readable), tuple(UnreadColumn(field.name, type_name(field.type), _OF_VOID) for field in closed)
 
 
+def partition_columns_that_fit(schema: StructType, names: Sequence[str]) -> tuple[StructType, tuple[UnreadColumn, ...]]:
+    """The columns without the partition columns whose types no partition value can have, and those columns.
+
+    All columns fit where that would leave none, and where `explorer.core.protocol.limits.STRICT_TYPES` is set.
+
+    Args:
+        schema: The columns.
+        names: The partition columns, as the metadata spells them.
+    """
+    partitions = {name.lower() for name in names}
+    closed = [
+        field
+        for field in schema.fields
+        if field.name.lower() in partitions
+        and (not isinstance(field.type, PrimitiveType) or field.type.name == "variant")
+    ]
+    if not closed or len(closed) == len(schema.fields) or limits.STRICT_TYPES:
+        return schema, ()
+    unread = tuple(UnreadColumn(field.name, type_name(field.type), _OF_PARTITIONS) for field in closed)
+    return StructType(tuple(field for field in schema.fields if field not in closed)), unread
+
+
 def has_misplaced_void(kind: DataType) -> bool:
     """Return whether void is where no file can store it: inside an array or a map, or as a struct's only fields."""
     match kind:
@@ -359,6 +383,8 @@ def parse_type(value: JsonValue) -> DataType:
             return MapType(parse_type(key), parse_type(item), bool(value.get("valueContainsNull", True)))
         case {"type": str(name)} if name in _PRIMITIVES and len(value) == 1:
             return PrimitiveType(name)
+        case {"type": str(name)} if name not in KNOWN_TYPES and name not in _ALIASES:
+            raise UnknownType(f"the type {name[:200]!r} is not known to the protocol")
     raise InvalidType(f"{_shown(value)} is not a type")
 
 
@@ -414,7 +440,7 @@ def _parse_primitive(name: str) -> PrimitiveType:
         precision, scale = int(match[1]), int(match[2])
         if 1 <= precision <= 38 and scale <= precision:
             return PrimitiveType("decimal", precision, scale)
-        raise InvalidType(f"{name} is out of range (precision 1 to 38, scale at most the precision)")
+        raise UnknownType(f"{name} is out of range (precision 1 to 38, scale at most the precision)")
     if name.startswith(("char(", "varchar(")):
         return PrimitiveType("string")
     if (unsupported := _UNSUPPORTED.match(name)) is not None:

@@ -96,22 +96,19 @@ class LogReader:
 
     def history(self) -> History:
         """Return the recorded commits and lifetimes; see `Histories.history`."""
-        with self.managed_refused():
-            return self.current.full().histories.history(self._store, self.options)
+        return self.history_and_listing()[0]
 
     def history_and_listing(self) -> tuple[History, LogListing]:
-        """Return the history, and the listing of all of the log that it was read by."""
+        """Return the history and the listing of all of the log that it was read by.
+
+        Raises:
+            UnsupportedFeature: The log does not record which version is the newest.
+        """
         with self.managed_refused():
             known = self.current.full()
-            return known.histories.history(self._store, self.options), known.listing
-
-    def unmanaged_history(self) -> tuple[History, LogListing]:
-        """Return the history and its listing; refused where the log does not show which version is the newest."""
-        history, listing = self.history_and_listing()
-        protocol = history.protocol_at(history.latest)
-        if not self._by_catalog and protocol is not None:
-            check_unmanaged(protocol, history.latest)
-        return history, listing
+            history = known.histories.history(self._store, self.options)
+        self._check_recorded(history)
+        return history, known.listing
 
     def check_unmanaged(self) -> None:
         """Refuse a table whose commits a catalog manages, where the catalog's response is not known.
@@ -136,18 +133,20 @@ class LogReader:
         Args:
             watch: As of `ReadOptions`, if the log is read once more.
         """
+        self.history()
         with self.managed_refused():
             histories = self.current.full().histories
-            histories.history(self._store, self.options)
             return histories.history_of_log(self._store, replace(self.options, watch=watch))
 
     def provenance(self) -> Provenance:
         """Return the recorded commits without their files; see `Histories.provenance`."""
-        with self.managed_refused():
-            return self.current.full().histories.provenance(self._store, self.options)
+        provenance = self._provenance()
+        self._check_recorded(provenance)
+        return provenance
 
     def provenance_table(self, most: int | None) -> pa.Table:
         """Return the provenance that commits record of themselves; see `Histories.provenance_table`."""
+        self.check_unmanaged()
         with self.managed_refused():
             return self.current.full().histories.provenance_table(self._store, self.options, most)
 
@@ -165,6 +164,16 @@ class LogReader:
             if recent.named is not None and recent.recorded >= 0:
                 check_published(self._store, self.snapshot(recent.recorded).protocol, recent.recorded)
             raise
+
+    def _check_recorded(self, commits: Provenance) -> None:
+        """Refuse commits that may not be all, as the log does not record which version is the newest."""
+        protocol = commits.protocol_at(commits.latest)
+        if not self._by_catalog and protocol is not None:
+            check_unmanaged(protocol, commits.latest)
+
+    def _provenance(self) -> Provenance:
+        with self.managed_refused():
+            return self.current.full().histories.provenance(self._store, self.options)
 
     @property
     def _store(self) -> LogStore:
@@ -235,7 +244,7 @@ class LogReader:
             info = commit.commit_info()
         elif known.versions.timed or mentions_in_commit_timestamps(state.protocol, state.metadata):
             # The file's time is raised above timestamps in the commits before, so those must be read.
-            recorded = self.provenance().timestamp(segment.version)
+            recorded = self._provenance().timestamp(segment.version)
             if recorded is not None:
                 return moment(recorded)
         return moment(commit_time(path.modified, info, _clock_before(known.listing, segment.version)))

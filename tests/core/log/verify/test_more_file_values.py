@@ -250,3 +250,12 @@ def test_a_column_id_that_is_no_integer_is_a_problem(identifier: object) -> None
     rules = {"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}}
     write(store, {0: (rules, {"metaData": said}, add("a"))})
     assert _kinds(store) == [("invalid-metadata", 0)]
+
+
+def test_a_newest_checkpoint_of_such_types_is_an_error_of_the_audit_unasked() -> None:
+    store = new_store()
+    write_checkpoint(store, 3, [PROTOCOL, METADATA, add("a")], "classic")
+    changed = explorer.Table(_rewritten(store, "dataChange", pa.int32(), action="add"))
+    found = [each for each in changed.audit().findings if each.rule == "log-faults"]
+    assert [each.severity for each in found] == ["error"]
+    assert "log-faults" not in {each.rule for each in explorer.Table(store).audit().findings}
