@@ -22,13 +22,17 @@ _WORDS: Final[dict[Severity, str]] = {"error": "error", "warning": "warning", "i
 def verdict(audit: Audit) -> str:
     """Say in a sentence or two how a table is: errors, warnings and notes, and how many rules have no answer."""
     counts = {level: sum(finding.severity == level for finding in audit.findings) for level in SEVERITIES}
-    told = [fmt.plural(counts[level], _WORDS[level]) for level in SEVERITIES if counts[level]]
-    if told:
-        found = f"{', '.join(told)}; the worst: {audit.findings[0].title}."
+    counted = [fmt.plural(counts[level], _WORDS[level]) for level in SEVERITIES if counts[level]]
+    if counted:
+        text = f"{', '.join(counted)}; most severe: {audit.findings[0].title}."
     else:
-        found = f"Nothing found by {fmt.plural(len(audit.silent), 'rule')}."
-    open_ = len(audit.not_answered)
-    return f"{found} {fmt.plural(open_, 'rule')} {'has' if open_ == 1 else 'have'} no answer." if open_ else found
+        text = f"{fmt.plural(len(audit.silent), 'rule')} passed."
+    unchecked = len(audit.not_answered)
+    return (
+        f"{text} {fmt.plural(unchecked, 'rule')} {'was' if unchecked == 1 else 'were'} not checked."
+        if unchecked
+        else text
+    )
 
 
 def audit_document(audit: Audit, table: str) -> JsonObject:

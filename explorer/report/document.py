@@ -26,7 +26,6 @@ __all__ = [
     "ClientLine",
     "CommitLabel",
     "Figures",
-    "FoundFinding",
     "History",
     "HistoryMark",
     "LogCheck",
@@ -34,6 +33,7 @@ __all__ = [
     "Phrase",
     "Pin",
     "Record",
+    "ReportFinding",
     "Retention",
     "RetentionStep",
     "RuleLine",
@@ -65,7 +65,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     """A part of a document."""
 
 
-class FoundEvidence(Record, frozen=True, kw_only=True):
+class ReportEvidence(Record, frozen=True, kw_only=True):
     """A piece of evidence, and the version at which it can be seen."""
 
     text: str
@@ -80,14 +80,14 @@ class NextStep(Record, frozen=True, kw_only=True):
     command: str | None
 
 
-class FoundFinding(Record, frozen=True, kw_only=True):
+class ReportFinding(Record, frozen=True, kw_only=True):
     """A finding, with the fields of ``delta-explorer audit --json``; ``id`` is that of its rule."""
 
     id: str
     subject: str = ""
     severity: Severity
     title: str
-    evidence: tuple[FoundEvidence, ...]
+    evidence: tuple[ReportEvidence, ...]
     effect: str
     remedy: NextStep | None
     versions: tuple[tuple[int, int], ...]
@@ -185,7 +185,7 @@ class History(Record, frozen=True, kw_only=True):
 class ClientLine(Record, frozen=True, kw_only=True):
     """What a client can do: one in use at its version, any other in its newest known release.
 
-    ``in_use`` is true of those that somebody named and of the writers that the history names, of which ``seen`` is true
+    ``in_use`` is true of named clients and of the writers in the history, of which ``seen`` is true
     too; ``version_from`` is the version from which the facts hold, null if nothing is known of it.
     """
 
@@ -333,7 +333,7 @@ class TableReport(Record, frozen=True, kw_only=True, tag_field="kind", tag="tabl
     verdict: str
     sentence: tuple[Phrase, ...]
     deadline: str | None
-    findings: tuple[FoundFinding, ...]
+    findings: tuple[ReportFinding, ...]
     not_answered: tuple[NotAnsweredRule, ...]
     found_nothing: tuple[str, ...]
     rules: tuple[RuleLine, ...]
@@ -377,18 +377,18 @@ class TablesReport(Record, frozen=True, kw_only=True, tag_field="kind", tag="tab
 
 
 def canonical(value: object) -> bytes:
-    """The one form of a document, or a part of one, as JSON."""
+    """Return the one form of a document, or a part of one, as JSON."""
     return msgspec.json.encode(value, order="sorted")
 
 
 def digest_of(document: JsonObject) -> str:
-    """The digest of a document, whether or not it holds one."""
+    """Return the digest of a document, whether or not it holds one."""
     stated = {name: value for name, value in document.items() if name != "digest"}
     return hashlib.sha256(canonical(stated)).hexdigest()
 
 
 def title_of(location: str) -> str:
-    """The last folders of a location, as a path that people read."""
+    """Return the last folders of a location as a readable path."""
     return " / ".join([part for part in location.rstrip("/").split("/") if part][-3:]) or location
 
 

@@ -18,35 +18,35 @@ from explorer.credentials import safe_path, without_credentials
 __all__ = ["erasure_document"]
 
 
-def erasure_document(found: Erasure) -> JsonObject:
+def erasure_document(proof: Erasure) -> JsonObject:
     """Return a proof as JSON: table, version, where, time, places, totals, files, traces, read, notAnswered,
     wrongStatistics, notRead, elsewhere, goneFrom, mayClaimErased, why, steps, digest."""
-    document = _unsealed(found)
+    document = _unsealed(proof)
     return {**document, "digest": hashlib.sha256(msgspec.json.encode(document, order="sorted")).hexdigest()}
 
 
-def _unsealed(found: Erasure) -> JsonObject:
-    read = found.basis.found.read
+def _unsealed(proof: Erasure) -> JsonObject:
+    read = proof.basis.found.read
     return {
-        "table": found.basis.table,
-        "version": found.version,
-        "where": found.where,
-        "time": _time(found.basis.now),
-        "places": [_place(place) for place in found.places],
-        "totals": _totals(found),
-        "files": len({place.path for place in found.places}),
-        "traces": [_trace(trace) for trace in found.traces],
+        "table": proof.basis.table,
+        "version": proof.version,
+        "where": proof.where,
+        "time": _time(proof.basis.now),
+        "places": [_place(place) for place in proof.places],
+        "totals": _totals(proof),
+        "files": len({place.path for place in proof.places}),
+        "traces": [_trace(trace) for trace in proof.traces],
         "read": {
             "files": read.num_rows,
             "rows": sum(read.column("rows").to_pylist()),
-            "logFiles": found.log_files,
-            "goneFiles": found.basis.stored.gone,
+            "logFiles": proof.log_files,
+            "goneFiles": proof.basis.stored.gone,
         },
         "notAnswered": [
-            {"path": safe_path(each.path), "reason": without_credentials(each.reason)} for each in found.not_answered
+            {"path": safe_path(each.path), "reason": without_credentials(each.reason)} for each in proof.not_answered
         ],
-        "wrongStatistics": list(found.misleading),
-        "notRead": list(map(without_credentials, found.outside)),
+        "wrongStatistics": list(proof.misleading),
+        "notRead": list(map(without_credentials, proof.outside)),
         "elsewhere": [
             {
                 "table": each.table,
@@ -54,12 +54,12 @@ def _unsealed(found: Erasure) -> JsonObject:
                 "columns": list(each.columns),
                 "problem": each.problem or None,
             }
-            for each in found.elsewhere
+            for each in proof.elsewhere
         ],
-        "goneFrom": _time(found.gone_from),
-        "mayClaimErased": not found.obstacles,
-        "why": list(found.obstacles),
-        "steps": [_step(step) for step in found.steps],
+        "goneFrom": _time(proof.gone_from),
+        "mayClaimErased": not proof.obstacles,
+        "why": list(proof.obstacles),
+        "steps": [_step(step) for step in proof.steps],
     }
 
 
@@ -67,8 +67,8 @@ def _time(time: int | None) -> str | None:
     return None if time is None else moment(time).isoformat()
 
 
-def _totals(found: Erasure) -> JsonObject:
-    return {str(state): rows for state, rows in found.totals.items()}
+def _totals(proof: Erasure) -> JsonObject:
+    return {str(state): rows for state, rows in proof.totals.items()}
 
 
 def _place(place: Place) -> JsonValue:
