@@ -450,7 +450,7 @@ class Table(DeltaLog):
         """The table as rules are asked of it, with what else is to be looked at."""
         from explorer.auditing import Looked, Subject
         from explorer.auditing.footers import look_at_footers
-        from explorer.auditing.looks import saved_chain_head
+        from explorer.auditing.options import saved_chain_head
         from explorer.system import my_clients
 
         chain_head = None if options.chain_head is None else saved_chain_head(options.chain_head)

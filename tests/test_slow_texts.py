@@ -120,5 +120,5 @@ def test_a_case_of_too_many_pins_is_refused_and_the_case_stays() -> None:
 
 @pytest.mark.parametrize("version", ["9" * 5_000, "1e400", "-1"])
 def test_a_version_that_is_no_number_of_a_version_is_refused_in_words(version: str) -> None:
-    with pytest.raises(RequestError, match="is no case file"):
+    with pytest.raises(RequestError, match="is not a case file"):
         CaseDesk().load(f'{{"title":"x","pins":[{{"kind":"commit","version":{version}}}]}}', "case.json")

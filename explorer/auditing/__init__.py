@@ -1,6 +1,6 @@
 """What a person should know of a table: rules over its log, each of which finds something, nothing, or cannot say.
 
-In: a table's log, the present, and, where somebody looked, the files that are missing.
+In: a table's log, the present, and, if checked, the missing files.
 Out: an `Audit`: for each rule its findings or why it has no answer. A finding has a severity, a claim, evidence
 (versions, files, rows, bytes), its effect on this table, and a remedy: an intent filled in, a command, or a place to
 look at.
@@ -10,8 +10,7 @@ and reads no data file and no clock.
 """
 
 from explorer.auditing.finding import Aspect, Evidence, Finding, Place, Remedy
-from explorer.auditing.looks import Looked
-from explorer.auditing.options import AuditOptions
+from explorer.auditing.options import AuditOptions, Looked
 from explorer.auditing.subject import Subject
 from explorer.auditing.verdict import Audit, RuleResult, audit
 

@@ -16,10 +16,10 @@ from explorer.core.versions.commit_times import moment
 
 __all__ = [
     "AuditDocument",
-    "FoundEvidence",
-    "FoundFinding",
     "NextStep",
     "NotAnsweredRule",
+    "ReportEvidence",
+    "ReportFinding",
     "audit_document",
     "canonical",
     "digest_of",
@@ -33,7 +33,7 @@ _WORDS: Final[dict[Severity, str]] = {"error": "error", "warning": "warning", "i
 _SealedType = TypeVar("_SealedType", bound=JsonRecord)
 
 
-class FoundEvidence(JsonRecord, frozen=True, kw_only=True):
+class ReportEvidence(JsonRecord, frozen=True, kw_only=True):
     """A piece of evidence, and the version at which it can be seen."""
 
     text: str
@@ -48,7 +48,7 @@ class NextStep(JsonRecord, frozen=True, kw_only=True):
     command: str | None
 
 
-class FoundFinding(JsonRecord, frozen=True, kw_only=True):
+class ReportFinding(JsonRecord, frozen=True, kw_only=True):
     """A finding.
 
     Attributes:
@@ -63,7 +63,7 @@ class FoundFinding(JsonRecord, frozen=True, kw_only=True):
     subject: str = ""
     severity: Severity
     title: str
-    evidence: tuple[FoundEvidence, ...]
+    evidence: tuple[ReportEvidence, ...]
     effect: str
     remedy: NextStep | None
     versions: tuple[tuple[int, int], ...]
@@ -97,7 +97,7 @@ class AuditDocument(JsonRecord, frozen=True, kw_only=True):
     time: str
     basis: str
     verdict: str
-    findings: tuple[FoundFinding, ...]
+    findings: tuple[ReportFinding, ...]
     not_answered: tuple[NotAnsweredRule, ...]
     found_nothing: tuple[str, ...]
     digest: str = ""
@@ -106,13 +106,17 @@ class AuditDocument(JsonRecord, frozen=True, kw_only=True):
 def verdict(audit: Audit) -> str:
     """Say in a sentence or two how a table is: errors, warnings and notes, and how many rules have no answer."""
     counts = {level: sum(finding.severity == level for finding in audit.findings) for level in SEVERITIES}
-    told = [fmt.plural(counts[level], _WORDS[level]) for level in SEVERITIES if counts[level]]
-    if told:
-        found = f"{', '.join(told)}; the worst: {audit.findings[0].title}."
+    counted = [fmt.plural(counts[level], _WORDS[level]) for level in SEVERITIES if counts[level]]
+    if counted:
+        text = f"{', '.join(counted)}; most severe: {audit.findings[0].title}."
     else:
-        found = f"Nothing found by {fmt.plural(len(audit.silent), 'rule')}."
-    open_ = len(audit.not_answered)
-    return f"{found} {fmt.plural(open_, 'rule')} {'has' if open_ == 1 else 'have'} no answer." if open_ else found
+        text = f"{fmt.plural(len(audit.silent), 'rule')} passed."
+    unchecked = len(audit.not_answered)
+    return (
+        f"{text} {fmt.plural(unchecked, 'rule')} {'was' if unchecked == 1 else 'were'} not checked."
+        if unchecked
+        else text
+    )
 
 
 def audit_document(audit: Audit, table: str) -> AuditDocument:
@@ -160,8 +164,8 @@ def _basis(parts: tuple[str, ...]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _finding(finding: Finding) -> FoundFinding:
-    return FoundFinding(
+def _finding(finding: Finding) -> ReportFinding:
+    return ReportFinding(
         id=finding.rule,
         subject=finding.subject,
         severity=finding.severity,
@@ -177,9 +181,9 @@ def _finding(finding: Finding) -> FoundFinding:
     )
 
 
-def _evidence(evidence: Evidence) -> FoundEvidence:
+def _evidence(evidence: Evidence) -> ReportEvidence:
     place = evidence.place
-    return FoundEvidence(text=evidence.text, version=None if place is None else place.version)
+    return ReportEvidence(text=evidence.text, version=None if place is None else place.version)
 
 
 def _next_step(remedy: Remedy) -> NextStep:

@@ -12,7 +12,7 @@ __all__ = ["SEVERITIES", "Aspect", "Evidence", "Finding", "Place", "Remedy", "Se
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "info")
-"""The severities, the worst first: the table answers wrongly or not at all; somebody should act; good to know."""
+"""The severities, most severe first: wrong results or unreadable; action needed; good to know."""
 
 Aspect = Literal["difference", "commit", "files", "columns", "masked rows", "statistics", "changes", "state", "clients"]
 """What of a table shows a piece of evidence: a difference of two versions, a commit, its live files, and so on."""

@@ -99,37 +99,39 @@ def _bounds(
     name = ".".join(column.physical)
     ranges = bounds.select(["path", "min", "max", "null_count"]).to_pylist()
     for row, footer, hidden in zip(ranges, footers, masked, strict=True):
-        found = None if footer is None or hidden is not None else footer.columns.get(name)
-        if found is None:
+        footer_column = None if footer is None or hidden is not None else footer.columns.get(name)
+        if footer_column is None:
             continue
-        if _misses_nulls(row["null_count"], found.nulls, footer.rows if footer is not None else 0):
-            yield FooterDifference(row["path"], column.name, "nullCount", str(row["null_count"]), str(found.nulls))
-        if _is_above_least(row["min"], found.least):
-            yield FooterDifference(row["path"], column.name, "minValues", str(row["min"]), str(found.least))
-        if _is_above(_certain_greatest(found.greatest), row["max"], _CUT_OFF):
-            yield FooterDifference(row["path"], column.name, "maxValues", str(row["max"]), str(found.greatest))
+        if _misses_nulls(row["null_count"], footer_column.nulls, footer.rows if footer is not None else 0):
+            yield FooterDifference(
+                row["path"], column.name, "nullCount", str(row["null_count"]), str(footer_column.nulls)
+            )
+        if _is_above_least(row["min"], footer_column.least):
+            yield FooterDifference(row["path"], column.name, "minValues", str(row["min"]), str(footer_column.least))
+        if _is_above(_certain_greatest(footer_column.greatest), row["max"], _CUT_OFF):
+            yield FooterDifference(row["path"], column.name, "maxValues", str(row["max"]), str(footer_column.greatest))
 
 
 def _is_above_least(logged: Any, least: Any) -> bool:
-    """Whether a minimum of the log is certainly above that of a file; the file's may be the beginning of a string."""
+    """Return whether a logged minimum is certainly above the file's, which may be a truncated string."""
     is_beginning = not is_whole(least) and isinstance(logged, str) and logged.startswith(least)
     return not is_beginning and _is_above(logged, least, timedelta(0))
 
 
 def _certain_greatest(greatest: Any) -> Any:
-    """A value that the maximum of a file certainly reaches: a long string may be cut off and its last letter raised."""
+    """Return a value that the file's maximum certainly reaches: a long string may be truncated and raised."""
     return greatest if is_whole(greatest) else greatest.encode()[:-_RAISED].decode(errors="ignore")
 
 
-def _misses_nulls(logged: int | None, found: int | None, rows: int) -> bool:
-    """Whether a reader that trusts a count of nulls could leave out a null, or a value."""
-    if logged is None or found is None:
+def _misses_nulls(logged: int | None, nulls: int | None, rows: int) -> bool:
+    """Return whether a reader that relies on a null count could miss a null, or a value."""
+    if logged is None or nulls is None:
         return False
-    return logged < found or (logged == rows and found < rows)
+    return logged < nulls or (logged == rows and nulls < rows)
 
 
 def _is_above(one: Any, other: Any, apart: timedelta) -> bool:
-    """Whether a value is certainly greater than another; times by at least ``apart``."""
+    """Return whether a value is certainly greater than another; times by at least ``apart``."""
     match one, other:
         case None, _:
             return False

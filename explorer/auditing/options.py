@@ -1,16 +1,24 @@
-"""What an audit looks at beside the actions of the log: one record for a table, for many, and for a report."""
+"""Options of an audit, and its optional inputs in addition to the log's actions: a listing, a replay, Spark."""
 
 from __future__ import annotations
 
 import os
+import re
+from typing import Final
 
 import msgspec
+import pyarrow as pa
 
-__all__ = ["AuditOptions"]
+from explorer.auditing.footers import FooterReport
+from explorer.core.errors import RequestError
+from explorer.core.log.verify.verify import IntegrityReport
+from explorer.core.transaction.row_engine import CheckReport
+
+__all__ = ["NOWHERE", "AuditOptions", "Looked", "saved_chain_head"]
 
 
 class AuditOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What to look at; `explorer.Table.audit` says what each is."""
+    """Inputs to check; see `explorer.Table.audit`."""
 
     check_files: bool = False
     verify: bool = False
@@ -21,5 +29,40 @@ class AuditOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def of_one_table(self) -> bool:
-        """Whether something is to be looked at that is asked of one table alone."""
+        """Whether an option applies to only one table."""
         return self.check_rows or self.chain_head is not None
+
+
+class Looked(msgspec.Struct, frozen=True):
+    """Inputs of an audit; None for inputs that were not requested.
+
+    Attributes:
+        stored: The files in the table's folder, as `explorer.core.protocol.log_store.LogStore.list_files` lists them.
+        integrity: The log verified against its checksums and checkpoints.
+        chain_head: A head of the hash chain that was saved earlier, to compare the log with.
+        rows: The table's constraints checked against all rows.
+        footers: The statistics of the log compared with the footers of the live files.
+    """
+
+    stored: pa.Table | None = None
+    integrity: IntegrityReport | None = None
+    chain_head: str | None = None
+    rows: CheckReport | None = None
+    footers: FooterReport | None = None
+
+
+NOWHERE: Final = Looked()
+"""Only the actions of the log."""
+
+
+def saved_chain_head(text: str) -> str:
+    """Return a saved head of the hash chain.
+
+    Raises:
+        RequestError: If it is not a chain head.
+    """
+    if not re.fullmatch("[0-9a-fA-F]{64}", text):
+        raise RequestError(
+            f"{text!r} is not a chain head, which has 64 hexadecimal digits. Use one printed by verify.", found=text
+        )
+    return text

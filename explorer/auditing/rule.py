@@ -26,7 +26,7 @@ class Rule(msgspec.Struct, frozen=True):
         severity: The worst that it finds.
         title: What it looks for, as the answer to "Checked for".
         meaning: Why it matters.
-        judge: Returns its findings on a table, the worst first, or why there is no answer.
+        judge: Returns its findings on a table, most severe first, or why it was not checked.
     """
 
     id: str

@@ -26,7 +26,7 @@ _OF_A_VERSION: Final = frozenset({"files", "masked rows", "statistics", "state"}
 
 
 def see(subject: Subject, label: str, place: Place) -> Remedy:
-    """A step to a place, which a page links to and a command lists.
+    """Return a step to a place, which a page links to and a command lists.
 
     Args:
         subject: The table.
@@ -37,23 +37,23 @@ def see(subject: Subject, label: str, place: Place) -> Remedy:
 
 
 def table_command(subject: Subject, command: str, *options: str) -> str:
-    """A command of this program for the table."""
+    """Return a command of Delta Table Explorer for the table."""
     return f"delta-explorer {command} {shlex.join([subject.log.location, *options])}"
 
 
 def verify_command(subject: Subject) -> str:
-    """The command that lists every problem of the log with its file."""
+    """Return the command that lists every problem of the log with its file."""
     return table_command(subject, "verify")
 
 
 def written_again(subject: Subject, how: str = "") -> Remedy:
-    """The step to make the table again from its rows.
+    """Return the step to recreate the table from its rows.
 
     Args:
         subject: The table.
         how: What is then different, as ``with fewer partition columns``; empty for from its rows alone.
     """
-    label = f"Export the rows and create the table again {how or 'from them'}"
+    label = f"Export the rows and recreate the table {how or 'from them'}"
     return Remedy(label, command=table_command(subject, "rows", "--output", "rows.parquet"))
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
-from explorer.auditing.looks import NOWHERE, Looked
+from explorer.auditing.options import NOWHERE, Looked
 from explorer.core.compatibility.access import ClientVerdict, Requirements, compatibility, requirements
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.demands import demands_of_paths
@@ -53,17 +53,17 @@ class Subject:
     Args:
         log: The table's log.
         now: The present, with a zone.
-        missing: Those of its needed locations at which there is no file; None if nobody looked.
-        looked: What else was looked at, because somebody asked.
-        commits, lineage, risks, contradictions: The same as the log would give, from whoever has read it already;
+        missing: Those of its needed locations at which a file is missing; None if not checked.
+        looked: Additional inputs, on request.
+        commits, lineage, risks, contradictions: The same as the log would give, if they were already read;
             contradictions are None while the log is being read for them.
         problem: Why the history cannot be read, if that is known already.
-        mine: The clients in use, as somebody named them.
+        mine: Your clients, as named.
 
     Attributes:
         version: The newest version.
         now: The present, ms since the epoch.
-        named_clients: The clients in use, as somebody named them.
+        named_clients: Your clients, as named.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Subject:
 
     @cached_property
     def missing(self) -> Set[str] | None:
-        """Those of its needed locations at which there is no file; None if nobody looked."""
+        """Those of its needed locations at which a file is missing; None if not checked."""
         if self._missing is not None or self.looked.stored is None:
             return self._missing
         needed = strings(data_locations(self.history.lifetimes))
@@ -157,7 +157,7 @@ class Subject:
 
     @cached_property
     def contradictions(self) -> tuple[tuple[int, str, str], ...] | None:
-        """What commits must not say of a file and do: version, kind and path; never out of what is kept of the log.
+        """What commits must not say of a file and do: version, kind and path; never from the cached log.
 
         None while the log is being read for it.
         """
@@ -204,7 +204,7 @@ class Subject:
         return np.flatnonzero(life.live(life.last))
 
     def partitions(self, rows: Int64s) -> Int64s:
-        """A number for the partition of each of some rows of the lifetimes, equal for equal values."""
+        """Return a number for the partition of each of some rows of the lifetimes, equal for equal values."""
         values = self.history.lifetimes.take(rows, ["partition_values"]).column(0).combine_chunks()
         offsets = numpy_array(values.offsets)
         lengths = np.diff(offsets)
@@ -217,10 +217,10 @@ class Subject:
         kinds = int(codes.max(initial=0)) + 2
         if kinds**width >= 1 << 62:
             return np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1)
-        whole = np.zeros(len(codes), np.int64)
+        combined = np.zeros(len(codes), np.int64)
         for column in codes.T:
-            whole = whole * kinds + column + 1
-        return np.unique(whole, return_inverse=True)[1]
+            combined = combined * kinds + column + 1
+        return np.unique(combined, return_inverse=True)[1]
 
     @cached_property
     def live_partitions(self) -> Int64s:
@@ -234,8 +234,8 @@ class Subject:
         if files * columns <= _MOST_STATISTICS:
             return None
         return (
-            f"The statistics of {fmt.plural(files, 'file')} and {fmt.plural(columns, 'column')} are not all read here; "
-            "the Statistics tab does."
+            f"The statistics of {fmt.plural(files, 'file')} and {fmt.plural(columns, 'column')} are not all checked "
+            "here. See the Statistics tab."
         )
 
     def column_ranges(self, column: str) -> pa.Table:
@@ -287,35 +287,35 @@ class Subject:
     @cached_property
     def clients(self) -> tuple[ClientVerdict, ...]:
         """What each client can do with the newest version, as far as it is known of its newest release."""
-        asked, protocol = self.requirements, self.requirements.protocol
+        required, protocol = self.requirements, self.requirements.protocol
         versions = (protocol.min_reader_version, protocol.min_writer_version)
         features = (protocol.reader_features, protocol.writer_features)
         return newest_verdicts(
             versions,
             features,
-            asked.unused,
-            by_id=asked.by_id,
-            keeps_names=asked.keeps_names,
-            maps_partitions=asked.maps_partitions,
-            demands=asked.demands,
+            required.unused,
+            by_id=required.by_id,
+            keeps_names=required.keeps_names,
+            maps_partitions=required.maps_partitions,
+            demands=required.demands,
         )
 
     @cached_property
     def matrix(self) -> tuple[MatrixRow, ...]:
         """Every client at every version: those in use first, the writers of the table among them, then the worst."""
-        facts, asked = client_facts(), self.requirements
+        facts, required = client_facts(), self.requirements
         mine = with_writers(self.named_clients, writers_seen(self.history.commits, facts))
-        return matrix(asked, compatibility(asked, facts), facts, mine)
+        return matrix(required, compatibility(required, facts), facts, mine)
 
     @cached_property
     def my_clients(self) -> tuple[MatrixRow, ...]:
-        """What the clients can do that somebody named."""
+        """The access of your clients."""
         return matrix(self.requirements, (), client_facts(), self.named_clients) if self.named_clients else ()
 
     def when(self, version: int) -> datetime | None:
-        """The time of a commit; None if it is gone."""
-        found = self.history.timestamp(version)
-        return None if found is None else moment(found)
+        """Return the time of a commit; None if it was deleted."""
+        timestamp = self.history.timestamp(version)
+        return None if timestamp is None else moment(timestamp)
 
 
 @lru_cache(maxsize=256)

@@ -32,7 +32,7 @@ class Audit(msgspec.Struct, frozen=True, dict=True):
     Attributes:
         version: The newest version, of which they hold.
         now: The present as given, ms since the epoch.
-        basis: What was looked at: ``log``, and what else somebody asked for.
+        basis: The inputs: ``log``, and others on request.
         results: One a rule, in the order of the registry.
     """
 
@@ -52,9 +52,9 @@ class Audit(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """Everything found: the worst first, then by deadline, then in the order of the rules."""
-        found = [finding for result in self.results for finding in result.findings]
+        findings = [finding for result in self.results for finding in result.findings]
         return tuple(
-            sorted(found, key=lambda finding: (SEVERITIES.index(finding.severity), finding.deadline or _NEVER))
+            sorted(findings, key=lambda finding: (SEVERITIES.index(finding.severity), finding.deadline or _NEVER))
         )
 
     @property
@@ -76,7 +76,7 @@ def audit(subject: Subject, rules: tuple[Rule, ...] = RULES) -> Audit:
 
 def _result(rule: Rule, subject: Subject) -> RuleResult:
     try:
-        found = rule.judge(subject)
+        findings = rule.judge(subject)
     except ExplorerError as error:
         return RuleResult(rule, (), str(error))
-    return RuleResult(rule, (), found.reason) if isinstance(found, NotAnswered) else RuleResult(rule, found)
+    return RuleResult(rule, (), findings.reason) if isinstance(findings, NotAnswered) else RuleResult(rule, findings)

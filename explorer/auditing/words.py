@@ -33,22 +33,22 @@ def span(first: int, last: int) -> str:
     return f"v{first}" if first == last else f"v{first} to v{last}"
 
 
-def spans(found: Sequence[tuple[int, int]]) -> str:
+def spans(ranges: Sequence[tuple[int, int]]) -> str:
     """Return ``v3 to v7, v9``; of many the first ones, and how many more."""
-    shown = ", ".join(span(first, last) for first, last in found[:_MOST_NAMED])
-    more = len(found) - _MOST_NAMED
+    shown = ", ".join(span(first, last) for first, last in ranges[:_MOST_NAMED])
+    more = len(ranges) - _MOST_NAMED
     return f"{shown} and {fmt.plural(more, 'more run', 'more runs')}" if more > 0 else shown
 
 
 def runs(versions: Integers) -> tuple[tuple[int, int], ...]:
-    """The unbroken runs of ascending versions, both ends included."""
-    found: list[tuple[int, int]] = []
+    """Return the unbroken runs of ascending versions, both ends included."""
+    ranges: list[tuple[int, int]] = []
     for version in versions.tolist():
-        if found and found[-1][1] == version - 1:
-            found[-1] = (found[-1][0], version)
+        if ranges and ranges[-1][1] == version - 1:
+            ranges[-1] = (ranges[-1][0], version)
         else:
-            found.append((version, version))
-    return tuple(found)
+            ranges.append((version, version))
+    return tuple(ranges)
 
 
 def named(names: Sequence[str], total: int = 0) -> str:
@@ -62,7 +62,7 @@ def named(names: Sequence[str], total: int = 0) -> str:
 
 
 def duration(milliseconds: int) -> str:
-    """Return ``7 days``, or hours and minutes where it is no whole number of days."""
+    """Return ``7 days``, or hours and minutes if it is not a full number of days."""
     for size, unit in ((_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute")):
         count, rest = divmod(milliseconds, size)
         if not rest:
@@ -84,12 +84,12 @@ def by_whom(subject: Subject, version: int) -> str:
     """Return ``DELETE by ben, 23 Oct 2026 21:47 UTC``: what the log says of a commit."""
     operation = fmt.plain(subject.commits.text(version, "operation") or "commit", 40)
     user = subject.commits.text(version, "user_name")
-    who = f" by {fmt.shorten(fmt.plain(user, 200), 40)}" if user else ""
+    author = f" by {fmt.shorten(fmt.plain(user, 200), 40)}" if user else ""
     when = subject.when(version)
-    return f"{operation}{who}" + ("" if when is None else f", {fmt.day(when)}")
+    return f"{operation}{author}" + ("" if when is None else f", {fmt.day(when)}")
 
 
 def commit_evidence(subject: Subject, version: int) -> Evidence:
-    """The commit of a version as evidence, with what it changed to look at if the version can be shown."""
+    """Return the commit of a version as evidence, with what it changed to look at if the version can be shown."""
     shown = version >= subject.history.lifetimes.readable_from
     return Evidence(f"v{version} {by_whom(subject, version)}", Place("difference", version) if shown else None)

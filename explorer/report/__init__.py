@@ -5,7 +5,7 @@ pinned; a key.
 Out: a `TableReport`, a `TablesReport` or an `ErasureStatement`, which is a JSON document and its digest; the same as
 one HTML file that holds its own data and needs no script, no font and no network; a detached signature; and the
 verdict on such a file.
-Always: the HTML follows from the document alone, byte for byte, so whoever has the file can make its text again and
+Always: the HTML follows from the document alone, byte for byte, so its reader can rebuild the text and
 compare. The digest covers everything that is stated. Every text from a table is shown as text. What could not be found
 out is named with the reason, never left out. Nothing here reads a clock, a file or a key ring; all of it is given.
 """

@@ -21,13 +21,13 @@ def report_card(report: TableReport) -> Card:
     ]
     log = report.log
     facts = (
-        ("in short", "".join(phrase.text for phrase in report.sentence)),
+        ("summary", "".join(phrase.text for phrase in report.sentence)),
         ("table", report.table),
         ("made", f"{_time(report.time)}{'' if report.by is None else f' by {report.by}'}, from {report.basis}"),
         ("first deadline", "" if report.deadline is None else _time(report.deadline)),
         ("log", "" if log is None else fmt.plural(len(log.problems), "problem") if log.problems else "no problems"),
-        ("found nothing", fmt.plural(len(report.found_nothing), "rule")),
-        ("not answered", fmt.plural(len(report.not_answered), "rule")),
+        ("passed", fmt.plural(len(report.found_nothing), "rule")),
+        ("not checked", fmt.plural(len(report.not_answered), "rule")),
         *((f"without {each.part}", each.reason) for each in report.missing[:MOST]),
         ("digest", report.digest),
     )
@@ -40,7 +40,7 @@ def report_card(report: TableReport) -> Card:
 
 
 def _time(text: str) -> str:
-    """A time of a document, as cards show it; as it is where it is none."""
+    """Return a time of a document for cards; texts that are not times are unchanged."""
     try:
         return fmt.moment(datetime.fromisoformat(text))
     except ValueError:

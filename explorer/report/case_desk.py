@@ -93,13 +93,13 @@ class CaseDesk:
         """Take the case of a file in place of this one.
 
         Raises:
-            RequestError: It is no case file, or has too many pins.
+            RequestError: If it is not a case file, or has too many pins.
             LimitExceeded: It would take too long to read.
         """
         file = read_case(text.encode(errors="replace"), name)
         if len(file.pins) > _MOST_PINS:
             raise RequestError(
-                f"{name} has {len(file.pins):,} pins; a page shows a case of at most {_MOST_PINS}. Divide it into "
+                f"{name} has {len(file.pins):,} pins, but a page shows at most {_MOST_PINS}. Split it into "
                 "several files.",
                 path=name,
             )
@@ -127,7 +127,9 @@ class CaseDesk:
         if any(_same(pin, each) for each in self._pins.values()):
             return False
         if len(self._pins) >= _MOST_PINS:
-            raise RequestError(f"A case holds {_MOST_PINS} pins. Download it and begin another one.", field="pin")
+            raise RequestError(
+                f"This case has the maximum of {_MOST_PINS} pins. Download it and start another one.", field="pin"
+            )
         self._pins = {**self._pins, _free_name(pin, self._pins): pin}
         return True
 
@@ -157,14 +159,14 @@ class CaseDesk:
         findings, subject = found_findings(facts.audit()), facts.subject()
         about, lines = self._about, []
         for name, pin in self._pins.items():
-            whole = msgspec.structs.replace(about, pins=(pin,))
-            said = case(whole, subject, findings).pins
+            single = msgspec.structs.replace(about, pins=(pin,))
+            answers = case(single, subject, findings).pins
             table = "" if pin.table is None else pin.table.rstrip("/").rpartition("/")[2]
             label = type(pin).__name__.removesuffix("Pin").lower()
-            lines.append(PinLine(name, fmt.plain(table, 200), said[0] if said else None, label, pin.note))
-        elsewhere = sum(line.said is None for line in lines)
+            lines.append(PinLine(name, fmt.plain(table, 200), answers[0] if answers else None, label, pin.note))
+        other_tables = sum(line.said is None for line in lines)
         return CaseView(
-            about.title, about.author, about.notes, tuple(lines), elsewhere, author_is_login=self._login is not None
+            about.title, about.author, about.notes, tuple(lines), other_tables, author_is_login=self._login is not None
         )
 
     def _author(self, stated: str) -> str:
@@ -172,13 +174,13 @@ class CaseDesk:
 
     def _required(self, name: str) -> AnyPin:
         if name not in self._pins:
-            message = "This pin is no longer in the case: it was taken out already, or another case was opened."
+            message = "This pin is no longer in the case: it was already removed, or another case was opened."
             raise RequestError(message, field="pin")
         return self._pins[name]
 
 
 def _named(pins: Iterable[AnyPin]) -> dict[str, AnyPin]:
-    """The pins by name, in their order."""
+    """Return the pins by name, in their order."""
     named: dict[str, AnyPin] = {}
     for pin in pins:
         named[_free_name(pin, named)] = pin
@@ -186,7 +188,7 @@ def _named(pins: Iterable[AnyPin]) -> dict[str, AnyPin]:
 
 
 def _free_name(pin: AnyPin, taken: Mapping[str, AnyPin]) -> str:
-    """A name from what is pinned, whatever is noted to it; a number behind it tells equal pins of a file apart."""
+    """Return a name from the pinned thing; a number distinguishes equal pins of a file."""
     bare = msgspec.json.encode(msgspec.structs.replace(pin, note=""))
     name = hashlib.sha256(bare).hexdigest()[:_NAME_DIGITS]
     # One of these is free: there are more of them than names are taken.
@@ -202,6 +204,6 @@ def _safe(pin: AnyPin) -> AnyPin:
 
 
 def _same(one: AnyPin, other: AnyPin) -> bool:
-    """Whether two pins are of the same thing, whatever was written to them."""
+    """Return whether two pins are of the same thing, regardless of their notes."""
     bare = {"note": "", "pinned": None}
     return msgspec.structs.replace(one, **bare) == msgspec.structs.replace(other, **bare)

@@ -79,7 +79,7 @@ class PlanPin(_Pin, frozen=True, kw_only=True, tag="plan"):
 
 
 class RowsPin(_Pin, frozen=True, kw_only=True, tag="rows"):
-    """Rows of a version as somebody saw them; the report repeats them, and has not read them."""
+    """Rows of a version as pinned; the report repeats them without reading them."""
 
     version: _Version
     where: str = ""
@@ -110,7 +110,7 @@ def read_case(data: bytes, name: str) -> CaseFile:
         name: Its name; ``.toml`` is TOML, anything else JSON.
 
     Raises:
-        RequestError: It is no case file; the message names the field.
+        RequestError: If it is not a case file; the message names the field.
         LimitExceeded: A TOML file has too many dots.
     """
     try:
@@ -120,7 +120,7 @@ def read_case(data: bytes, name: str) -> CaseFile:
         return msgspec.json.decode(data, type=CaseFile)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise RequestError(
-            f"{name} is no case file: {error}. It needs a title and pins, each with a kind: commit, diff, finding, "
+            f"{name} is not a case file: {error}. It needs a title and pins, each with a kind: commit, diff, finding, "
             "file, plan or rows.",
             path=name,
             reason=str(error),

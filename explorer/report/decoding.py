@@ -27,16 +27,17 @@ def decode_report(data: bytes | str) -> AnyReport:
         RequestError: It is none, or one of a later format.
     """
     try:
-        found: AnyReport = msgspec.json.decode(data, type=TableReport | TablesReport | ErasureStatement)
+        report: AnyReport = msgspec.json.decode(data, type=TableReport | TablesReport | ErasureStatement)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RequestError(f"This is not the document of a report: {error}.", reason=str(error)) from error
-    if found.format != FORMAT:
+        raise RequestError(f"This is not a report document: {error}.", reason=str(error)) from error
+    if report.format != FORMAT:
         raise RequestError(
-            f"The report has the format {found.format}, this program knows {FORMAT}. Use the program that it names.",
-            found=found.format,
+            f"The report has the format {report.format}, but this program reads {FORMAT}. Use the program version "
+            "named in the report.",
+            found=report.format,
             expected=FORMAT,
         )
-    return found
+    return report
 
 
 def read_statement(data: bytes, name: str) -> ErasureStatement:
@@ -49,13 +50,12 @@ def read_statement(data: bytes, name: str) -> ErasureStatement:
     Raises:
         RequestError: It is none, or was changed since it was written.
     """
-    found = decode_report(embedded(data, name) if is_html(data) else data)
-    if not isinstance(found, ErasureStatement):
+    statement = decode_report(embedded(data, name) if is_html(data) else data)
+    if not isinstance(statement, ErasureStatement):
         raise RequestError(f"{name} is the report of an audit, not the statement of an erasure.", path=name)
-    if digest_of(found) != found.digest:
+    if digest_of(statement) != statement.digest:
         raise RequestError(
-            f"{name} was changed after it was written: its digest is not that of its content. Take the file as it was "
-            "written.",
+            f"{name} was changed after it was written: its digest does not match its content. Use the original file.",
             path=name,
         )
-    return found
+    return statement

@@ -14,7 +14,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
-from explorer.auditing.document import FoundFinding, NotAnsweredRule
+from explorer.auditing.document import NotAnsweredRule, ReportFinding
 from explorer.auditing.finding import Severity
 from explorer.core.compatibility.access import Access
 from explorer.core.protocol.json_values import JsonRecord
@@ -136,7 +136,7 @@ class History(JsonRecord, frozen=True, kw_only=True):
 class ClientLine(JsonRecord, frozen=True, kw_only=True):
     """What a client can do: one in use at its version, any other in its newest known release.
 
-    ``in_use`` is true of those that somebody named and of the writers that the history names, of which ``seen`` is true
+    ``in_use`` is true of named clients and of the writers in the history, of which ``seen`` is true
     too; ``version_from`` is the version from which the facts hold, null if nothing is known of it.
     """
 
@@ -284,7 +284,7 @@ class TableReport(JsonRecord, frozen=True, kw_only=True, tag_field="kind", tag="
     verdict: str
     sentence: tuple[Phrase, ...]
     deadline: str | None
-    findings: tuple[FoundFinding, ...]
+    findings: tuple[ReportFinding, ...]
     not_answered: tuple[NotAnsweredRule, ...]
     found_nothing: tuple[str, ...]
     rules: tuple[RuleLine, ...]
@@ -328,5 +328,5 @@ class TablesReport(JsonRecord, frozen=True, kw_only=True, tag_field="kind", tag=
 
 
 def title_of(location: str) -> str:
-    """The last folders of a location, as a path that people read."""
+    """Return the last folders of a location as a readable path."""
     return " / ".join([part for part in location.rstrip("/").split("/") if part][-3:]) or location

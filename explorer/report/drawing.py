@@ -177,11 +177,11 @@ def draw_retention(retention: Retention) -> HorizonDrawing:
             Text(x(value), bottom + 14, "middle", f"{value:,}" + (" d" if value + unit > end else ""))
             for value in range(0, int(end) + 1, int(unit))
         ),
-        now=Text(x(days), y(kept), "end" if x(days) > (left + right) / 2 else "start", f"{days:g} days, in force"),
+        now=Text(x(days), y(kept), "end" if x(days) > (left + right) / 2 else "start", f"{days:g} days, current"),
         caption=f"Versions that a vacuum now leaves, by days of retention. {days:g} days keep {kept:,} of the "
-        f"{fmt.plural(most, 'version')} whose data is not gone, and free {fmt.plural(retention.files, 'file')}, "
+        f"{fmt.plural(most, 'version')} with data, and free {fmt.plural(retention.files, 'file')}, "
         f"{fmt.size(retention.bytes)}"
-        + (", files that nothing names included." if retention.basis == "folder" else ", by the log."),
+        + (", including orphaned files." if retention.basis == "folder" else ", by the log."),
     )
 
 
@@ -197,40 +197,40 @@ class _Heights:
         return cls(Scale.of(np.array(amounts, np.float64)), max(amounts, default=0))
 
     def of_amount(self, amount: int, room: float) -> float:
-        """The height of an amount in the room that the largest fills."""
+        """Return the height of an amount in the room that the largest fills."""
         if not amount:
             return 0.0
         height, top = self.scale.heights(np.array([amount, self.top], np.float64)).tolist()
         return _r(max(height / top * room, 1.0))
 
     def above(self, amount: int, below: int, room: float) -> float:
-        """The height of an amount that is stacked on another, so that both together are as tall as their sum."""
+        """Return the height of an amount that is stacked on another, so that both together are as tall as their sum."""
         return max(_r(self.of_amount(amount + below, room) - self.of_amount(below, room)), 5.0)
 
 
 def _bars(mark: HistoryMark, middle: float, wide: float, heights: _Heights, unit: str) -> list[Shape]:
     x, name = _r(middle - wide / 2), _span(mark.first, mark.last)
-    found: list[Shape] = []
+    shapes: list[Shape] = []
     if mark.updated:
         up, down = (heights.of_amount(mark.updated, room) for room in (_UP, _DOWN))
-        said = f"{name}: {mark.updated:,} {unit} updated"
-        found.append(Shape("updated", x, _r(_BASE - up), _r(wide), _r(up + down), said))
+        title = f"{name}: {mark.updated:,} {unit} updated"
+        shapes.append(Shape("updated", x, _r(_BASE - up), _r(wide), _r(up + down), title))
     high = heights.of_amount(mark.added, _UP)
     if mark.added:
-        found.append(Shape("added", x, _r(_BASE - high), _r(wide), high, f"{name}: +{mark.added:,} {unit}"))
+        shapes.append(Shape("added", x, _r(_BASE - high), _r(wide), high, f"{name}: +{mark.added:,} {unit}"))
     if mark.unmasked:
         tall = heights.above(mark.unmasked, mark.added, _UP)
-        said = f"{name}: {mark.unmasked:,} {unit} shown again"
-        found.append(Shape("masked", x, _r(_BASE - high - tall), _r(wide), tall, said))
+        title = f"{name}: {mark.unmasked:,} {unit} shown again"
+        shapes.append(Shape("masked", x, _r(_BASE - high - tall), _r(wide), tall, title))
     deep = heights.of_amount(mark.removed, _DOWN)
     if mark.removed:
-        found.append(Shape("removed", x, _BASE, _r(wide), deep, f"{name}: \u2212{mark.removed:,} {unit}"))
+        shapes.append(Shape("removed", x, _BASE, _r(wide), deep, f"{name}: \u2212{mark.removed:,} {unit}"))
     if mark.masked:
         tall = heights.above(mark.masked, mark.removed, _DOWN)
-        found.append(Shape("masked", x, _r(_BASE + deep), _r(wide), tall, f"{name}: {mark.masked:,} {unit} masked"))
-    if mark.unknown and not found:
-        found.append(Shape("unknown", x, _BASE - 4, _r(wide), 8, f"{name}: {unit} unknown"))
-    return found
+        shapes.append(Shape("masked", x, _r(_BASE + deep), _r(wide), tall, f"{name}: {mark.masked:,} {unit} masked"))
+    if mark.unknown and not shapes:
+        shapes.append(Shape("unknown", x, _BASE - 4, _r(wide), 8, f"{name}: {unit} unknown"))
+    return shapes
 
 
 def _labels(
@@ -263,12 +263,12 @@ def _lane(history: History, state: StateLine, slot: float, y: float) -> Shape:
     base = history.first // history.width * history.width
     start = max((first - base) / history.width, 0) * slot
     stop = (last + 1 - base) / history.width * slot
-    look = _STATES[state.state]
-    return Shape(look, _r(start), y, _r(max(stop - start, 1.5)), 5, f"{_span(first, last)}: {state.state}")
+    style = _STATES[state.state]
+    return Shape(style, _r(start), y, _r(max(stop - start, 1.5)), 5, f"{_span(first, last)}: {state.state}")
 
 
 def _states_in_words(history: History) -> str:
-    """The states, of each its versions; of many the first ones."""
+    """Return the states with their versions; of many, the first ones."""
     words: dict[str, list[str]] = {}
     for state in history.states:
         text = _span(state.first, state.last)
@@ -276,10 +276,10 @@ def _states_in_words(history: History) -> str:
             text += f" (safe until {fmt.day(datetime.fromisoformat(state.since))})"
         words.setdefault(state.state, []).append(text)
     listed = [
-        f"{name}: {', '.join(found[:4])}{f' and {len(found) - 4} more runs' if len(found) > 4 else ''}"
-        for name, found in words.items()
+        f"{name}: {', '.join(ranges[:4])}{f' and {len(ranges) - 4} more runs' if len(ranges) > 4 else ''}"
+        for name, ranges in words.items()
     ]
-    basis = "files looked for" if history.files_checked else "by the log; no file was looked for"
+    basis = "files were checked" if history.files_checked else "according to the log; files were not checked"
     return f"Lane: {'; '.join(listed)} ({basis})."
 
 
@@ -295,12 +295,12 @@ def _ticks(history: History, middle: object, y: float) -> tuple[Text, ...]:
     anchors = (
         {history.first: "start", history.last: "end"} if len(edges) > 1 and history.last - history.first > 20 else {}
     )
-    found = []
+    ticks = []
     for version in edges:
         anchor = anchors.get(version, "middle")
         at = {"start": 0.0, "end": float(WIDTH)}.get(anchor, _r(middle(version)))
-        found.append(Text(at, y, anchor, f"v{version}"))
-    return tuple(found)
+        ticks.append(Text(at, y, anchor, f"v{version}"))
+    return tuple(ticks)
 
 
 def _round_step(least: float) -> int:

@@ -1,7 +1,7 @@
 """A report's document inside its HTML: how it is written, and how it is found again.
 
 Invariants: it stands in one element of a type that no browser runs, and no text in it can end that element or be taken
-for something else by whoever reads the source: characters that HTML gives a meaning, and all beyond ASCII, are written
+for something else by a reader of the source: characters that HTML gives a meaning, and all beyond ASCII, are written
 as JSON escapes.
 """
 
@@ -26,7 +26,7 @@ def embedding(document: bytes) -> str:
 
 
 def is_html(data: bytes) -> bool:
-    """Whether a file is HTML, however it begins; a JSON document may quote some."""
+    """Return whether a file is HTML, however it begins; a JSON document may quote HTML."""
     start = data.lstrip()[:1]
     return start == b"<" or (start != b"{" and b"<html" in data[:2000].lower())
 
@@ -37,17 +37,18 @@ def embedded(data: bytes, name: str) -> bytes:
     Raises:
         RequestError: It holds none, or several.
     """
-    before, found, rest = data.partition(_OPENS)
+    before, opening, rest = data.partition(_OPENS)
     text, closed, _ = rest.partition(_CLOSES)
-    if not found or not closed or _OPENS in rest:
-        what = "several documents" if found and closed else "no document"
+    if not opening or not closed or _OPENS in rest:
+        what = "several documents" if opening and closed else "no document"
         raise RequestError(
-            f"{name} holds {what} of a report, at byte {len(before):,}. Take it as delta-explorer audit wrote it.",
+            f"{name} holds {what} of a report, at byte {len(before):,}. Use the file as written by delta-explorer "
+            "audit.",
             path=name,
         )
     return text
 
 
-def _escape(found: re.Match[str]) -> str:
-    units = found[0].encode("utf-16-be")
+def _escape(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

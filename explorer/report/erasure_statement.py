@@ -35,7 +35,7 @@ _MOST_COMMITS: Final = 50
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
-class HeldRows(JsonRecord, frozen=True, kw_only=True):
+class MatchingRows(JsonRecord, frozen=True, kw_only=True):
     """Matching rows of one file in one state; ``gone_from`` is null where the file stays."""
 
     path: str
@@ -115,7 +115,7 @@ class ErasureStatement(JsonRecord, frozen=True, kw_only=True, tag_field="kind", 
     claim: str
     why: tuple[str, ...]
     totals: dict[State, _Count]
-    places: tuple[HeldRows, ...]
+    places: tuple[MatchingRows, ...]
     traces: tuple[LogTrace, ...]
     read: FilesRead
     not_answered: tuple[NotAnsweredFile, ...]
@@ -130,7 +130,7 @@ class ErasureStatement(JsonRecord, frozen=True, kw_only=True, tag_field="kind", 
 
 
 def erasure_statement(
-    found: Erasure,
+    proof: Erasure,
     log: DeltaLog,
     *,
     by: str | None = None,
@@ -141,114 +141,114 @@ def erasure_statement(
     """State what a search found.
 
     Args:
-        found: The proof.
+        proof: The proof.
         log: The log of its table, for the commits since an earlier search.
         by: Who makes the statement.
-        request: What the request is called where it came from.
+        request: Reference of the erasure request, shown in the statement.
         since: The statement of an earlier search for the same rows.
         signer: The key that will sign it.
 
     Raises:
         RequestError: The earlier statement is of another table or predicate, or was changed.
     """
-    basis, proof = found.basis, erasure_document(found)
+    basis, document = proof.basis, erasure_document(proof)
     return sealed(
         ErasureStatement(
             program=f"delta-table-explorer {basis.program}",
             title=title_of(basis.table),
             table=basis.table,
             table_id=basis.table_id,
-            version=found.version,
-            where=found.where,
+            version=proof.version,
+            where=proof.where,
             request=request,
             time=moment(basis.now).isoformat(),
             by=by,
             chain_head=basis.chain_head,
-            erased=not found.obstacles,
-            claim=_claim(found),
-            why=found.obstacles,
-            totals={state: found.totals[state] for state in STATES},
-            places=_held_rows(found),
-            traces=_log_traces(found),
-            read=_files_read(found),
-            not_answered=proof.not_answered,
-            elsewhere=proof.elsewhere,
-            not_read=proof.not_read,
+            erased=not proof.obstacles,
+            claim=_claim(proof),
+            why=proof.obstacles,
+            totals={state: proof.totals[state] for state in STATES},
+            places=_held_rows(proof),
+            traces=_log_traces(proof),
+            read=_files_read(proof),
+            not_answered=document.not_answered,
+            elsewhere=document.elsewhere,
+            not_read=document.not_read,
             looked_in=basis.looked_in,
-            gone_from=proof.gone_from,
-            since=None if since is None else _since(since, found, log),
-            proof=proof.digest,
+            gone_from=document.gone_from,
+            since=None if since is None else _since(since, proof, log),
+            proof=document.digest,
             signer=signer,
         )
     )
 
 
-def _held_rows(found: Erasure) -> tuple[HeldRows, ...]:
+def _held_rows(proof: Erasure) -> tuple[MatchingRows, ...]:
     return tuple(
-        HeldRows(path=safe_path(each.path), state=each.state, rows=each.rows, gone_from=_time(each.gone_from))
-        for each in found.places
+        MatchingRows(path=safe_path(each.path), state=each.state, rows=each.rows, gone_from=_time(each.gone_from))
+        for each in proof.places
     )
 
 
-def _log_traces(found: Erasure) -> tuple[LogTrace, ...]:
+def _log_traces(proof: Erasure) -> tuple[LogTrace, ...]:
     return tuple(
         LogTrace(path=safe_path(each.path), what=each.what, column=each.column or None, gone_from=_time(each.gone_from))
-        for each in found.traces
+        for each in proof.traces
     )
 
 
-def _files_read(found: Erasure) -> FilesRead:
-    read = found.basis.found.read
+def _files_read(proof: Erasure) -> FilesRead:
+    read = proof.basis.found.read
     files = sorted(zip(*(read.column(name).to_pylist() for name in ("key", "rows", "digest")), strict=True))
     return FilesRead(
         digest=_FOOTER,
         files=tuple(ReadFile(path=safe_path(path), rows=rows, sha256=digest) for path, rows, digest in files),
         rows=sum(rows for _, rows, _ in files),
-        log_files=found.log_files,
-        gone_files=found.basis.stored.gone,
+        log_files=proof.log_files,
+        gone_files=proof.basis.stored.gone,
     )
 
 
-def _claim(found: Erasure) -> str:
-    read = found.basis.found.read.num_rows
-    looked = f"{fmt.plural(read, 'stored file')} and {fmt.plural(found.log_files, 'file')} of the log"
-    if found.obstacles:
-        return f"Nobody may say yet that these rows are erased: {'; '.join(found.obstacles)}."
-    return f"Erased from this table: none of {looked} holds a matching row, and none was left out."
+def _claim(proof: Erasure) -> str:
+    read = proof.basis.found.read.num_rows
+    searched = f"{fmt.plural(read, 'stored file')} and {fmt.plural(proof.log_files, 'file')} of the log"
+    if proof.obstacles:
+        return f"These rows are not erased yet: {'; '.join(proof.obstacles)}."
+    return f"Erased from this table: none of {searched} contains a matching row, and none was skipped."
 
 
-def _since(before: ErasureStatement, found: Erasure, log: DeltaLog) -> EarlierSearch:
-    if (before.table_id, before.where) != (found.basis.table_id, found.where):
+def _since(before: ErasureStatement, proof: Erasure, log: DeltaLog) -> EarlierSearch:
+    if (before.table_id, before.where) != (proof.basis.table_id, proof.where):
         raise RequestError(
-            f"The earlier statement is of {before.table} where {before.where}, and this search of {found.basis.table} "
-            f"where {found.where}. Name the statement of the same rows.",
+            f"The earlier statement is of {before.table} where {before.where}, and this search of {proof.basis.table} "
+            f"where {proof.where}. Use the statement for the same rows.",
             found=f"{before.table} where {before.where}",
-            expected=f"{found.basis.table} where {found.where}",
+            expected=f"{proof.basis.table} where {proof.where}",
         )
-    stored = set(map(safe_path, found.basis.stored.files.column("key").to_pylist()))
-    held = {place.path for place in before.places}
+    stored = set(map(safe_path, proof.basis.stored.files.column("key").to_pylist()))
+    earlier_files = {place.path for place in before.places}
     commits, left_out = _commits(log, before.version)
     return EarlierSearch(
         time=before.time,
         version=before.version,
         digest=before.digest,
         copies=sum(place.rows for place in before.places),
-        files=len(held),
-        gone_files=len(held - stored),
-        left_files=len(held & stored),
+        files=len(earlier_files),
+        gone_files=len(earlier_files - stored),
+        left_files=len(earlier_files & stored),
         commits=commits,
         commits_left_out=left_out,
     )
 
 
 def _commits(log: DeltaLog, after: int) -> tuple[tuple[ErasingCommit, ...], int]:
-    """The newest commits after a version that can remove rows or files, oldest first, and how many more there are."""
+    """Return the newest commits after a version that can remove rows or files, and how many more exist."""
     table = log.history()
     chosen = pc.and_(
         pc.greater(table.column("version"), after), pc.is_in(table.column("operation"), pa.array(_ERASING))
     )
     rows = table.filter(chosen).sort_by([("version", "descending")])
-    kept = rows.slice(0, _MOST_COMMITS).select(["version", "timestamp", "operation", "user_name", "reason"])
+    shown = rows.slice(0, _MOST_COMMITS).select(["version", "timestamp", "operation", "user_name", "reason"])
     return tuple(
         ErasingCommit(
             version=row["version"],
@@ -257,7 +257,7 @@ def _commits(log: DeltaLog, after: int) -> tuple[tuple[ErasingCommit, ...], int]
             user=row["user_name"] or "",
             reason=row["reason"] or "",
         )
-        for row in reversed(kept.to_pylist())
+        for row in reversed(shown.to_pylist())
     ), max(rows.num_rows - _MOST_COMMITS, 0)
 
 

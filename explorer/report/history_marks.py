@@ -36,7 +36,8 @@ def history_marks(subject: Subject) -> History:
     commits = subject.commits
     if not len(commits):
         raise VersionNotFound(
-            f"The log holds no commit, only a checkpoint of version {subject.version}: what led to it is not known.",
+            f"The log holds no commit, only a checkpoint of version {subject.version}: the commits before it are "
+            "unknown.",
             version=subject.version,
         )
     first, last = commits.first, commits.last
@@ -53,10 +54,10 @@ def history_marks(subject: Subject) -> History:
             masked=int(hidden),
             unmasked=int(shown),
             updated=int(changed),
-            unknown=bool(open_),
+            unknown=bool(unknown),
             form=bool(formed),
         )
-        for start, end, came, went, hidden, shown, changed, open_, formed, commits_of in zip(
+        for start, end, came, went, hidden, shown, changed, unknown, formed, commits_of in zip(
             bins.starts,
             bins.ends,
             *largest,
@@ -80,25 +81,25 @@ def history_marks(subject: Subject) -> History:
 
 
 def time_of(subject: Subject, version: int) -> str | None:
-    """The time of a commit as ISO 8601 text; None if it is gone."""
-    found = subject.when(version)
-    return None if found is None else found.isoformat()
+    """Return the time of a commit as ISO 8601 text; None if it was deleted."""
+    time = subject.when(version)
+    return None if time is None else time.isoformat()
 
 
 def _largest(values: Float64s, places: Int64s, count: int) -> Float64s:
-    found = np.zeros(count)
-    np.maximum.at(found, places, np.nan_to_num(values))
-    return found
+    maximums = np.zeros(count)
+    np.maximum.at(maximums, places, np.nan_to_num(values))
+    return maximums
 
 
 def _any(flags: Mask, places: Int64s, count: int) -> Mask:
-    found = np.zeros(count, bool)
-    np.logical_or.at(found, places, flags)
-    return found
+    marked = np.zeros(count, bool)
+    np.logical_or.at(marked, places, flags)
+    return marked
 
 
 def _labels(commits: Commits) -> list[CommitLabel]:
-    """The commits that took far more rows from a reader than a usual commit gives or takes, the largest first."""
+    """Yield the commits that removed far more rows than a usual commit changes, the largest first."""
     went = commits.amounts.down
     amounts = np.concatenate([commits.amounts.up, went])
     some = amounts[amounts > 0]
@@ -121,7 +122,7 @@ def _label(commits: Commits, place: int) -> CommitLabel:
 
 
 def _states(subject: Subject) -> tuple[StateLine, ...]:
-    """The states in runs; of many the newest ones."""
+    """Return the states in runs; of many the newest ones."""
     spans = subject.states.spans()[-_MOST_STATES:]
     return tuple(
         StateLine(

@@ -18,7 +18,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from explorer import formatting as fmt
-from explorer.auditing.document import FoundFinding, canonical
+from explorer.auditing.document import ReportFinding, canonical
 from explorer.auditing.finding import SEVERITIES
 from explorer.report.decoding import AnyReport
 from explorer.report.document import ClientLine, RuleLine, TableReport, TablesReport
@@ -36,11 +36,11 @@ _MOST_NAMED: Final = 4
 _Thing = TypeVar("_Thing")
 _READS: Final = {"yes": "\u2713", "no": "refuses", "wrong": "WRONG", "unknown": "unknown"}
 _STATES: Final = {
-    "live": "live: every reader sees them",
-    "masked": "masked: hidden by a deletion vector, not erased",
-    "history": "history: reached by time travel",
-    "feed": "feed: reached by the change data feed",
-    "orphan": "orphan: in a file that no version names",
+    "live": "live: visible to every reader",
+    "masked": "masked: hidden by a deletion vector, but not erased",
+    "history": "history: reachable through time travel",
+    "feed": "feed: reachable through the change data feed",
+    "orphan": "orphan: in an orphaned file",
 }
 _WORDS: Final = {"error": "error", "warning": "warning", "info": "note"}
 
@@ -66,7 +66,7 @@ def render(report: AnyReport) -> str:
 
 
 def _content(report: AnyReport) -> tuple[str, dict[str, Any]]:
-    """The template of a report, and what it needs beside the report."""
+    """Return the template of a report, and its additional values."""
     if isinstance(report, ErasureStatement):
         return "erasure.html", {"places": _places(report)}
     several = isinstance(report, TablesReport)
@@ -77,15 +77,15 @@ def _content(report: AnyReport) -> tuple[str, dict[str, Any]]:
 
 def _places(report: ErasureStatement) -> list[tuple[str, int, int, str | None, bool]]:
     """By state: its words, rows, files, when the last of them can be gone, and whether one stays."""
-    found = []
+    places = []
     for state, words in _STATES.items():
-        held = [place for place in report.places if place.state == state]
-        dates = [place.gone_from for place in held]
+        matching = [place for place in report.places if place.state == state]
+        dates = [place.gone_from for place in matching]
         last = max((date for date in dates if date is not None), default=None)
-        found.append(
-            (words, sum(place.rows for place in held), len({place.path for place in held}), last, None in dates)
+        places.append(
+            (words, sum(place.rows for place in matching), len({place.path for place in matching}), last, None in dates)
         )
-    return found
+    return places
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class _Section:
             others=_others([each for each in clients if each not in shown]),
             steps=tuple(dict.fromkeys(_steps(report))),
             rules=tuple(
-                (rule, "nothing found" if rule.id in report.found_nothing else "found")
+                (rule, "no findings" if rule.id in report.found_nothing else "found")
                 for rule in report.rules
                 if rule.id not in reasons
             ),
@@ -148,18 +148,18 @@ class _Section:
 
 
 def _by_reason(each: Iterable[tuple[_Thing, str]]) -> tuple[tuple[tuple[_Thing, ...], str], ...]:
-    found: dict[str, list[_Thing]] = {}
+    by_reason: dict[str, list[_Thing]] = {}
     for thing, reason in each:
-        found.setdefault(reason, []).append(thing)
-    return tuple((tuple(things), reason) for reason, things in found.items())
+        by_reason.setdefault(reason, []).append(thing)
+    return tuple((tuple(things), reason) for reason, things in by_reason.items())
 
 
-def _count(findings: tuple[FoundFinding, ...], level: str) -> int:
+def _count(findings: tuple[ReportFinding, ...], level: str) -> int:
     return sum(each.severity == level for each in findings)
 
 
 def _steps(report: TableReport) -> Iterator[tuple[str, str]]:
-    """The remedies as commands; an intent is planned, which changes nothing."""
+    """Yield the remedies as commands; an intent is planned, which changes nothing."""
     for remedy in (finding.remedy for finding in report.findings):
         if remedy is None:
             continue
@@ -173,12 +173,12 @@ def _steps(report: TableReport) -> Iterator[tuple[str, str]]:
 def _others(clients: list[ClientLine]) -> str:
     words = {"no": "refuse", "unknown": "unknown", "yes": "read"}
     counts = {word: sum(each.read == access for each in clients) for access, word in words.items()}
-    found = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
-    return f"{fmt.plural(len(clients), 'other')}: {found}." if clients else ""
+    counted = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
+    return f"{fmt.plural(len(clients), 'other')}: {counted}." if clients else ""
 
 
 def _since(text: str, time: str) -> str:
-    """A time from which something can be done, of the program's own writing; one that has passed says so."""
+    """Return a time from which a step is possible; one that has passed is marked."""
     since = fmt.day(datetime.fromisoformat(text))
     return f"now, since {_date(text)}" if datetime.fromisoformat(text) <= datetime.fromisoformat(time) else since
 

@@ -14,7 +14,7 @@ import msgspec
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
-from explorer.auditing.document import FoundFinding, audit_document, canonical
+from explorer.auditing.document import ReportFinding, audit_document, canonical
 from explorer.auditing.subject import Subject
 from explorer.auditing.verdict import Audit
 from explorer.core.errors import ExplorerError, RequestError, VersionNotFound
@@ -39,7 +39,7 @@ _MOST_ROWS: Final = 50
 _MOST_CHANGES: Final = 20
 
 
-def case(file: CaseFile, subject: Subject, findings: Sequence[FoundFinding], *, only_named: bool = False) -> Case:
+def case(file: CaseFile, subject: Subject, findings: Sequence[ReportFinding], *, only_named: bool = False) -> Case:
     """Say of each pin what the log says of it.
 
     Args:
@@ -54,12 +54,12 @@ def case(file: CaseFile, subject: Subject, findings: Sequence[FoundFinding], *, 
     return Case(title=file.title, author=file.author, notes=file.notes, pins=pins)
 
 
-def found_findings(audited: Audit) -> tuple[FoundFinding, ...]:
-    """The findings of an audit, as a report states them."""
+def found_findings(audited: Audit) -> tuple[ReportFinding, ...]:
+    """Return the findings of an audit, as a report states them."""
     return audit_document(audited, "").findings
 
 
-def pinned(pin: AnyPin, subject: Subject, findings: Sequence[FoundFinding]) -> AnyPin:
+def pinned(pin: AnyPin, subject: Subject, findings: Sequence[ReportFinding]) -> AnyPin:
     """Return a pin as it goes into a case file: a commit with the digest of its file.
 
     Args:
@@ -70,9 +70,9 @@ def pinned(pin: AnyPin, subject: Subject, findings: Sequence[FoundFinding]) -> A
     Raises:
         RequestError: It does not hold now.
     """
-    found = _pin(pin, subject, findings)
-    if found.problem is not None:
-        raise RequestError(f"There is nothing to pin: {found.problem}")
+    record = _pin(pin, subject, findings)
+    if record.problem is not None:
+        raise RequestError(f"Nothing to pin: {record.problem}")
     if isinstance(pin, CommitPin):
         return msgspec.structs.replace(pin, digest=_commit_digest(subject, pin.version))
     return pin
@@ -94,7 +94,7 @@ class _Broken(Exception):
         self.facts = tuple(facts)
 
 
-def _pin(pin: AnyPin, subject: Subject, findings: Sequence[FoundFinding]) -> Pin:
+def _pin(pin: AnyPin, subject: Subject, findings: Sequence[ReportFinding]) -> Pin:
     kind, what = _named(pin)
     problem: str | None = None
     facts: tuple[PinFact, ...] = ()
@@ -133,7 +133,7 @@ def _named(pin: AnyPin) -> tuple[str, str]:
             assert_never(pin)
 
 
-def _facts(pin: AnyPin, subject: Subject, findings: Sequence[FoundFinding]) -> Iterator[PinFact]:
+def _facts(pin: AnyPin, subject: Subject, findings: Sequence[ReportFinding]) -> Iterator[PinFact]:
     match pin:
         case CommitPin():
             return _commit(pin, subject)
@@ -170,19 +170,19 @@ def _commit(pin: CommitPin, subject: Subject) -> Iterator[PinFact]:
         _fact("SHA-256 of its file", digest),
     ]
     if pin.digest is not None and pin.digest != digest:
-        raise _Broken(f"The commit's file is not the one that was pinned, whose SHA-256 was {pin.digest}.", facts)
+        raise _Broken(f"The commit file differs from the pinned one, whose SHA-256 was {pin.digest}.", facts)
     yield from facts
 
 
 def _diff(pin: DiffPin, subject: Subject) -> Iterator[PinFact]:
-    found = subject.log.diff(pin.from_version, pin.to_version)
-    totals = found.totals
+    diff = subject.log.diff(pin.from_version, pin.to_version)
+    totals = diff.totals
     rows = f"+{fmt.count(totals.rows_added)}, \u2212{fmt.count(totals.rows_removed)}"
     yield _fact("rows", f"{rows}, {fmt.hidden_rows(totals.rows_masked)}" if totals.rows_masked else rows)
     yield _fact("files", f"+{fmt.count(totals.files_added)}, \u2212{fmt.count(totals.files_removed)}")
-    changes = [f"{each.column} {each.kind}" for each in found.schema]
-    changes += [_property(each) for each in (*found.properties, *found.attributes)]
-    if found.protocol is not None:
+    changes = [f"{each.column} {each.kind}" for each in diff.schema]
+    changes += [_property(each) for each in (*diff.properties, *diff.attributes)]
+    if diff.protocol is not None:
         changes.append("protocol changed")
     for text in changes[:_MOST_CHANGES]:
         yield _fact("changed", text)
@@ -195,11 +195,11 @@ def _property(change: PropertyChange) -> str:
     return f"{change.key}: {before} \u2192 {after}"
 
 
-def _finding(pin: FindingPin, subject: Subject, findings: Sequence[FoundFinding]) -> Iterator[PinFact]:
-    found = [each for each in findings if each.id == pin.id and pin.subject in (None, each.subject)]
-    if not found:
-        raise _Broken(f"This audit of v{subject.version} does not find it.")
-    for each in found:
+def _finding(pin: FindingPin, subject: Subject, findings: Sequence[ReportFinding]) -> Iterator[PinFact]:
+    matches = [each for each in findings if each.id == pin.id and pin.subject in (None, each.subject)]
+    if not matches:
+        raise _Broken(f"This audit of v{subject.version} no longer reports it.")
+    for each in matches:
         yield _fact("claim", each.title)
         yield _fact("effect", each.effect)
         yield from (_fact("evidence", evidence.text) for evidence in each.evidence)
@@ -236,13 +236,14 @@ def _plan(pin: PlanPin, subject: Subject) -> Iterator[PinFact]:
 def _rows(pin: RowsPin, subject: Subject) -> Iterator[PinFact]:
     if pin.version > subject.version or pin.version < subject.history.first_readable:
         facts = [*_repeated(pin)]
-        raise _Broken(f"v{pin.version} can no longer be read: the log gives v{subject.history.first_readable} to "
+        raise _Broken(f"v{pin.version} can no longer be read: the readable versions are "
+        f"v{subject.history.first_readable} to "
                       f"v{subject.version}.", facts)  # fmt: skip
     yield from _repeated(pin)
 
 
 def _repeated(pin: RowsPin) -> Iterator[PinFact]:
-    yield _fact("basis", "rows as the case file has them; not read for this report")
+    yield _fact("basis", "rows from the case file; not read for this report")
     for row in pin.rows[:_MOST_ROWS]:
         yield _fact("row", canonical(row).decode())
     if len(pin.rows) > _MOST_ROWS:

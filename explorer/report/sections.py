@@ -30,7 +30,7 @@ _MOST_CHANGES: Final = 200
 
 
 def client_lines(subject: Subject) -> tuple[ClientLine, ...]:
-    """What clients can do: those in use at their versions, then the newest release of the others, the worst first."""
+    """Return client access: your clients, then the newest release of others, most severe first."""
     mine = [row for row in subject.matrix if row.mine]
     named = {row.client for row in mine}
     rest = [each for each in subject.clients if each.client not in named]
@@ -56,7 +56,7 @@ def _line(each: MatrixRow | ClientVerdict, used: MatrixRow | None) -> ClientLine
 
 
 def retention(subject: Subject, look: FolderLook | None = None) -> Retention:
-    """What a VACUUM now leaves and frees, for the retention in force and for others.
+    """Return what a VACUUM now keeps and deletes, for the current retention and for others.
 
     Args:
         subject: The table.
@@ -81,7 +81,7 @@ def retention(subject: Subject, look: FolderLook | None = None) -> Retention:
 
 
 def _steps(horizon: Horizon) -> tuple[RetentionStep, ...]:
-    """The curve as steps, each exact at its hundredth of a day; of many, some at equal distances and the last."""
+    """Return the curve as steps, each exact at its hundredth of a day; of many, a sample and the last."""
     hundredths = -(-horizon.retentions * 100 // _DAY)
     # Of the steps in one hundredth of a day the last is what that retention keeps.
     exact = np.flatnonzero(np.append(np.diff(hundredths) > 0, True))
@@ -97,15 +97,15 @@ def _steps(horizon: Horizon) -> tuple[RetentionStep, ...]:
 
 
 def table_changes(subject: Subject) -> tuple[tuple[TableChange, ...], int]:
-    """The commits that changed schema, protocol, properties or a description, newest first; how many are left out."""
+    """Return the newest commits that changed schema, protocol, properties, or description, and the omitted count."""
     history = subject.history
     changed = [record for record in history.commits if record.metadata is not None or record.protocol is not None]
-    found: list[TableChange] = []
+    changes: list[TableChange] = []
     for record in reversed(changed):
         texts = tuple(_texts(history, record))
         if texts:
-            found.append(_change(subject, record, texts))
-    return tuple(found[:_MOST_CHANGES]), max(len(found) - _MOST_CHANGES, 0)
+            changes.append(_change(subject, record, texts))
+    return tuple(changes[:_MOST_CHANGES]), max(len(changes) - _MOST_CHANGES, 0)
 
 
 def _change(subject: Subject, record: CommitRecord, texts: tuple[str, ...]) -> TableChange:
@@ -124,7 +124,7 @@ def _change(subject: Subject, record: CommitRecord, texts: tuple[str, ...]) -> T
 
 
 def _texts(history: History, record: CommitRecord) -> list[str]:
-    """What a commit changed, a text each; none if it wrote again what was in force."""
+    """Return the changes of a commit, a text each; none if it repeated the current state."""
     version = record.version
     was, old = history.metadata_at(version - 1), history.protocol_at(version - 1)
     now, new = history.metadata_at(version), history.protocol_at(version)
@@ -134,12 +134,12 @@ def _texts(history: History, record: CommitRecord) -> list[str]:
     texts: list[str] = []
     if now is not None and now != was:
         texts += _metadata(was, now, old, new or old)
-    found = diff_protocols(old, new)
-    if found is not None:
-        if _protocol(old) != _protocol(found.after):
-            texts.append(f"protocol {_protocol(old)} \u2192 {_protocol(found.after)}")
-        texts += [f"feature {name} added" for name in found.features_added]
-        texts += [f"feature {name} removed" for name in found.features_removed]
+    difference = diff_protocols(old, new)
+    if difference is not None:
+        if _protocol(old) != _protocol(difference.after):
+            texts.append(f"protocol {_protocol(old)} \u2192 {_protocol(difference.after)}")
+        texts += [f"feature {name} added" for name in difference.features_added]
+        texts += [f"feature {name} removed" for name in difference.features_removed]
     return texts
 
 
@@ -148,7 +148,7 @@ def _metadata(was: Metadata, now: Metadata, old: Protocol, new: Protocol) -> lis
     texts = [_column(change) for change in diff_metadata(was, now, modes)]
     for change in diff_properties(was.configuration, now.configuration):
         if change.after is None:
-            texts.append(f"{change.key} unset, was {change.before}")
+            texts.append(f"{change.key} removed, was {change.before}")
         else:
             texts.append(f"{change.key} = {change.after}" + (f", was {change.before}" if change.before else ""))
     for name in ("name", "description", "partition_columns", "id"):

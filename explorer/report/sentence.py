@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from explorer import formatting as fmt
-from explorer.auditing.document import FoundFinding
+from explorer.auditing.document import ReportFinding
 from explorer.auditing.finding import Severity
 from explorer.report.document import LogCheck, Phrase, Tone
 
@@ -17,14 +17,14 @@ _TONES: Final[dict[Severity, Tone]] = {"error": "danger", "warning": "strong", "
 _FIRST_WORDS: Final = ("The ", "A ", "An ", "No ", "Early ", "Removed ", "File ")
 
 
-def first_deadline(findings: Sequence[FoundFinding], time: str) -> FoundFinding | None:
-    """The finding whose deadline comes first of those that have not passed at a time; None if there is none."""
+def first_deadline(findings: Sequence[ReportFinding], time: str) -> ReportFinding | None:
+    """Return the finding with the first deadline that has not passed; None if there is none."""
     dated = [each for each in findings if each.deadline is not None and each.deadline >= time]
     return min(dated, key=lambda each: each.deadline or "", default=None)
 
 
 def sentence(
-    findings: Sequence[FoundFinding], time: str, *, silent: int, log: LogCheck | None, read_whole: bool
+    findings: Sequence[ReportFinding], time: str, *, silent: int, log: LogCheck | None, read_whole: bool
 ) -> tuple[Phrase, ...]:
     """Say how a table is.
 
@@ -38,10 +38,10 @@ def sentence(
     worst = findings[0] if findings else None
     grave = worst is not None and worst.severity == "error"
     doubtful = log is None or bool(log.problems) or not read_whole
-    opening = "Not sound: " if grave else _doubt(log) if doubtful else "Whole"
+    opening = "Damaged: " if grave else _doubt(log) if doubtful else "Whole"
     parts = [Phrase(text=opening, tone="danger" if grave or doubtful else "plain")]
     if worst is None:
-        parts.append(Phrase(text=f"{', and' if doubtful else ':'} {fmt.plural(silent, 'rule')} found nothing"))
+        parts.append(Phrase(text=f"{', and' if doubtful else ':'} {fmt.plural(silent, 'rule')} passed"))
     else:
         if not grave:
             parts.append(Phrase(text=_joint(findings, doubtful=doubtful)))
@@ -50,39 +50,39 @@ def sentence(
 
 
 def _doubt(log: LogCheck | None) -> str:
-    return "The log has faults" if log is not None and log.problems else "Not all of it could be read"
+    return "The log has problems" if log is not None and log.problems else "Some of it could not be read"
 
 
-def _joint(findings: Sequence[FoundFinding], *, doubtful: bool) -> str:
-    """What leads from the opening to the first finding, which is no error."""
+def _joint(findings: Sequence[ReportFinding], *, doubtful: bool) -> str:
+    """Return the words from the opening to the first finding, which is not an error."""
     if doubtful:
         return ", and "
     if findings[0].severity == "warning":
         return ", but "
     first = "the note" if len(findings) == 1 else f"the first of {len(findings)} notes"
-    return f", and nothing asks for action; {first}: "
+    return f", and no action is needed; {first}: "
 
 
-def _clause(finding: FoundFinding) -> str:
-    """A claim inside a sentence; a first word that may be a name stays as it is."""
+def _clause(finding: ReportFinding) -> str:
+    """Return a claim inside a sentence; a first word that may be a name stays as it is."""
     title = finding.title.rstrip(".")
     word = next((word for word in _FIRST_WORDS if title.startswith(word)), "")
     return word.lower() + title[len(word) :]
 
 
-def _deadline(findings: Sequence[FoundFinding], worst: FoundFinding, time: str) -> list[Phrase]:
-    """The first deadline, and what it is of where that is not the worst finding."""
+def _deadline(findings: Sequence[ReportFinding], worst: ReportFinding, time: str) -> list[Phrase]:
+    """Return the first deadline, and its subject if that is not the most severe finding."""
     if worst.deadline is not None and worst.deadline < time:
-        return [Phrase(text=f"; its remedy may fail at any time since {_when(worst.deadline)}")]
+        return [Phrase(text=f"; its next step may fail at any time since {_when(worst.deadline)}")]
     first = first_deadline(findings, time)
     if first is None:
         return []
     when = Phrase(text=_when(first.deadline), tone="strong")
     if first is worst:
-        return [Phrase(text="; its remedy works until "), when]
+        return [Phrase(text="; its next step is possible until "), when]
     if first.remedy is None:
         return [Phrase(text="; the first deadline is "), when]
-    return [Phrase(text=f"; \u201c{first.remedy.label}\u201d has time until "), when]
+    return [Phrase(text=f"; \u201c{first.remedy.label}\u201d is possible until "), when]
 
 
 def _when(text: str | None) -> str:

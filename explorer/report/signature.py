@@ -94,7 +94,7 @@ class Signature(msgspec.Struct, frozen=True):
         return fingerprint(self.public)
 
     def fits(self, data: bytes) -> bool:
-        """Whether the key that the signature names signed these bytes.
+        """Return whether the key that the signature names signed these bytes.
 
         Raises:
             EngineUnavailable: The package ``cryptography`` is missing.
@@ -111,12 +111,12 @@ class Signature(msgspec.Struct, frozen=True):
         return True
 
     def owner(self, trusted: Sequence[TrustedKey]) -> str | None:
-        """The name under which the key is trusted; None if it is not."""
+        """Return the name under which the key is trusted; None if it is not."""
         return next((key.name for key in trusted if key.public == self.public), None)
 
 
 def fingerprint(public: bytes) -> str:
-    """The fingerprint of a public key in binary."""
+    """Return the fingerprint of a public key in binary."""
     digest = base64.b64encode(hashlib.sha256(public).digest()).decode().rstrip("=")
     return f"SHA256:{digest}"
 
@@ -125,7 +125,7 @@ def read_key(data: bytes, passphrase: bytes | None, comment: str = "") -> Signin
     """Read a private key, OpenSSH's or PEM.
 
     Raises:
-        RequestError: It is no private key of Ed25519; or it is encrypted, and the passphrase is missing or wrong: the
+        RequestError: It is not an Ed25519 private key; or it is encrypted, and the passphrase is missing or wrong: the
             field is then ``passphrase``.
         EngineUnavailable: A package is missing.
     """
@@ -139,7 +139,7 @@ def read_key(data: bytes, passphrase: bytes | None, comment: str = "") -> Signin
         key = load(data, passphrase)
     except TypeError as error:
         raise RequestError(
-            "The key is encrypted and needs its passphrase, or a passphrase is given for a key that has none.",
+            "The key is encrypted and needs its passphrase, or a passphrase was provided for a key without one.",
             field="passphrase",
         ) from error
     except UnsupportedAlgorithm as error:
@@ -149,7 +149,7 @@ def read_key(data: bytes, passphrase: bytes | None, comment: str = "") -> Signin
     except ValueError as error:
         if passphrase is not None:
             raise RequestError(
-                "The passphrase does not open the key, or the key is damaged.", field="passphrase"
+                "The passphrase does not match the key, or the key is damaged.", field="passphrase"
             ) from error
         raise _no_key() from error
     if not isinstance(key, Ed25519PrivateKey):
@@ -170,12 +170,12 @@ def read_signature(data: bytes) -> Signature:
         reader.expect(_MAGIC + struct.pack(">I", 1))
         public, namespace, reserved, hash_name, signed = (reader.string() for _ in range(5))
         reader.end()
-        found = Signature(public, hash_name, _Reader(signed).after(_KIND))
+        signature = Signature(public, hash_name, _Reader(signed).after(_KIND))
         _Reader(public).after(_KIND)
     except (UnicodeDecodeError, binascii.Error, ValueError) as error:
         raise RequestError(
-            f"The signature cannot be read: {error}. It must be of an Ed25519 key, as delta-explorer audit --sign or "
-            "ssh-keygen -Y sign writes it."
+            f"The signature cannot be read: {error}. Use a signature of an Ed25519 key, as written by delta-explorer "
+            "audit --sign or ssh-keygen -Y sign."
         ) from error
     if namespace != NAMESPACE.encode() or reserved or hash_name not in _HASHES:
         raise RequestError(
@@ -185,8 +185,8 @@ def read_signature(data: bytes) -> Signature:
             expected=NAMESPACE,
         )
     if _armoured(blob) != data:
-        raise RequestError("The text of the signature was changed: it is not as it would be written again.")
-    return found
+        raise RequestError("The text of the signature was changed: it differs from its canonical form.")
+    return signature
 
 
 def read_trusted(data: bytes, name: str) -> tuple[TrustedKey, ...]:
@@ -196,7 +196,7 @@ def read_trusted(data: bytes, name: str) -> tuple[TrustedKey, ...]:
     with another is refused, so that no condition is overlooked.
 
     Raises:
-        RequestError: There is no Ed25519 key in it.
+        RequestError: It contains no Ed25519 key.
     """
     if b"-----BEGIN" in data:
         return (TrustedKey(_pem_public(data, name), name),)
@@ -204,15 +204,15 @@ def read_trusted(data: bytes, name: str) -> tuple[TrustedKey, ...]:
         lines = [line.strip() for line in data.decode().splitlines()]
     except UnicodeDecodeError as error:
         raise _no_public(name) from error
-    found = [_allowed(line, name) for line in lines if line and not line.startswith("#")]
-    keys = tuple(key for key in found if key is not None)
+    trusted = [_allowed(line, name) for line in lines if line and not line.startswith("#")]
+    keys = tuple(key for key in trusted if key is not None)
     if not keys:
         raise _no_public(name)
     return keys
 
 
 def _allowed(line: str, name: str) -> TrustedKey | None:
-    """A line of a file of allowed signers, or of a public key; None if it is for another purpose or kind of key."""
+    """Return a line of an allowed signers file, or of a public key; None if it has another purpose or key type."""
     words = line.split()
     kind = _KIND.decode()
     if kind not in words:
@@ -222,7 +222,8 @@ def _allowed(line: str, name: str) -> TrustedKey | None:
     options = " ".join(words[1:at])
     if options and not options.startswith('namespaces="'):
         raise RequestError(
-            f"{name} has the option {options.split('=')[0]!r}, unknown here. Verify with ssh-keygen -Y verify.",
+            f"{name} has the option {options.split('=')[0]!r}, which is not supported here. Verify with ssh-keygen "
+            "-Y verify.",
             found=options,
         )
     if options and NAMESPACE not in options.removeprefix('namespaces="').rstrip('"').split(","):
@@ -258,32 +259,32 @@ class _Reader:
 
     def expect(self, wanted: bytes) -> None:
         if not self._data.startswith(wanted, self._at):
-            raise ValueError("it does not begin as one")
+            raise ValueError("it has no signature header")
         self._at += len(wanted)
 
     def string(self) -> bytes:
         start = self._at + 4
         if start > len(self._data):
-            raise ValueError("it breaks off")
+            raise ValueError("it is truncated")
         (length,) = struct.unpack(">I", self._data[self._at : start])
         if start + length > len(self._data):
-            raise ValueError("it breaks off")
+            raise ValueError("it is truncated")
         self._at = start + length
         return self._data[start : self._at]
 
     def end(self) -> None:
         if self._at != len(self._data):
-            raise ValueError("it goes on after its end")
+            raise ValueError("it has data after its end")
 
     def after(self, kind: bytes) -> bytes:
-        """The one string after the name of a kind of key; 32 bytes of a key, 64 of a signature."""
+        """Return the string after the name of a key type; 32 bytes of a key, 64 of a signature."""
         if self.string() != kind:
-            raise ValueError("its key is not of Ed25519")
-        found = self.string()
+            raise ValueError("its key is not an Ed25519 key")
+        actual = self.string()
         self.end()
-        if len(found) not in (32, 64):
-            raise ValueError("its key has another length")
-        return found
+        if len(actual) not in (32, 64):
+            raise ValueError("its key has the wrong length")
+        return actual
 
 
 def _signed(data: bytes, hash_name: bytes, namespace: bytes) -> bytes:
@@ -317,12 +318,14 @@ def _missing(package: str) -> EngineUnavailable:
 
 def _no_key() -> RequestError:
     return RequestError(
-        "The file holds no private key of Ed25519, as OpenSSH or PEM. Make one with ssh-keygen -t ed25519."
+        "The file does not contain an Ed25519 private key in OpenSSH or PEM format. Create one with ssh-keygen -t "
+        "ed25519."
     )
 
 
 def _no_public(name: str) -> RequestError:
     return RequestError(
-        f"{name} holds no public key of Ed25519. Name a public key (OpenSSH or PEM) or a file of allowed signers.",
+        f"{name} does not contain an Ed25519 public key. Use a public key (OpenSSH or PEM) or a file of allowed "
+        "signers.",
         path=name,
     )

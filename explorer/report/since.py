@@ -15,15 +15,15 @@ from typing import Any, TypeVar
 import msgspec
 
 from explorer import formatting as fmt
-from explorer.auditing.document import FoundFinding, digest_of
+from explorer.auditing.document import ReportFinding, digest_of
 from explorer.core.errors import RequestError
 from explorer.report.document import Since, SinceLine
 from explorer.report.embedding import embedded, is_html
 
 __all__ = ["EarlierReport", "earlier_reports", "since"]
 
-_AnyFinding = TypeVar("_AnyFinding", "FoundFinding", "_EarlierFinding")
-_AGAIN = "Name a report that delta-explorer audit wrote, as .html or .json."
+_AnyFinding = TypeVar("_AnyFinding", "ReportFinding", "_EarlierFinding")
+_AGAIN = "Use a report written by delta-explorer audit, as .html or .json."
 
 
 class _EarlierFinding(msgspec.Struct, frozen=True):
@@ -51,20 +51,20 @@ def earlier_reports(data: bytes, name: str) -> tuple[EarlierReport, ...]:
         name: How to name it in errors.
 
     Raises:
-        RequestError: It is no report, or was changed since it was written.
+        RequestError: If it is not a report, or was changed since it was written.
     """
     documents = [_decoded(line, name) for line in _lines(data, name)]
-    whole = [each for document in documents for each in _tables(document, name)]
-    if not whole:
-        raise RequestError(f"{name} holds no report of a table. {_AGAIN}", path=name)
+    reports = [each for document in documents for each in _tables(document, name)]
+    if not reports:
+        raise RequestError(f"{name} does not contain the report of a table. {_AGAIN}", path=name)
     try:
-        return tuple(msgspec.convert(each, EarlierReport) for each in whole)
+        return tuple(msgspec.convert(each, EarlierReport) for each in reports)
     except msgspec.ValidationError as error:
-        raise RequestError(f"{name} is no report of a table: {error}. {_AGAIN}", path=name) from error
+        raise RequestError(f"{name} is not the report of a table: {error}. {_AGAIN}", path=name) from error
 
 
 def since(
-    earlier: Sequence[EarlierReport], table: str, table_id: str | None, version: int, findings: Sequence[FoundFinding]
+    earlier: Sequence[EarlierReport], table: str, table_id: str | None, version: int, findings: Sequence[ReportFinding]
 ) -> Since:
     """Compare with the earlier report of a table.
 
@@ -79,7 +79,7 @@ def since(
     if before is None:
         named = ", ".join(fmt.plain(each.table, 200) for each in earlier[:3])
         raise RequestError(
-            f"The earlier report is of {named}{' and others' if len(earlier) > 3 else ''}, not of {table}. Name the "
+            f"The earlier report is of {named}{' and others' if len(earlier) > 3 else ''}, not of {table}. Use the "
             "report of this table.",
             found=named,
             expected=table,
@@ -106,14 +106,14 @@ def _is_same(earlier: EarlierReport, table: str, table_id: str | None) -> bool:
 def _keyed(findings: Sequence[_AnyFinding]) -> dict[tuple[str, str, int], _AnyFinding]:
     """Findings by rule and subject; of several with the same, each by its place among them."""
     seen: Counter[tuple[str, str]] = Counter()
-    found: dict[tuple[str, str, int], _AnyFinding] = {}
+    by_key: dict[tuple[str, str, int], _AnyFinding] = {}
     for each in findings:
-        found[each.id, each.subject, seen[each.id, each.subject]] = each
+        by_key[each.id, each.subject, seen[each.id, each.subject]] = each
         seen[each.id, each.subject] += 1
-    return found
+    return by_key
 
 
-def _line(finding: FoundFinding | _EarlierFinding, was: _EarlierFinding | None = None) -> SinceLine:
+def _line(finding: ReportFinding | _EarlierFinding, was: _EarlierFinding | None = None) -> SinceLine:
     other = None if was is None or was.title == finding.title else was.title
     return SinceLine(id=finding.id, subject=finding.subject, title=finding.title, was=other)
 
@@ -126,18 +126,17 @@ def _lines(data: bytes, name: str) -> list[bytes]:
 
 def _decoded(data: bytes, name: str) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = msgspec.json.decode(data, type=dict[str, Any])
+        document: dict[str, Any] = msgspec.json.decode(data, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RequestError(f"{name} is no report: {error}. {_AGAIN}", path=name, reason=str(error)) from error
-    return found
+        raise RequestError(f"{name} is not a report: {error}. {_AGAIN}", path=name, reason=str(error)) from error
+    return document
 
 
 def _tables(document: Mapping[str, Any], name: str) -> list[Any]:
-    """The reports of tables in a document whose digests are right."""
+    """Return the reports of tables in a document whose digests are right."""
     if digest_of(dict(document)) != document.get("digest"):
         raise RequestError(
-            f"{name} was changed after it was written: its digest is not that of its content. Take the file as it was "
-            "written.",
+            f"{name} was changed after it was written: its digest does not match its content. Use the original file.",
             path=name,
         )
     return document["tables"] if document.get("kind") == "tables" else [document]

@@ -58,7 +58,7 @@ def table_report(
         audit: What the rules answered on it.
         by: Who makes the report; None if that is not known.
         since: The reports of an earlier file, to compare with.
-        case: Evidence that somebody pinned.
+        case: Pinned evidence.
         signer: The key that will sign the report.
         look: Looks what the table's folder holds, for what a vacuum frees; None goes by the log alone.
         one_of_many: The report will stand beside others: pins that name no table are of none of them, and a table that
@@ -70,14 +70,14 @@ def table_report(
     parts = _Parts()
     document = audit_document(audit, subject.log.location)
     findings = document.findings
-    table_id = parts.made("id of the table", lambda: subject.snapshot.metadata.id)
+    table_id = parts.made("table ID", lambda: subject.snapshot.metadata.id)
     changes = parts.made("who changed what", lambda: table_changes(subject))
-    log = parts.made("check of the log", lambda: _log_check(subject))
+    log = parts.made("log check", lambda: _log_check(subject))
     earlier = since if since is None or not one_of_many else _of_table(since, subject, table_id)
     figures = parts.made("key figures", lambda: _figures(subject))
     history = parts.made("history", lambda: history_marks(subject))
-    clients = parts.made("who can read it", lambda: client_lines(subject))
-    kept = parts.made("retention", lambda: retention(subject, None if look is None else look()))
+    clients = parts.made("client compatibility", lambda: client_lines(subject))
+    horizon = parts.made("retention", lambda: retention(subject, None if look is None else look()))
     time = moment(audit.now).isoformat()
     due = first_deadline(findings, time)
     return sealed(
@@ -100,7 +100,7 @@ def table_report(
             figures=figures,
             history=history,
             clients=clients,
-            retention=kept,
+            retention=horizon,
             changes=None if changes is None else changes[0],
             changes_left_out=0 if changes is None else changes[1],
             log=log,
@@ -170,8 +170,10 @@ def _badness(report: TableReport) -> tuple[object, ...]:
 
 
 def _rule(rule: str, audit: Audit) -> RuleLine:
-    found = next(each.rule for each in audit.results if each.rule.id == rule)
-    return RuleLine(id=found.id, severity=found.severity, title=found.title, meaning=found.meaning)
+    rule_record = next(each.rule for each in audit.results if each.rule.id == rule)
+    return RuleLine(
+        id=rule_record.id, severity=rule_record.severity, title=rule_record.title, meaning=rule_record.meaning
+    )
 
 
 def _figures(subject: Subject) -> Figures:
@@ -188,13 +190,14 @@ def _figures(subject: Subject) -> Figures:
 
 
 def _log_check(subject: Subject) -> LogCheck:
-    found = subject.looked.integrity or subject.log.verify()
+    integrity = subject.looked.integrity or subject.log.verify()
     problems = (
-        f"{'' if each.version is None else f'v{each.version}: '}{each.kind}, {each.detail}" for each in found.problems
+        f"{'' if each.version is None else f'v{each.version}: '}{each.kind}, {each.detail}"
+        for each in integrity.problems
     )
     return LogCheck(
-        first_version=found.first_version,
-        last_version=found.last_version,
+        first_version=integrity.first_version,
+        last_version=integrity.last_version,
         problems=tuple(problems),
-        chain_head=found.chain_head,
+        chain_head=integrity.chain_head,
     )

@@ -94,14 +94,14 @@ def _html(data: bytes) -> tuple[str, list[Difference], set[str]]:
         again = render(report).encode()
     except (ValueError, ArithmeticError) as error:
         # Only of a document that was not made here: a time that is none, or numbers that contradict each other.
-        differences.append(Difference("document", f"No text can be made from the data: {error}."))
+        differences.append(Difference("document", f"The text cannot be rebuilt from the data: {error}."))
     else:
         differences += _text(data, again, report.program)
     return digest, differences, _named(report)
 
 
 def _lines(data: bytes) -> tuple[str | None, list[Difference], set[str]]:
-    """A line a document: of an audit, or whole; the digest is that of the last, as most files have one."""
+    """Yield the document of each line, of an audit or a full file; the digest is the last one's."""
     differences: list[Difference] = []
     named: set[str] = set()
     digest: str | None = None
@@ -109,10 +109,10 @@ def _lines(data: bytes) -> tuple[str | None, list[Difference], set[str]]:
         document = _decoded(line, number)
         digest = digest_of(document)
         if document.get("digest") != digest:
-            detail = f"The digest stated is {document.get('digest')}, that of the content is {digest}."
+            detail = f"The stated digest is {document.get('digest')}, but the content has {digest}."
             differences.append(Difference("digest", detail, number))
         if msgspec.json.encode(document) != line:
-            differences.append(Difference("text", "The line is not as the document is written.", number))
+            differences.append(Difference("text", "The line differs from the written form of the document.", number))
         signer = document.get("signer")
         if isinstance(signer, dict):
             named.add(str(signer.get("fingerprint")))
@@ -123,10 +123,10 @@ def _lines(data: bytes) -> tuple[str | None, list[Difference], set[str]]:
 
 def _decoded(line: bytes, number: int) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])
+        document: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RequestError(f"Line {number} is not the document of a report: {error}.") from error
-    return found
+        raise RequestError(f"Line {number} is not a report document: {error}.") from error
+    return document
 
 
 def _digests(report: AnyReport) -> tuple[str, list[Difference]]:
@@ -135,9 +135,9 @@ def _digests(report: AnyReport) -> tuple[str, list[Difference]]:
     tables = report.tables if isinstance(report, TablesReport) else ()
     stated += [(f"The digest of {each.table}", each.digest, digest_of(each)) for each in tables]
     return digest, [
-        Difference("digest", f"{what} stated is {said}, that of the content is {is_}.")
-        for what, said, is_ in stated
-        if said != is_
+        Difference("digest", f"{what} is stated as {stated_digest}, but the content has {is_}.")
+        for what, stated_digest, is_ in stated
+        if stated_digest != is_
     ]
 
 
@@ -146,21 +146,21 @@ def _named(report: AnyReport) -> set[str]:
 
 
 def _text(data: bytes, again: bytes, program: str) -> list[Difference]:
-    """The first line at which the file is not what its document gives."""
+    """Return the first line at which the file differs from its document."""
     if data == again:
         return []
-    found, expected = data.split(b"\n"), again.split(b"\n")
+    actual, expected = data.split(b"\n"), again.split(b"\n")
     at = next(
-        (place for place, (one, other) in enumerate(zip(found, expected, strict=False)) if one != other),
-        min(len(found), len(expected)),
+        (place for place, (one, other) in enumerate(zip(actual, expected, strict=False)) if one != other),
+        min(len(actual), len(expected)),
     )
     other = "" if program.endswith(f" {VERSION}") else (
-        f" It was made by {program} and read by {VERSION}: the difference may be of the programs. Verify it with the "
-        "one that made it."
+        f" It was made by {program} and read by {VERSION}, so the programs may differ. Verify it with the "
+        "version that made it."
     )  # fmt: skip
-    one, two = (lines[at].decode(errors="replace") if at < len(lines) else "" for lines in (found, expected))
+    one, two = (lines[at].decode(errors="replace") if at < len(lines) else "" for lines in (actual, expected))
     shown = _around(one, two)
-    return [Difference("text", f"The text is not what its data gives.{other}", at + 1, *shown)]
+    return [Difference("text", f"The text does not match its data.{other}", at + 1, *shown)]
 
 
 def _around(one: str, two: str) -> tuple[str, str]:
@@ -176,27 +176,29 @@ def _signature(
     """Who signed, whether the key is trusted, and what is wrong with the signature."""
     if signature is None:
         if named:
-            detail = f"The report says that the key {', '.join(sorted(named))} signed it, and there is no signature."
+            keys = ", ".join(sorted(named))
+            detail = f"According to the report, the key {keys} signed it, but there is no signature."
             return None, None, [Difference("signature", detail)]
-        return None, None, [Difference("signature", "A key is given, and there is no signature.")] if trusted else []
+        detail = "A key was provided, but there is no signature."
+        return None, None, [Difference("signature", detail)] if trusted else []
     try:
-        found = read_signature(signature)
+        signed = read_signature(signature)
     except RequestError as error:
         return None, None, [Difference("signature", str(error))]
-    if not found.fits(data):
-        detail = f"The signature of the key {found.fingerprint} does not fit the file: one of them was changed."
+    if not signed.fits(data):
+        detail = f"The signature of the key {signed.fingerprint} does not match the file: one of them was changed."
         return None, None, [Difference("signature", detail)]
-    return _owner(found, trusted, named)
+    return _owner(signed, trusted, named)
 
 
 def _owner(
-    found: Signature, trusted: Sequence[TrustedKey] | None, named: set[str]
+    signature: Signature, trusted: Sequence[TrustedKey] | None, named: set[str]
 ) -> tuple[str | None, bool | None, list[Difference]]:
     wrong: list[Difference] = []
-    if named and named != {found.fingerprint}:
-        detail = f"The report names the key {', '.join(sorted(named))}; {found.fingerprint} signed it."
+    if named and named != {signature.fingerprint}:
+        detail = f"The report names the key {', '.join(sorted(named))}; {signature.fingerprint} signed it."
         wrong.append(Difference("signature", detail))
-    owner = None if trusted is None else found.owner(trusted)
+    owner = None if trusted is None else signature.owner(trusted)
     if trusted is not None and owner is None:
-        wrong.append(Difference("signature", f"The key {found.fingerprint} is not among those that are trusted."))
-    return owner or found.fingerprint, None if trusted is None else owner is not None, wrong
+        wrong.append(Difference("signature", f"The key {signature.fingerprint} is not trusted."))
+    return owner or signature.fingerprint, None if trusted is None else owner is not None, wrong

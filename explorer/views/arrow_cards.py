@@ -44,7 +44,7 @@ def arrow_card(table: pa.Table) -> Card:
 
 
 def _unlike(table: pa.Table) -> bool:
-    """Whether no two columns have the same name, so that they can be chosen by it."""
+    """Return whether no two columns have the same name, so that they can be chosen by it."""
     names: list[str] = table.column_names
     return len(set(names)) == len(names)
 
@@ -59,7 +59,7 @@ def _heading(field: pa.Field, units: Mapping[str, str]) -> str:
 
 
 def _unit(field: pa.Field, *, ours: bool) -> str:
-    """What the values are, where that is known."""
+    """Return the unit of the values, if known."""
     if pa.types.is_timestamp(field.type):
         return "UTC" if field.type.tz in ("UTC", "+00:00") else field.type.tz or "no time zone"
     if not ours:

@@ -49,7 +49,7 @@ class Card:
     tone: str = ""
 
     def plain(self) -> str:
-        """The same as text for a terminal."""
+        """Return the same as text for a terminal."""
         width = max((len(name) for name, _ in self.facts), default=0)
         lines = [fmt.plain(self.title), *(f"  {name:<{width}}  {fmt.plain(text)}" for name, text in self.facts)]
         if self.rows is not None:

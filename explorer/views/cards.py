@@ -51,7 +51,7 @@ def card_of(value: object) -> Card:
         made = CARDED_BY_NAME.get((kind.__module__, kind.__name__))
         if made is not None:
             return made(value)
-    raise TypeError(f"There is no card of a {type(value).__name__}.")
+    raise TypeError(f"There is no card for a {type(value).__name__}.")
 
 
 @card_of.register
@@ -81,10 +81,10 @@ def _of_history(history: History) -> Card:
         for made in newest
     ]
     headings = ("version", "committed", "operation", "by", "what it did")
-    found = len(history.commits)
+    count = len(history.commits)
     return Card(
-        f"{fmt.plural(found, 'commit')}, v{history.first_readable} to v{history.latest} readable",
-        rows=Rows(headings, tuple(cells), found - len(cells)),
+        f"{fmt.plural(count, 'commit')}, v{history.first_readable} to v{history.latest} readable",
+        rows=Rows(headings, tuple(cells), count - len(cells)),
     )
 
 
@@ -124,9 +124,9 @@ def _of_lineage(lineage: Lineage) -> Card:
 
 @card_of.register
 def _of_plan(plan: JudgedPlan) -> Card:
-    version = "makes no version" if plan.commit_version is None else f"would be v{plan.commit_version}"
+    version = "makes no version" if plan.commit_version is None else f"becomes v{plan.commit_version}"
     facts = (
-        ("change", _asked(plan.intent)),
+        ("change", _requested_change(plan.intent)),
         ("on", f"{plan.table}, v{plan.read_version}; {version}"),
         ("time travel", plan.consequences.time_travel),
         ("undo", plan.consequences.undo),
@@ -144,7 +144,7 @@ def _of_plan(plan: JudgedPlan) -> Card:
 @card_of.register(MaintenanceResult)
 def _of_result(result: PlanResult) -> Card:
     done = result.outcome == "committed"
-    facts = [("change", _asked(result.plan.intent)), ("table", result.plan.table)]
+    facts = [("change", _requested_change(result.plan.intent)), ("table", result.plan.table)]
     if result.conflict is not None:
         facts.append((f"v{result.conflict.version} came first", result.conflict.why))
     facts += [("note", note) for note in result.notes]
@@ -156,11 +156,11 @@ def _of_result(result: PlanResult) -> Card:
 @card_of.register
 def _of_audit(audit: Audit) -> Card:
     cells = [(f.severity, f.title, "; ".join(piece.text for piece in f.evidence), f.effect) for f in audit.findings]
-    silent, open_ = len(audit.silent), len(audit.not_answered)
+    silent, unchecked = len(audit.silent), len(audit.not_answered)
     facts = (
         ("basis", f"{'log and files' if audit.checked_files else 'the log alone'}, {fmt.moment(moment(audit.now))}"),
-        ("found nothing", fmt.plural(silent, "rule")),
-        ("not answered", fmt.plural(open_, "rule")),
+        ("passed", fmt.plural(silent, "rule")),
+        ("not checked", fmt.plural(unchecked, "rule")),
     )
     worst = TONES[audit.findings[0].severity] if cells else "ok"
     title = f"v{audit.version}: {fmt.plural(len(cells), 'finding')}"
@@ -190,16 +190,16 @@ def _of_verdict(verdict: ClientVerdict) -> Card:
 
 @card_of.register
 def _of_erasure(proof: Erasure) -> Card:
-    cells = [(place.state, f"{place.rows:,}", place.path, _gone(place)) for place in proof.places]
+    cells = [(place.state, f"{place.rows:,}", place.path, _deletable_from(place)) for place in proof.places]
     facts = (
         ("where", proof.where),
         *((state, fmt.plural(rows, "matching row")) for state, rows in proof.totals.items() if rows),
-        ("not answered", fmt.plural(len(proof.not_answered), "place") if proof.not_answered else ""),
+        ("not checked", fmt.plural(len(proof.not_answered), "place") if proof.not_answered else ""),
         ("in the log itself", fmt.plural(len(proof.traces), "trace") if proof.traces else ""),
         ("not erased yet", "; ".join(proof.obstacles)),
     )
     title = f"v{proof.version}: {fmt.plural(sum(proof.totals.values()), 'matching row')} stored"
-    rows = first_rows(("state", "rows", "file", "gone from"), cells) if cells else None
+    rows = first_rows(("state", "rows", "file", "deletable from"), cells) if cells else None
     return Card(title, stated(facts), rows, "warning" if proof.obstacles else "ok")
 
 
@@ -253,12 +253,12 @@ def _versions(protocol: Protocol) -> str:
     return f"{protocol.min_reader_version}, {protocol.min_writer_version}"
 
 
-def _asked(intent: Intent) -> str:
-    found = headline(intent)
-    return " ".join(part for part in (found.verb, found.subject, found.code) if part)
+def _requested_change(intent: Intent) -> str:
+    head = headline(intent)
+    return " ".join(part for part in (head.verb, head.subject, head.code) if part)
 
 
-def _gone(place: Place) -> str:
+def _deletable_from(place: Place) -> str:
     if place.gone_from is None:
         return place.kept_by
     condition = "if deleted and purged now, " if place.is_conditional else ""

@@ -22,8 +22,8 @@ __all__ = ["Candidate", "ClusteringAdvice", "clustering_advice"]
 
 _MEBIBYTE: Final = 1 << 20
 _BASIS: Final = (
-    "Estimated from the log: values count as spread evenly between the bounds of each file, rows stay in their "
-    "partition, and each partition keeps as many files as it has. No row was read."
+    "Estimated from the log: values are assumed to be spread evenly between the bounds of each file, rows stay in "
+    "their partition, and each partition keeps its number of files. No rows were read."
 )
 
 
@@ -113,33 +113,33 @@ def _candidate(estimate: ClusteringEstimate, most: int, *, best: bool) -> Candid
 
 def _refusal(files: int, known: Sequence[ClusteringEstimate]) -> str:
     if files < 2:
-        return "No order of rows would read less"
-    return "No order by a column of this condition would read less" if known else "What an order would save is unknown"
+        return "No row order would skip more files"
+    if not known:
+        return "The savings of an order are unknown"
+    return "No order by a column of this condition would skip more files"
 
 
 def _saved(files: int, size: int | None, best: ClusteringEstimate) -> str:
     at_least = "at best " if best.at_best else "about "
-    left = f"{at_least}{fmt.plural(best.files or 0, 'file')} instead of {fmt.count(files)}"
+    remaining = f"{at_least}{fmt.plural(best.files or 0, 'file')} instead of {fmt.count(files)}"
     if size is None or best.size is None:
-        return f"{left}."
-    return f"{left}, {fmt.size(best.size)} instead of {fmt.size(size)}."
+        return f"{remaining}."
+    return f"{remaining}, {fmt.size(best.size)} instead of {fmt.size(size)}."
 
 
 def _cost(snapshot: Snapshot, column: str) -> str:
-    whole = f"Costs one rewrite of {fmt.size(snapshot.size_in_bytes)}"
+    cost = f"Costs one rewrite of {fmt.size(snapshot.size_in_bytes)}"
     clustered = snapshot.clustering_columns
     if column in clustered:
-        return f"{whole}. The table is clustered by it already: an OPTIMIZE puts newer rows in order too."
+        return f"{cost}. The table is already clustered by it: OPTIMIZE sorts newer rows too."
     if clustered:
         names = fmt.plain(", ".join(clustered), 120)
-        return (
-            f"{whole}, and takes away the order by {names}, by which the table is clustered: other queries may need it."
-        )
-    return f"{whole}. Rows that are written later are in no order until the next OPTIMIZE; other queries may read more."
+        return f"{cost}. This replaces the current clustering by {names}, which other queries may need."
+    return f"{cost}. New rows are unordered until the next OPTIMIZE. Other queries may read more files."
 
 
 def _answers(snapshot: Snapshot, column: str) -> tuple[tuple[str, str], ...]:
-    """The form of an OPTIMIZE in this order, with files as large as they are now on average.
+    """Return the form of an OPTIMIZE in this order, with files as large as they are now on average.
 
     It has none where a clustered table would get another order, nor for a name that its list of columns cannot hold.
     """

@@ -38,7 +38,7 @@ class Axis:
     due: int | None
 
     def share(self, time: int) -> float:
-        """Where a time is, 0 to 1; one beyond an end is at that end."""
+        """Return the position of a time, 0 to 1; a time beyond an end is at that end."""
         return min(max(time - self.now, 0) / (self.end - self.now), 1.0)
 
 
@@ -99,7 +99,7 @@ def axis_of(now: int, dates: Sequence[int], due: date | None) -> Axis:
 
 
 def end_of(day: date) -> int:
-    """The end of a day in UTC, ms since the epoch."""
+    """Return the end of a day in UTC, ms since the epoch."""
     return milliseconds(datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(days=1))
 
 
@@ -135,19 +135,19 @@ def ticks(axis: Axis, bars: Iterable[Bar], *, late: bool) -> tuple[Tick, ...]:
         bars: All of them.
         late: Whether a copy is left after the due day.
     """
-    found: list[Tick] = []
+    marks: list[Tick] = []
     if axis.due is not None:
         # The due day ends at midnight: its label names the day itself.
         tone = "danger" if late else "ok"
-        found.append(Tick(axis.share(axis.due), f"due {_day(axis.due - 1)}", tone))
+        marks.append(Tick(axis.share(axis.due), f"due {_day(axis.due - 1)}", tone))
     ends = sorted({bar.share for bar in bars if bar.form in ("plain", "planned")})
     for share in (0.0, 1.0, *ends):
         text = "today" if share == 0 else _day(round(axis.now + share * (axis.end - axis.now)))
-        if all(abs(share - other.share) >= _APART for other in found if other.text):
-            found.append(Tick(share, text))
-        elif all(share != other.share for other in found):
-            found.append(Tick(share, ""))
-    return tuple(sorted(found, key=lambda tick: tick.share))
+        if all(abs(share - other.share) >= _APART for other in marks if other.text):
+            marks.append(Tick(share, text))
+        elif all(share != other.share for other in marks):
+            marks.append(Tick(share, ""))
+    return tuple(sorted(marks, key=lambda tick: tick.share))
 
 
 def step_marks(axis: Axis, steps: Iterable[tuple[int, str, Step]]) -> tuple[StepMark, ...]:
@@ -173,12 +173,12 @@ def step_marks(axis: Axis, steps: Iterable[tuple[int, str, Step]]) -> tuple[Step
 
 
 def _day(time: int) -> str:
-    """A day without its year."""
+    """Return a day without its year."""
     return f"{moment(time):%d %b}".lstrip("0")
 
 
 def _few(groups: list[list[Place]]) -> list[list[Place]]:
-    """At most so many groups: the days that follow each other are drawn together."""
+    """Return at most so many groups: the days that follow each other are drawn together."""
     size = -(-len(groups) // _MOST_BARS) or 1
     return [[place for group in groups[at : at + size] for place in group] for at in range(0, len(groups), size)]
 

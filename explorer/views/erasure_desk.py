@@ -30,9 +30,9 @@ class ErasureDesk:
     """
 
     def __init__(
-        self, changed: Callable[[], None], beside: Callable[[], tuple[Iterable[Neighbour], tuple[str, ...]]]
+        self, changed: Callable[[], None], other_tables: Callable[[], tuple[Iterable[Neighbour], tuple[str, ...]]]
     ) -> None:
-        self._beside = beside
+        self._other_tables = other_tables
         self._work: SparkWork[dict[str, Erasure]] = SparkWork(changed)
 
     def start(self, facts: TableFacts, requests: Sequence[str]) -> None:
@@ -42,7 +42,7 @@ class ErasureDesk:
             RequestError: There is no condition.
         """
         if not requests:
-            raise RequestError("Say which rows: a condition such as customer_id = 'C-1'.", field="where")
+            raise RequestError("Enter a condition for the rows, such as customer_id = 'C-1'.", field="where")
         self._work.begin(_key(facts, requests), lambda: self._begin(facts, requests))
 
     def stop_reading(self) -> None:
@@ -56,7 +56,7 @@ class ErasureDesk:
     def _begin(self, facts: TableFacts, requests: Sequence[str]) -> Job[dict[str, Erasure]]:
         from explorer.auditing.erasure.job import erasure_job
 
-        others, looked_in = self._beside()
+        others, looked_in = self._other_tables()
         predicates = {where: where for where in requests}
         return erasure_job(facts.log, predicates, datetime.now(UTC), others=others, looked_in=looked_in)
 

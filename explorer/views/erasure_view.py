@@ -40,11 +40,11 @@ from explorer.views.listing import Listing, ListingColumn
 __all__ = ["DueDate", "ErasureView", "PlaceLine", "StepLine", "erasure_view", "place_listing"]
 
 _WORDS: Final[dict[State, tuple[str, str]]] = {
-    "live": ("Live rows", "a delete hides them; their files stay"),
-    "masked": ("Masked rows", "a deletion vector hides, it does not erase"),
-    "history": ("Old versions", "a vacuum deletes them once they are old"),
-    "feed": ("Change feed", "a vacuum deletes its files once they are old"),
-    "orphan": ("Orphans", "a vacuum takes them by the time of the file"),
+    "live": ("Live rows", "a delete hides them; their files remain"),
+    "masked": ("Masked rows", "a deletion vector hides rows but does not erase them"),
+    "history": ("Old versions", "a vacuum deletes them after the retention period"),
+    "feed": ("Change feed", "a vacuum deletes its files after the retention period"),
+    "orphan": ("Orphans", "a vacuum deletes them by their file time"),
 }
 _COLUMNS: Final = (
     ListingColumn("state", "place"),
@@ -53,9 +53,9 @@ _COLUMNS: Final = (
     ListingColumn("size", "size", "size", "unknown"),
     ListingColumn("from_version", "since", "version"),
     ListingColumn("to_version", "until", "version"),
-    ListingColumn("gone", "gone from", "time", "stays"),
+    ListingColumn("gone", "deletable from", "time", "stays"),
 )
-_KEPT_BY: Final = ListingColumn("kept_by", "why it stays", unknown="")
+_KEPT_BY: Final = ListingColumn("kept_by", "why it remains", unknown="")
 _NOTHING: Final = "\u2014"
 _FIRST_STEP: Final = 2
 """The number of the first step that is left: finding is the first."""
@@ -139,7 +139,7 @@ class ErasureView:
         elsewhere: Tables that were not searched and may hold such rows: the name, empty where the table cannot
             be read, and why it is named.
         not_read: What else lies outside of the proof.
-        obstacles: Why nobody may say that the rows are erased; empty if they may.
+        obstacles: Why the rows cannot be called erased; empty if they can.
         due: The law's date, if there is one.
         chain_head: Of the log, empty if it has none.
     """
@@ -164,33 +164,33 @@ class ErasureView:
     chain_head: str
 
 
-def erasure_view(found: Erasure, due: date | None = None) -> ErasureView:
+def erasure_view(proof: Erasure, due: date | None = None) -> ErasureView:
     """Return a proof as a page shows it.
 
     Args:
-        found: The proof.
+        proof: The proof.
         due: The date by which the rows must be gone, if there is one.
     """
-    read = found.basis.found.read
-    dates = [place.gone_from for place in found.places if place.gone_from is not None]
-    logged = [trace.gone_from for trace in found.traces if trace.gone_from is not None]
-    axis = axis_of(found.basis.now, dates or ([] if found.places else logged), due)
-    steps = tuple(_step(step, found.basis.now) for step in found.steps)
-    places = tuple(_lines(found, axis))
-    against = None if due is None else _against(found, due)
+    read = proof.basis.found.read
+    dates = [place.gone_from for place in proof.places if place.gone_from is not None]
+    logged = [trace.gone_from for trace in proof.traces if trace.gone_from is not None]
+    axis = axis_of(proof.basis.now, dates or ([] if proof.places else logged), due)
+    steps = tuple(_step(step, proof.basis.now) for step in proof.steps)
+    places = tuple(_lines(proof, axis))
+    against = None if due is None else _against(proof, due)
     return ErasureView(
-        where=found.where,
-        version=found.version,
-        searched=moment(found.basis.now),
-        copies=sum(place.rows for place in found.places),
-        files=len({place.path for place in found.places}),
-        overlap=_overlap(found.places),
+        where=proof.where,
+        version=proof.version,
+        searched=moment(proof.basis.now),
+        copies=sum(place.rows for place in proof.places),
+        files=len({place.path for place in proof.places}),
+        overlap=_overlap(proof.places),
         read=f"{fmt.plural(read.num_rows, 'file')}, {fmt.quantity(sum(read.column('rows').to_pylist()), 'row')}",
         places=places,
         steps=steps,
         marks=step_marks(
             axis,
-            [(number, steps[number - _FIRST_STEP].title, step) for number, step in enumerate(found.steps, _FIRST_STEP)],
+            [(number, steps[number - _FIRST_STEP].title, step) for number, step in enumerate(proof.steps, _FIRST_STEP)],
         ),
         ticks=ticks(
             axis,
@@ -199,14 +199,14 @@ def erasure_view(found: Erasure, due: date | None = None) -> ErasureView:
         ),
         traces=tuple(
             (trace.path.rpartition("/")[2], _trace_words(trace.what, trace.column, trace.value), _date(trace.gone_from))
-            for trace in found.traces
+            for trace in proof.traces
         ),
-        not_answered=tuple((each.path, each.reason) for each in found.not_answered),
-        elsewhere=tuple(("" if each.problem else each.name, each.words()) for each in found.elsewhere),
-        not_read=found.not_read,
-        obstacles=found.obstacles,
+        not_answered=tuple((each.path, each.reason) for each in proof.not_answered),
+        elsewhere=tuple(("" if each.problem else each.name, each.words()) for each in proof.elsewhere),
+        not_read=proof.not_read,
+        obstacles=proof.obstacles,
         due=against,
-        chain_head=found.basis.chain_head or "",
+        chain_head=proof.basis.chain_head or "",
     )
 
 
@@ -228,15 +228,15 @@ def place_listing(places: Sequence[Place]) -> Listing:
     return Listing("erasure", columns, table, ("path", "state"))
 
 
-def _lines(found: Erasure, axis: Axis) -> list[PlaceLine]:
-    numbered = enumerate(found.steps, _FIRST_STEP)
+def _lines(proof: Erasure, axis: Axis) -> list[PlaceLine]:
+    numbered = enumerate(proof.steps, _FIRST_STEP)
     writes = next(((number, step.feed_rows) for number, step in numbered if step.feed_rows), None)
-    lines = [_line(found, state, axis, writes if state == "feed" else None) for state in STATES]
-    return [line for line in (*lines, _log_line(found, axis)) if line is not None]
+    lines = [_line(proof, state, axis, writes if state == "feed" else None) for state in STATES]
+    return [line for line in (*lines, _log_line(proof, axis)) if line is not None]
 
 
-def _line(found: Erasure, state: State, axis: Axis, writes: tuple[int, int] | None) -> PlaceLine | None:
-    places = [place for place in found.places if place.state == state]
+def _line(proof: Erasure, state: State, axis: Axis, writes: tuple[int, int] | None) -> PlaceLine | None:
+    places = [place for place in proof.places if place.state == state]
     if not places and writes is None:
         return None
     sizes = {place.path: place.size for place in places}
@@ -246,7 +246,7 @@ def _line(found: Erasure, state: State, axis: Axis, writes: tuple[int, int] | No
     bars = place_bars(places, axis, {"live": "deleted", "masked": "purged"}.get(state, ""))
     if writes is not None:
         number, rows = writes
-        then = found.basis.now + found.basis.stored.file_retention
+        then = proof.basis.now + proof.basis.stored.file_retention
         why = f"step {number} writes {fmt.plural(rows, 'row')} more: the delete itself is recorded"
         words = f"+{fmt.count(rows)} written by step {number}"
         bars, dates = (*bars, bar_to(then, axis, words, why, "planned")), [*dates, then]
@@ -258,30 +258,30 @@ def _line(found: Erasure, state: State, axis: Axis, writes: tuple[int, int] | No
         rows=sum(place.rows for place in places),
         files=len(sizes),
         size=sum(known) if len(known) == len(sizes) else None,
-        gone=_gone(dates, axis.now),
+        gone=_deletable_from(dates, axis.now),
         bars=bars,
     )
 
 
-def _log_line(found: Erasure, axis: Axis) -> PlaceLine | None:
-    if not found.traces:
+def _log_line(proof: Erasure, axis: Axis) -> PlaceLine | None:
+    if not proof.traces:
         return None
-    dates = [trace.gone_from for trace in found.traces]
-    files = len({trace.path for trace in found.traces})
+    dates = [trace.gone_from for trace in proof.traces]
+    files = len({trace.path for trace in proof.traces})
     last = None if None in dates else max(date for date in dates if date is not None)
-    gone = _gone(dates, axis.now)
-    title = "\n".join(f"{trace.path}: {trace.what}" for trace in found.traces[:6])
-    kinds = sorted({trace.what for trace in found.traces})
+    deletable = _deletable_from(dates, axis.now)
+    title = "\n".join(f"{trace.path}: {trace.what}" for trace in proof.traces[:6])
+    kinds = sorted({trace.what for trace in proof.traces})
     return PlaceLine(
         state="log",
         title="The log itself",
-        what=f"it names the rows: {', '.join(kinds)}",
-        why="a checkpoint, then a clean-up of the log",
+        what=f"it contains the values: {', '.join(kinds)}",
+        why="a checkpoint, then a log cleanup",
         rows=None,
         files=files,
         size=None,
-        gone=gone,
-        bars=(bar_to(last, axis, fmt.plural(files, "file of the log", "files of the log"), title),),
+        gone=deletable,
+        bars=(bar_to(last, axis, fmt.plural(files, "log file", "log files"), title),),
     )
 
 
@@ -290,16 +290,16 @@ def _what(state: State, places: Sequence[Place]) -> str:
     lasts = [place.to_version for place in places if place.to_version is not None]
     match state:
         case "live":
-            return "in the newest version: every reader sees them"
+            return "in the newest version, visible to every reader"
         case "masked":
-            return "deleted, and still in their files"
+            return "deleted, but still in their files"
         case "history":
             reach = f"v{min(firsts)} to v{max(lasts)}" if firsts and lasts else "old versions"
-            return f"{reach} reach them by time travel"
+            return f"{reach} reach them through time travel"
         case "feed":
-            return f"recorded with {_some(sorted(set(firsts)))}" if firsts else "nothing is recorded yet"
+            return f"recorded with {_some(sorted(set(firsts)))}" if firsts else "nothing recorded yet"
         case "orphan":
-            return "in files that no version names"
+            return "in orphaned files"
 
 
 def _some(versions: Sequence[int]) -> str:
@@ -312,23 +312,23 @@ def _overlap(places: Sequence[Place]) -> str:
     states: dict[str, set[str]] = {}
     for place in places:
         states.setdefault(place.path, set()).add(_WORDS[place.state][0].lower())
-    shared = [held for held in states.values() if len(held) > 1]
+    shared = [names for names in states.values() if len(names) > 1]
     if not shared:
         return ""
     both = " and ".join(sorted(set().union(*shared)))
     return f"{fmt.count(len(shared))} {'holds' if len(shared) == 1 else 'hold'} {both}"
 
 
-def _against(found: Erasure, due: date) -> DueDate:
-    gone, end = found.gone_from, end_of(due)
-    logged = [trace.gone_from for trace in found.traces]
+def _against(proof: Erasure, due: date) -> DueDate:
+    deletable, end = proof.gone_from, end_of(due)
+    logged = [trace.gone_from for trace in proof.traces]
     last = None if None in logged else max((time for time in logged if time is not None), default=None)
-    late = None if gone is None else _days_late(gone, end)
-    fitting = (end - found.basis.now) // DAY
-    helps = bool(late) and 0 < fitting * DAY < found.basis.stored.file_retention
+    late = None if deletable is None else _days_late(deletable, end)
+    fitting = (end - proof.basis.now) // DAY
+    helps = bool(late) and 0 < fitting * DAY < proof.basis.stored.file_retention
     return DueDate(
         day=f"{due:%d %b %Y}".lstrip("0"),
-        gone="" if gone is None else _date(gone),
+        gone="" if deletable is None else _date(deletable),
         late=late,
         logged="" if last is None else _date(last),
         log_late=0 if last is None else _days_late(last, end),
@@ -340,7 +340,7 @@ def _step(step: Step, now: int) -> StepLine:
     when = "" if step.not_before is None else _date(step.not_before)
     waits = step.not_before is not None and step.not_before > now
     if step.intent is None:
-        title = "Search again" if step.command else "By hand"
+        title = "Search again" if step.command else "Manual"
         return StepLine(title, step.why, when, waits, command=step.command or "")
     if str(step.intent["kind"]) not in offered_kinds():
         return StepLine(str(step.intent["kind"]).capitalize(), step.why, when, waits)
@@ -353,7 +353,7 @@ def _trace_words(what: str, column: str, value: str) -> str:
     return f"{what}{f' of {column}' if column else ''}: {value}"
 
 
-def _gone(dates: Sequence[int | None], now: int) -> str:
+def _deletable_from(dates: Sequence[int | None], now: int) -> str:
     if None in dates:
         return "stays"
     last = max((time for time in dates if time is not None), default=now)
@@ -364,5 +364,5 @@ def _date(time: int | None) -> str:
     return _NOTHING if time is None else f"{moment(time):%d %b %Y}".lstrip("0")
 
 
-def _days_late(gone: int, end: int) -> int:
-    return max(-(-(gone - end) // DAY), 0)
+def _days_late(deletable: int, end: int) -> int:
+    return max(-(-(deletable - end) // DAY), 0)

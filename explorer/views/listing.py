@@ -185,12 +185,12 @@ class Listing:
         """Work out which rows match, in order; None stands for all of them in the order of the table."""
         places = None
         if self.find and self.searched:
-            found = (
+            columns = (
                 pc.match_substring(self.table.column(key).cast(pa.string()), self.find, ignore_case=True)
                 for key in self.searched
             )
-            kept = reduce(pc.or_, (pc.fill_null(texts, False) for texts in found))
-            places = pc.indices_nonzero(kept)
+            matching = reduce(pc.or_, (pc.fill_null(texts, False) for texts in columns))
+            places = pc.indices_nonzero(matching)
         if self.sort:
             values = self.table.column(self.sort)
             kept_values = values if places is None else values.take(places)
@@ -241,7 +241,7 @@ def partition_words(partition_values: pa.ChunkedArray, columns: Sequence[tuple[s
 
 
 def _partitions(maps: pa.MapArray, columns: Sequence[tuple[str, str]]) -> pa.StringArray:
-    """The texts of some files: those of one file of each partition, and which partition each is of."""
+    """Return the texts of some files: those of one file of each partition, and which partition each is of."""
     if not columns or not len(maps):
         return pa.array([""] * len(maps), pa.string())
     values = [partition_texts(maps, key) for _, key in columns]

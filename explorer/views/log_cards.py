@@ -31,74 +31,74 @@ def integrity_card(report: IntegrityReport) -> Card:
         for each in problems
     ]
     facts = (
-        ("oldest that can be rebuilt", "none" if report.first_version is None else f"v{report.first_version}"),
+        ("oldest readable version", "none" if report.first_version is None else f"v{report.first_version}"),
         ("newest in the log", f"v{report.last_version}"),
         ("kinds", ", ".join(f"{kind} {fmt.count(number)}" for kind, number in kinds.items()) if cells[1:] else ""),
         ("chain head", report.chain_head or fmt.UNKNOWN),
     )
     verb = "keeps" if breaking == 1 else "keep"
     worse = f"; {fmt.count(breaking)} {verb} versions from being read" if breaking else ""
-    title = f"{fmt.plural(len(problems), 'problem')} of the log{worse}" if problems else "No problems were found"
+    title = f"{fmt.plural(len(problems), 'problem')} of the log{worse}" if problems else "No problems"
     tone = "danger" if breaking else "warning" if problems else "ok"
-    rows = first_rows(("kind", "version", "file", "found and expected"), cells) if cells else None
+    rows = first_rows(("kind", "version", "file", "actual and expected"), cells) if cells else None
     return Card(title, stated(facts), rows, tone)
 
 
 def horizon_card(horizon: Horizon) -> Card:
     """Return which versions can be read, and what a VACUUM with the table's own retention does."""
-    versions, own, look = horizon.versions, horizon.what_if(), horizon.look
-    found, gone = len(versions.versions), versions.versions[versions.gone]
+    versions, own, folder = horizon.versions, horizon.what_if(), horizon.look
+    total, deleted = len(versions.versions), versions.versions[versions.gone]
     readable = versions.versions[~versions.gone]
     facts = (
         ("readable", spans(runs(readable)) or "none"),
-        ("lost already", spans(runs(gone))),
+        ("already lost", spans(runs(deleted))),
         ("retention", f"{duration(horizon.retention)}, the table's own"),
         *_of_vacuum(own),
-        ("named by no action", _orphans(horizon)),
-        ("needed and missing", fmt.plural(len(look.missing), "file") if look is not None and look.missing else ""),
-        ("basis", f"{'the log alone' if look is None else 'log and folder'}, {fmt.moment(moment(horizon.now))}"),
+        ("orphaned", _orphans(horizon)),
+        ("missing", fmt.plural(len(folder.missing), "file") if folder is not None and folder.missing else ""),
+        ("basis", f"{'the log alone' if folder is None else 'log and folder'}, {fmt.moment(moment(horizon.now))}"),
     )
-    title = f"{fmt.count(len(readable))} of {fmt.plural(found, 'version')} can be read, {fmt.count(own.kept)} after"
-    # That a VACUUM takes old versions is what it is for: it is no warning.
-    missing = look is not None and bool(look.missing)
-    unusual = len(gone) or missing or horizon.retention < span_milliseconds(FILE_RETENTION.of({}))
+    title = f"{fmt.count(len(readable))} of {fmt.plural(total, 'version')} can be read, {fmt.count(own.kept)} after"
+    # Deleting old versions is the purpose of VACUUM: it is not a warning.
+    missing = folder is not None and bool(folder.missing)
+    unusual = len(deleted) or missing or horizon.retention < span_milliseconds(FILE_RETENTION.of({}))
     return Card(f"{title} a VACUUM now", stated(facts), _expiry(own), "warning" if unusual else "")
 
 
-def what_if_card(found: WhatIf) -> Card:
+def what_if_card(effect: WhatIf) -> Card:
     """Return what a VACUUM with a retention does."""
-    title = f"A VACUUM now that keeps {duration(found.retention)}"
-    return Card(title, stated(_of_vacuum(found)), _expiry(found), "warning" if found.versions else "ok")
+    title = f"A VACUUM now with a retention period of {duration(effect.retention)}"
+    return Card(title, stated(_of_vacuum(effect)), _expiry(effect), "warning" if effect.versions else "ok")
 
 
-def skipping_card(found: SkippingResult) -> Card:
+def skipping_card(result: SkippingResult) -> Card:
     """Return how many files a condition reads, and by which rules."""
-    counts = found.counts
-    by_rule = {each["values"]: each["counts"] for each in found.files.column("rule").value_counts().to_pylist()}
+    counts = result.counts
+    by_rule = {each["values"]: each["counts"] for each in result.files.column("rule").value_counts().to_pylist()}
     cells = [(fmt.plural(by_rule[rule], "file"), words) for rule, words in RULE_WORDS.items() if rule in by_rule]
     facts = (
         ("after partition values", fmt.plural(counts.after_partitions, "file")),
         ("after statistics", fmt.plural(counts.after_statistics, "file")),
-        *(("leaves out no file", f"{part.text}: {part.reason}") for part in found.unsplittable[:MOST]),
+        *(("skips no files", f"{part.text}: {part.reason}") for part in result.unsplittable[:MOST]),
     )
     title = f"{fmt.count(counts.after_statistics)} of {fmt.plural(counts.total, 'file')} must be read"
-    return Card(title, facts, Rows(("files", "by the log"), tuple(cells)) if cells else None)
+    return Card(title, facts, Rows(("files", "from the log"), tuple(cells)) if cells else None)
 
 
-def _of_vacuum(found: WhatIf) -> Iterator[tuple[str, str]]:
-    yield "versions lost", spans(found.versions) or "none"
-    yield "versions left", fmt.count(found.kept)
-    if found.feed_kept or found.feed_versions:
-        yield "change feed lost", spans(found.feed_versions) or "none"
-        yield "change feed left", fmt.plural(found.feed_kept, "version")
-    unknown = f", of {fmt.plural(found.sizes_unknown, 'more file')} unknown" if found.sizes_unknown else ""
-    freed = f"{fmt.plural(found.files, 'file')}, {fmt.size(found.bytes)}{unknown}"
-    yield "files freed", freed if found.files else "none"
+def _of_vacuum(effect: WhatIf) -> Iterator[tuple[str, str]]:
+    yield "versions lost", spans(effect.versions) or "none"
+    yield "versions remaining", fmt.count(effect.kept)
+    if effect.feed_kept or effect.feed_versions:
+        yield "change feed lost", spans(effect.feed_versions) or "none"
+        yield "change feed remaining", fmt.plural(effect.feed_kept, "version")
+    unknown = f", of {fmt.plural(effect.sizes_unknown, 'more file')} unknown" if effect.sizes_unknown else ""
+    freed = f"{fmt.plural(effect.files, 'file')}, {fmt.size(effect.bytes)}{unknown}"
+    yield "files deleted", freed if effect.files else "none"
 
 
-def _expiry(found: WhatIf) -> Rows | None:
-    """Which versions may be taken from when, versions of one second together."""
-    known = found.dates.filter(found.dates.column("lost_from").is_valid())
+def _expiry(effect: WhatIf) -> Rows | None:
+    """Return the versions by their deletion dates; versions of the same second are joined."""
+    known = effect.dates.filter(effect.dates.column("lost_from").is_valid())
     if not known.num_rows:
         return None
     versions = known.column("version").to_numpy()
@@ -110,14 +110,14 @@ def _expiry(found: WhatIf) -> Rows | None:
         for start, stop in zip(starts[:MOST], stops[:MOST], strict=True)
     ]
     return Rows(
-        ("versions", f"VACUUM may take them after {duration(found.retention)} from"),
+        ("versions", f"VACUUM may delete them after {duration(effect.retention)} from"),
         tuple(cells),
         len(starts) - len(cells),
     )
 
 
 def _orphans(horizon: Horizon) -> str:
-    look = horizon.look
-    if look is None or not look.orphans.num_rows:
+    folder = horizon.look
+    if folder is None or not folder.orphans.num_rows:
         return ""
-    return f"{fmt.plural(look.orphans.num_rows, 'file')}, {fmt.size(look.orphan_bytes)}"
+    return f"{fmt.plural(folder.orphans.num_rows, 'file')}, {fmt.size(folder.orphan_bytes)}"

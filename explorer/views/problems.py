@@ -42,15 +42,15 @@ _WORDS: tuple[tuple[type[errors.ExplorerError], str, str, str], ...] = (
     (errors.VersionNotFound, "info", "No such version", "Choose a version within the range."),
     (errors.TimestampOutOfRange, "info", "No version at that time", "Choose a time within the history."),
     (errors.NotAllowed, "warning", "Not allowed here",
-     "Only tables under the given roots are shown, and changed only where commits were allowed at the start."),
-    (errors.InvalidIntent, "info", "This change is not possible here",
-     "Correct the answer that the message names."),
+     "You can open only tables in the served folders, and change them only on a server with --allow-commits."),
+    (errors.InvalidIntent, "info", "This change is not possible",
+     "Correct the field named in the message."),
     (errors.ExpressionRefused, "danger", "This condition cannot be used",
-     "Correct the condition: SQL over the columns of the table that is TRUE or FALSE for a row."),
-    (errors.ChangeFeedGap, "warning", "The change feed has a hole",
-     "Choose versions outside the hole, or have changes inferred from the files."),
-    (errors.RequestError, "info", "This request cannot be answered",
-     "Correct what the message names, or choose again."),
+     "Use a SQL condition on the table's columns that is TRUE or FALSE for each row."),
+    (errors.ChangeFeedGap, "warning", "The change feed has a gap",
+     "Choose versions outside the gap, or infer the changes from the files."),
+    (errors.RequestError, "info", "Invalid request",
+     "Correct the value named in the message."),
     (errors.TableNotFound, "warning", "No Delta table here",
      "Check the path: a Delta table is a folder with a _delta_log folder in it."),
     (errors.VersionGap, "danger", "A commit is missing",
@@ -58,21 +58,21 @@ _WORDS: tuple[tuple[type[errors.ExplorerError], str, str, str], ...] = (
     (errors.MalformedAction, "danger", "A line of the log cannot be read",
      "Check the named file and line; restore the file if it was truncated."),
     (errors.IncompleteCheckpoint, "danger", "A checkpoint cannot be read",
-     "Restore the checkpoint's files, or remove the broken checkpoint if every commit before it still exists."),
+     "Restore the checkpoint's files, or remove the damaged checkpoint if every commit before it still exists."),
     (errors.CorruptDeletionVector, "danger", "A deletion vector cannot be read",
-     "Restore the named file. Without it the rows of that data file are not known."),
-    (errors.LimitExceeded, "warning", "Too large for this program as it is set",
-     "Nothing is wrong with the other tables. The message names what is too large, and the way past the limit."),
-    (errors.TableError, "danger", "The table is broken", "Check the named file. The other tables are not affected."),
+     "Restore the named file. Without it, the rows of that data file cannot be determined."),
+    (errors.LimitExceeded, "warning", "Larger than the configured limit",
+     "Other tables are not affected. See the message for how to raise the limit."),
+    (errors.TableError, "danger", "The table is damaged", "Check the named file. Other tables are not affected."),
     (errors.UnsupportedFeature, "warning", "The table uses a feature that is not supported here",
-     "Nothing is shown, as it might be wrong. Read the table with a client that supports the feature."),
-    (errors.StorageError, "danger", "The storage did not answer",
+     "Nothing is shown, because it could be wrong. Use a client that supports the feature."),
+    (errors.StorageError, "danger", "Storage error",
      "Check the permissions and the connection, then try again."),
     (errors.EngineUnavailable, "warning", "Spark is not available",
-     "Everything that the log answers works without it. For rows, install what is named and start again."),
-    (errors.Cancelled, "info", "Cancelled", "Nothing was kept. Start again at any time."),
-    (errors.ExplorerError, "danger", "The table could not be read",
-     "The message says why. The other tables are not affected."),
+     "You can still use everything that needs only the log. To read rows, install the named package and restart."),
+    (errors.Cancelled, "info", "Cancelled", "No results were saved. You can start again at any time."),
+    (errors.ExplorerError, "danger", "The table cannot be read",
+     "See the message for the cause. Other tables are not affected."),
 )  # fmt: skip
 
 
@@ -85,7 +85,7 @@ _GONE = (
 _MANAGED = (
     "warning",
     "A catalog manages this table",
-    "Nothing is wrong with the table. The command delta-explorer verify checks here what is published.",
+    "The table is not damaged. To check its published versions here, run delta-explorer verify.",
 )
 
 
@@ -102,8 +102,9 @@ def problem_of(error: Exception, nearest: int | None = None) -> Problem:
             severity="danger",
             title="This failed unexpectedly",
             message=in_words(error),
-            next_step="This is a fault of the program, not of the table. Start the server or the kernel with "
-            f"{DEBUG_VARIABLE}=1 set, do the same again, and report what its log says.",
+            next_step="This is a bug in Delta Table Explorer, not a problem with the table. Start the server or the "
+            "kernel with "
+            f"{DEBUG_VARIABLE}=1 set, do the same again, and report the details in its log.",
         )
     severity, title, step = _words_for(error)
     facts = error.facts()
@@ -131,22 +132,22 @@ def data_problems(contested: ContestedFiles | None, lost: str) -> tuple[Problem,
         contested: The files of which other readers read other rows.
         lost: Why its rows can no longer be read; empty if they can, as far as is known.
     """
-    found: tuple[Problem, ...] = ()
+    problems: tuple[Problem, ...] = ()
     if contested is not None:
         title = "Readers disagree about this version"
-        said = contested.statement, contested.next_step
-        found = (Problem("CorruptTable", "danger", title, *said, rule="contested-files"),)
+        texts = contested.statement, contested.next_step
+        problems = (Problem("CorruptTable", "danger", title, *texts, rule="contested-files"),)
     if not lost:
-        return found
+        return problems
     step = "Choose a version whose files still exist, or restore the files from a backup."
     return (
-        *found,
+        *problems,
         Problem("StorageError", "warning", "The data of this version is lost", lost, step, rule="versions-gone"),
     )
 
 
 def _words_for(error: errors.ExplorerError) -> tuple[str, str, str]:
-    if _is_gone(error):
+    if _is_deleted(error):
         return _GONE
     if is_managed(error):
         return _MANAGED
@@ -155,13 +156,16 @@ def _words_for(error: errors.ExplorerError) -> tuple[str, str, str]:
 
 def lost_problem(error: errors.ExplorerError) -> Problem:
     """Describe why a table that is on show cannot be read any more."""
-    found, step = problem_of(error), "What was read before is still shown."
+    problem, step = problem_of(error), "The last successful reading is still shown."
     if isinstance(error, errors.TableNotFound):
-        message = "Its folder or its log was deleted or moved while it was on show."
+        message = "Its folder or log was deleted or moved while it was open."
         return replace(
-            found, title="The table is gone", message=message, next_step=f"{step} Put the table back, then try again."
+            problem,
+            title="The table no longer exists",
+            message=message,
+            next_step=f"{step} Put the table back, then try again.",
         )
-    return replace(found, title=f"The table cannot be read now: {found.title.lower()}", next_step=step)
+    return replace(problem, title=f"The table cannot be read now: {problem.title.lower()}", next_step=step)
 
 
 def replaced_problem(version: int, newest: int) -> Problem:
@@ -175,11 +179,11 @@ def replaced_problem(version: int, newest: int) -> Problem:
         kind="TableReplaced",
         severity="warning",
         title="The table was replaced",
-        message=f"The commit of v{version} is not the one that was read before: someone deleted the table and made it "
-        f"again, brought it back from a copy, or wrote its log again. v{newest} of what is there now is shown.",
-        next_step="Ask who did it before you rely on earlier links and receipts.",
+        message=f"The commit of v{version} is not the one read before: the table was deleted and "
+        f"created again, restored from a copy, or its log was rewritten. v{newest} of what is there now is shown.",
+        next_step="Find out who did this before you rely on earlier links and receipts.",
     )
 
 
-def _is_gone(error: errors.ExplorerError) -> bool:
+def _is_deleted(error: errors.ExplorerError) -> bool:
     return isinstance(error, errors.StorageError) and isinstance(error.__cause__, FileNotFoundError)

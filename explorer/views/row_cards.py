@@ -29,21 +29,21 @@ def check_card(report: CheckReport) -> Card:
     """Return how many rows break each rule, those with any first."""
     results = sorted(report.predicates, key=lambda each: (not each.violations, each.error is None))
     broken = sum(bool(each.violations) for each in results)
-    open_ = sum(each.error is not None for each in results)
-    told = f"every row satisfies {fmt.plural(len(results), 'rule')}" if results else "no rule was checked"
-    if broken or open_:
-        told = f"rows break {fmt.count(broken)} of {fmt.plural(len(results), 'rule')}"
-    title = f"v{report.version}: {told}{f', {fmt.count(open_)} could not be judged' if open_ else ''}"
-    headings = ("rule", "must be true", "rows that break it", "first place")
+    unchecked = sum(each.error is not None for each in results)
+    summary = f"every row satisfies {fmt.plural(len(results), 'rule')}" if results else "no rule was checked"
+    if broken or unchecked:
+        summary = f"rows violate {fmt.count(broken)} of {fmt.plural(len(results), 'rule')}"
+    title = f"v{report.version}: {summary}{f', {fmt.count(unchecked)} could not be checked' if unchecked else ''}"
+    headings = ("rule", "must be true", "rows that violate it", "first place")
     rows = first_rows(headings, [_checked(each) for each in results]) if results else None
-    return Card(title, rows=rows, tone="danger" if broken else "warning" if open_ else "ok")
+    return Card(title, rows=rows, tone="danger" if broken else "warning" if unchecked else "ok")
 
 
 def profile_card(profile: Profile) -> Card:
     """Return the columns, and the statistics of the log that are wrong."""
     wrong = len(profile.findings)
-    facts = [("wrong statistics", fmt.count(wrong))] if wrong else []
-    facts += [("for instance", _wrong(each)) for each in profile.findings[:MOST]]
+    facts = [("incorrect statistics", fmt.count(wrong))] if wrong else []
+    facts += [("for example", _wrong(each)) for each in profile.findings[:MOST]]
     headings = ("column", "type", "nulls", "different values", "least", "greatest")
     rows = first_rows(headings, [_column(each) for each in profile.columns]) if profile.columns else None
     title = f"v{profile.version}: {fmt.plural(profile.rows, 'row')}, {fmt.plural(len(profile.columns), 'column')}"
@@ -54,7 +54,7 @@ def row_diff_card(diff: RowDiff) -> Card:
     """Return what is compared and what it costs; counting the rows is a job that a display does not start."""
     estimate = diff.estimate
     facts = (
-        ("matched by", ", ".join(diff.keys) or "whole rows"),
+        ("matched by", ", ".join(diff.keys) or "full rows"),
         ("columns compared", fmt.count(len(diff.schema.fields))),
         ("reads", f"{fmt.plural(estimate.files, 'file')}, {fmt.size(estimate.bytes)}"),
         *_left_out(diff.left_out),
@@ -84,43 +84,43 @@ def history_card(history: RowHistory) -> Card:
         *_left_out(history.left_out),
     )
     key = ", ".join(f"{name} = {fmt.value_text(value, _WIDTH)}" for name, value in history.key.items())
-    found = fmt.plural(spent.num_rows, "span of versions", "spans of versions")
-    title = f"{key}, {span(history.from_version, history.to_version)}: {found}"
+    counted = fmt.plural(spent.num_rows, "span of versions", "spans of versions")
+    title = f"{key}, {span(history.from_version, history.to_version)}: {counted}"
     rows = Rows(("versions", "rows", *shown), cells, spent.num_rows - len(cells)) if cells else None
     return Card(title, facts, rows)
 
 
 def _checked(result: CheckResult) -> tuple[str, str, str, str]:
     if result.error is not None:
-        return result.name, result.expression, f"not judged: {result.error}", ""
+        return result.name, result.expression, f"not checked: {result.error}", ""
     number = f"{fmt.count(result.violations)} of {fmt.count(result.rows_checked)}"
     first = next(iter(result.files.slice(0, 1).to_pylist()), None)
     place = "" if first is None else f"row {fmt.count(first['first_row_index'])} of {first['path']}"
     return result.name, result.expression, number, place
 
 
-def _column(found: ColumnProfile) -> tuple[str, ...]:
-    nulls = f"{fmt.count(found.nulls)} ({fmt.percent(found.nulls, found.rows)})" if found.nulls else "0"
-    distinct = "" if found.distinct is None else f"about {fmt.count(found.distinct)}"
-    bounds = ("" if bound is None else fmt.value_text(bound, _WIDTH) for bound in (found.min, found.max))
-    return (found.column, fmt.shorten(found.type), nulls, distinct, *bounds)
+def _column(profile: ColumnProfile) -> tuple[str, ...]:
+    nulls = f"{fmt.count(profile.nulls)} ({fmt.percent(profile.nulls, profile.rows)})" if profile.nulls else "0"
+    distinct = "" if profile.distinct is None else f"about {fmt.count(profile.distinct)}"
+    bounds = ("" if bound is None else fmt.value_text(bound, _WIDTH) for bound in (profile.min, profile.max))
+    return (profile.column, fmt.shorten(profile.type), nulls, distinct, *bounds)
 
 
-def _wrong(found: WrongStatistic) -> str:
-    column = "" if found.column is None else f" of {found.column}"
-    logged, real = (fmt.value_text(value, _WIDTH) for value in (found.logged, found.found))
-    return f"{found.path}: {found.statistic}{column} is {logged} in the log and {real} in the rows"
+def _wrong(statistic: WrongStatistic) -> str:
+    column = "" if statistic.column is None else f" of {statistic.column}"
+    logged, real = (fmt.value_text(value, _WIDTH) for value in (statistic.logged, statistic.found))
+    return f"{statistic.path}: {statistic.statistic}{column} is {logged} in the log and {real} in the rows"
 
 
 def _left_out(columns: Iterable[LeftOutColumn]) -> tuple[tuple[str, str], ...]:
-    found = tuple(columns)
-    facts = [("left out", f"{each.column}: {each.reason}") for each in found[:MOST]]
-    more = len(found) - len(facts)
+    names = tuple(columns)
+    facts = [("left out", f"{each.column}: {each.reason}") for each in names[:MOST]]
+    more = len(names) - len(facts)
     return (*facts, ("left out", fmt.plural(more, "more column"))) if more > 0 else tuple(facts)
 
 
 def _without(history: RowHistory) -> Iterator[tuple[int, int]]:
-    """The versions of the range in which there was no row of the key."""
+    """Return the versions of the range without a row of the key."""
     following = history.from_version
     firsts, lasts = (history.spans.column(name).to_pylist() for name in ("from_version", "to_version"))
     for first, last in zip(firsts, lasts, strict=True):

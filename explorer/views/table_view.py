@@ -117,8 +117,8 @@ class TableView(param.Parameterized):
     @property
     def shown(self) -> tuple[int, int]:
         """The versions that the strip shows."""
-        whole = self.facts.whole
-        return clamped(self.window, whole) if self.window is not None and self.zoomable else whole
+        full = self.facts.whole
+        return clamped(self.window, full) if self.window is not None and self.zoomable else full
 
     @property
     def placed_by(self) -> AxisKind:
@@ -155,8 +155,8 @@ class TableView(param.Parameterized):
         return self.mapped and self.zoomable and not self.folded
 
     def _frame(self, left: int) -> Frame:
-        whole = self.facts.whole
-        return Frame(self.width, left, self.folded, whole if self._mapped else None, lead=self.shown[0] == whole[0] > 0)
+        full = self.facts.whole
+        return Frame(self.width, left, self.folded, full if self._mapped else None, lead=self.shown[0] == full[0] > 0)
 
     def _drawn(self, left: int) -> Figure:
         history = self.facts.timeline(None, MAP_MARKS, axis=self.placed_by) if self._mapped else None
@@ -199,8 +199,8 @@ class TableView(param.Parameterized):
         return ranges_figure(ranges, self.colours, chosen=self.file, read=read)
 
 
-def clamped(window: tuple[int, int], whole: tuple[int, int]) -> tuple[int, int]:
+def clamped(window: tuple[int, int], full: tuple[int, int]) -> tuple[int, int]:
     """Return a window moved and widened so that it is a part of the whole, and not too small to be seen."""
-    span = min(max(window[1] - window[0] + 1, LEAST_WINDOW), whole[1] - whole[0] + 1)
-    first = min(max(window[0], whole[0]), whole[1] - span + 1)
+    span = min(max(window[1] - window[0] + 1, LEAST_WINDOW), full[1] - full[0] + 1)
+    first = min(max(window[0], full[0]), full[1] - span + 1)
     return first, first + span - 1

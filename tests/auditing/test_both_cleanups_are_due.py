@@ -28,6 +28,6 @@ def test_a_vacuum_that_is_due_is_named_where_the_cleanup_of_the_log_was_due_befo
     opened.commit(opened.plan({"kind": "checkpoint"}))
     for file in (tmp_path / "table" / "_delta_log").iterdir():
         os.utime(file, (time.time() - 20 * DAY,) * 2)
-    (found,) = (each for each in explorer.Table(store).audit().findings if each.rule == "versions-at-risk")
-    assert found.title == "A vacuum now takes the data of 1 version"
-    assert (found.versions, found.files) == (((0, 0),), 1)
+    (finding,) = (each for each in explorer.Table(store).audit().findings if each.rule == "versions-at-risk")
+    assert finding.title == "A vacuum now deletes the data of 1 version"
+    assert (finding.versions, finding.files) == (((0, 0),), 1)

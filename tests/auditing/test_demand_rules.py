@@ -27,20 +27,20 @@ def _table(said: Metadata) -> explorer.Table:
     return table({0: [PROTOCOL, said, add("a.parquet")]})
 
 
-def _finding(found: explorer.Table, rule: str) -> Finding | None:
-    return next((finding for finding in found.audit(NOW).findings if finding.rule == rule), None)
+def _finding(table: explorer.Table, rule: str) -> Finding | None:
+    return next((finding for finding in table.audit(NOW).findings if finding.rule == rule), None)
 
 
-def _found(found: explorer.Table, rule: str) -> Finding:
+def _found(table: explorer.Table, rule: str) -> Finding:
     """The one finding of a rule."""
-    (finding,) = (finding for finding in found.audit(NOW).findings if finding.rule == rule)
+    (finding,) = (finding for finding in table.audit(NOW).findings if finding.rule == rule)
     return finding
 
 
-def _access(found: explorer.Table, client: str) -> tuple[str, str]:
+def _access(table: explorer.Table, client: str) -> tuple[str, str]:
     """What the newest known release of a client reads and writes."""
     facts = client_facts()
-    verdict = verdict_of(found.requirements(), facts, client, facts.versions[client][-1])
+    verdict = verdict_of(table.requirements(), facts, client, facts.versions[client][-1])
     return verdict.read, verdict.write
 
 
@@ -66,16 +66,16 @@ def _access(found: explorer.Table, client: str) -> tuple[str, str]:
     ],
 )
 def test_a_retention_that_the_reference_cannot_parse_keeps_it_out_and_is_an_error(value: str, *, taken: bool) -> None:
-    found = _table(metadata({"k": "long"}, (), {KEPT: value}))
-    finding = _finding(found, "property-values")
+    table = _table(metadata({"k": "long"}, (), {KEPT: value}))
+    finding = _finding(table, "property-values")
     assert (finding is None) == taken
-    assert _access(found, "delta-spark") == (("yes", "yes") if taken else ("no", "no"))
+    assert _access(table, "delta-spark") == (("yes", "yes") if taken else ("no", "no"))
     if finding is not None:
         assert finding.severity == "error"
         assert finding.remedy is not None
         assert isinstance(finding.remedy.intent, SetProperties)
-        assert found.commit(found.plan(finding.remedy.intent)).outcome == "committed"
-        assert _finding(found, "property-values") is None
+        assert table.commit(table.plan(finding.remedy.intent)).outcome == "committed"
+        assert _finding(table, "property-values") is None
 
 
 @pytest.mark.parametrize(
@@ -93,24 +93,24 @@ def test_a_retention_that_the_reference_cannot_parse_keeps_it_out_and_is_an_erro
 def test_any_value_that_cannot_be_read_is_a_finding_with_a_change_that_repairs_it(
     key: str, value: str, severity: str, access: tuple[str, str]
 ) -> None:
-    found = _table(metadata({"k": "long"}, (), {key: value}))
-    finding = _found(found, "property-values")
+    table = _table(metadata({"k": "long"}, (), {key: value}))
+    finding = _found(table, "property-values")
     assert finding.severity == severity
     assert key in finding.title
     assert finding.remedy is not None
-    assert _access(found, "delta-spark") == access
+    assert _access(table, "delta-spark") == access
 
 
 def test_a_partition_column_of_another_case_is_an_error_and_decides_who_reads() -> None:
     for schema, partition in (({"Id": "long", "Region": "string"}, "region"), ({"id": "long", "É": "string"}, "é")):
-        found = _table(metadata(schema, (partition,)))
-        finding = _found(found, "partition-column-case")
+        table = _table(metadata(schema, (partition,)))
+        finding = _found(table, "partition-column-case")
         assert finding.severity == "error"
         assert finding.remedy is not None
         assert "--output" in finding.remedy.command
-        assert _access(found, "delta-spark") == ("no", "no")
-        assert _access(found, "DuckDB delta extension") == ("no", "no")
-        assert _access(found, "delta-kernel-rs")[0] == "wrong"
+        assert _access(table, "delta-spark") == ("no", "no")
+        assert _access(table, "DuckDB delta extension") == ("no", "no")
+        assert _access(table, "delta-kernel-rs")[0] == "wrong"
     assert _finding(_table(metadata({"Id": "long", "Region": "string"}, ("Region",))), "partition-column-case") is None
 
 
@@ -123,18 +123,18 @@ def test_a_partition_column_of_another_case_is_an_error_and_decides_who_reads() 
     ],
 )
 def test_a_void_type_at_any_depth_decides_who_reads(kind: Any) -> None:
-    found = _table(metadata({"k": "long", "x": kind}))
-    assert _access(found, "delta-spark")[0] == "yes"
-    assert _access(found, "delta-kernel-rs")[0] == "no"
-    assert _access(found, "DuckDB delta extension")[0] == "no"
+    table = _table(metadata({"k": "long", "x": kind}))
+    assert _access(table, "delta-spark")[0] == "yes"
+    assert _access(table, "delta-kernel-rs")[0] == "no"
+    assert _access(table, "DuckDB delta extension")[0] == "no"
     assert _access(_table(metadata({"k": "long"})), "delta-kernel-rs")[0] == "yes"
 
 
 def test_the_row_of_this_program_is_never_unknown() -> None:
     for said in (metadata({"k": "long"}), metadata({"k": "long", "i": "interval day"})):
-        found = _table(said)
+        table = _table(said)
         own = MyClient("Delta-Table-Explorer/1.0", "", None, "writer", seen=True)
-        (row,) = matrix(found.requirements(), (), client_facts(), (own,))
+        (row,) = matrix(table.requirements(), (), client_facts(), (own,))
         assert (row.read, row.write) == (
             "yes",
             "yes" if said.schema_string and "interval" not in said.schema_string else "no",

@@ -32,12 +32,12 @@ FOLDER = Path(__file__).parent
 
 def _called(name: str) -> set[str]:
     """The rules that the tests of this folder name as the second argument of a function."""
-    found: set[str] = set()
+    result: set[str] = set()
     for path in sorted(FOLDER.glob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
-                found.update(each.value for each in node.args[1:2] if isinstance(each, ast.Constant))
-    return found
+                result.update(each.value for each in node.args[1:2] if isinstance(each, ast.Constant))
+    return result
 
 
 def test_each_rule_is_held_to_a_table_on_which_it_fires() -> None:
@@ -60,9 +60,9 @@ def test_all_rules_are_silent_on_a_clean_table_at_which_everything_was_looked(tm
         rows=CheckReport(0, ()),
         footers=look_at_footers(table.snapshot(), table.store),
     )
-    found = audit(Subject(table, NOW, looked=looked))
-    assert (found.findings, found.not_answered) == ((), ())
-    assert len(found.silent) == len(RULES)
+    result = audit(Subject(table, NOW, looked=looked))
+    assert (result.findings, result.not_answered) == ((), ())
+    assert len(result.silent) == len(RULES)
 
 
 def test_a_step_without_an_intent_or_a_command_is_none() -> None:

@@ -18,13 +18,13 @@ from tests.support.logs.small_schemas import field, struct
 RULES = protocol(1, 7, w="checkConstraints invariants generatedColumns allowColumnDefaults")
 
 
-def _findings(found: explorer.Table, rule: str) -> list[Finding]:
-    return [finding for finding in found.audit(NOW).findings if finding.rule == rule]
+def _findings(table: explorer.Table, rule: str) -> list[Finding]:
+    return [finding for finding in table.audit(NOW).findings if finding.rule == rule]
 
 
-def _found(found: explorer.Table, rule: str) -> Finding:
+def _found(table: explorer.Table, rule: str) -> Finding:
     """The one finding of a rule."""
-    (finding,) = _findings(found, rule)
+    (finding,) = _findings(table, rule)
     return finding
 
 

@@ -49,7 +49,7 @@ LOGS: Final[dict[str, list[Actions]]] = {
     "versions at risk": [[PROTOCOL, _said({LOG: "interval 2 hours"}), add("a")], [remove("a"), add("b")]],
     "transactions at once": [[PROTOCOL, _said({TRANSACTIONS: "interval 0 days"}), add("a")]],
     "months": [[PROTOCOL, _said({FILES: "interval 1 month", LOG: "interval 7"}), add("a")]],
-    "keys of another case": [[PROTOCOL, _said({"DELTA.APPENDONLY": "true", " delta.appendOnly": "x"}), add("a")]],
+    "keys with different case": [[PROTOCOL, _said({"DELTA.APPENDONLY": "true", " delta.appendOnly": "x"}), add("a")]],
     "a rule in double quotes": [[PROTOCOL, _said({"delta.constraints.c": '"id" > 0'}), add("a")]],
     "a rule beside a type": [[PROTOCOL, _said({"delta.constraints.c": "frob(id) > 0"}, "geometry"), add("a")]],
     "an unknown type": [[PROTOCOL, _said(kind="interval day to second"), add("a")]],
@@ -98,8 +98,8 @@ def _follow(cli: Call, folder: Path, finding: Finding) -> str:
 
 
 def _dead_ends(cli: Call, folder: Path) -> list[str]:
-    found = explorer.open_table(folder).audit(check_files=True, verify=True).findings
-    return [why for finding in at_least_one(found) if (why := _follow(cli, folder, finding))]
+    table = explorer.open_table(folder).audit(check_files=True, verify=True).findings
+    return [why for finding in at_least_one(table) if (why := _follow(cli, folder, finding))]
 
 
 @pytest.mark.parametrize("name", LOGS)

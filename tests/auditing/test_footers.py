@@ -83,9 +83,9 @@ def _with(kind: str, column: str, value: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("options", [{}, {"store_decimal_as_integer": True}, {"write_statistics": ["id"]}])
 def test_true_statistics_are_no_finding(tmp_path: Path, options: dict[str, Any]) -> None:
-    found = _audit(_table(tmp_path / "t", TRUE, **options))
-    assert "wrong-statistics" in {rule.id for rule in found.silent}
-    assert found.basis == ("log", "footers")
+    table = _audit(_table(tmp_path / "t", TRUE, **options))
+    assert "wrong-statistics" in {rule.id for rule in table.silent}
+    assert table.basis == ("log", "footers")
 
 
 def test_two_columns_of_one_dotted_name_are_not_taken_for_each_other(tmp_path: Path) -> None:
@@ -162,8 +162,8 @@ def test_times_are_compared_as_exactly_as_the_log_writes_them(tmp_path: Path) ->
         pq.write_table(pa.table({"at": pa.array([at], pa.timestamp("us", "UTC"))}), root / "a.parquet")
         bounds = {"at": ("2026-01-01T00:00:00.000Z", greatest)}
         write_log(root, [[PROTOCOL, metadata({"at": "timestamp"}), add("a.parquet", 1, bounds=bounds)]])
-        found = _audit(explorer.open_table(root)).findings
-        assert ("wrong-statistics" in {each.rule for each in found}) is wrong
+        table = _audit(explorer.open_table(root)).findings
+        assert ("wrong-statistics" in {each.rule for each in table}) is wrong
 
 
 def test_a_footer_that_cannot_be_read_leaves_the_question_open(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_footer_that_cannot_be_read_leaves_the_question_open(tmp_path: Path) -
 @pytest.mark.reference
 def test_no_table_of_other_writers_is_said_to_have_wrong_statistics() -> None:
     folders = [*(golden_root() / "tables").iterdir(), *(reference_root() / "tables").iterdir()]
-    found, read = {}, 0
+    result, read = {}, 0
     for folder in sorted(folders):
         try:
             audited = explorer.open_table(folder).audit(NOW, check_footers=True)
@@ -190,10 +190,10 @@ def test_no_table_of_other_writers_is_said_to_have_wrong_statistics() -> None:
         read += "wrong-statistics" in {rule.id for rule in audited.silent}
         wrong = [each for each in audited.findings if each.rule == "wrong-statistics"]
         if wrong:
-            found[folder.name] = [piece.text for piece in wrong[0].evidence]
+            result[folder.name] = [piece.text for piece in wrong[0].evidence]
     # The writer cut the greatest value of a float; since its column is a double, the file holds more than the log says.
     text = "maxValues of float_double is 3.4 in the log, 3.4000000953674316 in the file"
-    assert {name: [each.partition(": ")[2] for each in texts[:1]] for name, texts in found.items()} == {
+    assert {name: [each.partition(": ")[2] for each in texts[:1]] for name, texts in result.items()} == {
         "delta__type-widening": [text],
         "kernelrs__type-widening": [text],
     }

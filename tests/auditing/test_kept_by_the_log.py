@@ -20,7 +20,7 @@ LOG, FILES = "delta.logRetentionDuration", "delta.deletedFileRetentionDuration"
 
 def old_log(folder: Path, removed_before: int | None) -> explorer.Table:
     """Two versions load a file each, the third removes the first one some ms before the present and is a checkpoint;
-    all files of the log are 60 days old."""
+    all log files are 60 days old."""
     described = small_logs.metadata({"id": "long"}, (), {LOG: "interval 30 days", FILES: "interval 7 days"})
     one, two = small_logs.add("1.parquet"), small_logs.add("2.parquet")
     gone = [] if removed_before is None else [small_logs.remove("1.parquet", deletion_timestamp=ago(removed_before))]
@@ -57,10 +57,10 @@ def test_a_vacuum_is_said_to_take_the_versions_whose_files_it_may_delete_and_no_
     table = old_log(tmp_path / "t", removed_before)
     rows = table.retention(NOW).to_pylist()
     assert [(row["status"], row["by"]) for row in rows[:3]] == [("at risk", each) for each in by]
-    found = [each for each in audit(Subject(table, NOW)).findings if each.rule == "versions-at-risk"]
-    assert [each.versions for each in found] == ([] if vacuumed is None else [vacuumed])
+    findings = [each for each in audit(Subject(table, NOW)).findings if each.rule == "versions-at-risk"]
+    assert [each.versions for each in findings] == ([] if vacuumed is None else [vacuumed])
     if removed_before == 6 * DAY:
-        assert found[0].title.startswith("2 versions can be vacuumed from ")
+        assert findings[0].title.startswith("2 versions can be vacuumed from ")
     elif vacuumed is not None:
-        assert found[0].title == "A vacuum now takes the data of 2 versions"
-        assert (found[0].files, found[0].size) == (1, 100)
+        assert findings[0].title == "A vacuum now deletes the data of 2 versions"
+        assert (findings[0].files, findings[0].size) == (1, 100)

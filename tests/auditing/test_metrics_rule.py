@@ -12,17 +12,17 @@ from tests.support.comparison.audited_tables import NOW
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, commit_info, table
 
 
-def _found(found: explorer.Table, rule: str) -> Finding:
+def _found(table: explorer.Table, rule: str) -> Finding:
     """The one finding of a rule."""
-    (finding,) = (each for each in found.audit(NOW, verify=True).findings if each.rule == rule)
+    (finding,) = (each for each in table.audit(NOW, verify=True).findings if each.rule == rule)
     return finding
 
 
 @pytest.mark.parametrize(
     ("metrics", "severity", "title"),
     [
-        ({"numFiles": "2", "numOutputRows": "7"}, "error", "1 commit did less than the writer recorded"),
-        ({"numOutputRows": "3"}, "warning", "1 commit did not do what the operation metrics state"),
+        ({"numFiles": "2", "numOutputRows": "7"}, "error", "1 commit did less than its writer recorded"),
+        ({"numOutputRows": "3"}, "warning", "1 commit does not match its operation metrics"),
     ],
 )
 def test_a_commit_that_lacks_rows_is_an_error_and_other_numbers_are_a_warning(

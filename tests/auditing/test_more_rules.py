@@ -33,9 +33,9 @@ def _audit(table: explorer.Table, **looked: Any) -> Audit:
 
 
 def _found(table: explorer.Table, rule: str, **looked: Any) -> Finding:
-    found = [finding for finding in _audit(table, **looked).findings if finding.rule == rule]
-    assert len(found) == 1, _audit(table, **looked)
-    return found[0]
+    findings = [finding for finding in _audit(table, **looked).findings if finding.rule == rule]
+    assert len(findings) == 1, _audit(table, **looked)
+    return findings[0]
 
 
 def _silent(table: explorer.Table, rule: str, **looked: Any) -> bool:
@@ -135,10 +135,14 @@ def test_a_log_that_does_not_keep_to_the_protocol_is_a_warning_and_what_harms_no
     store.put_if_absent("_delta_log/_last_checkpoint", b"{")
     table = explorer.Table(store)
     note = _found(table, "log-faults", integrity=table.verify())
-    assert (note.severity, "a hint at the newest checkpoint that cannot be used" in note.title) == ("info", True)
+    assert (note.severity, "an unusable hint of the newest checkpoint" in note.title) == ("info", True)
     back = timed([[committed(HOUR)], [committed(2 * HOUR)]])
     fault = _found(back, "log-faults", integrity=back.verify())
-    assert (fault.severity, fault.versions, "a clock that went back" in fault.title) == ("warning", ((2, 2),), True)
+    assert (fault.severity, fault.versions, "a clock that moved backward" in fault.title) == (
+        "warning",
+        ((2, 2),),
+        True,
+    )
 
 
 def test_a_log_that_was_rewritten_does_not_hold_the_saved_head() -> None:
@@ -183,7 +187,7 @@ def test_a_log_of_a_broken_client_opens_with_all_that_can_be_known_and_gives_no_
     with pytest.raises(CorruptTable):
         table.snapshot().require_schema()
     finding = _found(table, "unreadable-log")
-    assert (finding.severity, finding.title) == ("error", f"The log names no {lacking}")
+    assert (finding.severity, finding.title) == ("error", f"The log has no {lacking}")
     assert finding.remedy is not None
     assert _found(table, "bulk-loss").rows == 1_000
     assert table.history().column("num_rows").to_pylist() == [1_000, 2_000, 0], "newest first"
@@ -208,7 +212,7 @@ def test_the_folder_is_compared_with_the_log(tmp_path: Path) -> None:
     listing = table.store.list_files()
     late = listing.set_column(2, "modified", pa.array([ago(9 * DAY)] * listing.num_rows, pa.int64()))
     resized = _found(table, "resized-files", stored=late)
-    assert (resized.severity, resized.files, "4 bytes by the log, 3 stored" in _said(resized)) == ("error", 1, True)
+    assert (resized.severity, resized.files, "4 bytes in the log, 3 stored" in _said(resized)) == ("error", 1, True)
     orphans = _found(table, "orphan-files", stored=late)
     assert (orphans.files, orphans.size, "orphan.parquet" in _said(orphans)) == (1, 7, True)
     young = listing.set_column(2, "modified", pa.array([ago(HOUR)] * listing.num_rows, pa.int64()))
@@ -222,8 +226,8 @@ def test_the_folder_is_compared_with_the_log(tmp_path: Path) -> None:
 def test_a_file_whose_name_no_disk_takes_is_missing_and_stops_no_audit(tmp_path: Path) -> None:
     long = "n" * 300 + ".parquet"
     small_logs.write_log(tmp_path, [[small_logs.PROTOCOL, small_logs.METADATA, small_logs.add(long)]])
-    found = explorer.open_table(tmp_path).audit(NOW, check_files=True)
-    (missing,) = (each for each in found.findings if each.rule == "missing-files")
+    table = explorer.open_table(tmp_path).audit(NOW, check_files=True)
+    (missing,) = (each for each in table.findings if each.rule == "missing-files")
     assert (missing.severity, missing.files) == ("error", 1)
 
 
@@ -261,7 +265,7 @@ def test_a_column_that_a_check_names_is_not_said_to_be_open_to_nulls() -> None:
     fields = [{"name": "id", "type": "long"}, {"name": "net", "type": "long"}]
     described = _described(fields, {"delta.constraints.paid": "NET >= 0"})
     finding = _found(_of(described, _counted("0.parquet", 20_000, {"id": 0, "net": 0})), "nullable-without-nulls")
-    assert finding.title == "1 column may be null, and is in no row"
+    assert finding.title == "1 column may be null, but is never null"
     assert "net" not in _said(finding)
 
 
@@ -310,7 +314,7 @@ def _identity(mark: int, greatest: int) -> explorer.Table:
 def test_an_identity_column_behind_its_values_is_a_warning_with_the_intent() -> None:
     finding = _found(_identity(9, 40), "identity-behind")
     assert (finding.severity, finding.remedy and finding.remedy.intent) == ("warning", SyncIdentity(column="id"))
-    assert "furthest value 40, mark 9" in _said(finding)
+    assert "last value 40, mark 9" in _said(finding)
     assert _silent(_identity(40, 40), "identity-behind")
 
 
@@ -451,7 +455,7 @@ def test_a_vacuum_that_kept_less_than_the_table_says_is_a_warning_with_who_ran_i
     finding = _found(written(loaded("0.parquet"), hasty), "hasty-vacuum")
     assert (finding.severity, finding.versions) == ("warning", ((2, 2),))
     assert "by ben" in _said(finding)
-    assert "switched off" in _said(finding)
+    assert "turned off" in _said(finding)
     patient = _vacuum(retentionCheckEnabled="true", specifiedRetentionMillis=str(7 * DAY))
     assert _silent(written(loaded("0.parquet"), patient, _vacuum(defaultRetentionMillis="604800000")), "hasty-vacuum")
 
@@ -544,19 +548,19 @@ def test_errors_on_golden_tables_are_those_that_their_list_tells_of() -> None:
     readme = (golden_root() / "README.md").read_text()
     rows = re.findall(r"^\| (\w+__\S+) \|[^|]*\|[^|]*\| ([^|]*) \|", readme, re.MULTILINE)
     assert len(rows) > 100
-    found, told = {}, {}
+    result, told = {}, {}
     for name, features in rows:
         audited = explorer.open_table(golden_root() / "tables" / name).audit(NOW, check_files=True)
-        found[name] = {each.rule for each in audited.findings if each.severity == "error"}
+        result[name] = {each.rule for each in audited.findings if each.severity == "error"}
         answered = {each.rule.id for each in audited.results if not each.not_answered}
         told[name] = {rule for words, rule in _TOLD.items() if words in features} & answered
         # No reader could say which files such a table needs, so the list says nothing of them; nor across a gap.
         if "unreadable-log" in told[name]:
-            found[name].discard("missing-files")
+            result[name].discard("missing-files")
             told[name].discard("missing-files")
         if "non-contiguous log" in features:
-            found[name].discard("unreadable-log")
-        found[name] -= _UNTOLD.get(name, set())
-    assert {name: rules for name, rules in found.items() if rules} == {
+            result[name].discard("unreadable-log")
+        result[name] -= _UNTOLD.get(name, set())
+    assert {name: rules for name, rules in result.items() if rules} == {
         name: rules for name, rules in told.items() if rules
     }

@@ -1,4 +1,4 @@
-"""Findings speak first of the clients that somebody named; one that answers wrongly is an error."""
+"""Findings speak first of the clients that somebody named; one that gets wrong results is an error."""
 
 import pytest
 
@@ -19,14 +19,14 @@ def _findings(file: str) -> list[Finding]:
         {0: [small_logs.MASKED, small_logs.METADATA, small_logs.add("a", vector=small_logs.vector("v"))]}
     )
     mine = parse_my_clients(file.encode(), client_facts()) if file else ()
-    found = audit(Subject(table, NOW, mine=mine)).findings
-    return [finding for finding in found if finding.rule in {"wrong-answers", "refusing-clients"}]
+    findings = audit(Subject(table, NOW, mine=mine)).findings
+    return [finding for finding in findings if finding.rule in {"wrong-answers", "refusing-clients"}]
 
 
 def test_one_of_mine_that_answers_wrongly_is_an_error() -> None:
     worst = _findings(WRONG + REFUSES + READS)[0]
     assert (worst.rule, worst.severity) == ("wrong-answers", "error")
-    assert worst.title == "1 of your 3 clients answers wrongly and without an error"
+    assert worst.title == "1 of your 3 clients gets wrong results without an error"
     assert [evidence.text for evidence in worst.evidence[:2]] == [
         "Presto before 2026-04",
         "because of deletionVectors",

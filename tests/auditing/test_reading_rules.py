@@ -36,13 +36,13 @@ def _table(
     return table({0: [protocol, said or metadata({"id": "long"}), *adds]})
 
 
-def _findings(found: explorer.Table, rule: str) -> list[Finding]:
-    return [finding for finding in found.audit(NOW).findings if finding.rule == rule]
+def _findings(table: explorer.Table, rule: str) -> list[Finding]:
+    return [finding for finding in table.audit(NOW).findings if finding.rule == rule]
 
 
-def _found(found: explorer.Table, rule: str) -> Finding:
+def _found(table: explorer.Table, rule: str) -> Finding:
     """The one finding of a rule, which has a next step."""
-    (finding,) = _findings(found, rule)
+    (finding,) = _findings(table, rule)
     assert finding.remedy is not None
     assert finding.remedy.command or finding.remedy.intent
     return finding
@@ -79,9 +79,9 @@ def test_live_files_in_another_storage_are_an_error_with_the_reason(path: str, m
 
 @pytest.mark.parametrize(("kind", "path"), [("p", "file:{{FOLDER}}/x.bin"), ("u", "short"), ("z", "x")])
 def test_a_deletion_vector_at_no_place_is_an_error_of_the_audit_and_of_verify(kind: str, path: str) -> None:
-    found = _table("a.parquet", protocol=MASKED, vector=DeletionVectorDescriptor(kind, path, 40, 1, 1))
-    assert _found(found, "unreachable-files").severity == "error"
-    assert [problem.kind for problem in found.verify().problems if problem.breaking] == ["invalid-file-values"]
+    table = _table("a.parquet", protocol=MASKED, vector=DeletionVectorDescriptor(kind, path, 40, 1, 1))
+    assert _found(table, "unreachable-files").severity == "error"
+    assert [problem.kind for problem in table.verify().problems if problem.breaking] == ["invalid-file-values"]
 
 
 @pytest.mark.parametrize(
@@ -101,10 +101,10 @@ def test_a_deletion_vector_at_no_place_is_an_error_of_the_audit_and_of_verify(ki
     ],
 )
 def test_a_path_that_is_not_a_uri_is_a_warning(path: str, *, wrong: bool) -> None:
-    found = _table("b.parquet", path)
-    assert len(_findings(found, "unencoded-paths")) == wrong
+    table = _table("b.parquet", path)
+    assert len(_findings(table, "unencoded-paths")) == wrong
     if wrong:
-        assert _found(found, "unencoded-paths").files == 1
+        assert _found(table, "unencoded-paths").files == 1
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_widening_to_a_narrow_decimal_is_a_warning(before: str, after: str, *,
     said = msgspec.structs.replace(
         metadata({"id": after}), schema_string=json.dumps({"type": "struct", "fields": [field]})
     )
-    found = _table("a.parquet", protocol=_listing("typeWidening"), said=said)
-    assert len(_findings(found, "unlisted-type-changes")) == wrong
+    table = _table("a.parquet", protocol=_listing("typeWidening"), said=said)
+    assert len(_findings(table, "unlisted-type-changes")) == wrong
     if wrong:
-        assert f"{before} to {after}" in _found(found, "unlisted-type-changes").evidence[0].text
+        assert f"{before} to {after}" in _found(table, "unlisted-type-changes").evidence[0].text

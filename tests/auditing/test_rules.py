@@ -29,9 +29,9 @@ def _audit(table: explorer.Table, **more: Any) -> Audit:
 
 def _found(table: explorer.Table, rule: str, **more: Any) -> Finding:
     """The one finding of a rule."""
-    found = [finding for finding in _audit(table, **more).findings if finding.rule == rule]
-    assert len(found) == 1, _audit(table, **more)
-    return found[0]
+    findings = [finding for finding in _audit(table, **more).findings if finding.rule == rule]
+    assert len(findings) == 1, _audit(table, **more)
+    return findings[0]
 
 
 def _silent(table: explorer.Table, rule: str, **more: Any) -> bool:
@@ -237,7 +237,7 @@ def test_history_that_was_cleaned_is_a_note_with_the_oldest_version_that_is_left
         store.delete(commit_name(version))
     finding = _found(explorer.Table(store), "history-cleaned")
     assert (finding.severity, finding.versions) == ("info", ((0, 3),))
-    assert finding.effect == "The oldest version that can be shown is v4."
+    assert finding.effect == "The oldest readable version is v4."
 
 
 def test_a_checkpoint_is_overdue_after_three_intervals() -> None:
@@ -359,7 +359,7 @@ def test_changes_that_last_are_no_finding(table: Any) -> None:
 def test_versions_that_a_vacuum_takes_now_are_named_with_their_files_and_the_basis() -> None:
     finding = _found(_rewritten(8 * DAY), "versions-at-risk")
     assert (finding.severity, finding.versions, finding.files, finding.size) == ("info", ((1, 1),), 1, 500_000_000)
-    assert "By the log" in finding.effect
+    assert "According to the log" in finding.effect
     assert finding.remedy is not None
     assert finding.remedy.intent == SetProperties(properties={FILES: "interval 30 days"})
 
@@ -378,7 +378,7 @@ def test_versions_that_a_recorded_vacuum_took_are_gone_and_not_at_risk() -> None
     table = _rewritten(30 * DAY, *_vacuumed())
     finding = _found(table, "versions-gone")
     assert (finding.versions, finding.severity) == (((1, 1),), "info")
-    assert "the files were not looked for" in _said(finding)
+    assert "the files were not checked" in _said(finding)
     assert _silent(table, "versions-at-risk")
 
 
@@ -392,7 +392,7 @@ def test_a_look_at_the_files_decides_over_the_record_of_a_vacuum() -> None:
     table = _rewritten(30 * DAY, *_vacuumed())
     assert _silent(table, "versions-gone", missing=frozenset())
     gone = _found(table, "versions-gone", missing=frozenset({"0.parquet"}))
-    assert "were looked for" in _said(gone)
+    assert "were checked" in _said(gone)
 
 
 def test_a_live_file_that_is_gone_is_wrong_and_the_question_is_open_until_somebody_looks() -> None:
@@ -462,7 +462,7 @@ def _files(count: int, day: Callable[[int], str]) -> explorer.Table:
 def test_many_small_files_are_a_warning_that_says_what_compaction_would_leave() -> None:
     finding = _found(_files(150, lambda n: str(n % 3)), "small-files")
     assert (finding.severity, finding.files) == ("warning", 150)
-    assert "about 3 in their place" in finding.effect
+    assert "about 3" in finding.effect
     assert _found(_files(40, lambda _: "x"), "small-files").severity == "info"
 
 
@@ -500,22 +500,27 @@ def test_the_worst_comes_first_and_of_equal_ones_the_one_with_the_nearest_deadli
     gone = [_info("DELETE"), _removed("1.parquet", 6 * DAY)]
     short = {LOG: "interval 5 days"}
     table = written(loaded("0.parquet"), loaded("1.parquet"), gone, loaded("2.parquet", 5), properties=short)
-    found = _audit(table, missing=frozenset({"2.parquet"})).findings
-    assert [finding.rule for finding in found][:3] == ["missing-files", "bulk-loss", "short-log-retention"]
-    assert [finding.severity for finding in found] == ["error", "warning", "warning", *["info"] * (len(found) - 3)]
+    findings = _audit(table, missing=frozenset({"2.parquet"})).findings
+    assert [finding.rule for finding in findings][:3] == ["missing-files", "bulk-loss", "short-log-retention"]
+    assert [finding.severity for finding in findings] == [
+        "error",
+        "warning",
+        "warning",
+        *["info"] * (len(findings) - 3),
+    ]
 
 
 @pytest.mark.reference
 @pytest.mark.parametrize("folder", sorted((reference_root() / "tables").glob("*")), ids=lambda folder: folder.name)
 def test_every_rule_answers_on_tables_of_the_reference(folder: Path) -> None:
-    found = _audit(explorer.open_table(str(folder)))
-    assert {result.rule.id for result in found.not_answered} == ASKED
+    table = _audit(explorer.open_table(str(folder)))
+    assert {result.rule.id for result in table.not_answered} == ASKED
 
 
 def test_the_demo_warehouse_shows_its_stories(demo_warehouse: Path) -> None:
-    found = {
+    result = {
         name: _audit(explorer.open_table(str(demo_warehouse / name))) for name in ("crm/customers", "sales/orders")
     }
-    assert found["crm/customers"].findings[0].rule == "name-hazard"
-    lost = next(finding for finding in found["sales/orders"].findings if finding.rule == "bulk-loss")
-    assert (lost.label, lost.severity) == ("rows lost and back, v30", "info")
+    assert result["crm/customers"].findings[0].rule == "name-hazard"
+    lost = next(finding for finding in result["sales/orders"].findings if finding.rule == "bulk-loss")
+    assert (lost.label, lost.severity) == ("rows lost and restored, v30", "info")

@@ -108,7 +108,7 @@ def test_a_remove_without_a_time_puts_its_versions_at_risk_now_and_at_no_date(
         "file a was removed in version 1, at a time that the log does not record; VACUUM may delete it now"
     )
     told = finding(store, "versions-at-risk")
-    assert "removed at a time that the log does not record" in told.evidence[1].text
+    assert "removed at a time not recorded in the log" in told.evidence[1].text
     assert told.deadline is None
     assert told.remedy is not None
     assert told.remedy.label == "Copy what you need of these versions before a vacuum runs"
@@ -125,7 +125,7 @@ def test_a_removal_with_a_time_keeps_its_date_beside_one_without(tmp_path: Path)
     assert (
         finding(store, "versions-at-risk")
         .evidence[1]
-        .text.endswith("removed more than 7 days ago, or at a time that the log does not record")
+        .text.endswith("removed more than 7 days ago, or at a time not recorded in the log")
     )
 
 

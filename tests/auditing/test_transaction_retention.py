@@ -44,5 +44,5 @@ def test_others_are_not(configuration: dict[str, str]) -> None:
 @pytest.mark.parametrize("key", ["delta.appendOnly ", " delta.appendOnly", "\tDELTA.APPENDONLY"])
 def test_a_key_with_blanks_around_it_does_nothing_and_is_named(key: str) -> None:
     finding = _found(_table({key: "true"}), "property-case")
-    assert "blanks surround it" in finding.title
+    assert "spaces surround it" in finding.title
     assert finding.remedy is not None

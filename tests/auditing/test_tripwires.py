@@ -35,7 +35,7 @@ LOST = [
 def test_rows_removed_beyond_a_share() -> None:
     (alarm,) = _fired('when = "rows-removed"\nshare = 0.2', LOST)
     assert (alarm.version, alarm.author, alarm.time) == (4, "ben", ago(10 * DAY))
-    assert alarm.text == "400 rows went, 40 % of them"
+    assert alarm.text == "400 rows removed, 40 % of them"
     assert _versions('when = "rows-removed"\nshare = 0.1', LOST) == [2, 4]
     assert _versions('when = "rows-removed"\nshare = 0.1\nleast = 300', LOST) == [4]
     assert _versions('when = "rows-removed"\nshare = 0.1\nallowed = ["ben"]', LOST) == []
@@ -104,9 +104,9 @@ def test_a_silence_between_commits_and_one_that_lasts() -> None:
 
 def test_what_would_have_fired_is_said_in_a_sentence() -> None:
     (wire,) = read_tripwires('[[tripwire]]\nname = "it"\nwhen = "rows-removed"\nshare = 0.1', "rules.toml")
-    found = alarms([wire], timed(LOST).history_record(), ago(0), since=ago(90 * DAY))
-    assert tried(wire, found, "90 days") == "would have fired twice in 90 days: v2, v4"
-    assert tried(wire, found[:1], "90 days") == "would have fired once in 90 days: v2"
+    raised = alarms([wire], timed(LOST).history_record(), ago(0), since=ago(90 * DAY))
+    assert tried(wire, raised, "90 days") == "would have fired twice in 90 days: v2, v4"
+    assert tried(wire, raised[:1], "90 days") == "would have fired once in 90 days: v2"
     assert tried(wire, (), "90 days") == "would not have fired in 90 days"
 
 
@@ -126,7 +126,7 @@ GOOD = '[[tripwire]]\nname = "good"\nwhen = "schema-changed"\n\n'
         (f'{GOOD}[[tripwire]]\nname = "b"\nwhen = "new-author"\noutside = "9 to 5"\n', 5, "outside", "07:00-19:00"),
         (f'{GOOD}[[tripwire]]\nname = "b"\nwhen = "new-author"\nzone = "Mars/Olympus"\n', 5, "zone", "Mars"),
         (f'{GOOD}[[tripwire]]\nname = "b"\nwhen = "silence"\nlonger = "a while"\n', 5, "longer", "2 days"),
-        (GOOD + GOOD, 5, "name", "second time"),
+        (GOOD + GOOD, 5, "name", "used twice"),
     ],
 )
 def test_a_file_that_makes_no_sense_is_refused_with_line_and_field(

@@ -28,9 +28,9 @@ def clone(tmp_path: Path) -> explorer.Table:
     return explorer.open_table(small_logs.write_log(tmp_path / "clone", [start, own, removed]))
 
 
-def _found(found: explorer.Table, rule: str) -> Finding:
+def _found(table: explorer.Table, rule: str) -> Finding:
     """The one finding of a rule."""
-    (finding,) = (each for each in found.audit(NOW, check_files=True).findings if each.rule == rule)
+    (finding,) = (each for each in table.audit(NOW, check_files=True).findings if each.rule == rule)
     return finding
 
 

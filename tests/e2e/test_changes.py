@@ -223,14 +223,14 @@ def test_unused_files_are_deleted_with_the_keyboard_alone(act: Callable[[str], A
     page = act("?t=act/unused&tab=act")
     page.get_by_role("link", name="Delete unused files").focus()
     page.keyboard.press("Enter")
-    page.get_by_text("Planning lists all files of the table").wait_for()
+    page.get_by_text("Planning lists all files in the").wait_for()
     assert page.evaluate("document.activeElement.textContent") == "Delete unused files"
     _tab_to(page, "f-olderThan")
     page.keyboard.type("soon")
     page.get_by_text("is neither an interval").wait_for()
     page.keyboard.press("Control+a")
     page.keyboard.type("interval 8 days")
-    page.get_by_text("Planning lists all files of the table").wait_for()
+    page.get_by_text("Planning lists all files in the").wait_for()
     page.keyboard.press("Enter")
     page.locator("#files").wait_for()
     assert page.evaluate("document.activeElement.className") == "asked"

@@ -162,7 +162,7 @@ def test_a_table_that_is_deleted_under_an_open_page_is_said_with_a_way_on(opened
     shutil.copytree(warehouse / "reference" / "optimize", gone)
     page = opened("?t=shop/odd/going&tab=files&v=3")
     shutil.move(gone, warehouse.parent / "away")
-    page.get_by_text("The table is gone.").wait_for(timeout=30_000)
+    page.get_by_text("The table no longer exists.").wait_for(timeout=30_000)
     assert page.locator("h1.version").inner_text() == "v3"
     page.locator("#notice").get_by_role("button", name="Try again").click()
     page.get_by_role("heading", name="No Delta table here").wait_for()

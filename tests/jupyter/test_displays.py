@@ -116,11 +116,11 @@ def test_a_card_says_what_the_object_says(shell: Any, objects: dict[str, object]
     assert "committed as v4" in texts["result"]
     assert "VersionNotFound" in texts["error"]
     assert "nearest" in texts["error"]
-    assert "No problems were found" in texts["verified"]
+    assert "No problems" in texts["verified"]
     assert "1 of 1 file must be read" in texts["skipping"]
-    assert "1 file  read: a column has no statistics there" in texts["skipping"]
+    assert "1 file  read: no statistics for a column" in texts["skipping"]
     assert "Report of" in texts["report"]
-    assert "v4: rows break 1 of 2 rules, 1 could not be judged" in texts["check"]
+    assert "v4: rows violate 1 of 2 rules, 1 could not be checked" in texts["check"]
 
 
 def test_objects_outside_a_notebook_have_a_form_that_fits_a_line(objects: dict[str, object]) -> None:
@@ -185,7 +185,7 @@ def test_a_proof_of_erasure_has_a_card(shell: Any, objects: dict[str, object]) -
 
 
 def _broken_rule() -> CheckReport:
-    """A rule that rows break, and one that could not be judged, whose every text is hostile."""
+    """A rule that rows break, and one that could not be checked, whose every text is hostile."""
     where = pa.table({"path": [HOSTILE], "raw_path": [HOSTILE], "violations": [2], "first_row_index": [7]})
     refused = ExpressionRefused(HOSTILE, reason="runtime", expression=HOSTILE)
     broken = CheckResult(HOSTILE, HOSTILE, 2, 10, where, pa.table({HOSTILE: [HOSTILE]}))

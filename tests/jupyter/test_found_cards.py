@@ -25,8 +25,8 @@ def _golden(name: str) -> Path:
 
 def test_a_sound_log_is_said_to_have_no_problems() -> None:
     card = card_of(explorer.open_table(_golden("dat__deletion_vectors")).verify())
-    assert (card.title, card.tone, card.rows) == ("No problems were found", "ok", None)
-    assert dict(card.facts)["oldest that can be rebuilt"] == "v0"
+    assert (card.title, card.tone, card.rows) == ("No problems", "ok", None)
+    assert dict(card.facts)["oldest readable version"] == "v0"
     assert dict(card.facts)["newest in the log"] == "v2"
 
 
@@ -40,7 +40,7 @@ def test_a_hint_that_its_writer_corrupted_is_a_problem_that_keeps_no_version_fro
 def test_a_log_whose_writer_left_out_the_protocol_cannot_be_read() -> None:
     card = card_of(explorer.open_table(_golden("delta__deltalog-state-reconstruction-without-protocol")).verify())
     assert (card.title, card.tone) == ("1 problem of the log; 1 keeps versions from being read", "danger")
-    assert dict(card.facts)["oldest that can be rebuilt"] == "none"
+    assert dict(card.facts)["oldest readable version"] == "none"
 
 
 def test_of_many_problems_those_that_keep_versions_from_being_read_come_first() -> None:
@@ -81,9 +81,9 @@ def test_a_horizon_says_what_a_vacuum_takes_now_and_what_it_may_take_when(emptie
     card = card_of(horizon)
     assert card.title == "3 of 3 versions can be read, 2 after a VACUUM now"
     facts = dict(card.facts)
-    assert (facts["readable"], facts["versions lost"], facts["versions left"]) == ("v0 to v2", "v0", "2")
+    assert (facts["readable"], facts["versions lost"], facts["versions remaining"]) == ("v0 to v2", "v0", "2")
     assert facts["retention"] == "7 days, the table's own"
-    assert facts["files freed"] == "1 file, 1.0 MB"
+    assert facts["files deleted"] == "1 file, 1.0 MB"
     assert card.rows is not None
     expected = [NOW - timedelta(days=3), NOW - timedelta(hours=1) + timedelta(days=7)]
     assert [datetime.fromisoformat(time.replace(" UTC", "+00:00")) for _, time in card.rows.cells] == expected
@@ -120,9 +120,9 @@ def test_a_horizon_warns_of_what_is_unusual_and_not_of_what_a_vacuum_is_for(tmp_
 def test_what_a_vacuum_without_retention_takes(emptied: explorer.Table) -> None:
     found = emptied.horizon(NOW).what_if(0)
     card = card_of(found)
-    assert card.title == "A VACUUM now that keeps 0 days"
+    assert card.title == "A VACUUM now with a retention period of 0 days"
     assert dict(card.facts)["versions lost"] == "v0 to v1"
-    assert dict(card.facts)["files freed"] == "2 files, 2.0 MB"
+    assert dict(card.facts)["files deleted"] == "2 files, 2.0 MB"
     assert repr(found) == "WhatIf(retention=0, 1 versions kept, 2 files freed)"
 
 
@@ -136,7 +136,7 @@ def test_skipping_counts_the_files_that_the_log_names_for_a_partition() -> None:
     card = card_of(found)
     assert card.title == f"{letters['a']} of {len(adds)} files must be read"
     assert card.rows is not None
-    assert card.rows.cells[0] == (f"{len(adds) - letters['a']} files", "dropped by its partition values")
+    assert card.rows.cells[0] == (f"{len(adds) - letters['a']} files", "skipped by its partition values")
     assert repr(found) == f"SkippingResult({letters['a']} of {len(adds)} files kept)"
 
 
@@ -147,7 +147,7 @@ def test_a_report_is_shown_with_its_sentence_and_its_digest() -> None:
     facts = dict(card.facts)
     assert facts["digest"] == report.digest
     assert facts["made"] == "Sun 22 Nov 2026 12:00:00 UTC by ana, from log and replay"
-    assert facts["in short"] == "".join(phrase.text for phrase in report.sentence)
+    assert facts["summary"] == "".join(phrase.text for phrase in report.sentence)
     assert card.tone == "warning"
     assert "\n" not in repr(report)
 

@@ -76,7 +76,7 @@ def test_a_row_difference_says_what_reading_it_costs_and_runs_nothing(fed: explo
 def test_a_check_counts_the_rows_that_break_each_rule(fed: explorer.Table) -> None:
     report = fed.check({"kept": "id >= 0", "broken": "id > 3", "no rule": "id >"})  # v18 is v3: the ids 0 to 11
     card = card_of(report)
-    assert (card.title, card.tone) == ("v18: rows break 1 of 3 rules, 1 could not be judged", "danger")
+    assert (card.title, card.tone) == ("v18: rows violate 1 of 3 rules, 1 could not be checked", "danger")
     assert [(row[0], row[2].split(":")[0]) for row in _cells(card)] == [
         ("broken", "4 of 12"),
         ("no rule", "not judged"),
@@ -112,7 +112,7 @@ def test_wrong_statistics_are_named(tmp_path: Path) -> None:
     profile = explorer.open_table(root).profile()
     card = card_of(profile)
     assert card.tone == "danger"
-    assert dict(card.facts)["for instance"] == "a.parquet: numRecords is 4 in the log and 3 in the rows"
+    assert dict(card.facts)["for example"] == "a.parquet: numRecords is 4 in the log and 3 in the rows"
     assert repr(profile) == "Profile(version=0, rows=3, 1 columns, 1 findings)"
 
 

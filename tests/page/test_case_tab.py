@@ -166,7 +166,7 @@ def test_a_case_file_is_the_whole_of_a_case(window: _Window, catalog: Catalog) -
         other.send("case-load", text=kept, name="case.json")
         assert other.work.of(CaseDesk).file == file
         assert "commit v3" in _case(other)
-    with pytest.raises(RequestError, match="is no case file"):
+    with pytest.raises(RequestError, match="is not a case file"):
         window.send("case-load", text="{", name="case.json")
     assert window.work.of(CaseDesk).file == file
 
@@ -198,8 +198,8 @@ def test_pins_of_another_table_are_counted_and_those_that_hold_no_longer_are_mar
     ("fields", "said"),
     [
         ({"pin": "secret"}, "is not known"),
-        ({"pin": "finding", "rule": "bulk-loss", "subject": "x"}, "nothing to pin"),
-        ({"pin": "file", "path": "../0.parquet"}, "nothing to pin"),
+        ({"pin": "finding", "rule": "bulk-loss", "subject": "x"}, "Nothing to pin"),
+        ({"pin": "file", "path": "../0.parquet"}, "Nothing to pin"),
         ({"pin": "rows"}, "No rows have been read"),
     ],
 )

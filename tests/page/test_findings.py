@@ -107,7 +107,7 @@ def test_a_table_without_findings_says_what_was_looked_for_and_what_is_open(cata
     html = _findings(page)
     assert "Nothing found" in html
     assert "commits that lost a fifth of the rows or more" in html
-    assert "live files that are not there: The files were not looked for" in html
+    assert "missing live files: Files were not checked" in html
     assert "log alone" in html
     assert 'class="chip warning' not in page.regions["bar"]
 

@@ -57,9 +57,9 @@ def noticed(window: Window, words: str) -> str:
 def test_a_table_that_is_deleted_under_an_open_page_is_said_once_and_comes_back(folder: Path, tmp_path: Path) -> None:
     window = opened(folder)
     shutil.move(folder, tmp_path / "away")
-    said = noticed(window, "The table is gone")
+    said = noticed(window, "The table no longer exists")
     assert "was deleted or moved while it was on show" in said
-    assert "What was read before is still shown" in said
+    assert "The last successful reading is still shown" in said
     assert 'data-do="retry"' in said
     heard = len(window.heard)
     window.session.look()
@@ -79,7 +79,7 @@ def test_a_table_that_is_deleted_under_an_open_page_is_said_once_and_comes_back(
 def test_a_page_whose_table_is_back_before_anything_was_asked_drops_its_notice(folder: Path, tmp_path: Path) -> None:
     window = opened(folder)
     shutil.move(folder, tmp_path / "away")
-    noticed(window, "The table is gone")
+    noticed(window, "The table no longer exists")
     shutil.move(tmp_path / "away", folder)
     window.session.look()
     window.until(lambda message: message.get("regions", {}).get("notice") == "")
@@ -179,7 +179,7 @@ def test_a_store_that_stops_answering_is_a_notice_and_the_page_recovers(folder: 
     said = noticed(window, "The table cannot be read now: the storage did not answer")
     assert 'data-do="retry"' in said
     lead = window.ask("go", query=ROWS)["regions"]["lead"]
-    assert "The storage did not answer" in lead
+    assert "Storage error" in lead
     catalog.silent = False
     assert window.ask("go", query=ROWS)["title"].startswith("w/t v3")
 

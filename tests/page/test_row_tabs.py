@@ -140,7 +140,7 @@ def test_the_diff_tab_says_what_comparing_rows_would_read(catalog: Catalog) -> N
     lead = page(catalog, "tab=diff&v=4&c=0&keys=id").regions["lead"]
     assert "2 files, 2.0 kB, are read." in lead
     assert 'value="id"' in lead
-    assert "No file differs, so no row does." in page(catalog, "tab=diff&v=3&c=2").regions["lead"]
+    assert "No file differs, so no row differs." in page(catalog, "tab=diff&v=3&c=2").regions["lead"]
     assert page(catalog, "tab=diff&v=3&c=3").regions["rest"] == ""
 
 
@@ -174,7 +174,7 @@ def test_there_is_no_page_of_rows_before_the_first(catalog: Catalog) -> None:
     shown = page(catalog, "tab=data")
     assert shown.view is not None
     for back in (True, False):
-        with pytest.raises(RequestError, match="no such page"):
+        with pytest.raises(RequestError, match="does not exist"):
             work.of(RowsWork).turn(shown.view, Address.parse("?t=w/feed&tab=data"), back=back)
     for reading in (work.of(RowsWork), work.of(FeedWork)):
         with pytest.raises(RequestError, match="have been read yet"):

@@ -98,7 +98,7 @@ def test_a_question_for_rows_does_not_keep_the_loop_from_other_windows(
     window = Window(catalog, f"?t=w/quick&tab={tab}&v=1&c=0")
     view = window.session.view
     assert view is not None
-    view.facts._kept.clear()
+    view.facts._cached.clear()
     with Kept(view.facts):
         window.number += 1
         # Were it begun here, the loop would wait for the thread, and that thread for its end.
@@ -114,7 +114,7 @@ def test_a_question_for_rows_does_not_keep_the_loop_from_other_windows(
 
 def test_a_question_that_cannot_begin_is_answered_with_why(catalog: Catalog) -> None:
     window = Window(catalog, "?t=w/quick&tab=erasure")
-    assert "Say which rows" in window.ask("erasure", where="")["regions"]["notice"]
+    assert "Enter a condition" in window.ask("erasure", where="")["regions"]["notice"]
 
 
 def test_questions_begin_in_the_order_in_which_they_were_asked(catalog: Catalog) -> None:

@@ -82,7 +82,9 @@ def test_a_column_without_statistics_says_why_and_leads_to_the_property(catalog:
 def test_a_column_tells_who_renamed_it_what_follows_and_leads_to_rename_and_drop(catalog: Catalog) -> None:
     side = _page(catalog, "?t=w/mapped&tab=columns&col=b").regions["side"]
     assert "renamed to b (RENAME COLUMN by ben" in side
-    assert "Files hold it as col-1: a client that ignores column mapping does not find it by its name." in side
+    assert (
+        "Its physical name is col-1, so clients that ignore column mapping cannot find it by its logical name." in side
+    )
     ways = _ways(side)
     for words, title in (("Rename", "Rename a column"), ("Drop", "Drop a column")):
         form = _page(catalog, ways[words]).regions["lead"]

@@ -133,7 +133,7 @@ def test_a_pin_that_is_taken_out_twice_takes_no_other_with_it(root: Path) -> Non
     first, second, third = window.names()
     window.send("unpin", pin=first)
     for kind in ("unpin", "case-note"):
-        with pytest.raises(RequestError, match="taken out already"):
+        with pytest.raises(RequestError, match="already removed"):
             window.send(kind, pin=first, note="of the first")
     assert window.notes() == ["n1", "n2"]
     # What is typed at a pin is found again by the name of its field.
@@ -147,7 +147,7 @@ def test_a_pin_that_is_taken_out_twice_takes_no_other_with_it(root: Path) -> Non
 def test_a_name_that_no_pin_has_changes_nothing(root: Path, name: str) -> None:
     window = _CaseWindow(root)
     for kind in ("unpin", "case-note"):
-        with pytest.raises(RequestError, match="taken out already"):
+        with pytest.raises(RequestError, match="already removed"):
             window.send(kind, pin=name, note="x")
     assert window.notes() == ["n0", "n1", "n2"]
 
@@ -314,7 +314,7 @@ def test_the_next_page_of_rows_is_followed_where_it_was_asked_for(root: Path, mo
     running = SimpleNamespace(row_page=lambda *_, **__: _Job())
     monkeypatch.setitem(sys.modules, "explorer.spark.rows.pages", running)
     other = _view(root, "?t=w/b&tab=data", work)
-    with pytest.raises(RequestError, match="no such page"):
+    with pytest.raises(RequestError, match="does not exist"):
         work.of(RowsWork).turn(other, Address.parse("?t=w/b&tab=data"), back=False)
     work.of(RowsWork).turn(_view(root, older, work), Address.parse(older), back=False)
     _begun()

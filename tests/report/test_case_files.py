@@ -104,19 +104,19 @@ def test_pins_that_hold_no_longer_stay_and_say_so() -> None:
     assert [pin.holds for pin in pins] == [False] * 6
     problems = [pin.problem or "" for pin in pins]
     assert "not in the log" in problems[0]
-    assert "not the one that was pinned" in problems[1]
-    assert "does not find it" in problems[3]
+    assert "differs from the pinned one" in problems[1]
+    assert "no longer reports it" in problems[3]
     assert "No live file of v3" in problems[4]
     assert _facts(pins[5])["row"] == '{"id":7}'
     assert _facts(pins[1])["operation"] == "DELETE"
 
 
 def test_a_pin_takes_the_digest_of_its_commit_and_is_refused_where_there_is_none() -> None:
-    found = pinned(CommitPin(version=3), Subject(_table(), NOW), ())
-    assert isinstance(found, CommitPin)
-    (again,) = _pins(_table(), found)
-    assert found.digest == _facts(again)["SHA-256 of its file"]
-    with pytest.raises(RequestError, match="nothing to pin"):
+    table = pinned(CommitPin(version=3), Subject(_table(), NOW), ())
+    assert isinstance(table, CommitPin)
+    (again,) = _pins(_table(), table)
+    assert table.digest == _facts(again)["SHA-256 of its file"]
+    with pytest.raises(RequestError, match="Nothing to pin"):
         pinned(CommitPin(version=9), Subject(_table(), NOW), ())
 
 
@@ -128,7 +128,8 @@ def test_the_report_of_a_case_begins_with_the_case() -> None:
     table = _table()
     page = render(table.report(NOW, case=CaseFile(title="The loss", author="ana", pins=(CommitPin(version=2),))))
     order = [
-        page.index(text) for text in ("Report of a case", "Case: The loss", "commit v2", ">Findings", "Who can read")
+        page.index(text)
+        for text in ("Report of a case", "Case: The loss", "commit v2", ">Findings", "Client compatibility")
     ]
     assert order == sorted(order)
     assert "Report of a case" not in render(table.report(NOW))
@@ -139,7 +140,7 @@ def test_toml_is_read_too_and_what_is_no_case_is_refused(tmp_path: Path) -> None
     case = read_case(text.encode(), "case.toml")
     assert case == read_case(case.document(), "case.json")
     for wrong in (b"{", b'{"title": "x", "pins": [{"kind": "secret"}]}', b'{"pins": []}', b"\xff"):
-        with pytest.raises(RequestError, match="is no case file"):
+        with pytest.raises(RequestError, match="is not a case file"):
             read_case(wrong, "case.json")
-    with pytest.raises(RequestError, match="is no case file"):
+    with pytest.raises(RequestError, match="is not a case file"):
         read_case(b"title = ", "case.toml")

@@ -79,7 +79,10 @@ def test_the_digest_is_that_of_its_definition_and_covers_every_field() -> None:
 def test_the_verdict_is_one_sentence_with_its_deadline() -> None:
     report = _lost().report(NOW)
     sentence = "".join(phrase.text for phrase in report.sentence)
-    assert sentence == "Whole, but 5,000 rows fewer after one commit; its remedy works until 23 Nov 2026 12:00 UTC."
+    assert (
+        sentence
+        == "Whole, but 5,000 rows fewer after one commit; its next step is possible until 23 Nov 2026 12:00 UTC."
+    )
     assert (report.deadline, report.findings[0].subject) == ("2026-11-23T12:00:00+00:00", "v3")
     assert sentence in _Page(render(report)).text
 
@@ -88,7 +91,7 @@ def test_a_clean_table_says_what_looked_and_what_did_not() -> None:
     report = clean().report(NOW)
     text = _Page(render(report)).text
     assert "".join(phrase.text for phrase in report.sentence).startswith("Whole: ")
-    assert "Not answered:" in text
+    assert "Not checked:" in text
     assert report.log is not None
     assert report.log.chain_head == clean().verify().chain_head
     assert {rule.id for rule in report.rules} == {*report.found_nothing, *(each.id for each in report.not_answered)}
@@ -165,7 +168,7 @@ def test_a_listed_folder_is_in_the_report(tmp_path: Path) -> None:
 def test_a_deadline_that_has_passed_is_no_deadline() -> None:
     report = _lost().report(NOW + timedelta(days=2))
     assert report.deadline is None
-    said = "; its remedy may fail at any time since 23 Nov 2026 12:00 UTC."
+    said = "; its next step may fail at any time since 23 Nov 2026 12:00 UTC."
     assert "".join(phrase.text for phrase in report.sentence).endswith(said)
 
 
@@ -176,15 +179,15 @@ def test_a_log_of_a_checkpoint_alone_has_a_report() -> None:
     report = explorer.Table(table.store).report(NOW)
     assert [each.part for each in report.missing] == ["history"]
     assert (report.figures and report.figures.rows, report.history) == (3_000, None)
-    assert "Not all of it could be read" in _Page(render(report)).text
+    assert "Some of it could not be read" in _Page(render(report)).text
 
 
 def test_a_table_that_cannot_be_read_has_a_report_that_says_why(tmp_path: Path) -> None:
     report = explorer.open_table(broken_table(tmp_path / "broken")).report(NOW)
     assert (report.history, report.clients, report.figures) == (None, None, None)
-    assert {each.part for each in report.missing} >= {"history", "who can read it", "key figures"}
+    assert {each.part for each in report.missing} >= {"history", "client compatibility", "key figures"}
     text = _Page(render(report)).text
-    assert "Not sound: " in text
+    assert "Damaged: " in text
     assert "00000000000000000002.json" in text
 
 
@@ -195,12 +198,12 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
     page = _Page(html)
     assert "\u202e" not in html
     assert {tag for tag, _ in page.elements} & {"img", "iframe", "object", "link", "form", "input", "base"} == set()
-    assert [found for tag, found in page.elements if tag == "script"] == [{"type": "application/json", "id": "audit"}]
+    assert [result for tag, result in page.elements if tag == "script"] == [{"type": "application/json", "id": "audit"}]
     for _, attributes in page.elements:
         assert not [name for name in attributes if name.startswith("on") or name in ("src", "srcdoc", "style")]
         assert (attributes.get("href") or "#").startswith("#")
     assert '<img src=x onerror="window.hacked=1">' in page.text
-    policy = next(found["content"] for tag, found in page.elements if found.get("http-equiv"))
+    policy = next(result["content"] for tag, result in page.elements if result.get("http-equiv"))
     assert (policy or "").startswith("default-src 'none'; style-src 'sha256-")
 
 
@@ -232,11 +235,11 @@ def test_what_is_new_gone_and_unchanged_since_an_earlier_report() -> None:
     before, after = _lost(), _lost_twice()
     earlier = before.report(NOW)
     for written_ in (render(earlier).encode(), msgspec.json.encode(earlier) + b"\n"):
-        found = after.report(NOW, since=earlier_reports(written_, "earlier")).since
-        assert found is not None
-        assert [(line.id, line.subject) for line in found.new] == [("feed-hole", "v2")]
-        assert (found.unchanged[0].id, found.unchanged[0].subject) == ("bulk-loss", "v3")
-        assert (found.gone, found.versions, found.version, found.went_back) == ((), 1, 3, False)
+        result = after.report(NOW, since=earlier_reports(written_, "earlier")).since
+        assert result is not None
+        assert [(line.id, line.subject) for line in result.new] == [("feed-hole", "v2")]
+        assert (result.unchanged[0].id, result.unchanged[0].subject) == ("bulk-loss", "v3")
+        assert (result.gone, result.versions, result.version, result.went_back) == ((), 1, 3, False)
     back = before.report(NOW, since=earlier_reports(render(after.report(NOW)).encode(), "later")).since
     assert back is not None
     assert [line.id for line in back.gone] == ["feed-hole"]
@@ -260,7 +263,7 @@ def _lost_twice() -> explorer.Table:
 
 def test_an_earlier_report_that_is_none_or_was_changed_or_is_of_another_table_is_refused() -> None:
     report = _lost().report(NOW)
-    with pytest.raises(RequestError, match="is no report"):
+    with pytest.raises(RequestError, match="is not a report"):
         earlier_reports(b"{", "this")
     with pytest.raises(RequestError, match="changed after it was written"):
         earlier_reports(msgspec.json.encode(report).replace(b"5,000 rows", b"5,001 rows"), "this")
@@ -302,7 +305,7 @@ def test_a_table_of_many_has_a_line_only_for_clients_that_cannot_do_all() -> Non
     assert 0 < len(whole) < len(beside.clients or ())
     assert [row - 1 for row in rows] == [len(alone.clients or ()), len(beside.clients or ()) - len(whole)]
     assert ", ".join(dict.fromkeys(client.client for client in whole)) in _Page(pages[1]).text
-    assert (pages[0].count("All clients"), pages[1].count("Clients that cannot do all")) == (1, 1)
+    assert (pages[0].count("All clients"), pages[1].count("Clients with limited access")) == (1, 1)
 
 
 def test_a_document_of_another_form_is_refused() -> None:
@@ -313,6 +316,6 @@ def test_a_document_of_another_form_is_refused() -> None:
 
 
 def _decoded(data: bytes) -> TableReport:
-    found = decode_report(data)
-    assert isinstance(found, TableReport)
-    return found
+    report = decode_report(data)
+    assert isinstance(report, TableReport)
+    return report

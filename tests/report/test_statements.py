@@ -55,7 +55,7 @@ def test_it_names_each_file_that_was_read_and_claims_no_more_than_the_proof(
 ) -> None:
     _, before, _ = story
     assert (before.erased, before.totals["live"], before.since) == (False, 2, None)
-    assert before.claim.startswith("Nobody may say yet that these rows are erased: 2 copies")
+    assert before.claim.startswith("These rows are not erased yet: 2 copies")
     assert [(file.path, file.rows) for file in before.read.files] == [("a.parquet", 3)]
     assert [(place.path, place.state, place.rows) for place in before.places] == [("a.parquet", "live", 2)]
 
@@ -86,8 +86,8 @@ def test_after_the_steps_it_says_what_became_of_the_files_that_were_found(
 def test_the_proof_that_it_rests_on_can_be_computed_again(tmp_path: Path) -> None:
     root = write_table(tmp_path / "t", [column("name", "string")], [DataFile("a.parquet", pa.table({"name": ["ana"]}))])
     table = explorer.open_table(root)
-    found = table.erasure(PERSON)
-    assert erasure_statement(found, table).proof == erasure_document(found).digest
+    proof = table.erasure(PERSON)
+    assert erasure_statement(proof, table).proof == erasure_document(proof).digest
 
 
 def test_a_page_says_what_matters_first_and_which_files_a_vacuum_takes_now(
@@ -105,10 +105,10 @@ def test_a_page_says_what_matters_first_and_which_files_a_vacuum_takes_now(
     assert "1 Mar 2999 10:00 UTC" in rows["new."]
     assert "now" not in rows["new."]
     order = (
-        "Nobody may say yet",
-        "What was found",
+        "not erased yet",
+        "Matching rows",
         "old.parquet",
-        "What was read, and what was not",
+        "Scope of the search",
         "chain head",
         "SHA-256",
     )

@@ -75,9 +75,9 @@ def test_of_a_text_only_the_best_is_promised_and_said_to_be_that(facts: TableFac
 @pytest.mark.parametrize(
     ("where", "title"),
     [
-        ("id = 1234", "No order of rows would read less"),
-        ("amount >= 0", "No order by a column of this condition would read less"),
-        ("code LIKE 'k%'", "What an order would save is unknown"),
+        ("id = 1234", "No row order would skip more files"),
+        ("amount >= 0", "No order by a column of this condition would skip more files"),
+        ("code LIKE 'k%'", "The savings of an order are unknown"),
     ],
 )
 def test_where_nothing_is_saved_nothing_is_advised(facts: TableFacts, where: str, title: str) -> None:
@@ -97,4 +97,4 @@ def test_a_clustered_table_is_not_offered_a_change_that_this_program_refuses(tmp
     assert advice.answers == ()
     table = f"delta.`{facts.location}`"
     assert advice.command == f"ALTER TABLE {table} CLUSTER BY (amount); OPTIMIZE {table} FULL"
-    assert "takes away the order by id" in advice.cost
+    assert "replaces the current clustering by id" in advice.cost

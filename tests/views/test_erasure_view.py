@@ -110,7 +110,7 @@ def test_files_of_a_day_share_a_bar_and_a_step_comes_before_the_wait() -> None:
         (1.0, "22 Dec"),
     ]
     feed = next(line for line in view.places if line.state == "feed")
-    assert (feed.rows, feed.files, feed.gone, feed.what) == (0, 0, "22 Dec 2026", "nothing is recorded yet")
+    assert (feed.rows, feed.files, feed.gone, feed.what) == (0, 0, "22 Dec 2026", "nothing recorded yet")
     assert feed.why == "step 2 writes 38 rows more: the delete itself is recorded"
     assert next(line.gone for line in view.places if line.state == "orphan") == "stays"
 
@@ -132,7 +132,7 @@ def test_the_due_date_is_held_against_files_and_log_each_by_itself() -> None:
     assert [(round(tick.share, 2), tick.text, tick.tone) for tick in view.ticks if tick.tone] == [
         (0.49, "due 6 Dec", "danger")
     ]
-    assert _bars(view)[-1] == ("log", [(1.0, "1 file of the log", "beyond")])
+    assert _bars(view)[-1] == ("log", [(1.0, "1 log file", "beyond")])
 
 
 @pytest.mark.parametrize(

@@ -64,13 +64,17 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> TableFacts:
 
 
 def test_each_step_counts_what_is_left_and_what_it_dropped(facts: TableFacts) -> None:
-    found = funnel_of(facts, 1, WHERE)
-    assert [(step.label, step.files, step.size, step.dropped) for step in found.steps] == [
+    funnel = funnel_of(facts, 1, WHERE)
+    assert [(step.label, step.files, step.size, step.dropped) for step in funnel.steps] == [
         ("live files", 6, 63, 0),
         ("after partition values", 5, 62, 1),
         ("after statistics", 4, 60, 1),
     ]
-    assert (found.without_statistics, found.wide, found.counts) == (1, 1, {"read": 4, "partition": 1, "statistics": 1})
+    assert (funnel.without_statistics, funnel.wide, funnel.counts) == (
+        1,
+        1,
+        {"read": 4, "partition": 1, "statistics": 1},
+    )
     assert read_files(facts, 1, WHERE) == {"a.parquet", "b.parquet", "unknown.parquet", "wide.parquet"}
 
 
@@ -87,21 +91,21 @@ def test_every_file_is_listed_with_its_rule(facts: TableFacts) -> None:
         row["path"]: (row["rule"], row["size"]) for row in rule_listing(facts, 1, WHERE, "amount", "").table.to_pylist()
     }
     assert rules == {
-        "us.parquet": ("dropped by its partition values", 1),
-        "low.parquet": ("dropped by its least and greatest values", 2),
-        "a.parquet": ("read: it may hold a matching row", 4),
-        "b.parquet": ("read: it may hold a matching row", 8),
-        "unknown.parquet": ("read: a column has no statistics there", 16),
-        "wide.parquet": ("read: its bounds are wide since rows were masked", 32),
+        "us.parquet": ("skipped by its partition values", 1),
+        "low.parquet": ("skipped by its minimum and maximum", 2),
+        "a.parquet": ("read: it may contain a matching row", 4),
+        "b.parquet": ("read: it may contain a matching row", 8),
+        "unknown.parquet": ("read: no statistics for a column", 16),
+        "wide.parquet": ("read: bounds are wide because rows are masked", 32),
     }
     for kind, count in (("read", 4), ("partition", 1), ("statistics", 1)):
         assert rule_listing(facts, 1, WHERE, "amount", kind).total == count
 
 
 def test_a_part_that_no_statistics_answer_is_named(facts: TableFacts) -> None:
-    found = funnel_of(facts, 1, f"{WHERE} AND length(region) > 1")
-    assert [text for text, _ in found.unsplittable] == ["length(region) > 1"]
-    assert found.read.files == 4
+    funnel = funnel_of(facts, 1, f"{WHERE} AND length(region) > 1")
+    assert [text for text, _ in funnel.unsplittable] == ["length(region) > 1"]
+    assert funnel.read.files == 4
 
 
 def test_the_columns_of_a_condition_are_found_wherever_they_stand() -> None:

@@ -169,7 +169,7 @@ def test_early_history_that_was_cleaned_is_said() -> None:
     facts = _facts("log-cleanup")
     assert facts.first > 0
     findings = facts.audit().findings
-    assert any("history was cleaned" in finding.title for finding in findings)
+    assert any("history was deleted" in finding.title for finding in findings)
 
 
 def test_a_version_is_named_by_its_number_or_by_a_time() -> None:

@@ -61,16 +61,16 @@ class Constants(msgspec.Struct, frozen=True):
     def needles(self) -> tuple[str, ...]:
         """Texts one of which is in everything that holds a constant, except where it is escaped; none if there is no
         such text."""
-        found = []
+        needles = []
         for text in self.texts:
             runs = _RUN.findall(text)
             if not runs or _TIME.match(text) or may_be_cut(text):
                 return ()
-            found.append(max(runs, key=len))
-        return () if self.numbers else tuple(found)
+            needles.append(max(runs, key=len))
+        return () if self.numbers else tuple(needles)
 
     def equal(self, value: JsonValue, *, bound: bool = False, numbers: bool = True) -> bool:
-        """Whether a value is one of them.
+        """Return whether a value is one of them.
 
         Args:
             value: A value of the log.
@@ -93,7 +93,7 @@ class Constants(msgspec.Struct, frozen=True):
                 return number is not None and (number in self.numbers or number in map(_number, self.texts))
 
     def within(self, text: str, *, numbers: bool = True) -> bool:
-        """Whether a text holds one of them as a whole word; ``numbers`` also those that are no texts."""
+        """Return whether a text contains one of them as a whole word; ``numbers`` includes numeric constants."""
         texts = tuple(each.rstrip(" ") for each in self.texts) if self.padded else self.texts
         escaped = (spelling for each in texts for spelling in _escaped(each))
         spelled = (*texts, *escaped, *(format(number, "f") for number in self.numbers if numbers))
@@ -101,7 +101,7 @@ class Constants(msgspec.Struct, frozen=True):
 
 
 def may_be_cut(text: str) -> bool:
-    """Whether a bound may be only the beginning of the text, or a text may have such a bound."""
+    """Return whether a bound may be only the beginning of the text, or a text may have such a bound."""
     return len(text.encode("utf-8", "replace")) >= _CUT
 
 
@@ -130,7 +130,7 @@ def constants_of(predicate: str, columns: frozenset[str], *, padded: bool = Fals
 
 
 def only_equalities(predicate: str) -> bool:
-    """Whether each row that satisfies a predicate holds its constants as they are: columns equal them, and no more.
+    """Return whether each matching row contains the predicate's constants: columns equal them, and no more.
 
     Raises:
         RequestError: It cannot be split into words.
@@ -141,7 +141,7 @@ def only_equalities(predicate: str) -> bool:
 
 
 def _is_of_equality(before: Token, token: Token, after: Token) -> bool:
-    """Whether a token may stand in a predicate of equalities, by the one before it and the one after it."""
+    """Return whether a token is allowed in a predicate of equalities, by its neighbors."""
     word = token.text.upper() if token.kind == "word" else ""
     match token.kind:
         case "operator":
@@ -167,7 +167,7 @@ def _escaped(text: str) -> frozenset[str]:
 
 
 def _spellings(token: Token) -> list[str]:
-    """What a quoted text may mean: settings decide about doubled quotes and backslashes."""
+    """Return what a quoted text may mean: settings decide about doubled quotes and backslashes."""
     if token.kind == "raw":
         return [token.text[2:-1]]
     quote, inner = token.text[0], token.text[1:-1]
@@ -176,7 +176,7 @@ def _spellings(token: Token) -> list[str]:
 
 
 def _begins(text: str, bound: str) -> bool:
-    """Whether a bound is the text cut off; the greatest one ends with a character that sorts after it."""
+    """Return whether a bound is the text cut off; the greatest one ends with a character that sorts after it."""
     return text.startswith(bound[:-1])
 
 
@@ -189,7 +189,7 @@ def _number(text: str) -> Decimal | None:
 
 
 def _same_time(one: str, other: str) -> bool:
-    """Whether two texts are the same day or time, as clocks show it or as moments; one without a zone is read in UTC.
+    """Return whether two texts are the same day or time, as local times or instants; UTC is the default zone.
 
     What follows the milliseconds may be cut off.
     """
@@ -197,8 +197,8 @@ def _same_time(one: str, other: str) -> bool:
     if first is None or second is None:
         return False
     clocks, moments = [], []
-    for found in (first, second):
-        day, clock, fraction, zone = found.groups()
+    for match in (first, second):
+        day, clock, fraction, zone = match.groups()
         shown = (clock or "00:00") + ("" if clock and len(clock) == len("00:00:00") else ":00")
         clocks.append(f"{day}T{shown}.{(fraction or '').ljust(3, '0')[:3]}")
         moments.append(_moment(clocks[-1], zone))
@@ -206,7 +206,7 @@ def _same_time(one: str, other: str) -> bool:
 
 
 def _moment(clock: str, zone: str | None) -> datetime | None:
-    """The moment at which a clock of a zone shows a time; None for no time, and for years past 9999."""
+    """Return the moment at which a clock of a zone shows a time; None for no time, and for years past 9999."""
     try:
         return datetime.fromisoformat(f"{clock}{zone or 'Z'}").astimezone(UTC)
     except (ValueError, OverflowError):

@@ -55,12 +55,12 @@ class NeighbourTable(msgspec.Struct, frozen=True):
         files, also = fmt.plural(self.shared_files, "file"), f", and has {columns}" if self.columns else ""
         return (
             f"Not searched here: {name} shares {files} of this table, as a shallow clone does{also}. "
-            "A vacuum here breaks it, and what it rewrote is its own."
+            "A vacuum here breaks the clone. Files that the clone rewrote are its own."
         )
 
 
 def out_of_reach(name: str, problem: str) -> Neighbour:
-    """A place beside the table whose tables cannot be looked at, and why: nobody knows what they hold."""
+    """Return a location next to the table that cannot be searched, and the reason."""
 
     def refuse() -> DeltaLog:
         raise StorageError(problem, path=name)
@@ -79,36 +79,36 @@ def neighbours_of(
         check_cancelled: Called before each; may raise.
     """
     root = f"{decode_path(log.location).rstrip('/')}/"
-    found = []
+    tables = []
     for other in others:
         check_cancelled()
         try:
-            beside = other.open()
-            if f"{decode_path(beside.location).rstrip('/')}/" != root:
-                found.append(_held_against(other.name, beside, root))
+            other_log = other.open()
+            if f"{decode_path(other_log.location).rstrip('/')}/" != root:
+                tables.append(_compared(other.name, other_log, root))
         except ExplorerError as error:
-            found.append(NeighbourTable(other.name, other.name, problem=error.message))
-    return tuple(found)
+            tables.append(NeighbourTable(other.name, other.name, problem=error.message))
+    return tuple(tables)
 
 
 def related(neighbours: Iterable[NeighbourTable], columns: Sequence[str]) -> tuple[NeighbourTable, ...]:
     """Return those that share files, have one of some columns (whatever its case), or cannot be read; the columns of
     each are then only these. Tables that share files come first."""
     wanted = {column.casefold() for column in columns}
-    found = [
+    tables = [
         msgspec.structs.replace(each, columns=tuple(name for name in each.columns if name.casefold() in wanted))
         for each in neighbours
     ]
-    kept = [each for each in found if each.shared_files or each.columns or each.problem]
-    return tuple(sorted(kept, key=lambda each: (not each.shared_files, bool(each.problem), each.table)))
+    relevant = [each for each in tables if each.shared_files or each.columns or each.problem]
+    return tuple(sorted(relevant, key=lambda each: (not each.shared_files, bool(each.problem), each.table)))
 
 
-def _held_against(name: str, beside: DeltaLog, root: str) -> NeighbourTable:
-    places = data_locations(beside.history_record().lifetimes)
-    fields = beside.snapshot().schema.fields
+def _compared(name: str, other_log: DeltaLog, root: str) -> NeighbourTable:
+    places = data_locations(other_log.history_record().lifetimes)
+    fields = other_log.snapshot().schema.fields
     return NeighbourTable(
         name,
-        beside.location,
+        other_log.location,
         shared_files=sum(place.startswith(root) for place in places),
         columns=tuple(field.name for field in fields),
     )

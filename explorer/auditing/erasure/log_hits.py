@@ -3,7 +3,7 @@
 Protocol sections: Per-file Statistics, Partition Value Serialization, Commit Provenance Information, Checkpoints.
 Invariants: bounds, partition values and the folders of paths are values of a column, which a condition judges; of what
 commits say only what a program fills with words of its own is never a value; a value of which it is open whether it
-meets the condition is no hit but a doubt.
+meets the condition is not a match but unknown.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.protocol.schema.nested_types import Path
 from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["Hit", "Sought", "hits_and_doubts", "text_of"]
+__all__ = ["Hit", "LogSearch", "hits_and_reasons", "text_of"]
 
 _BOUNDS: Final[dict[str, LoggedPlace]] = {"minValues": "least value", "maxValues": "greatest value"}
 _SPOKEN: Final = frozenset(["operationParameters", "userMetadata"])
@@ -73,7 +73,7 @@ _QUOTED: Final = "quoted"
 """What a hit is that may be a value of a row, in a text."""
 
 
-class Sought(msgspec.Struct, frozen=True):
+class LogSearch(msgspec.Struct, frozen=True):
     """What to look for: constants, and values that meet a condition."""
 
     constants: Constants
@@ -81,80 +81,80 @@ class Sought(msgspec.Struct, frozen=True):
     needles: tuple[str, ...]
 
 
-def hits_and_doubts(log: DeltaLog, key: str, sought: Sought) -> tuple[list[Hit], list[str]]:
-    """What a file of the log holds, and what is open of values that cannot be judged, in words that do not repeat them.
+def hits_and_reasons(log: DeltaLog, key: str, search: LogSearch) -> tuple[list[Hit], list[str]]:
+    """Return the matches in a log file, and what could not be checked, in words that do not repeat the values.
 
     Raises:
         StorageError, pa.ArrowException, OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError: The file
             cannot be read.
     """
     hits: list[Hit] = []
-    doubts: dict[str, None] = {}
-    open_: dict[tuple[Path, LoggedPlace], list[Hit]] = {}
-    for hit in _hits(log, key, sought):
+    reasons: dict[str, None] = {}
+    undecided: dict[tuple[Path, LoggedPlace], list[Hit]] = {}
+    for hit in _hits(log, key, search):
         if hit.what == _QUOTED:
-            doubts[f"{hit.column} may quote a value that matches"] = None
+            reasons[f"{hit.column} may contain a matching value"] = None
         elif hit.asked is None or hit.place is None:
             hits.append(hit)
         elif hit.value is not None and (hit.place != "partition value" or hit.value not in {"", NULL_FOLDER}):
-            open_.setdefault((hit.asked, hit.place), []).append(hit)
-    for (asked, place), held in open_.items():
-        assert sought.condition is not None, "only a condition judges values"
-        distinct = list(dict.fromkeys(hit.value for hit in held))
-        verdicts = dict(zip(distinct, sought.condition.judged(asked, place, distinct), strict=True))
-        hits += [hit for hit in held if verdicts[hit.value]]
+            undecided.setdefault((hit.asked, hit.place), []).append(hit)
+    for (column, place), values in undecided.items():
+        assert search.condition is not None, "values can only be checked against a condition"
+        distinct = list(dict.fromkeys(hit.value for hit in values))
+        verdicts = dict(zip(distinct, search.condition.judged(column, place, distinct), strict=True))
+        hits += [hit for hit in values if verdicts[hit.value]]
         if None in verdicts.values():
-            reason = "cut off, rounded, without a zone, or of another type"
-            doubts[f"whether a {place} of {format_column(asked)} matches is open: it may be {reason}"] = None
-    return hits, list(doubts)
+            reason = "truncated, rounded, without a time zone, or of another type"
+            reasons[f"whether a {place} of {format_column(column)} matches is open: it may be {reason}"] = None
+    return hits, list(reasons)
 
 
-def _hits(log: DeltaLog, key: str, sought: Sought) -> Iterator[Hit]:
+def _hits(log: DeltaLog, key: str, search: LogSearch) -> Iterator[Hit]:
     if key.endswith(".parquet"):
-        return iter(_parquet_hits(log, key, sought))
-    return iter(_json_hits(log.store.read(key), sought))
+        return iter(_parquet_hits(log, key, search))
+    return iter(_json_hits(log.store.read(key), search))
 
 
-def _json_hits(data: bytes, sought: Sought) -> list[Hit]:
-    needles = [needle.encode() for needle in sought.needles]
+def _json_hits(data: bytes, search: LogSearch) -> list[Hit]:
+    needles = [needle.encode() for needle in search.needles]
     hits: list[Hit] = []
     for line in action_lines(data):
         escaped = b"\\u" in line or b"%" in line
         if line.strip() and (not needles or escaped or any(needle in line for needle in needles)):
-            hits += _walk(decode_json(line), (), sought)
+            hits += _walk(decode_json(line), (), search)
     return hits
 
 
-def _walk(value: JsonValue, path: tuple[str, ...], sought: Sought) -> Iterator[Hit]:
+def _walk(value: JsonValue, path: tuple[str, ...], search: LogSearch) -> Iterator[Hit]:
     match value:
         case dict():
             for name, inner in value.items():
-                yield from _walk(inner, (*path, name), sought)
+                yield from _walk(inner, (*path, name), search)
         case list():
             for inner in value:
-                yield from _walk(inner, path, sought)
+                yield from _walk(inner, path, search)
         case str() if path[-1:] == ("stats",) and not any(_is_of_columns(name) for name in path):
-            yield from _statistics(value, path, sought)
+            yield from _statistics(value, path, search)
         case _:
-            yield from _leaf(value, path, sought)
+            yield from _leaf(value, path, search)
 
 
-def _statistics(text: str, path: tuple[str, ...], sought: Sought) -> Iterator[Hit]:
+def _statistics(text: str, path: tuple[str, ...], search: LogSearch) -> Iterator[Hit]:
     try:
-        yield from _walk(decode_json(text), (*path[:-1], "stats_parsed"), sought)
+        yield from _walk(decode_json(text), (*path[:-1], "stats_parsed"), search)
     except (msgspec.DecodeError, RecursionError):
-        yield from _leaf(text, path, sought)
-        if sought.condition is not None:
+        yield from _leaf(text, path, search)
+        if search.condition is not None:
             yield Hit(_QUOTED, ".".join(path), text)
 
 
 def _is_of_columns(name: str) -> bool:
-    """Whether what is inside a field goes by columns."""
+    """Return whether the members of a field are columns."""
     return name in _BOUNDS or name.startswith("partitionValues")
 
 
-def _leaf(value: JsonValue, path: tuple[str, ...], sought: Sought) -> Iterator[Hit]:
-    constants, condition = sought.constants, sought.condition
+def _leaf(value: JsonValue, path: tuple[str, ...], search: LogSearch) -> Iterator[Hit]:
+    constants, condition = search.constants, search.condition
     bound = next((name for name in path if name in _BOUNDS), None)
     if bound is not None:
         column = path[path.index(bound) + 1 :]
@@ -168,46 +168,46 @@ def _leaf(value: JsonValue, path: tuple[str, ...], sought: Sought) -> Iterator[H
         elif constants.equal(value, numbers=_is_named(path, values, constants)):
             yield Hit("partition value", path[-1], value)
     elif path[-1:] == ("path",) and isinstance(value, str):
-        yield from _path(_decoded(value), sought)
+        yield from _path(_decoded(value), search)
     elif path[:2] != ("commitInfo", "operationMetrics"):
         spoken = path[:1] == ("commitInfo",) and bool(_SPOKEN & set(path))
         if isinstance(value, str):
-            found = constants.within(value, numbers=spoken)
+            matches = constants.within(value, numbers=spoken)
         else:
             # Sizes, counts, times and ids of the log's own equal a constant by chance alone.
-            found = spoken and constants.equal(value)
-        if found:
+            matches = spoken and constants.equal(value)
+        if matches:
             what = "predicate" if spoken and "redicate" in path[-1] else ".".join(path) or "value"
             yield Hit(what, "", value)
-        said = value is not None and not isinstance(value, bool) and value not in _NOTHING
-        if condition is not None and said and _may_quote(path) and condition.may_be_quoted(text_of(value)):
+        searchable = value is not None and not isinstance(value, bool) and value not in _NOTHING
+        if condition is not None and searchable and _may_quote(path) and condition.may_be_quoted(text_of(value)):
             yield Hit(_QUOTED, ".".join(path), value)
 
 
-def _path(place: str, sought: Sought) -> Iterator[Hit]:
+def _path(place: str, search: LogSearch) -> Iterator[Hit]:
     """Constants in the path of a file, and the values that its folders state; its name is made by its writer."""
-    constants, condition = sought.constants, sought.condition
-    found = constants.within(place, numbers=condition is None)
+    constants, condition = search.constants, search.condition
+    matches = constants.within(place, numbers=condition is None)
     for part in place.split("/"):
         name, _, value = part.partition("=")
-        asked = None if condition is None else condition.folder(name)
-        if asked is not None:
-            yield Hit("path", "", value, asked, "partition value")
+        column = None if condition is None else condition.folder(name)
+        if column is not None:
+            yield Hit("path", "", value, column, "partition value")
         else:
-            found = found or constants.equal(value, numbers=condition is None)
-    if found:
+            matches = matches or constants.equal(value, numbers=condition is None)
+    if matches:
         yield Hit("path", "", place)
 
 
 def _may_quote(path: tuple[str, ...]) -> bool:
-    """Whether a field of commitInfo may quote values of rows, as far as is known of it."""
+    """Return whether a field of commitInfo may quote values of rows, as far as is known of it."""
     if path[:1] != ("commitInfo",) or path[1:2] in {(name,) for name in _OWN_WORDS}:
         return False
     return path[1:2] != ("operationParameters",) or path[2:3] not in {(name,) for name in _OWN_PARAMETERS}
 
 
 def _is_named(path: tuple[str, ...], after: str, constants: Constants) -> bool:
-    """Whether a column is one that the predicate names."""
+    """Return whether a column is one that the predicate names."""
     place = path.index(after) + 1
     return place < len(path) and path[place].lower() in constants.columns
 
@@ -220,48 +220,48 @@ def _decoded(path: str) -> str:
 
 
 def text_of(value: JsonValue) -> str:
-    """A value as a text: one that is none, as JSON."""
+    """Return a value as text; values that are not strings, as JSON."""
     return value if isinstance(value, str) else encode_json(value).decode()
 
 
-def _parquet_hits(log: DeltaLog, key: str, sought: Sought) -> list[Hit]:
+def _parquet_hits(log: DeltaLog, key: str, search: LogSearch) -> list[Hit]:
     hits: list[Hit] = []
     rows = RowGroups(partial(log.store.open_input, key), name=key)
     for group in range(rows.count):
         for batch in rows.batches(group, 1 << 16, rows.schema.names):
             for name, column in zip(batch.schema.names, batch.columns, strict=True):
-                hits += _column_hits(column, (name,), sought)
+                hits += _column_hits(column, (name,), search)
     return hits
 
 
-def _column_hits(column: Any, path: tuple[str, ...], sought: Sought) -> Iterator[Hit]:
+def _column_hits(column: Any, path: tuple[str, ...], search: LogSearch) -> Iterator[Hit]:
     kind = column.type
     if pa.types.is_struct(kind):
         for field, part in zip(kind, column.flatten(), strict=True):
-            yield from _column_hits(part, (*path, field.name), sought)
+            yield from _column_hits(part, (*path, field.name), search)
     elif pa.types.is_map(kind):
         keys, items = column.keys, column.items
         for name in keys.unique().to_pylist():
-            yield from _column_hits(items.filter(pc.equal(keys, name)), (*path, name), sought)
+            yield from _column_hits(items.filter(pc.equal(keys, name)), (*path, name), search)
     elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        yield from _column_hits(column.flatten(), path, sought)
+        yield from _column_hits(column.flatten(), path, search)
     else:
-        for value in _candidates(column, sought):
-            yield from _walk(value, path, sought)
+        for value in _candidates(column, search):
+            yield from _walk(value, path, search)
 
 
-def _candidates(column: Any, sought: Sought) -> list[JsonValue]:
-    """The distinct values of a column that may hold a constant, as the log would write them in JSON."""
+def _candidates(column: Any, search: LogSearch) -> list[JsonValue]:
+    """Return the distinct values of a column that may contain a constant, as written in JSON."""
     distinct = column.unique().drop_null()
     if pa.types.is_boolean(distinct.type) or pa.types.is_binary(distinct.type):
         return []
     if pa.types.is_string(distinct.type) or pa.types.is_large_string(distinct.type):
-        needles = sought.needles
+        needles = search.needles
         if needles:
-            kept = pc.match_substring_regex(distinct, r"\\u|%")
+            escaped = pc.match_substring_regex(distinct, r"\\u|%")
             for needle in needles:
-                kept = pc.or_(kept, pc.match_substring(distinct, needle))
-            distinct = distinct.filter(kept)
+                escaped = pc.or_(escaped, pc.match_substring(distinct, needle))
+            distinct = distinct.filter(escaped)
         return list(distinct.to_pylist())
     if pa.types.is_timestamp(distinct.type):
         distinct = distinct.cast(pa.timestamp("us", distinct.type.tz), safe=False)

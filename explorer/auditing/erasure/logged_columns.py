@@ -34,7 +34,7 @@ class LoggedColumn(msgspec.Struct, frozen=True):
 
 
 def logged_columns(log: DeltaLog) -> tuple[LoggedColumn, ...]:
-    """The fields of the newest version, those inside arrays and maps left out, each in every way it was stored.
+    """Return the fields of the newest version, those inside arrays and maps left out, each in every way it was stored.
 
     Raises:
         TableError: A version's metadata is broken.
@@ -45,19 +45,19 @@ def logged_columns(log: DeltaLog) -> tuple[LoggedColumn, ...]:
     paths = [path for path, _, _ in walk_structs(newest.schema)]
     of_name = {folded(path): path for path in paths}
     of_line = {now[format_column(path)]: path for path in paths if format_column(path) in now}
-    found: dict[tuple[Path, Path, str], LoggedColumn] = {}
+    columns: dict[tuple[Path, Path, str], LoggedColumn] = {}
     for version, schema, stored in _layouts(log):
         then = lineage.lines_at(version)
         for path, _, field in walk_structs(schema):
             same = (of_name.get(folded(path)), of_line.get(then.get(format_column(path), -1)))
             for column in filter(None, same):
                 known = LoggedColumn(column, stored[path], field.type)
-                found.setdefault((column, stored[path], repr(field.type)), known)
-    return tuple(found.values())
+                columns.setdefault((column, stored[path], repr(field.type)), known)
+    return tuple(columns.values())
 
 
 def folded(path: Path) -> Path:
-    """A path whose names are alike if they differ only in case, as readers take them."""
+    """Return a path in lower case, as readers compare names."""
     return tuple(part.casefold() for part in path)
 
 

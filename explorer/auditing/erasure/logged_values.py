@@ -48,7 +48,7 @@ _LONGEST: Final = 20_000
 
 
 def has_zone(time: str) -> bool:
-    """Whether a text of a time names its zone."""
+    """Return whether a text of a time names its zone."""
     return _ZONE.search(time) is not None
 
 
@@ -78,24 +78,24 @@ def range_of(value: JsonValue, kind: PrimitiveType, place: LoggedPlace, *, any_z
 
 
 def quoted_values(text: str, kind: PrimitiveType) -> Iterator[Range]:
-    """What a text may quote as the value of a row: numbers, times, or runs of whole words, escaped or not.
+    """Yield possible row values in a text: numbers, times, or runs of whole words, escaped or not.
 
     A text that is too long to be taken apart may quote anything.
     """
     if len(text) > _LONGEST:
         yield _UNKNOWN
     elif kind.name in NUMBERS:
-        for found in _NUMBER.finditer(text):
-            number = Decimal(found.group())
+        for match in _NUMBER.finditer(text):
+            number = Decimal(match.group())
             yield from _fitting(number, kind)
-            if text[: found.start()].rstrip().removesuffix("(").rstrip().endswith("-"):
+            if text[: match.start()].rstrip().removesuffix("(").rstrip().endswith("-"):
                 yield from _fitting(-number, kind)
     elif kind.name == "date":
         for day in _DAY.findall(text):
             yield from _fitting(day, kind)
     elif kind.name in TIMES:
-        for found in _TIME.finditer(text):
-            yield range_of(found.group(), kind, "least value", any_zone=True)
+        for match in _TIME.finditer(text):
+            yield range_of(match.group(), kind, "least value", any_zone=True)
     elif kind.name == "string":
         for spelled in {text, _unescaped(text)}:
             yield from _runs(spelled)
@@ -104,7 +104,7 @@ def quoted_values(text: str, kind: PrimitiveType) -> Iterator[Range]:
 
 
 def _fitting(value: Decimal | str, kind: PrimitiveType) -> Iterator[Range]:
-    """The value if it is one of the type; what is none cannot be the value of a row."""
+    """Yield the value if it has the type; other values cannot be the value of a row."""
     low, high = (bound_value(value, kind, upper=upper) for upper in (False, True))
     if low is not None and high is not None:
         yield low, high
@@ -112,7 +112,7 @@ def _fitting(value: Decimal | str, kind: PrimitiveType) -> Iterator[Range]:
 
 def _runs(text: str) -> Iterator[Range]:
     """Runs of whole words; of a text of very many a longer run is known by its beginning."""
-    edges = [found.start() for found in _EDGE.finditer(text)]
+    edges = [edge.start() for edge in _EDGE.finditer(text)]
     most = _MOST_EDGES if len(edges) > _MANY_EDGES else len(edges)
     for place, start in enumerate(edges):
         ends = edges[place + 1 : place + 1 + most]
@@ -123,10 +123,10 @@ def _runs(text: str) -> Iterator[Range]:
 
 
 def _unescaped(text: str) -> str:
-    """A text without the escapes of JSON and SQL."""
+    """Return a text without the escapes of JSON and SQL."""
     known = re.sub(r"(?:\\u[0-9a-fA-F]{4})+", lambda found: str(json.loads(f'"{found.group()}"')), text)
-    whole = known.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return re.sub(r"\\(.)", r"\1", whole).replace("''", "'").replace('""', '"')
+    complete = known.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return re.sub(r"\\(.)", r"\1", complete).replace("''", "'").replace('""', '"')
 
 
 def _of_text(value: JsonValue, place: LoggedPlace) -> Range:

@@ -17,7 +17,7 @@ from explorer import formatting as fmt
 from explorer.auditing.erasure.constants import only_equalities
 from explorer.auditing.erasure.elsewhere import NeighbourTable
 from explorer.auditing.erasure.stored_files import StoredFiles, stored_key
-from explorer.auditing.erasure.traces import Trace, TracesFound
+from explorer.auditing.erasure.traces import LogTraces, Trace
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, DELETION_VECTORS
 from explorer.core.versions.file_search import FilesFound
@@ -91,7 +91,7 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
         program: Version of this program.
         stored: The files.
         found: What the search found in them.
-        looked_in: The places whose other tables were held against this one; none if nobody asked.
+        looked_in: The places whose other tables were compared with this one; none if not requested.
     """
 
     table: str
@@ -159,31 +159,31 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def obstacles(self) -> tuple[str, ...]:
-        """Why nobody may say yet that the rows are erased; empty if they may."""
-        found = []
+        """Why the rows are not erased yet; empty if they are."""
+        obstacles = []
         if self.places:
             rows = sum(place.rows for place in self.places)
             files = len({place.path for place in self.places})
-            found.append(f"{fmt.plural(rows, 'copy', 'copies')} of matching rows in {fmt.plural(files, 'file')}")
+            obstacles.append(f"{fmt.plural(rows, 'copy', 'copies')} of matching rows in {fmt.plural(files, 'file')}")
         if self.misleading:
-            found.append(f"the statistics of {fmt.plural(len(self.misleading), 'live file')} exclude rows that match")
+            obstacles.append(f"the statistics of {fmt.plural(len(self.misleading), 'live file')} exclude matching rows")
         if self.unlisted:
             lost = fmt.plural(len(self.unlisted), "live file")
-            found.append(f"the newest checkpoint lacks {lost} with rows that match")
+            obstacles.append(f"the newest checkpoint lacks {lost} with matching rows")
         if self.traces:
             files = len({trace.path for trace in self.traces})
-            named = "names" if only_equalities(self.where) else "holds a value that matches, or names"
-            found.append(f"the log {named} a constant of the predicate in {fmt.plural(files, 'file')}")
+            named = "names" if only_equalities(self.where) else "contains a matching value, or"
+            obstacles.append(f"the log {named} a constant of the predicate in {fmt.plural(files, 'file')}")
         if self.not_answered:
-            found.append(f"{fmt.plural(len({each.path for each in self.not_answered}), 'place')} not answered")
-        return tuple(found)
+            obstacles.append(f"{fmt.plural(len({each.path for each in self.not_answered}), 'place')} not answered")
+        return tuple(obstacles)
 
 
 def erasure(
     basis: Basis,
     snapshot: Snapshot,
     request: tuple[str, str],
-    traces: TracesFound,
+    traces: LogTraces,
     unanswered: Iterable[tuple[str, str]],
     *,
     elsewhere: tuple[NeighbourTable, ...] = (),
@@ -200,19 +200,19 @@ def erasure(
     """
     name, where = request
     places = tuple(_places(basis, name))
-    held = {place.path for place in places if place.state in {"live", "masked"} and place.to_version is None}
+    current = {place.path for place in places if place.state in {"live", "masked"} and place.to_version is None}
     listed = {stored_key(path, basis.table): path for path in snapshot.files(["path"]).column(0).to_pylist()}
-    misleading = snapshot.misleading(where, {listed[key] for key in held if key in listed})
-    unlisted = tuple(sorted(held - listed.keys()))
-    open_ = [*basis.stored.unanswered, *unanswered, *basis.found.failed.items(), *traces.unanswered]
-    open_ += _contested(snapshot, basis.table)
+    misleading = snapshot.misleading(where, {listed[key] for key in current if key in listed})
+    unlisted = tuple(sorted(current - listed.keys()))
+    unchecked = [*basis.stored.unanswered, *unanswered, *basis.found.failed.items(), *traces.unanswered]
+    unchecked += _contested(snapshot, basis.table)
     return Erasure(
         basis=basis,
         where=where,
         places=places,
         traces=traces.traces,
         log_files=traces.read,
-        not_answered=tuple(NotAnswered(path, reason) for path, reason in sorted(set(open_))),
+        not_answered=tuple(NotAnswered(path, reason) for path, reason in sorted(set(unchecked))),
         not_read=(*_not_read(basis, where), *_unread(snapshot)),
         elsewhere=elsewhere,
         steps=(*_relist(unlisted), *_repair(misleading), *_steps(basis, snapshot, where, places, traces.traces)),
@@ -222,10 +222,10 @@ def erasure(
 
 
 def _contested(snapshot: Snapshot, location: str) -> Iterable[tuple[str, str]]:
-    """The files of which other clients read other rows, so that what is masked here may be live there."""
-    found = snapshot.contested
-    if found is not None:
-        yield from ((stored_key(path, location), found.message) for path in found.paths)
+    """Yield the files in which other clients read other rows, so that masked rows may be live there."""
+    contested = snapshot.contested
+    if contested is not None:
+        yield from ((stored_key(path, location), contested.message) for path in contested.paths)
 
 
 def _places(basis: Basis, request: str) -> list[Place]:
@@ -234,40 +234,40 @@ def _places(basis: Basis, request: str) -> list[Place]:
     known = {row[0]: row[1:] for row in rows}
     matches = basis.found.matches
     columns = (matches.column(name).to_pylist() for name in ("request", "key", "visible", "masked"))
-    found: list[Place] = []
-    for asked, key, visible, masked in zip(*columns, strict=True):
-        if asked != request:
+    places: list[Place] = []
+    for requested, key, visible, masked in zip(*columns, strict=True):
+        if requested != request:
             continue
-        role, size, first, last, gone, kept = known[key]
+        role, size, first, last, deletable, reason = known[key]
         states: Mapping[State, int] = {role: visible, "masked": masked}
         to = None if role == "live" else last
-        found += [Place(key, state, n, size, first, to, gone, kept) for state, n in states.items() if n]
-    return sorted(found, key=lambda place: (STATES.index(place.state), place.path))
+        places += [Place(key, state, n, size, first, to, deletable, reason) for state, n in states.items() if n]
+    return sorted(places, key=lambda place: (STATES.index(place.state), place.path))
 
 
 def _not_read(basis: Basis, where: str) -> Iterable[str]:
     if basis.looked_in:
         places = ", ".join(fmt.plain(place, 200) for place in basis.looked_in)
-        yield f"Tables outside of {places}: shallow clones there may share files of this table."
+        yield f"Tables outside {places}: shallow clones there may share files of this table."
     else:
-        yield "Shallow clones may share files of this table; a table does not know its clones."
-    yield "What links in the folder lead to, unless the log names it."
-    yield "Other tables, copies, exports and backups that hold the same rows."
-    yield "Columns under the names of the newest version: values of dropped columns are found only with their rows."
+        yield "Shallow clones may share files of this table; a table does not record its clones."
+    yield "Targets of links in the folder, unless the log names them."
+    yield "Other tables, copies, exports, and backups with the same rows."
+    yield "Columns under the names of the newest version: values of dropped columns are only matched in rows."
     if not only_equalities(where):
         yield (
-            "Values that match in texts of the log that are no bounds, no partition values and nothing that commits "
-            "say of themselves: there only the constants of the predicate are looked for."
+            "Matching values in texts of the log that are not bounds, partition values, or something that commits "
+            "record about themselves. Only the constants of the predicate are searched there."
         )
     for folder in basis.stored.other_tables:
-        yield f"The table in the folder {folder}, which is a table of its own."
+        yield f"The table in the folder {folder}, which is a separate table."
 
 
 def _relist(unlisted: tuple[str, ...]) -> Iterable[Step]:
     if unlisted:
         why = (
-            f"The newest checkpoint lacks {_and_more(unlisted)}, which the commits leave live. Readers that begin with "
-            "the checkpoint do not see the file, and neither does a delete: first write the checkpoint again."
+            f"The newest checkpoint lacks {_and_more(unlisted)}, which the commits leave live. Readers that start from "
+            "the checkpoint do not see the file, and neither does a delete: first rewrite the checkpoint."
         )
         yield Step({"kind": "checkpoint"}, None, None, why)
 
@@ -279,8 +279,8 @@ def _and_more(paths: tuple[str, ...]) -> str:
 def _repair(misleading: tuple[str, ...]) -> Iterable[Step]:
     if misleading:
         why = (
-            f"The statistics of {_and_more(misleading)} exclude rows that the file holds. Queries skip the file, and "
-            "so may a delete: first state what the rows say."
+            f"The statistics of {_and_more(misleading)} exclude rows that the file holds. Queries skip the file, and a "
+            "delete may skip it too: first recompute the statistics."
         )
         yield Step({"kind": "recompute-statistics"}, None, None, why)
 
@@ -288,7 +288,7 @@ def _repair(misleading: tuple[str, ...]) -> Iterable[Step]:
 def _unread(snapshot: Snapshot) -> Iterable[str]:
     if snapshot.unread_columns:
         names = ", ".join(fmt.plain(column.name, 200) for column in snapshot.unread_columns)
-        yield f"The columns {names}, whose types this program does not read."
+        yield f"The columns {names}, whose types Delta Table Explorer cannot read."
 
 
 def _steps(
@@ -303,32 +303,30 @@ def _steps(
         live = sum(place.rows for place in places if place.state == "live")
         yield Step({"kind": "delete", "where": where}, None, None, why, live if feed else 0)
     if "masked" in states or ("live" in states and DELETION_VECTORS.of(configuration)):
-        why = "A deletion vector hides rows and does not erase them: their files are rewritten without them."
+        why = "A deletion vector hides rows but does not erase them. The files must be rewritten without them."
         yield Step({"kind": "purge", "where": where}, None, None, why)
     dates = [place.gone_from for place in places if place.gone_from is not None]
     last = max(dates, default=None)
     if last is not None:
-        why = "Files that nothing needs are deleted; before that, time travel and the change data feed reach them."
+        why = "Deletes unneeded files. Until then, time travel and the change data feed can read them."
         yield Step({"kind": "vacuum"}, None, _later(last, basis.now), why)
     for place in places:
         if place.gone_from is None:
             yield Step(None, None, None, f"{fmt.plain(place.path, 200)}: {place.kept_by}.")
     logged = [trace.gone_from for trace in traces if trace.gone_from is not None]
     if traces:
-        held = (
-            "constants of the predicate"
-            if only_equalities(where)
-            else "values that match, or constants of the predicate"
+        log_content = (
+            "constants of the predicate" if only_equalities(where) else "matching values or constants of the predicate"
         )
-        why = f"The log holds {held}; a checkpoint lets clean-up delete the files before it."
+        why = f"The log holds {log_content}. After a checkpoint, a log cleanup can delete the files before it."
         yield Step({"kind": "checkpoint"}, None, None, why)
     if logged:
-        why = "Expired files of the log are deleted."
+        why = "Deletes expired log files."
         yield Step({"kind": "clean-log"}, None, _later(max(logged), basis.now), why)
     if places or traces:
         command = shlex.join(["delta-explorer", "erasure", basis.table, "--where", where])
         until = [date for date in (*dates, *logged) if date > basis.now]
-        yield Step(None, command, max(until, default=None), "Search again: only that shows that nothing is left.")
+        yield Step(None, command, max(until, default=None), "Search again to confirm that nothing is left.")
 
 
 def _later(time: int, now: int) -> int | None:

@@ -12,7 +12,7 @@ from explorer.auditing.erasure.logged_columns import logged_columns
 from explorer.auditing.erasure.proof import Basis, Erasure, erasure
 from explorer.auditing.erasure.search_plan import named_columns, search_plan
 from explorer.auditing.erasure.stored_files import stored_files
-from explorer.auditing.erasure.traces import TracesFound, log_traces
+from explorer.auditing.erasure.traces import LogTraces, log_traces
 from explorer.auditing.erasure.value_conditions import ValueCondition, value_condition
 from explorer.core.errors import RequestError
 from explorer.core.log.log_path import LOG_FOLDER
@@ -28,7 +28,7 @@ from explorer.version import VERSION
 
 __all__ = ["prove_erasure"]
 
-_NO_CONSTANT = "the predicate has no constant that could be looked for in the log"
+_NO_CONSTANT = "the predicate has no constant to search the log for"
 _OTHER_VALUES = (
     "the log is searched for the constants of the predicate; its bounds and partition values may hold some that match "
     "it without being equal to one: ask for the values themselves, with = or IN, or compare columns with constants, to "
@@ -66,14 +66,14 @@ def prove_erasure(
         StorageError: The folder cannot be listed.
     """
     if not predicates:
-        raise RequestError("Give at least one predicate.", field="where")
+        raise RequestError("Enter at least one predicate.", field="where")
     log.refresh()
     snapshot = log.snapshot()
     check_allowed_mapping(snapshot.column_mapping_mode, snapshot.metadata, snapshot.version)
     stored = stored_files(log, now)
     plan = search_plan(log, stored, predicates.values())
-    found = search(plan.groups)
-    beside = neighbours_of(log, others, check_cancelled)
+    results = search(plan.groups)
+    other_tables = neighbours_of(log, others, check_cancelled)
     version = snapshot.version
     basis = Basis(
         table=log.location,
@@ -83,7 +83,7 @@ def prove_erasure(
         chain_head=log.commit_seal(version).chain_head if version in log.listing.commits else None,
         program=VERSION,
         stored=stored,
-        found=found,
+        found=results,
         looked_in=looked_in,
     )
     proofs = {}
@@ -91,16 +91,18 @@ def prove_erasure(
         columns = named_columns(snapshot, where)
         padded = any(padded_lengths(field) for field in snapshot.schema.fields if field.name in columns)
         constants = constants_of(where, plan.columns, padded=padded)
-        traces = TracesFound((), 0, ((LOG_FOLDER, _NO_CONSTANT),))
+        traces = LogTraces((), 0, ((LOG_FOLDER, _NO_CONSTANT),))
         if constants:
             traces = _traces(log, where, constants, now, check_cancelled, collated=_is_collated(snapshot, columns))
-        open_ = plan.unanswered_for(columns)
-        proofs[request] = erasure(basis, snapshot, (request, where), traces, open_, elsewhere=related(beside, columns))
+        unchecked = plan.unanswered_for(columns)
+        proofs[request] = erasure(
+            basis, snapshot, (request, where), traces, unchecked, elsewhere=related(other_tables, columns)
+        )
     return proofs
 
 
 def _is_collated(snapshot: Snapshot, columns: Sequence[str]) -> bool:
-    """Whether texts of some columns are equal by a collation although they are written otherwise."""
+    """Return whether texts of some columns are compared by a collation."""
     fields = (field for field in snapshot.schema.fields if field.name in columns)
     return any(COLLATIONS in field.metadata for _, field in walk(StructType(tuple(fields))))
 
@@ -113,13 +115,13 @@ def _traces(
     check_cancelled: Callable[[], None],
     *,
     collated: bool,
-) -> TracesFound:
-    """What the log holds of the constants; where these are not all that a row must hold, of values that match too."""
+) -> LogTraces:
+    """Return the matches of the constants in the log; if these are not sufficient, also of matching values."""
     if only_equalities(where) and not collated:
         return log_traces(log, constants, now, check_cancelled)
     condition = value_condition(where, log.snapshot(), logged_columns(log))
     if isinstance(condition, ValueCondition):
         return log_traces(log, constants, now, check_cancelled, condition=condition)
-    found = log_traces(log, constants, now, check_cancelled)
-    missed = (*found.unanswered, (LOG_FOLDER, f"{_OTHER_VALUES} ({condition})"))
-    return msgspec.structs.replace(found, unanswered=missed)
+    traces = log_traces(log, constants, now, check_cancelled)
+    missed = (*traces.unanswered, (LOG_FOLDER, f"{_OTHER_VALUES} ({condition})"))
+    return msgspec.structs.replace(traces, unanswered=missed)

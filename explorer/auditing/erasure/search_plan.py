@@ -56,13 +56,13 @@ class SearchPlan(msgspec.Struct, frozen=True):
     strangers: tuple[tuple[str, str, str], ...]
 
     def unanswered_for(self, columns: Iterable[str]) -> tuple[tuple[str, str], ...]:
-        """What is not answered of a predicate over some columns."""
+        """Return what could not be checked for a predicate over some columns."""
         named = set(columns)
         return (*self.unanswered, *((key, reason) for key, column, reason in self.strangers if column in named))
 
 
 def named_columns(newest: Snapshot, text: str) -> tuple[str, ...]:
-    """The columns of the top level that a predicate names, and maybe others.
+    """Return the columns of the top level that a predicate names, and maybe others.
 
     Raises:
         RequestError: It cannot be split into words.
@@ -130,7 +130,7 @@ class _Plan:
         return frozenset(name.lower() for each in known for name in (each.column[0], each.stored[0]))
 
     def _of_versions(self) -> Iterator[tuple[_Reading, pa.Table]]:
-        """The files that a readable version has, by the metadata of the last one."""
+        """Yield the files that a readable version has, by the metadata of the last one."""
         first, latest = self._history.lifetimes.readable_from, self._newest.version
         starts = self._history.layout_changes(first, latest)
         lasts = [-1 if last is None else last for last in self._files.column("last_version").to_pylist()]
@@ -167,7 +167,7 @@ class _Plan:
         return _Reading(StructType(tuple(fields)), named, compared.before.by_id)
 
     def _field(self, name: str, then: Snapshot, matched: StructField | None, lost: str | None) -> StructField:
-        """One column as it is read from the files of a version.
+        """Return one column as it is read from the files of a version.
 
         Raises:
             _Unlike: Its types do not compare.
@@ -185,7 +185,7 @@ class _Plan:
         own = next((field for field in then.schema.fields if field.name == name), None)
         if own is None:
             return plain
-        # Another column had the name then: whoever reads that version finds its values under it.
+        # Another column had the name then: readers of that version get its values under it.
         own = unmapped(own) if then.column_mapping_mode == "none" else own
         if own.type == new.type or widens(own.type, new.type):
             return StructField(name, new.type, True, {**own.metadata, PHYSICAL_NAME: own.physical_name})
@@ -197,7 +197,7 @@ class _Plan:
         )
 
     def _own_partitions(self, then: Snapshot, fields: Sequence[StructField]) -> Iterator[str]:
-        """The columns read under the name that they had then, by which the version is partitioned."""
+        """Return the columns read under the name that they had then, by which the version is partitioned."""
         own = {field.name: field.physical_name for field in then.schema.fields if field.name in then.partition_columns}
         if then.column_mapping_mode == "none":
             own = {name: name for name in own}
@@ -245,19 +245,19 @@ class _Plan:
             yield _Reading(StructType(fields), partitions, mode == "id", needed), files
 
     def _with_folders(self, files: pa.Table, partitions: Sequence[StructField]) -> pa.Table:
-        """The files with partition values from their folders where the log has none; those without are named."""
-        kept, values = [], []
+        """Return the files with partition values from their folders where the log has none; those without are named."""
+        tables, values = [], []
         maps = [None if entries is None else dict(entries) for entries in files.column("partition_values").to_pylist()]
         for key, known in zip(files.column("key").to_pylist(), maps, strict=True):
-            found = {**_folder_values(key, partitions), **(known or {})}
-            lacking = [field.name for field in partitions if field.physical_name not in found]
-            kept.append(not lacking)
+            folder_values = {**_folder_values(key, partitions), **(known or {})}
+            lacking = [field.name for field in partitions if field.physical_name not in folder_values]
+            tables.append(not lacking)
             if lacking:
                 names = ", ".join(lacking)
-                self._unanswered.append((key, f"neither the log nor its folder says its partition value of {names}"))
+                self._unanswered.append((key, f"neither the log nor its folder records its partition value of {names}"))
             else:
-                values.append(found)
-        chosen = files.filter(mask(kept))
+                values.append(folder_values)
+        chosen = files.filter(mask(tables))
         place = chosen.column_names.index("partition_values")
         return chosen.set_column(place, "partition_values", string_maps(values))
 
@@ -269,7 +269,7 @@ class _Words(msgspec.Struct, frozen=True):
     words: frozenset[str]
 
     def parts(self, field: StructField) -> Iterator[tuple[str, ...]]:
-        """The physical paths of a column, and of the fields in it that a predicate names."""
+        """Yield the physical paths of a column, and of the fields in it that a predicate names."""
         yield (field.physical_name,)
         yield from self._inside(field.type, (field.physical_name,))
 
@@ -294,12 +294,12 @@ def _named_columns(newest: Snapshot, texts: Iterable[str]) -> _Words:
 
 
 def _folder_values(key: str, partitions: Sequence[StructField]) -> dict[str, str | None]:
-    """What the folders of a file say, by physical name: folders may have the logical one."""
+    """Return the partition values in a file's folders by physical name; folders may use the logical name."""
     folders = dict(part.split("=", 1) for part in key.split("/")[:-1] if "=" in part)
-    said = {unquote(name).lower(): unquote(value) for name, value in folders.items()}
-    found: dict[str, str | None] = {}
+    by_name = {unquote(name).lower(): unquote(value) for name, value in folders.items()}
+    values: dict[str, str | None] = {}
     for field in partitions:
         for name in (field.name.lower(), field.physical_name.lower()):
-            if name in said:
-                found[field.physical_name] = None if said[name] == NULL_FOLDER else said[name]
-    return found
+            if name in by_name:
+                values[field.physical_name] = None if by_name[name] == NULL_FOLDER else by_name[name]
+    return values

@@ -39,8 +39,8 @@ _VECTOR: Final = FILE_COLUMNS[5:]
 _OF_LOG: Final = ("path", "raw_path", "partition_values", "size", *_VECTOR)
 _MAGIC: Final = (b"PAR1", b"PARE")
 _LOG: Final = f"{LOG_FOLDER}/"
-_HIDDEN: Final = "VACUUM skips hidden names: delete it by hand"
-_OUTSIDE: Final = "it is outside the folder of the table, so VACUUM never deletes it: ask whose table it belongs to"
+_HIDDEN: Final = "VACUUM skips hidden names; delete it manually"
+_OUTSIDE: Final = "it is outside the table's folder, so VACUUM never deletes it; check which table it belongs to"
 
 
 class StoredFiles(msgspec.Struct, frozen=True):
@@ -77,7 +77,7 @@ def stored_files(log: DeltaLog, now: int) -> StoredFiles:
 
 
 def stored_key(path: str, location: str) -> str:
-    """The location of a decoded path without the table's root, spelled as the store lists it."""
+    """Return the location of a decoded path without the table's root, spelled as the store lists it."""
     key = path.removeprefix(f"{decode_path(location).rstrip('/')}/")
     if "//" in key or "./" in key:
         if is_absolute_location(key):
@@ -105,12 +105,12 @@ class _Stored:
         feed = self._change_files(named)
         named.update(feed.column("key").to_pylist())
         logged = pa.concat_tables([data, feed])
-        there, gone = self._there(logged)
-        files = pa.concat_tables([there, self._orphans(named)]).combine_chunks()
-        return StoredFiles(files, tuple(self._unanswered), gone, self._others, self._terms.files)
+        present, missing = self._present(logged)
+        files = pa.concat_tables([present, self._orphans(named)]).combine_chunks()
+        return StoredFiles(files, tuple(self._unanswered), missing, self._others, self._terms.files)
 
     def _data_files(self) -> pa.Table:
-        """The files that adds name, one row a file: its last instance, and what its life as a whole says."""
+        """Return the files of all adds, one row a file: its last instance, and its lifetime."""
         life = self._history.lifetimes
         rows = np.arange(len(life.added))
         keys = [self._key(path) for path in life.take(rows, ["path"]).column(0).to_pylist()]
@@ -127,40 +127,40 @@ class _Stored:
         for name in _VECTOR:
             # The vectors of files that are not live say nothing of the newest version.
             column = table.column(name)
-            kept = pc.if_else(mask(live), column, pa.nulls(len(column), column.type))
-            table = table.set_column(table.column_names.index(name), name, kept)
+            live_values = pc.if_else(mask(live), column, pa.nulls(len(column), column.type))
+            table = table.set_column(table.column_names.index(name), name, live_values)
         ends = np.where(live, life.last, life.removed[last].astype(np.int64) - 1)
         starts = np.maximum(first, life.readable_from)
         versions = [(a, b) if a <= b else (None, None) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
-        gone = [
+        dates = [
             self._date(key, self._now + self._terms.files if alive else expires)
             for key, alive, expires in zip(distinct, live.tolist(), expiry.tolist(), strict=True)
         ]
-        return _with_roles(table, ["live" if alive else "history" for alive in live.tolist()], versions, gone)
+        return _with_roles(table, ["live" if alive else "history" for alive in live.tolist()], versions, dates)
 
     def _change_files(self, named: set[str]) -> pa.Table:
         commits = self._log.listing.commits
         recorded = (each.version for each in self._history.commits if each.change_files)
         made = [commits[version] for version in recorded if version in commits]
         times = {path.version: path.modified for path in made}
-        found: dict[str, tuple[Any, int]] = {}
+        changes: dict[str, tuple[Any, int]] = {}
         for commit in read_commits(self._log.store, made):
             for action in commit.change_files():
-                found.setdefault(self._key(canonical_key(action.path)), (action, commit.version))
-        kept = {key: value for key, value in found.items() if key not in named}
-        actions = [action for action, _ in kept.values()]
-        versions = [(version, version) for _, version in kept.values()]
+                changes.setdefault(self._key(canonical_key(action.path)), (action, commit.version))
+        unnamed = {key: value for key, value in changes.items() if key not in named}
+        actions = [action for action, _ in unnamed.values()]
+        versions = [(version, version) for _, version in unnamed.values()]
         table = _table(
-            list(kept),
+            list(unnamed),
             [canonical_key(action.path) for action in actions],
             [action.path for action in actions],
             [action.partition_values for action in actions],
             [action.size for action in actions],
         )
-        gone = [self._date(key, times[version] + self._terms.files) for key, (_, version) in kept.items()]
-        return _with_roles(table, ["feed"] * len(kept), versions, gone)
+        dates = [self._date(key, times[version] + self._terms.files) for key, (_, version) in unnamed.items()]
+        return _with_roles(table, ["feed"] * len(unnamed), versions, dates)
 
-    def _there(self, files: pa.Table) -> tuple[pa.Table, int]:
+    def _present(self, files: pa.Table) -> tuple[pa.Table, int]:
         """Of the files that the log names those that are stored, and how many are not; a live one that is not is
         named."""
         keys, roles = (files.column(name).to_pylist() for name in ("key", "role"))
@@ -174,28 +174,28 @@ class _Stored:
                 self._unanswered.append((key, error.message))
         unreadable = {key for key, _ in self._unanswered}
         self._log.known_missing.looked_for(set(unlisted) - unreadable, lacking - unreadable)
-        gone = 0
+        missing = 0
         for key, role in zip(keys, roles, strict=True):
             if key in lacking and key not in unreadable:
-                gone += 1
+                missing += 1
                 if role == "live":
-                    reason = "the log names it as live, and it is not stored: its rows may be in a copy or a backup"
+                    reason = "it is live in the log but not stored; its rows may be in a copy or a backup"
                     self._unanswered.append((key, reason))
-        return files.filter(mask([key not in lacking for key in keys])), gone
+        return files.filter(mask([key not in lacking for key in keys])), missing
 
     def _orphans(self, named: set[str]) -> pa.Table:
         candidates = [key for key in self._listed if key not in named and self._may_hold_rows(key)]
-        kept = [key for key in sorted(candidates) if self._is_parquet(key)]
-        buried = self._tombstones(set(kept)) if kept else {}
+        keys = [key for key in sorted(candidates) if self._is_parquet(key)]
+        buried = self._tombstones(set(keys)) if keys else {}
         table = _table(
-            kept,
-            kept,
-            kept,
-            [buried[key][1] if key in buried and buried[key][1] is not None else None for key in kept],
-            [self._listed[key][0] for key in kept],
+            keys,
+            keys,
+            keys,
+            [buried[key][1] if key in buried and buried[key][1] is not None else None for key in keys],
+            [self._listed[key][0] for key in keys],
         )
-        gone = [self._date(key, buried[key][0] + self._terms.files if key in buried else 0) for key in kept]
-        return _with_roles(table, ["orphan"] * len(kept), [(None, None)] * len(kept), gone)
+        dates = [self._date(key, buried[key][0] + self._terms.files if key in buried else 0) for key in keys]
+        return _with_roles(table, ["orphan"] * len(keys), [(None, None)] * len(keys), dates)
 
     def _may_hold_rows(self, key: str) -> bool:
         name = key.rpartition("/")[2]
@@ -209,7 +209,7 @@ class _Stored:
         try:
             if self._log.store.read_range(key, 0, 4) in _MAGIC:
                 return True
-            reason = "it is no Parquet file, so its content was not searched, and no version names it"
+            reason = "it is an orphaned file that is not Parquet, so its content was not searched"
         except FileNotFoundError:
             return False
         except StorageError as error:
@@ -275,14 +275,14 @@ def _with_roles(
     table: pa.Table,
     roles: Sequence[Role],
     versions: Sequence[tuple[int | None, int | None]],
-    gone: Sequence[tuple[int | None, str]],
+    dates: Sequence[tuple[int | None, str]],
 ) -> pa.Table:
     added = {
         "role": strings(list(roles)),
         "first_version": int64s([first for first, _ in versions]),
         "last_version": int64s([last for _, last in versions]),
-        "gone_from": int64s([time for time, _ in gone]),
-        "kept_by": strings([reason for _, reason in gone]),
+        "gone_from": int64s([time for time, _ in dates]),
+        "kept_by": strings([reason for _, reason in dates]),
     }
     for name, column in added.items():
         table = table.append_column(name, column)

@@ -17,7 +17,7 @@ import msgspec
 import pyarrow as pa
 
 from explorer.auditing.erasure.constants import Constants
-from explorer.auditing.erasure.log_hits import Hit, Sought, hits_and_doubts, text_of
+from explorer.auditing.erasure.log_hits import Hit, LogSearch, hits_and_reasons, text_of
 from explorer.auditing.erasure.value_conditions import ValueCondition
 from explorer.core.errors import StorageError
 from explorer.core.log.log_path import LOG_FOLDER, parse_log_name
@@ -26,7 +26,7 @@ from explorer.core.protocol.json_values import JsonValue
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.expiry import file_times, retention_terms
 
-__all__ = ["Trace", "TracesFound", "log_traces"]
+__all__ = ["LogTraces", "Trace", "log_traces"]
 
 _DAY: Final = 86_400_000
 _SHOWN: Final = 80
@@ -64,7 +64,7 @@ class Trace(msgspec.Struct, frozen=True):
     gone_from: int | None
 
 
-class TracesFound(msgspec.Struct, frozen=True):
+class LogTraces(msgspec.Struct, frozen=True):
     """The traces, the files of the log that were read, and those that could not be, with the reason."""
 
     traces: tuple[Trace, ...]
@@ -79,7 +79,7 @@ def log_traces(
     check_cancelled: Callable[[], None] = lambda: None,
     *,
     condition: ValueCondition | None = None,
-) -> TracesFound:
+) -> LogTraces:
     """Look for constants in every file of the log.
 
     Args:
@@ -94,27 +94,27 @@ def log_traces(
     """
     dates = _dates(log, now)
     first = log.history_record().first_readable
-    sought = Sought(constants, condition, constants.needles if condition is None else ())
+    search = LogSearch(constants, condition, constants.needles if condition is None else ())
     traces: list[Trace] = []
     unanswered: list[tuple[str, str]] = []
     read = 0
     for key in sorted(_files(log)):
         check_cancelled()
         try:
-            hits, doubts = hits_and_doubts(log, key, sought)
+            hits, reasons = hits_and_reasons(log, key, search)
         except _UNREADABLE as error:
-            unanswered.append((key, f"this file of the log cannot be read: {str(error).splitlines()[0]}"))
+            unanswered.append((key, f"this log file cannot be read: {str(error).splitlines()[0]}"))
             continue
         read += 1
         version = _version(key)
         if condition is not None and version is not None and version < first:
-            doubts = [*doubts, "its version can no longer be rebuilt, so the types of its values are not known"]
-        unanswered += [(key, doubt) for doubt in doubts]
+            reasons = [*reasons, "its version can no longer be rebuilt, so the types of its values are unknown"]
+        unanswered += [(key, reason) for reason in reasons]
         traces += [
             Trace(key, version, what, column, _shown(value), count, dates(version))
             for (what, column), (value, count) in _counted(hits).items()
         ]
-    return TracesFound(tuple(traces), read, tuple(unanswered))
+    return LogTraces(tuple(traces), read, tuple(unanswered))
 
 
 def _files(log: DeltaLog) -> list[str]:
@@ -131,11 +131,11 @@ def _shown(value: JsonValue) -> str:
 
 
 def _counted(hits: list[Hit]) -> dict[tuple[str, str], tuple[JsonValue, int]]:
-    found: dict[tuple[str, str], tuple[JsonValue, int]] = {}
+    counts: dict[tuple[str, str], tuple[JsonValue, int]] = {}
     for hit in hits:
-        first, count = found.get((hit.what, hit.column), (hit.value, 0))
-        found[(hit.what, hit.column)] = (first, count + 1)
-    return found
+        first, count = counts.get((hit.what, hit.column), (hit.value, 0))
+        counts[(hit.what, hit.column)] = (first, count + 1)
+    return counts
 
 
 def _version(key: str) -> int | None:
@@ -146,9 +146,9 @@ def _version(key: str) -> int | None:
 def _dates(log: DeltaLog, now: int) -> Callable[[int | None], int | None]:
     """From when log clean-up may delete what a version wrote: a later checkpoint has to be old enough (CLEANUP-001).
 
-    Where there is no later checkpoint, one that is made today.
+    Without a later checkpoint, one that is written today.
     """
-    kept = retention_terms(log.history_record()).log
+    period = retention_terms(log.history_record()).log
     times = file_times(log.listing)
     made = [
         (checkpoint.version, times.get(checkpoint.version, max(part.modified for part in checkpoint.parts)))
@@ -156,9 +156,9 @@ def _dates(log: DeltaLog, now: int) -> Callable[[int | None], int | None]:
     ]
 
     def date(version: int | None) -> int | None:
-        if kept is None:
+        if period is None:
             return None
         later = next((time for each, time in made if version is not None and each > version), now)
-        return -(-later // _DAY) * _DAY + kept
+        return -(-later // _DAY) * _DAY + period
 
     return date

@@ -57,7 +57,7 @@ class _Part(msgspec.Struct, frozen=True):
     comparable: bool
 
     def judged(self, ranges: Sequence[Range]) -> list[bool | None]:
-        """Whether each value meets it; None where that is open."""
+        """Return whether each value meets it; None if unknown."""
         if not self.comparable:
             return [None] * len(ranges)
         low, high = (typed_column([each[end] for each in ranges], self.type) for end in (0, 1))
@@ -79,7 +79,7 @@ class ValueCondition(msgspec.Struct, frozen=True):
     parts: tuple[_Part, ...]
 
     def stored(self, path: Path) -> bool:
-        """Whether the log has values of a column of the condition under a path."""
+        """Return whether the log has values of a condition's column under a path."""
         return any(folded(part.stored) == folded(path) for part in self.parts)
 
     def folder(self, name: str) -> Path | None:
@@ -90,21 +90,21 @@ class ValueCondition(msgspec.Struct, frozen=True):
         return None
 
     def judged(self, path: Path, place: LoggedPlace, values: Sequence[JsonValue]) -> list[bool | None]:
-        """Whether rows that have these values of a column meet what is asked of it; None where that is open."""
-        asked = [part for part in self.parts if folded(part.stored) == folded(path)]
-        found = [
+        """Return whether rows that have these values of a column meet what is asked of it; None where that is open."""
+        parts = [part for part in self.parts if folded(part.stored) == folded(path)]
+        results = [
             part.judged([range_of(value, part.type, place, any_zone=part.any_zone) for value in values])
-            for part in asked
+            for part in parts
         ]
-        return [True if True in each else None if None in each else False for each in zip(*found, strict=True)]
+        return [True if True in each else None if None in each else False for each in zip(*results, strict=True)]
 
     def may_be_quoted(self, text: str) -> bool:
-        """Whether a text may quote a value of a row that meets the condition."""
+        """Return whether a text may quote a value of a row that meets the condition."""
         of_columns = {(part.column, part.comparable): part for part in self.parts}
         return any(
-            found is not False
+            match is not False
             for part in of_columns.values()
-            for found in part.judged(list(dict.fromkeys(quoted_values(text, part.type))))
+            for match in part.judged(list(dict.fromkeys(quoted_values(text, part.type))))
         )
 
 
@@ -124,36 +124,36 @@ def value_condition(where: str, snapshot: Snapshot, logged: Iterable[LoggedColum
         return f"{unread.text}: {unread.reason}"
     for part in parts_of(condition):
         if isinstance(part, IsNull | Constant) or (isinstance(part, Comparison) and part.value.kind == "null"):
-            return "whether a value is null, or a constant alone, cannot be held against values"
+            return "a null check or a constant alone cannot be compared with values"
     for path, column in used.items():
         if column.type.name == "boolean":
-            return f"{format_column(path)}: the log does not hold all values of type boolean"
-    found = []
+            return f"{format_column(path)}: the log does not record all values of type boolean"
+    parts = []
     for each in logged:
-        asked, _ = _ways(condition, each.column)
-        if asked is not None and each.column in used:
+        condition_part, _ = _branches(condition, each.column)
+        if condition_part is not None and each.column in used:
             kind = used[each.column].type
-            found.append(_Part(each.column, each.stored, asked, kind, _is_comparable(each.type, kind)))
-    return ValueCondition(tuple(found))
+            parts.append(_Part(each.column, each.stored, condition_part, kind, _is_comparable(each.type, kind)))
+    return ValueCondition(tuple(parts))
 
 
 def _is_comparable(then: DataType, now: PrimitiveType) -> bool:
-    """Whether a value that the log has of one type is the same of another; of floats it has the fewest digits."""
+    """Return whether values of two types can be compared; of floats, the log has the fewest digits."""
     return then == now or (widens(then, now) and then != PrimitiveType("float"))
 
 
-def _ways(part: Expression, column: Path, *, negated: bool = False) -> tuple[Expression | None, bool]:
+def _branches(part: Expression, column: Path, *, negated: bool = False) -> tuple[Expression | None, bool]:
     """What the ways to meet a condition that ask something of a column ask of it, None if there are none; and whether
     there is a way that asks nothing of it."""
     match part:
         case Not():
-            return _ways(part.part, column, negated=not negated)
+            return _branches(part.part, column, negated=not negated)
         case And() | Or():
-            ways = [_ways(each, column, negated=negated) for each in part.parts]
-            own = [asked for asked, _ in ways if asked is not None]
+            branches = [_branches(each, column, negated=negated) for each in part.parts]
+            own = [branch for branch, _ in branches if branch is not None]
             if isinstance(part, Or) is not negated:
-                return _joined(Or, own), any(free for _, free in ways)
-            needed = [asked for asked, free in ways if not free and asked is not None]
+                return _joined(Or, own), any(free for _, free in branches)
+            needed = [branch for branch, free in branches if not free and branch is not None]
             # Where each part can be met without the column, one of them may be met with it.
             return (_joined(And, needed), False) if needed else (_joined(Or, own), True)
         case Constant() | Unsplittable():

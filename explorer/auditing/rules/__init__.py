@@ -1,7 +1,7 @@
 """The rules, each in the module of what it is about: to add one is to add it there.
 
 In: a `Subject`.
-Out: for each rule its findings, or why there is no answer.
+Out: for each rule its findings, or why it was not checked.
 Always: a rule names the evidence and the effect on the table at hand, and finds nothing where its remedy would change
 nothing.
 """

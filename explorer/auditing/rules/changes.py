@@ -20,8 +20,8 @@ from explorer.core.versions.retention.horizon import horizon
 __all__ = ["CHANGE_RULES"]
 
 
-def _holes(subject: Subject) -> tuple[Finding, ...]:
-    """Versions without a feed since it was first on; those before it was on are not in it, and nobody expects them."""
+def _gaps(subject: Subject) -> tuple[Finding, ...]:
+    """Report versions without a change feed since it was first enabled."""
     commits = subject.commits
     on = commits.flags("change_feed")
     first = int(np.argmax(on)) if on.any() else len(on)
@@ -33,12 +33,12 @@ def _holes(subject: Subject) -> tuple[Finding, ...]:
         return ()
     without = runs(commits.versions[np.flatnonzero(off)])
     lost = commits.versions[np.flatnonzero(missed)]
-    hole = tuple(run for run in without if np.any((run[0] <= lost) & (lost <= run[1])))
+    gap = tuple(run for run in without if np.any((run[0] <= lost) & (lost <= run[1])))
     rows = commits.numbers("rows_added") + commits.numbers("rows_removed") - 2 * commits.numbers("rows_rewritten")
     rows += np.abs(commits.numbers("rows_masked"))
     count, amount = int(missed.sum()), rows[missed].sum()
-    off_now = not on[-1] and hole[-1] == without[-1]
-    went = hole[-1][0]
+    off_now = not on[-1] and gap[-1] == without[-1]
+    went = gap[-1][0]
     known = bool(np.isfinite(amount))
     lacking = f", {fmt.plural(int(amount), 'change')} of rows," if known else ""
     return (
@@ -46,20 +46,20 @@ def _holes(subject: Subject) -> tuple[Finding, ...]:
             rule="feed-hole",
             subject=f"v{went}",
             severity="warning",
-            label=f"feed off since v{went}" if off_now else f"feed has a hole, {spans(hole[-1:])}",
-            title=f"The change feed is off since v{went}" if off_now else f"The change feed has a hole, {spans(hole)}",
+            label=f"feed off since v{went}" if off_now else f"feed has a gap, {spans(gap[-1:])}",
+            title=f"The change feed is off since v{went}" if off_now else f"The change feed has a gap, {spans(gap)}",
             evidence=(
                 commit_evidence(subject, went),
                 Evidence(
                     f"{fmt.plural(count, 'commit')}{lacking} not in it",
-                    Place("changes", hole[-1][1], hole[-1][0] - 1),
+                    Place("changes", gap[-1][1], gap[-1][0] - 1),
                 ),
             ),
-            effect="Whoever follows the feed has missed them; they can be read as inferred changes.",
-            remedy=Remedy("Switch it on\u2026", intent=SetProperties(properties={CHANGE_DATA_FEED.key: "true"}))
+            effect="Consumers of the feed have missed these changes. You can still read them as inferred changes.",
+            remedy=Remedy("Turn it on\u2026", intent=SetProperties(properties={CHANGE_DATA_FEED.key: "true"}))
             if off_now
-            else see(subject, "Show the inferred changes", Place("changes", hole[-1][1], hole[-1][0] - 1)),
-            versions=hole,
+            else see(subject, "Show the inferred changes", Place("changes", gap[-1][1], gap[-1][0] - 1)),
+            versions=gap,
             rows=int(amount) if known else None,
         ),
     )
@@ -70,14 +70,17 @@ def _short(subject: Subject) -> tuple[Finding, ...]:
     if not subject.commits.flags("change_feed").any():
         return ()
     feed = horizon(subject.history, subject.risks, moment(subject.now)).feed
-    kept = subject.risks.terms.files
-    gone, dying = feed.versions[feed.gone], feed.dying(subject.now, kept)
-    if not len(gone) and not len(dying):
+    period = subject.risks.terms.files
+    deleted, dying = feed.versions[feed.gone], feed.dying(subject.now, period)
+    if not len(deleted) and not len(dying):
         return ()
-    lost = np.union1d(gone, dying)
+    lost = np.union1d(deleted, dying)
     count, log = len(lost), subject.risks.terms.log
-    which = "are gone" if not len(dying) else "can be vacuumed now" if not len(gone) else "are gone or can be vacuumed"
-    worth = log is not None and log > kept
+    if not len(dying):
+        which = "are deleted"
+    else:
+        which = "are deleted or can be vacuumed" if len(deleted) else "can be vacuumed now"
+    worth = log is not None and log > period
     return (
         Finding(
             rule="feed-reach",
@@ -86,10 +89,10 @@ def _short(subject: Subject) -> tuple[Finding, ...]:
             title=f"The changes of {fmt.plural(count, 'version')} {which}; the log still has the versions",
             evidence=(
                 Evidence(spans(runs(lost)), Place("commit", int(lost[0]))),
-                Evidence(f"{FILE_RETENTION} is {duration(kept)}", Place("state")),
+                Evidence(f"{FILE_RETENTION} is {duration(period)}", Place("state")),
                 *((Evidence(f"{LOG_RETENTION} is {duration(log)}"),) if log is not None else ()),
             ),
-            effect="Whoever follows the feed and comes later than that fails, and has to read the whole table again.",
+            effect="Consumers of the feed that read later than that fail and must read the full table again.",
             remedy=Remedy(
                 f"Keep files for {duration(log)}\u2026",
                 intent=SetProperties(properties={FILE_RETENTION.key: f"interval {-(-log // 86_400_000)} days"}),
@@ -105,15 +108,15 @@ CHANGE_RULES: Final = (
     Rule(
         "feed-hole",
         "warning",
-        "holes in the change feed",
-        "Whoever follows the feed misses what changed while it was off, without an error.",
-        _holes,
+        "gaps in the change feed",
+        "Consumers of the feed miss the changes made while it was off, without an error.",
+        _gaps,
     ),
     Rule(
         "feed-reach",
         "info",
-        "retention below what followers of the feed need",
-        "A follower that comes later than the files are kept has to begin again.",
+        "retention shorter than consumers of the feed need",
+        "A consumer that reads after the retention period must start again.",
         _short,
     ),
 )

@@ -1,4 +1,4 @@
-"""Access: clients that answer wrongly or refuse, and commits that raised what clients must know."""
+"""Access: clients that return wrong results or refuse, and commits that raised what clients must know."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ def _refusing(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _mine(subject: Subject, access: Access) -> tuple[Finding, ...]:
-    """Clients that somebody named and that answer wrongly, or refuse, in what they do."""
-    found = [client for client in subject.my_clients if client.worst == access]
-    if not found:
+    """Report your clients that get wrong results or refuse the table."""
+    clients = [client for client in subject.my_clients if client.worst == access]
+    if not clients:
         return ()
-    one, is_wrong = len(found) == 1, access == "wrong"
-    count = f"{len(found)} of your {fmt.plural(len(subject.my_clients), 'client')}"
+    one, is_wrong = len(clients) == 1, access == "wrong"
+    count = f"{len(clients)} of your {fmt.plural(len(subject.my_clients), 'client')}"
     does = (
-        ("answers" if one else "answer") + " wrongly" if is_wrong else ("refuses" if one else "refuse") + " the table"
+        ("gets" if one else "get") + " wrong results" if is_wrong else ("refuses" if one else "refuse") + " the table"
     )
-    owners = list(dict.fromkeys(client.owner for client in found if client.owner))
-    because = list(dict.fromkeys(name for client in found for name in client.because))
-    dates = sorted({client.as_of[:4] for client in found})
+    owners = list(dict.fromkeys(client.owner for client in clients if client.owner))
+    because = list(dict.fromkeys(name for client in clients for name in client.because))
+    dates = sorted({client.as_of[:4] for client in clients})
     return (
         Finding(
             rule="wrong-answers" if is_wrong else "refusing-clients",
             severity="error" if is_wrong else "warning",
             label=f"{count} {does}",
-            title=f"{count} {does}{' and without an error' if is_wrong else ''}",
+            title=f"{count} {does}{' without an error' if is_wrong else ''}",
             evidence=(
-                Evidence(named([f"{client.client} {client.version}" for client in found])),
+                Evidence(named([f"{client.client} {client.version}" for client in clients])),
                 *([Evidence(f"because of {named(because)}")] if because else ()),
                 Evidence(f"sources of {dates[0]}" if len(dates) == 1 else f"sources of {dates[0]} to {dates[-1]}"),
                 *([Evidence(f"owner: {named(owners)}")] if owners else ()),
@@ -59,7 +59,7 @@ def _mine(subject: Subject, access: Access) -> tuple[Finding, ...]:
 
 def _effect(is_wrong: bool, one: bool) -> str:
     if is_wrong:
-        return f"{'It does' if one else 'They do'} not refuse the table, so nobody notices."
+        return f"{'It does' if one else 'They do'} not refuse the table, so the errors go unnoticed."
     return f"{'It says' if one else 'They say'} so when {'it opens' if one else 'they open'} the table."
 
 
@@ -74,24 +74,25 @@ def _wrong_of_all(subject: Subject) -> tuple[Finding, ...]:
         Finding(
             rule="wrong-answers",
             severity="warning" if used else "info",
-            label=f"{count} answer{'s' if one else ''} wrongly",
-            title=f"{count}, in the newest known release, answer{'s' if one else ''} wrongly and without an error",
+            label=f"{count} get{'s' if one else ''} wrong results",
+            title=f"{count}, in the newest known release, get{'s' if one else ''} wrong results without an error",
             evidence=(
                 Evidence(_names(wrong)),
                 Evidence(f"because of {named(_features(wrong))}"),
                 Evidence(_as_of(wrong)),
                 *([Evidence(f"has written this table: {named([client.client for client in used])}")] if used else ()),
             ),
-            effect=_effect(True, one) + ("" if used else f" {'It has not' if one else 'None of them has'} written it."),
+            effect=_effect(True, one)
+            + ("" if used else f" {'It has not' if one else 'None of them have'} written it."),
             remedy=_list_them(subject),
         ),
     )
 
 
 def _refusing_of_all(subject: Subject) -> tuple[Finding, ...]:
-    """Clients that refuse for what the table demands of readers; one that reads no Delta table at all is no news."""
-    asked = subject.requirements
-    needs = {*asked.reader_features, *asked.demands, f"minReaderVersion {subject.protocol.min_reader_version}"}
+    """Report clients that refuse the table's reader requirements, except those that read no Delta table."""
+    required = subject.requirements
+    needs = {*required.reader_features, *required.demands, f"minReaderVersion {subject.protocol.min_reader_version}"}
     refusing = [client for client in subject.clients if client.read == "no"]
     lacking = [client for client in refusing if needs.intersection(client.because)]
     if not lacking:
@@ -120,7 +121,7 @@ def _list_them(subject: Subject) -> Remedy:
 
 
 def _names(clients: Sequence[ClientVerdict]) -> str:
-    """The clients, each with its newest known release: the verdict may hold since an older one."""
+    """Return the clients, each with its newest known release: the verdict may hold since an older one."""
     newest = client_facts().versions
     return named([f"{client.client} {newest[client.client][-1]}" for client in clients])
 
@@ -135,7 +136,7 @@ def _features(clients: Sequence[ClientVerdict]) -> list[str]:
 
 
 def _raised(subject: Subject) -> tuple[Finding, ...]:
-    """The newest commit that demands more of clients; the first version demands what it demands."""
+    """Report the newest commit that requires more of clients."""
     raised = list(_raises(subject))
     if not raised:
         return ()
@@ -151,7 +152,7 @@ def _raised(subject: Subject) -> tuple[Finding, ...]:
         Finding(
             rule="protocol-raised",
             severity="info",
-            label=f"protocol raised, v{version}",
+            label=f"protocol upgraded, v{version}",
             title=_raise(version, before, after),
             evidence=(
                 commit_evidence(subject, version),
@@ -168,12 +169,12 @@ def _raised(subject: Subject) -> tuple[Finding, ...]:
 def _lost_clients(readers: int, writers: int) -> str:
     lost = []
     if readers:
-        wrong = "refuses it or answers" if readers == 1 else "refuse it or answer"
-        lost.append(f"{fmt.plural(readers, 'client')} that could read it before {wrong} wrongly")
+        wrong = "refuses it or gets" if readers == 1 else "refuse it or get"
+        lost.append(f"{fmt.plural(readers, 'client')} that could read it before {wrong} wrong results")
     if writers:
         unable = "can no longer do so" if lost else "can no longer write it"
         lost.append(f"{fmt.plural(writers, 'client')} that could write it before {unable}")
-    return f"In some release, {', and '.join(lost)}." if lost else "No client is known to have lost access."
+    return f"In some releases, {', and '.join(lost)}." if lost else "No known client lost access."
 
 
 def _raises(subject: Subject) -> Iterator[tuple[int, Protocol, Protocol]]:
@@ -185,7 +186,7 @@ def _raises(subject: Subject) -> Iterator[tuple[int, Protocol, Protocol]]:
 
 
 def demands_more(before: Protocol, after: Protocol) -> bool:
-    """Whether a protocol demands more of clients than another: a higher version, or a feature more."""
+    """Return whether a protocol requires more of clients than another: a higher version or another feature."""
     higher = after.min_reader_version > before.min_reader_version
     return (
         higher
@@ -211,16 +212,17 @@ CLIENT_RULES: Final = (
     Rule(
         "wrong-answers",
         "warning",
-        "clients that answer wrongly",
-        "A client that answers wrongly is worse than one that refuses: nobody notices.",
+        "clients that return wrong results",
+        "A client that returns wrong results is worse than one that refuses the table, because the errors go "
+        "unnoticed.",
         _wrong,
     ),
     Rule("refusing-clients", "info", "clients that refuse the table", "They cannot be used on it.", _refusing),
     Rule(
         "protocol-raised",
         "info",
-        "commits that raised the protocol",
-        "From then on clients need to know more, and some lost the table.",
+        "commits that upgraded the protocol",
+        "Since then, clients need to support more, and some lost access to the table.",
         _raised,
     ),
 )

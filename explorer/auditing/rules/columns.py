@@ -41,20 +41,20 @@ def _changed_hands(subject: Subject) -> tuple[Finding, ...]:
             rule="name-hazard",
             severity="warning",
             label=f"{'name' if len(names) == 1 else 'names'} {what}, v{first.version}",
-            title=f"The name {named(names)} moved to another column"
+            title=f"The name {named(names)} was reused for another column"
             if len(names) == 1
-            else f"{len(names)} names moved to other columns",
+            else f"{len(names)} names were reused for other columns",
             evidence=(*shown, *([Evidence(f"{more:,} more")] if more > 0 else ())),
-            effect="A query by name means another column before and after; a client that ignores column mapping reads "
-            "one column\u2019s values under the other\u2019s name.",
+            effect="A query by name reads a different column before and after the change. A client that ignores "
+            "column mapping reads one column’s values under the other’s name.",
             remedy=see(subject, "See the names", Place("columns", first.version, column=first.name)),
             versions=tuple((version, version) for version in sorted({hazard.version for hazard in hazards})),
         ),
     )
 
 
-def _alike(subject: Subject) -> tuple[Finding, ...]:
-    """Columns, or fields of one struct, whose names differ only by case."""
+def _similar_names(subject: Subject) -> tuple[Finding, ...]:
+    """Report columns, or fields of one struct, whose names differ only by case."""
     pairs = list(_pairs(subject.snapshot.schema, ()))
     if not pairs:
         return ()
@@ -68,7 +68,8 @@ def _alike(subject: Subject) -> tuple[Finding, ...]:
                 Evidence(" and ".join(named([format_column(path)]) for path in pair), Place("columns"))
                 for pair in pairs[:_MOST_NAMED]
             ),
-            effect="Most engines do not tell them apart: they refuse the table, or read one for the other.",
+            effect="Most engines do not distinguish them: they refuse the table, or read one column instead of the "
+            "other.",
             remedy=Remedy(
                 "Rename one\u2026", intent=RenameColumn(column=format_column(pairs[0][1]), to=_free(pairs[0][1]))
             )
@@ -104,14 +105,14 @@ COLUMN_RULES: Final = (
         "case-names",
         "error",
         "names that differ only by case",
-        "Delta and most engines take them for one name.",
-        _alike,
+        "Delta and most engines treat them as one name.",
+        _similar_names,
     ),
     Rule(
         "name-hazard",
         "warning",
-        "names that moved to another column",
-        "The same query gives other values without an error.",
+        "names reused for another column",
+        "The same query returns different values without an error.",
         _changed_hands,
     ),
 )

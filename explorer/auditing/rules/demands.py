@@ -59,7 +59,7 @@ def _values(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _unallowed_mapping(subject: Subject) -> tuple[Finding, ...]:
-    """A mapping of columns that the protocol does not allow, and that clients follow all the same."""
+    """Report column mapping that the protocol does not allow, but that clients follow."""
     if UNSUPPORTED_MAPPING not in subject.requirements.demands or not maps_columns(subject.metadata):
         return ()
     key = COLUMN_MAPPING_MODE.key
@@ -70,8 +70,8 @@ def _unallowed_mapping(subject: Subject) -> tuple[Finding, ...]:
             label="column mapping not allowed",
             title=f"{key} is set, and the protocol does not list columnMapping",
             evidence=(Evidence(f"{key} is {COLUMN_MAPPING_MODE.of(subject.metadata.configuration)}", Place("state")),),
-            effect="By the protocol the files have the columns under their own names, and delta-spark reads them under "
-            "the other names: one of the two reads NULL. Rows are not read here until one of them is settled.",
+            effect="By the protocol, the files use the logical names, but delta-spark reads the physical "
+            "names, so one of the two reads NULL. Rows are not read here until this is resolved.",
             remedy=Remedy("Enable the feature…", intent=EnableFeature(feature="columnMapping")),
         ),
     )
@@ -91,14 +91,14 @@ def _effect(demands: frozenset[str], *, one: bool) -> str:
     if PROPERTY_VALUE in demands:
         return "delta-spark reads the table, and every write fails. Checks that need the property cannot run."
     return (
-        f"A client that needs {'it' if one else 'them'} fails at that moment, for example at a log cleanup, or takes "
-        "a default. Checks that need the property cannot run."
+        f"A client that uses {'it' if one else 'them'} fails at that moment, for example at a log cleanup, or uses a "
+        "default. Checks that need the property cannot run."
     )
 
 
 def _repair(bad: dict[str, tuple[TableProperty, str]]) -> Remedy | None:
     """Set each property to a value that every client takes: its default, or 30 days where months were meant."""
-    free = {key: found for key, found in bad.items() if found[0].why_fixed is None}
+    free = {key: demand for key, demand in bad.items() if demand[0].why_fixed is None}
     values = {key: _value(row, value) for key, (row, value) in free.items()}
     known = {key: value for key, value in values.items() if value is not None}
     if known:
@@ -115,38 +115,39 @@ def _value(row: TableProperty, value: str) -> str | None:
 def _cases(subject: Subject) -> tuple[Finding, ...]:
     """Keys of Delta's properties in another case, or with blanks around them: they do nothing."""
     configuration = subject.metadata.configuration
-    odd = {
+    ignored = {
         key: row
         for key in sorted(configuration)
         if property_of(key) is None and (row := PROPERTIES.get(key.strip().lower())) is not None
     }
-    if not odd:
+    if not ignored:
         return ()
-    key, row = next(iter(odd.items()))
+    key, row = next(iter(ignored.items()))
     return (
         Finding(
             rule="property-case",
             severity="warning",
-            label=f"{fmt.plural(len(odd), 'property', 'properties')} of another case",
-            title=f"{named(list(odd))} {'does' if len(odd) == 1 else 'do'} nothing, as "
-            f"{'the case differs' if key == key.strip() else 'blanks surround it'}",
+            label=f"{fmt.plural(len(ignored), 'property', 'properties')} with different case",
+            title=f"{named(list(ignored))} {'does' if len(ignored) == 1 else 'do'} nothing, as "
+            f"{'the case differs' if key == key.strip() else 'spaces surround it'}",
             evidence=tuple(
                 Evidence(
                     f"{key} is {fmt.shorten(fmt.plain(configuration[key], 200), 60)}; "
                     f"{row} is {fmt.shorten(fmt.plain(row.text(configuration) or 'not set', 200), 60)}",
                     Place("state"),
                 )
-                for key, row in list(odd.items())[:_MOST]
+                for key, row in list(ignored.items())[:_MOST]
             ),
-            effect=f"Clients compare these names exactly, so only {row} counts. If {key} is meant, set {row} to its "
+            effect=f"Clients match these names by exact case, so only {row} counts. If {key} is meant, set {row} to "
+            "its "
             "value.",
-            remedy=Remedy("Remove what does nothing…", intent=UnsetProperties(keys=tuple(odd))),
+            remedy=Remedy("Remove the unused properties…", intent=UnsetProperties(keys=tuple(ignored))),
         ),
     )
 
 
 def _unread(subject: Subject) -> tuple[Finding, ...]:
-    """Columns of a type that this program does not read."""
+    """Report columns of unsupported types."""
     unread = subject.snapshot.unread_columns
     if not unread:
         return ()
@@ -156,13 +157,13 @@ def _unread(subject: Subject) -> tuple[Finding, ...]:
             rule="unread-columns",
             severity="warning",
             label=f"{fmt.plural(len(unread), 'column')} not read",
-            title=f"The type of {named(names)} is not one that this program reads",
+            title=f"The type of {named(names)} is not supported by Delta Table Explorer",
             evidence=tuple(
                 Evidence(f"{named([column.name])}: {fmt.shorten(fmt.plain(column.type, 200), 60)}. {column.reason}")
                 for column in unread[:_MOST]
             ),
-            effect="The other columns are read. Rows and findings here say nothing of these, and nothing can be "
-            "written to the table.",
+            effect="Other columns are readable. Rows and findings here do not cover these columns, and the "
+            "table cannot be written here.",
             remedy=see(subject, "See which clients read them", Place("clients")),
         ),
     )
@@ -179,21 +180,21 @@ def _partitions(subject: Subject) -> tuple[Finding, ...]:
         Finding(
             rule="partition-column-case",
             severity="error",
-            label="partition column spelled otherwise",
+            label="partition column with different case",
             title=f"The partition column {named([name])} is {named([spelt])} in the schema",
             evidence=(
                 Evidence(f"partitionColumns: {named(list(metadata.partition_columns))}", Place("state")),
                 *(Evidence(f"schema: {named([column])}", Place("columns")) for column in list(other.values())[:_MOST]),
             ),
-            effect="Names are compared exactly by delta-spark, deltalake and DuckDB, which refuse the table; "
-            "delta-kernel reads NULL in the column.",
+            effect="delta-spark, deltalake, and DuckDB match names by exact case and refuse the "
+            "table; delta-kernel reads NULL in the column.",
             remedy=written_again(subject),
         ),
     )
 
 
 def _repeated_partitions(subject: Subject) -> tuple[Finding, ...]:
-    """A partition column that is named more than once."""
+    """Report a partition column that is named more than once."""
     columns = subject.metadata.partition_columns
     name = next((name for name in columns if [each.lower() for each in columns].count(name.lower()) > 1), None)
     if name is None:
@@ -215,29 +216,29 @@ DEMAND_RULES: Final = (
     Rule(
         "unread-columns",
         "warning",
-        "columns of types that this program does not read",
-        "What is not read is not judged.",
+        "columns of types that Delta Table Explorer cannot read",
+        "Data that cannot be read is not checked.",
         _unread,
     ),
     Rule(
         "property-values",
         "error",
         "property values that cannot be read",
-        "A client that meets one refuses the table, and rules that need the property cannot run.",
+        "A client that uses such a property refuses the table, and rules that need it cannot run.",
         _values,
     ),
     Rule(
         "property-case",
         "warning",
-        "properties of Delta in another case",
-        "They look set, and no client heeds them.",
+        "Delta properties with different case",
+        "They look set, but clients ignore them.",
         _cases,
     ),
     Rule(
         "partition-column-case",
         "error",
-        "partition columns that the schema spells otherwise",
-        "Most engines compare the two exactly, and refuse the table or read nulls.",
+        "partition columns whose case differs from the schema",
+        "Most engines match names by exact case, and refuse the table or read nulls.",
         _partitions,
     ),
 )

@@ -20,45 +20,47 @@ _MOST: Final = 4
 _SHOWN: Final = 120
 
 
-def _in_doubt(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
+def _ambiguous(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Rules in double quotes, rules that name no column, and rules that cannot be read."""
     try:
-        found = [kept for kept in kept_texts(subject.snapshot) if kept.doubt]
+        doubtful = [stored for stored in kept_texts(subject.snapshot) if stored.doubt]
     except CorruptTable as error:
         return NotAnswered(error.message)
-    if not found:
+    if not doubtful:
         return ()
-    first = found[0]
+    first = doubtful[0]
     return (
         Finding(
             rule="rules-in-doubt",
             severity="error",
-            label=f"{fmt.plural(len(found), 'rule')} in doubt",
-            title=f"{_plain(first.name)} may not mean what its writer meant",
+            label=f"{fmt.plural(len(doubtful), 'rule')} ambiguous",
+            title=f"{_plain(first.name)} may not mean what its author intended",
             evidence=tuple(
-                Evidence(f"{_plain(kept.name)}: {_plain(kept.text)}. {_plain(kept.doubt)}", _place(kept))
-                for kept in found[:_MOST]
+                Evidence(f"{_plain(stored.name)}: {_plain(stored.text)}. {_plain(stored.doubt)}", _place(stored))
+                for stored in doubtful[:_MOST]
             ),
-            effect="Engines do not agree on the rows that keep it, or refuse every write. A plan that writes rows "
-            f"cannot say that they keep it. {first.advice}",
+            effect="Engines disagree on which rows satisfy it, or refuse every write. A plan that writes "
+            f"rows cannot check that they satisfy it. {first.advice}",
             remedy=_next_step(subject, first),
             subject=first.name,
         ),
     )
 
 
-def _next_step(subject: Subject, kept: KeptText) -> Remedy:
+def _next_step(subject: Subject, stored: KeptText) -> Remedy:
     if subject.snapshot.unread_columns:
         # This program writes nothing to such a table.
-        return see(subject, "See which clients read the table, and change the rule with one of them", Place("clients"))
-    if (name := kept.constraint) is not None:
+        return see(
+            subject, "See which clients read the table, and change the constraint with one of them", Place("clients")
+        )
+    if (name := stored.constraint) is not None:
         return Remedy(f"Drop the constraint {fmt.shorten(fmt.plain(name, 200), 40)}\u2026", DropConstraint(name=name))
     step = "See the column's metadata, and have the engine that wrote it change it"
     return Remedy(step, command=table_command(subject, "snapshot"))
 
 
-def _place(kept: KeptText) -> Place:
-    return Place("state") if kept.column is None else Place("columns", column=kept.column)
+def _place(stored: KeptText) -> Place:
+    return Place("state") if stored.column is None else Place("columns", column=stored.column)
 
 
 def _plain(text: str) -> str:
@@ -69,8 +71,8 @@ EXPRESSION_RULES: Final = (
     Rule(
         "rules-in-doubt",
         "error",
-        "constraints and other rules that engines read differently",
-        "Spark takes double quotes for a text, other writers for a column: rows pass that should not.",
-        _in_doubt,
+        "constraints and expressions that engines interpret differently",
+        "Spark reads double quotes as a string, other writers as a column, so invalid rows may pass.",
+        _ambiguous,
     ),
 )

@@ -1,4 +1,4 @@
-"""The protocol: features that nothing uses and that keep clients out, and legacy versions that demand too much."""
+"""The protocol: unused table features and that keep clients out, and legacy versions that demand too much."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def _unused(subject: Subject) -> tuple[Finding, ...]:
     readers = tuple(name for name in protocol.reader_features or () if name not in unused)
     writers = tuple(name for name in protocol.writer_features or () if name not in unused)
     versions = (protocol.min_reader_version if readers else 1, protocol.min_writer_version)
-    asked = subject.requirements
+    required = subject.requirements
     without = newest_verdicts(
         versions,
         (readers or None, writers),
-        asked.unused,
-        by_id=asked.by_id,
-        keeps_names=asked.keeps_names,
-        maps_partitions=asked.maps_partitions,
-        demands=asked.demands,
+        required.unused,
+        by_id=required.by_id,
+        keeps_names=required.keeps_names,
+        maps_partitions=required.maps_partitions,
+        demands=required.demands,
     )
     gained = [after.client for before, after in zip(subject.clients, without, strict=True) if _gains(before, after)]
     if not gained:
@@ -59,15 +59,17 @@ def _unused(subject: Subject) -> tuple[Finding, ...]:
             rule="unused-features",
             severity="info",
             label=f"{fmt.plural(len(unused), 'feature')} unused",
-            title=f"The protocol demands {named(unused)}, which nothing in the table uses",
+            title=f"The protocol requires {named(unused)}, which the table does not use",
             evidence=(
                 Evidence(f"{named(sorted(listed))} are listed", Place("state")),
                 Evidence(f"without {'it' if one else 'them'}: {named(gained)}"),
             ),
-            effect=f"{fmt.plural(len(gained), 'client')} {'is' if len(gained) == 1 else 'are'} kept out for nothing.",
+            effect=f"{fmt.plural(len(gained), 'client')} {'is' if len(gained) == 1 else 'are'} excluded without need.",
             remedy=Remedy(f"Drop {droppable[0]}\u2026", intent=DropFeature(feature=droppable[0]))
             if droppable
-            else see(subject, "See the protocol, and drop them with the client that added them", Place("state")),
+            else see(
+                subject, "See the protocol, and drop the features with the client that added them", Place("state")
+            ),
         ),
     )
 
@@ -105,10 +107,11 @@ def _legacy(subject: Subject) -> tuple[Finding, ...]:
             rule="legacy-protocol",
             severity="info",
             label=f"writer version {protocol.min_writer_version}",
-            title=f"Writer version {protocol.min_writer_version} demands {named(unused)}, which nothing uses",
+            title=f"Writer version {protocol.min_writer_version} requires {named(unused)}, which the table does not "
+            "use",
             evidence=(Evidence(f"used of it: {named(used) if used else 'nothing'}", Place("state")),),
-            effect="As a list of features (writer version 7) the protocol would demand what the table uses; "
-            "writers that know no feature lists would lose it.",
+            effect="With a list of features (writer version 7), the protocol would require only what the table "
+            "uses. Writers that do not support feature lists would lose access.",
             remedy=see(subject, "See which clients write it", Place("clients")),
         ),
     )
@@ -118,15 +121,15 @@ FEATURE_RULES: Final = (
     Rule(
         "unused-features",
         "info",
-        "features that nothing uses",
-        "Each keeps out the clients that do not know it.",
+        "unused table features",
+        "Each excludes the clients that do not support it.",
         _unused,
     ),
     Rule(
         "legacy-protocol",
         "info",
-        "legacy versions that demand more than is used",
-        "A list of features says what the table really needs.",
+        "legacy versions that require unused features",
+        "A list of features requires only what the table needs.",
         _legacy,
     ),
 )

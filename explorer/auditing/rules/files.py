@@ -46,7 +46,7 @@ def _masked(subject: Subject) -> tuple[Finding, ...]:
                 Evidence(f"{count:,} of {fmt.plural(len(live), 'live file')}", Place("masked rows")),
                 Evidence(f"{fmt.plural(rows, 'row')} masked in {'it' if count == 1 else 'them'}"),
             ),
-            effect="Each read of such a file decodes rows that it then drops, and the masked rows are still in it.",
+            effect="Every read of these files decodes rows only to discard them, and the masked rows are still stored.",
             remedy=Remedy("Purge the masked rows\u2026", intent=Purge()),
             files=count,
             rows=rows,
@@ -56,7 +56,7 @@ def _masked(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _overmasked(subject: Subject) -> tuple[Finding, ...]:
-    """Files of which a deletion vector claims to hide fewer rows than none, or more than the file has (DV-020)."""
+    """Report files whose deletion vector has a negative row count or more rows than the file (DV-020)."""
     life, live = subject.history.lifetimes, subject.live
     hidden, (shown, known) = life.masked[live], life.rows
     wrong = (hidden < 0) | (known[live] & (shown[live] < 0))
@@ -68,10 +68,10 @@ def _overmasked(subject: Subject) -> tuple[Finding, ...]:
         Finding(
             rule="wrong-cardinality",
             severity="error",
-            label=f"{fmt.plural(count, 'vector')} of a wrong size",
-            title=f"{fmt.plural(count, 'deletion vector')} that cannot hide as many rows as the log says",
+            label=f"{fmt.plural(count, 'vector')} of incorrect size",
+            title=f"{fmt.plural(count, 'deletion vector')} with a different number of rows than the log records",
             evidence=(Evidence(f"{named([path])} is one of the files", Place("masked rows")),),
-            effect="Totals of rows are wrong; whoever reads the rows is refused.",
+            effect="Row totals are wrong, and reading the rows fails.",
             remedy=see(subject, "See the deletion vectors, and restore a version before them", Place("masked rows")),
             files=count,
         ),
@@ -96,7 +96,7 @@ def _small(subject: Subject) -> tuple[Finding, ...]:
             label=fmt.plural(count, "small file"),
             title=f"{fmt.plural(count, 'file')} smaller than 1 MB",
             evidence=(Evidence(f"{count:,} of {fmt.plural(len(live), 'live file')}", Place("files")),),
-            effect=f"A query opens each of them; compaction would leave about {after:,} in their place.",
+            effect=f"A query opens each of them. Compaction would leave about {after:,}.",
             remedy=Remedy("Compact the files\u2026", intent=Optimize()),
             files=count,
             size=int(sizes[small].sum()),
@@ -149,7 +149,7 @@ def _broken(subject: Subject) -> tuple[Finding, ...]:
             label="unreadable statistics",
             title=f"The statistics of {fmt.plural(count, 'file')} cannot be used",
             evidence=(Evidence(fmt.plain(problems[0].detail, 200), Place("statistics")),),
-            effect="Queries cannot skip these files, and what other clients make of them is not known.",
+            effect="Queries cannot skip these files, and their effect on other clients is unknown.",
             remedy=see(subject, "See the statistics", Place("statistics")),
             files=count,
         ),
@@ -162,7 +162,7 @@ def _wrong(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     if subject.too_many_statistics is None and (found := list(contradictory_statistics(subject))):
         return (_contradictory(subject, found),)
     if report is None:
-        return NotAnswered("The footers of the data files were not read: ask for them to be looked at.")
+        return NotAnswered("The footers of the data files were not checked. Repeat the audit with footers.")
     if not report.differences:
         if not report.unread:
             return ()
@@ -175,7 +175,7 @@ def _wrong(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
         Finding(
             rule="wrong-statistics",
             severity="error",
-            label=f"wrong statistics, {fmt.plural(count, 'file')}",
+            label=f"incorrect statistics, {fmt.plural(count, 'file')}",
             title=f"The statistics of {fmt.plural(count, 'file')} contradict {'the file' if one else 'the files'}",
             evidence=(
                 *(
@@ -189,7 +189,7 @@ def _wrong(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
                     else ()
                 ),
             ),
-            effect="A query that trusts them leaves out rows, or counts wrongly, without an error.",
+            effect="Queries that rely on them silently miss rows or return wrong counts.",
             remedy=Remedy("Recompute the statistics\u2026", intent=RecomputeStatistics()),
             versions=((report.version, report.version),),
             files=count,
@@ -218,10 +218,10 @@ def _contradictory(subject: Subject, found: Sequence[Contradiction]) -> Finding:
     )
 
 
-def _difference(found: FooterDifference) -> str:
-    of = f" of {named([found.column])}" if found.column else ""
-    logged, there = (fmt.shorten(fmt.plain(text, 200), 40) for text in (found.logged, found.found))
-    return f"{named([found.path])}: {found.statistic}{of} is {logged} in the log, {there} in the file"
+def _difference(difference: FooterDifference) -> str:
+    of = f" of {named([difference.column])}" if difference.column else ""
+    logged, actual = (fmt.shorten(fmt.plain(text, 200), 40) for text in (difference.logged, difference.found))
+    return f"{named([difference.path])}: {difference.statistic}{of} is {logged} in the log, {actual} in the file"
 
 
 def _silent(subject: Subject) -> tuple[Finding, ...]:
@@ -247,16 +247,16 @@ def _silent(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _sum(values: tuple[Int64s, Mask], rows: Int64s) -> int | None:
-    """The sum over some rows, if all of them are known."""
+    """Return the sum over some rows, if all of them are known."""
     return exact_sum(values[0][rows]) if values[1][rows].all() else None
 
 
 FILE_RULES: Final = (
-    Rule("masked-rows", "warning", "heavily masked files", "Readers decode rows only to drop them.", _masked),
+    Rule("masked-rows", "warning", "heavily masked files", "Readers decode rows only to discard them.", _masked),
     Rule(
         "wrong-cardinality",
         "error",
-        "deletion vectors that claim what cannot be",
+        "deletion vectors of incorrect size",
         "Totals are wrong, and rows cannot be read.",
         _overmasked,
     ),
@@ -267,9 +267,9 @@ FILE_RULES: Final = (
     Rule(
         "wrong-statistics",
         "error",
-        "statistics that the files contradict",
-        "Queries skip files by them, and so leave out rows without an error.",
+        "incorrect statistics",
+        "Queries skip files based on them, and so miss rows without an error.",
         _wrong,
     ),
-    Rule("uncounted-files", "info", "files without row counts", "Totals are then not known.", _uncounted),
+    Rule("uncounted-files", "info", "files without row counts", "Without them, row totals are unknown.", _uncounted),
 )

@@ -24,27 +24,28 @@ _MOST_DIGITS: Final = 18
 
 
 def _unchecked(subject: Subject) -> tuple[Finding, ...]:
-    """Vacuums that kept files for less long than the table says: whoever still read or wrote them lost them."""
-    found = [each for each in _vacuums(subject) if each[1] < subject.risks.terms.files]
-    if not found:
+    """Report vacuums below the table's retention period: running readers and writers may have lost files."""
+    hasty = [each for each in _vacuums(subject) if each[1] < subject.risks.terms.files]
+    if not hasty:
         return ()
-    version, kept, off = found[-1]
-    more = len(found) - 1
+    version, period, off = hasty[-1]
+    more = len(hasty) - 1
     return (
         Finding(
             rule="hasty-vacuum",
             severity="warning",
             label=f"hasty vacuum, v{version}",
-            title=f"A vacuum kept files for {duration(kept)}; the table says {duration(subject.risks.terms.files)}",
+            title=f"A vacuum kept files for {duration(period)}; the table requires "
+            f"{duration(subject.risks.terms.files)}",
             evidence=(
                 commit_evidence(subject, version),
-                *((Evidence("the check of the retention was switched off"),) if off else ()),
-                *((Evidence(f"{fmt.plural(more, 'earlier vacuum')} did the like"),) if more else ()),
+                *((Evidence("the retention check was turned off"),) if off else ()),
+                *((Evidence(f"{fmt.plural(more, 'earlier vacuum')} did the same"),) if more else ()),
             ),
-            effect="Versions that the table promised are gone, and a reader or writer that was at work then may have "
-            "failed, or lost what it wrote.",
+            effect="Versions within the retention period were deleted. A reader or writer running at that time "
+            "may have failed, or lost its data.",
             remedy=Remedy("See which versions can still be read", command=table_command(subject, "retention")),
-            versions=runs(np.array([each[0] for each in found], np.int64)),
+            versions=runs(np.array([each[0] for each in hasty], np.int64)),
         ),
     )
 
@@ -85,9 +86,9 @@ def _iceberg(subject: Subject) -> tuple[Finding, ...]:
 def _restored(subject: Subject) -> tuple[Finding, ...]:
     """Restores that reached further back than removed files are kept now: the need that the history shows."""
     restores = subject.commits.versions[subject.commits.where("operation", "RESTORE")].tolist()
-    reach = [found for version in restores if (found := _reach(subject, version)) is not None]
-    kept = subject.risks.terms.files
-    if not reach or (furthest := max(reach))[0] <= kept:
+    reach = [age for version in restores if (age := _reach(subject, version)) is not None]
+    period = subject.risks.terms.files
+    if not reach or (furthest := max(reach))[0] <= period:
         return ()
     back, version, target = furthest
     better = -(-back // _DAY)
@@ -97,9 +98,9 @@ def _restored(subject: Subject) -> tuple[Finding, ...]:
             severity="warning",
             label=f"a restore reached {duration(_DAY * (back // _DAY))} back",
             title=f"A restore needed a version that was {fmt.plural(back // _DAY, 'day')} old; files are kept for "
-            f"{duration(kept)}",
+            f"{duration(period)}",
             evidence=(commit_evidence(subject, version), Evidence(f"to v{target}", Place("commit", target))),
-            effect="The next one of that kind may find its files vacuumed.",
+            effect="The files of the next such restore may already be vacuumed.",
             remedy=Remedy(
                 f"Keep files for {fmt.plural(better, 'day')}\u2026",
                 intent=SetProperties(properties={FILE_RETENTION.key: f"interval {better} days"}),
@@ -124,22 +125,22 @@ HAZARD_RULES: Final = (
     Rule(
         "hasty-vacuum",
         "warning",
-        "vacuums that kept less than the table says",
-        "They take what readers and writers still need.",
+        "vacuums below the table's retention period",
+        "They delete files that readers and writers still need.",
         _unchecked,
     ),
     Rule(
         "restore-reach",
         "warning",
-        "retention below what restores needed",
-        "A restore needs the files of the version that it brings back.",
+        "retention shorter than restores needed",
+        "A restore needs the files of its target version.",
         _restored,
     ),
     Rule(
         "vacuum-unprotected",
         "warning",
         "vacuums that check too little",
-        "A client that does not know a writer feature may delete what it needs.",
+        "A client that does not support a writer feature may delete files that the feature needs.",
         _iceberg,
     ),
 )

@@ -10,8 +10,12 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy, Severity
-from explorer.auditing.newest_checkpoint import is_repairable, newest_checkpoint_problems, unusual_checkpoint_types
-from explorer.auditing.newest_compactions import newest_compaction_problems
+from explorer.auditing.log_shortcuts import (
+    is_repairable,
+    newest_checkpoint_problems,
+    newest_compaction_problems,
+    unusual_checkpoint_types,
+)
 from explorer.auditing.rule import NotAnswered, Rule
 from explorer.auditing.steps import see, table_command, verify_command
 from explorer.auditing.subject import Subject
@@ -30,7 +34,7 @@ _WORSE: Final = frozenset({"added and removed"})
 _OF_CHECKPOINTS: Final = frozenset(
     {"checkpoint-differs", "unreadable-checkpoint", "damaged-checkpoint", "checkpoint-short"}
 )
-_UNVERIFIED: Final = "The log was not replayed against its checksums and checkpoints: ask for it."
+_UNVERIFIED: Final = "The log was not checked against its checksums and checkpoints. Repeat the audit with this check."
 _MOST_DETAILS: Final = 4
 # Every reader passes over these.
 _HARMLESS: Final = frozenset(
@@ -41,26 +45,26 @@ _MISLEADING: Final = frozenset({"impossible-number", "unknown-action", "missing-
 # The others, in words.
 FAULTS: Final = {
     "two-names": "two commits of one version",
-    "invalid-metadata": "metadata that no reader may take",
+    "invalid-metadata": "metadata that readers must reject",
     "invalid-protocol": "a protocol that contradicts itself",
     "duplicate-action": "two actions for the same thing in one commit",
     "contradictory-action": "actions of one commit that contradict each other",
     "unremoved-vector": "a deletion vector replaced without a removal",
-    "misplaced-action": "an action that belongs only in checkpoints",
-    "clock-went-back": "a clock that went back",
-    "no-in-commit-timestamp": "a commit without its time",
-    "incomplete-checkpoint": "a checkpoint that lacks files",
-    "unusable-hint": "a hint at the newest checkpoint that cannot be used",
-    "stale-hint": "a hint at a checkpoint that is not the newest",
+    "misplaced-action": "an action that is only allowed in checkpoints",
+    "clock-went-back": "a clock that moved backward",
+    "no-in-commit-timestamp": "a commit without a timestamp",
+    "incomplete-checkpoint": "a checkpoint with missing files",
+    "unusable-hint": "an unusable hint of the newest checkpoint",
+    "stale-hint": "a hint of a checkpoint that is not the newest",
     "stray-compaction": "a compaction of commits that do not exist",
     "orphan-file": "a temporary file that was left behind",
-    "impossible-number": "a number that its commit cannot have",
-    "hint-differs": "a hint with other numbers than its checkpoint",
+    "impossible-number": "an impossible number for its commit",
+    "hint-differs": "a hint whose numbers differ from its checkpoint",
     "empty-commit": "a commit of zero bytes",
     "spread-action": "an action over several lines, which delta-spark cannot read",
-    "unknown-action": "a line that is not one action of the protocol",
-    "missing-member": "an action without a member that the protocol requires",
-    "checkpoint-types": "a checkpoint with columns of other types than the protocol\u2019s",
+    "unknown-action": "a line that is not an action of the protocol",
+    "missing-member": "an action without a required field",
+    "checkpoint-types": "a checkpoint with column types that the protocol does not allow",
 }
 # What other rules find.
 ELSEWHERE: Final = frozenset(
@@ -78,12 +82,12 @@ def _contradictions(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     stated = subject.contradictions
     if stated is None:
         return NotAnswered("the log is being read again for it")
-    found = [each for each in stated if not _VECTOR_FILE.search(each[2])]
-    if not found:
+    conflicts = [each for each in stated if not _VECTOR_FILE.search(each[2])]
+    if not conflicts:
         return ()
-    worst = [each for each in found if each[1] in _WORSE] or found
+    worst = [each for each in conflicts if each[1] in _WORSE] or conflicts
     version, kind, _ = worst[0]
-    versions = sorted({each[0] for each in found})
+    versions = sorted({each[0] for each in conflicts})
     others = len(versions) - 1
     return (
         Finding(
@@ -95,31 +99,31 @@ def _contradictions(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             evidence=(
                 commit_evidence(subject, version),
                 Evidence(named([each[2] for each in worst if each[0] == version])),
-                *((Evidence(f"{fmt.plural(others, 'other commit')} with the like"),) if others else ()),
+                *((Evidence(f"{fmt.plural(others, 'other commit')} with the same problem"),) if others else ()),
             ),
-            effect="The protocol does not say which of the two counts, so readers may answer differently."
+            effect="The protocol does not define which of the two applies, so readers may return different results."
             if kind in _WORSE
-            else "The client that wrote it does not know what the table holds, and other clients may read other rows.",
+            else "The writing client has a wrong view of the table, and other clients may read different rows.",
             remedy=Remedy(
                 "Verify the log, and update the client that wrote the commit", command=verify_command(subject)
             ),
             versions=runs(np.array(versions)),
-            files=len({each[2] for each in found}),
+            files=len({each[2] for each in conflicts}),
         ),
     )
 
 
 def _contested(subject: Subject) -> tuple[Finding, ...]:
-    """Files of which other readers read other rows, or other values."""
-    found = subject.snapshot.contested
-    if found is None:
+    """Report live files that other readers read differently, with other rows or other values."""
+    contested = subject.snapshot.contested
+    if contested is None:
         return ()
-    if found.column:
-        return (_empty_strings(subject, found),)
-    paths = set(found.paths)
-    key = "path as it is spelled" if found.respelled else "path and deletion vector"
+    if contested.column:
+        return (_empty_strings(subject, contested),)
+    paths = set(contested.paths)
+    key = "path as it is spelled" if contested.respelled else "path and deletion vector"
     seen = see(subject, "See the masked rows", Place("masked rows", subject.version))
-    if found.respelled:
+    if contested.respelled:
         seen = see(subject, "See the files", Place("files", subject.version))
     first = min((version for version, _, path in subject.contradictions or () if path in paths), default=None)
     back = None if first is None or first <= subject.history.first_readable else first - 1
@@ -129,12 +133,12 @@ def _contested(subject: Subject) -> tuple[Finding, ...]:
             severity="error",
             label=f"{fmt.plural(len(paths), 'file')} read differently",
             title=f"Readers disagree about {fmt.plural(len(paths), 'live file')}: "
-            f"{fmt.quantity(found.rows, 'row')} here, {fmt.count(found.rows_elsewhere)} by {key}",
+            f"{fmt.quantity(contested.rows, 'row')} here, {fmt.count(contested.rows_elsewhere)} by {key}",
             evidence=(
-                Evidence(named(list(found.paths)), Place("files", subject.version)),
+                Evidence(named(list(contested.paths)), Place("files", subject.version)),
                 *((Evidence("the first contradiction", Place("commit", first)),) if first is not None else ()),
             ),
-            effect=found.message,
+            effect=contested.message,
             remedy=seen if back is None else Remedy(f"Restore v{back}\u2026", intent=Restore(version=back)),
             versions=((subject.version, subject.version),),
             files=len(paths),
@@ -169,17 +173,17 @@ def _checkpoints(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
         return ()
     return _differing(
         problems,
-        ("checkpoint", "error", "does not hold what the commits give"),
-        "A reader begins at the newest checkpoint, so it answers differently from one that reads the commits, or not "
-        "at all.",
+        ("checkpoint", "error", "does not match the commits"),
+        "Readers start from the newest checkpoint, so they fail or return different results than readers of "
+        "the commits.",
         _checkpoint_step(subject),
     )
 
 
 def _checkpoint_step(subject: Subject) -> Remedy:
-    """The next step for a wrong checkpoint: it is written again where the commits give its version."""
+    """Return the next step for an incorrect checkpoint: rewrite it if the commits give its version."""
     if is_repairable(subject):
-        return Remedy("Write the checkpoint again\u2026", intent=Checkpoint())
+        return Remedy("Rewrite the checkpoint\u2026", intent=Checkpoint())
     return Remedy("Restore the log files from a backup", command=verify_command(subject))
 
 
@@ -190,9 +194,9 @@ def _compactions(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
         return NotAnswered(_UNVERIFIED)
     return _differing(
         [each for each in problems if each.kind == "compaction-differs"],
-        ("compaction", "error", "does not hold what the commits give"),
-        "A reader that takes the compaction for its commits, as delta-spark does, can answer with other rows, without "
-        "an error. The commits hold all that is true: take the compaction out of the log\u2019s folder.",
+        ("compaction", "error", "does not match the commits"),
+        "A reader that uses the compaction instead of its commits, as delta-spark does, can return wrong rows "
+        "without an error. The commits are complete: remove the compaction from the log’s folder.",
         Remedy("Verify the log", command=verify_command(subject)),
     )
 
@@ -201,13 +205,13 @@ def _checksums(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     return _of_kinds(
         subject,
         {"checksum-differs", "unreadable-checksum"},
-        ("checksum", "warning", "does not agree with the commits"),
-        "A client that trusts it opens the table with other numbers, or refuses it.",
+        ("checksum", "warning", "disagrees with the commits"),
+        "A client that relies on it opens the table with wrong numbers, or refuses it.",
     )
 
 
 def _metrics(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    """Commits whose operation metrics their actions contradict; the worst where actions seem to be missing."""
+    """Report commits whose operation metrics differ from their actions; missing actions are an error."""
     report = subject.looked.integrity
     if report is None:
         return NotAnswered(_UNVERIFIED)
@@ -223,12 +227,12 @@ def _metrics(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             severity="error" if short else "warning",
             label="metrics differ",
             title=f"{fmt.plural(len({each.version for each in problems}), 'commit')} "
-            + ("did less than the writer recorded" if short else "did not do what the operation metrics state"),
+            + ("did less than its writer recorded" if short else "does not match its operation metrics"),
             evidence=_details(problems),
             effect="Rows or deletions that the writer counted are not in the log: they may be lost. Compare the rows "
             "with their source, and write again what is missing."
             if short
-            else "Readers do not use these numbers. History pages of other clients show them.",
+            else "Readers do not use these numbers, but history pages of other clients show them.",
             remedy=of_first,
             versions=versions,
         ),
@@ -236,12 +240,12 @@ def _metrics(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 
 def _form(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    """The other faults that verifying finds, but for those that other rules find by themselves."""
+    """Report the problems of verification that no other rule reports."""
     report = subject.looked.integrity
     unasked = unusual_checkpoint_types(subject) if report is None else ()
     if report is None and not unasked:
         return NotAnswered(_UNVERIFIED)
-    known = {(each[0], kind) for each in subject.contradictions or () for kind in _alike(each[1])}
+    known = {(each[0], kind) for each in subject.contradictions or () for kind in _similar_kinds(each[1])}
     problems = [
         each
         for each in (unasked if report is None else report.problems)
@@ -256,19 +260,19 @@ def _form(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
         Finding(
             rule="log-faults",
             severity="error" if misleads else "info" if _HARMLESS.issuperset(kinds) else "warning",
-            label=fmt.plural(len(problems), "fault of the log", "faults of the log"),
-            title=f"The log does not keep to the protocol: {', '.join(FAULTS[kind] for kind in kinds)}",
+            label=fmt.plural(len(problems), "problem of the log", "problems of the log"),
+            title=f"The log does not follow the protocol: {', '.join(FAULTS[kind] for kind in kinds)}",
             evidence=_details(problems),
-            effect="Some clients refuse the table because of it, or miss files or row ids: each detail says what."
+            effect="Some clients refuse the table because of it, or miss files or row IDs. See the details."
             if misleads
-            else "Readers are not known to answer wrongly because of it; what wrote it may do so again.",
+            else "No known reader returns wrong results because of it, but its writer may do it again.",
             remedy=Remedy("Verify the log", command=verify_command(subject)),
             versions=_versions(problems),
         ),
     )
 
 
-def _alike(kind: str) -> tuple[str, ...]:
+def _similar_kinds(kind: str) -> tuple[str, ...]:
     return ("contradictory-action",) if kind == "added and removed" else ("duplicate-action", "unremoved-vector")
 
 
@@ -326,34 +330,34 @@ def _versions(problems: Sequence[Problem]) -> tuple[tuple[int, int], ...]:
 
 
 def _tampered(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    """Whether a head that somebody saved is that of the chain at some version; then all up to it is as it was."""
+    """Report whether a saved chain head is not that of any version, so that the log was changed."""
     saved = subject.looked.chain_head
     if saved is None:
-        return NotAnswered("There is no chain head saved earlier to compare with: give the one that verify printed.")
-    found = [version for version, head in links(subject.log.store, subject.listing.commits) if head == saved.lower()]
-    if found:
+        return NotAnswered("There is no earlier chain head to compare with. Use the one printed by verify.")
+    matches = [version for version, head in links(subject.log.store, subject.listing.commits) if head == saved.lower()]
+    if matches:
         return ()
     first = min(subject.listing.commits, default=0)
-    whole = first == 0
+    complete = first == 0
     return (
         Finding(
             rule="tampered-log",
-            severity="error" if whole else "warning",
-            label="the log was changed" if whole else "chain head not found",
-            title="The log does not hold what it held when the chain head was saved"
-            if whole
-            else "The saved chain head is of no version that the log still proves",
+            severity="error" if complete else "warning",
+            label="the log was changed" if complete else "chain head not found",
+            title="The log changed since the chain head was saved"
+            if complete
+            else "The saved chain head is not of a version that the log can still verify",
             evidence=(
                 Evidence(f"saved: {fmt.shorten(fmt.plain(saved, 100), 64)}"),
                 Evidence(f"the chain was made over {spans(runs(np.array(list(subject.listing.commits), np.int64)))}"),
             ),
-            effect="A commit was changed, removed or added since, or the head is another table\u2019s."
-            if whole
-            else f"Commits before v{first} are gone: either they were cleaned up after the head was saved, or somebody "
-            "changed the log. Save a new head after each clean-up.",
+            effect="A commit was changed, removed, or added since, or the chain head is of another table."
+            if complete
+            else f"Commits before v{first} are deleted: either they were cleaned up after the head was saved, or the "
+            "log was changed. Save a new head after each log cleanup.",
             remedy=Remedy(
-                "List the commits, and compare them with a copy of the log" if whole else "Save the new chain head",
-                command=table_command(subject, "history") if whole else verify_command(subject),
+                "List the commits, and compare them with a copy of the log" if complete else "Save the new chain head",
+                command=table_command(subject, "history") if complete else verify_command(subject),
             ),
         ),
     )
@@ -364,44 +368,44 @@ INTEGRITY_RULES: Final = (
         "contested-files",
         "error",
         "files that readers disagree about",
-        "The same table has other rows in another client, without an error.",
+        "The same table has different rows in another client, without an error.",
         _contested,
     ),
     Rule(
         "contradictory-actions",
         "error",
         "actions that contradict each other",
-        "Readers may differ in what such a commit means.",
+        "Readers may interpret such a commit differently.",
         _contradictions,
     ),
     Rule(
         "checkpoint-differs",
         "error",
         "checkpoints against replay",
-        "Readers begin at a checkpoint and trust it.",
+        "Readers start from a checkpoint and rely on it.",
         _checkpoints,
     ),
     Rule(
         "compaction-differs",
         "error",
-        "compactions of the log against their commits",
-        "Some readers take a compaction for the commits that it stands for.",
+        "log compactions against their commits",
+        "Some readers use a compaction instead of its commits.",
         _compactions,
     ),
     Rule(
         "tampered-log",
         "error",
         "the log against a saved chain head",
-        "Only a head kept elsewhere shows that history was not rewritten.",
+        "Only a chain head saved elsewhere shows that history was not rewritten.",
         _tampered,
     ),
     Rule(
         "metrics-differ",
         "error",
         "operation metrics against the actions of their commit",
-        "A commit that lacks actions looks like any other.",
+        "A commit with missing actions looks like any other.",
         _metrics,
     ),
-    Rule("checksum-differs", "warning", "checksums against replay", "Clients check tables with them.", _checksums),
-    Rule("log-faults", "error", "other faults of the log\u2019s form", "Other clients may stumble over them.", _form),
+    Rule("checksum-differs", "warning", "checksums against replay", "Clients verify tables with them.", _checksums),
+    Rule("log-faults", "error", "other problems of the log\u2019s form", "Other clients may fail on them.", _form),
 )

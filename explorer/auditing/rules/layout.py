@@ -1,4 +1,5 @@
-"""How rows lie in files: too many partitions, one partition that holds most, clustering that does not part files."""
+"""How rows lie in files: too many partitions, one partition with most of the data, clustering that does not part "
+"files."""
 
 from __future__ import annotations
 
@@ -38,13 +39,13 @@ def _explosion(subject: Subject) -> tuple[Finding, ...]:
             rule="partition-explosion",
             severity="warning" if count >= _TOO_MANY else "info",
             label=fmt.plural(count, "partition"),
-            title=f"{fmt.plural(count, 'partition')} hold {fmt.size(int(np.median(sizes)))} in the middle",
+            title=f"{fmt.plural(count, 'partition')} hold {fmt.size(int(np.median(sizes)))} in the median",
             evidence=(
                 Evidence(f"partitioned by {named(columns)}", Place("files")),
                 Evidence(f"{fmt.plural(len(subject.live), 'live file')}, {fmt.size(int(sizes.sum()))} in all"),
             ),
-            effect="Files stay small whatever compaction does, and each query lists all partitions; fewer partition "
-            "columns, or clustering instead, would let files grow.",
+            effect="Compaction cannot make the files larger, and each query lists all partitions. Fewer partition "
+            "columns, or clustering instead, would allow larger files.",
             remedy=written_again(subject, "with fewer partition columns"),
             files=len(subject.live),
             size=int(sizes.sum()),
@@ -53,7 +54,7 @@ def _explosion(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _skew(subject: Subject) -> tuple[Finding, ...]:
-    """One partition that holds most of the bytes of many."""
+    """Report one partition that has most of the bytes of many."""
     sizes = _partition_sizes(subject)
     if len(sizes) < _FEW:
         return ()
@@ -64,14 +65,14 @@ def _skew(subject: Subject) -> tuple[Finding, ...]:
         Finding(
             rule="skewed-partitions",
             severity="info",
-            label="one partition holds most",
+            label="one partition has most of the data",
             title=f"One of {len(sizes):,} partitions holds {fmt.percent(largest, total)} of the bytes",
             evidence=(
                 Evidence(
-                    f"{fmt.size(largest)}; the one in the middle has {fmt.size(int(np.median(sizes)))}", Place("files")
+                    f"{fmt.size(largest)}; the median partition has {fmt.size(int(np.median(sizes)))}", Place("files")
                 ),
             ),
-            effect="A job that takes a task for each partition waits for this one.",
+            effect="A job with one task per partition waits for this one.",
             remedy=see(subject, "See the files of each partition", Place("files")),
             size=largest,
         ),
@@ -89,7 +90,7 @@ def _partition_sizes(subject: Subject) -> Float64s:
 
 
 def _differs(subject: Subject, column: str) -> bool:
-    """Whether a column has more than one value, as far as bounds say: no clustering parts files of a single one."""
+    """Return whether a column has more than one value, as far as bounds show."""
     ranges = subject.column_ranges(column)
     return len({*ranges.column("min").unique().to_pylist(), *ranges.column("max").unique().to_pylist()} - {None}) > 1
 
@@ -103,9 +104,9 @@ def _clustering(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
         return NotAnswered(subject.too_many_statistics)
     overlaps = {column: subject.snapshot.overlap(column) for column in columns}
     poor = {
-        column: found.average
-        for column, found in overlaps.items()
-        if found.average is not None and found.files >= _FILES and found.average >= _SHARE * found.files
+        column: overlap.average
+        for column, overlap in overlaps.items()
+        if overlap.average is not None and overlap.files >= _FILES and overlap.average >= _SHARE * overlap.files
         if _differs(subject, column)
     }
     if len(poor) < len(columns):
@@ -115,11 +116,11 @@ def _clustering(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
         Finding(
             rule="unclustered-files",
             severity="info",
-            label="clustering parts no files",
+            label="ineffective clustering",
             title=f"A value of {named(list(poor))} may be in {int(depths.min()):,} of "
             f"{fmt.plural(subject.snapshot.num_files, 'file')}",
             evidence=(Evidence(f"clustered by {named(columns)}", Place("statistics", column=columns[0])),),
-            effect="A condition on it skips few files; new rows are clustered only by an OPTIMIZE.",
+            effect="A condition on it skips few files. New rows are only clustered by OPTIMIZE.",
             remedy=Remedy("Cluster the files\u2026", intent=Optimize()),
             files=subject.snapshot.num_files,
         ),
@@ -130,16 +131,16 @@ LAYOUT_RULES: Final = (
     Rule(
         "partition-explosion",
         "warning",
-        "partitions that hold next to nothing",
-        "Files of different partitions can never be joined.",
+        "partitions that are too small",
+        "Files of different partitions cannot be combined.",
         _explosion,
     ),
-    Rule("skewed-partitions", "info", "one partition that holds most", "Work is not shared evenly.", _skew),
+    Rule("skewed-partitions", "info", "one partition with most of the data", "Work is distributed unevenly.", _skew),
     Rule(
         "unclustered-files",
         "info",
-        "clustering that parts no files",
-        "Clustering columns help only where files hold different values of them.",
+        "ineffective clustering",
+        "Clustering columns help only if files contain different values of them.",
         _clustering,
     ),
 )

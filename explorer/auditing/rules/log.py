@@ -1,4 +1,4 @@
-"""The log: what cannot be read of it, missing commits, history that was cleaned away, checkpoints that are overdue."""
+"""The log: what cannot be read of it, missing commits, history that was cleaned away, overdue checkpoints."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_FAULTS: Final = 4
 
 
 def _unreadable(subject: Subject) -> tuple[Finding, ...]:
-    """A newest version, or a history, that the log does not give."""
+    """Report a newest version, or a history, that the log does not give."""
     try:
         subject.snapshot.files(["path"])
         subject.read()
@@ -44,26 +44,26 @@ def _unreadable(subject: Subject) -> tuple[Finding, ...]:
                 label=f"unreadable from v{version}" if known else "unreadable",
                 title=f"The log cannot be read from v{version} on" if known else "The log cannot be read",
                 evidence=(Evidence(str(error)),),
-                effect="Other readers refuse the table too, or answer wrongly.",
-                remedy=_way_out(subject, error),
+                effect="Other readers refuse the table too, or return wrong results.",
+                remedy=_next_step(subject, error),
                 versions=((version, subject.version),) if isinstance(version, int) else (),
             ),
         )
 
 
-def _way_out(subject: Subject, error: TableError) -> Remedy:
-    """What can be done about a log that cannot be read: its files come back from a backup, or were moved."""
+def _next_step(subject: Subject, error: TableError) -> Remedy:
+    """Return the next step for an unreadable log: its files come from a backup, or were moved."""
     command = verify_command(subject)
     if isinstance(error, VersionGap) and error.latest is not None:
         step = f"Read v{error.latest} until the missing log files are restored"
         return see(subject, step, Place("state", error.latest))
     if isinstance(error, MalformedAction):
         return Remedy("Repair the commit as the detail says, or restore it from a backup", command=command)
-    return Remedy("List the broken log files, and restore them from a backup", command=command)
+    return Remedy("List the damaged log files, and restore them from a backup", command=command)
 
 
 def _undecodable(subject: Subject) -> tuple[Finding, ...]:
-    """What the log says of live files and no reader can decode."""
+    """Report live files whose log records cannot be decoded."""
     snapshot = subject.snapshot
     values = FileValues()
     files, version = snapshot.file_columns, snapshot.version
@@ -77,7 +77,7 @@ def _undecodable(subject: Subject) -> tuple[Finding, ...]:
             label=fmt.plural(len(faults), "unreadable file"),
             title=f"What the log records of {fmt.plural(len(faults), 'live file')} cannot be decoded",
             evidence=tuple(Evidence(fmt.shorten(fmt.plain(each, 400), 300)) for each in faults[:_MOST_FAULTS]),
-            effect="A query over these files fails here; other clients fail too, or read other rows.",
+            effect="A query over these files fails here; other clients fail too, or read different rows.",
             remedy=Remedy("List the files, and add them again with valid values", command=verify_command(subject)),
             versions=((snapshot.version, snapshot.version),),
             files=len(faults),
@@ -86,7 +86,7 @@ def _undecodable(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _lacking(subject: Subject) -> str | None:
-    """What the log never names, so that no version of the table can be read; None if it names all, or is unreadable."""
+    """Return what the log never defines, so that no version can be read; None if nothing, or unreadable."""
     try:
         history = subject.history
     except ExplorerError:
@@ -100,41 +100,41 @@ def _lacking(subject: Subject) -> str | None:
 
 
 def _nameless(subject: Subject, lacking: str, error: TableError) -> Finding:
-    """A log that a broken client wrote: what commits did is known, and what rows are is not."""
+    """Report a log without protocol or metadata: its commits are known, its rows are not."""
     return Finding(
         rule="unreadable-log",
         severity="error",
         label=f"no {lacking}",
-        title=f"The log names no {lacking}",
+        title=f"The log has no {lacking}",
         evidence=(Evidence(str(error)), commit_evidence(subject, int(subject.commits.versions[0]))),
-        effect="No reader may return rows. What the commits did, and which files they name, can be seen.",
+        effect="Readers must not return rows. The commits and their files can still be shown.",
         remedy=Remedy("Restore the commit that names it from a backup", command=verify_command(subject)),
         versions=((subject.history.first_readable, subject.version),),
     )
 
 
-def _holes(subject: Subject) -> tuple[Finding, ...]:
-    """Commits that are missing between others; a checkpoint after them lets later versions be read."""
+def _gaps(subject: Subject) -> tuple[Finding, ...]:
+    """Report commits missing between others; a checkpoint after them lets later versions be read."""
     versions = np.array(sorted(subject.listing.commits), np.int64)
     places = np.flatnonzero(np.diff(versions) > 1)
-    holes = [(int(versions[at]) + 1, int(versions[at + 1]) - 1) for at in places.tolist()]
-    if not holes:
+    gaps = [(int(versions[at]) + 1, int(versions[at + 1]) - 1) for at in places.tolist()]
+    if not gaps:
         return ()
-    count = sum(last - first + 1 for first, last in holes)
+    count = sum(last - first + 1 for first, last in gaps)
     readable = subject.listing.earliest()
     return (
         Finding(
             rule="log-hole",
             severity="warning",
-            label=f"log has a hole, {span(*holes[-1])}",
+            label=f"log has a gap, {span(*gaps[-1])}",
             title=f"{fmt.plural(count, 'commit')} {'is' if count == 1 else 'are'} missing from the middle of the log",
             evidence=(
-                Evidence(spans(holes)),
-                Evidence(f"the oldest version that can be shown is v{readable}", Place("state", readable)),
+                Evidence(spans(gaps)),
+                Evidence(f"the oldest readable version is v{readable}", Place("state", readable)),
             ),
-            effect="What they did is not known; neither history nor change feed leads across the hole.",
+            effect="Their changes are unknown. History and change feed are not available across the gap.",
             remedy=Remedy("Restore the commits from a backup", command=verify_command(subject)),
-            versions=tuple(holes),
+            versions=tuple(gaps),
         ),
     )
 
@@ -151,9 +151,9 @@ def _cleaned(subject: Subject) -> tuple[Finding, ...]:
             rule="history-cleaned",
             severity="info",
             label=f"history from v{readable}",
-            title="Early history was cleaned from the log",
+            title="Early history was deleted by a log cleanup",
             evidence=(Evidence(span(0, oldest - 1)),),
-            effect=f"The oldest version that can be shown is v{readable}.",
+            effect=f"The oldest readable version is v{readable}.",
             remedy=see(subject, "See the oldest version", Place("state", readable)),
             versions=((0, oldest - 1),),
         ),
@@ -183,7 +183,7 @@ def _overdue(subject: Subject) -> tuple[Finding, ...]:
                 else Evidence("the log has none"),
                 Evidence(f"{CHECKPOINT_INTERVAL} is {interval}"),
             ),
-            effect=f"Each reader opens {fmt.plural(since, 'file')} ({fmt.size(size)}) of the log to find the newest "
+            effect=f"Every reader opens {fmt.plural(since, 'file')} ({fmt.size(size)}) of the log to find the newest "
             "version.",
             remedy=Remedy("Write a checkpoint\u2026", intent=Checkpoint()),
             versions=((newest + 1, subject.version),),
@@ -194,12 +194,18 @@ def _overdue(subject: Subject) -> tuple[Finding, ...]:
 
 
 LOG_RULES: Final = (
-    Rule("unreadable-log", "error", "a log that cannot be read", "Nobody knows what the table is now.", _unreadable),
-    Rule("log-hole", "warning", "commits missing from the log", "What they did can no longer be known.", _holes),
+    Rule(
+        "unreadable-log",
+        "error",
+        "a log that cannot be read",
+        "The current state of the table cannot be determined.",
+        _unreadable,
+    ),
+    Rule("log-hole", "warning", "commits missing from the log", "Their changes can no longer be determined.", _gaps),
     Rule(
         "checkpoint-overdue",
         "warning",
-        "checkpoints that are overdue",
+        "overdue checkpoints",
         "Without one, every reader reads all commits since.",
         _overdue,
     ),

@@ -39,7 +39,7 @@ def _lacking(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
         Finding(
             rule="needed-statistics",
             severity="warning",
-            label=f"{fmt.plural(len(lacking), 'column')} cannot be skipped by",
+            label=f"{fmt.plural(len(lacking), 'column')} without data skipping",
             title=f"No file has statistics of {named(lacking)}, by which {'it is' if one else 'rows are'} looked up",
             evidence=(
                 Evidence(f"clustered by {named(clustered)}" if clustered else "conditions in the history name them"),
@@ -54,7 +54,7 @@ def _lacking(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 
 def unrecorded_columns(subject: Subject) -> list[str]:
-    """Columns of which no file has statistics, though their type has bounds."""
+    """Return columns of which no file has statistics, though their type has bounds."""
     coverage = subject.snapshot.statistics_coverage().to_pylist()
     return [row["column"] for row in coverage if not row["files"] and row["type"] not in _WITHOUT_BOUNDS]
 
@@ -62,7 +62,7 @@ def unrecorded_columns(subject: Subject) -> list[str]:
 def needed_columns(subject: Subject) -> frozenset[str]:
     """Clustering columns, and columns in the conditions of recorded deletes, updates, merges and overwrites."""
     names = {column.name.lower(): column.name for column in subject.snapshot.statistics_columns}
-    found = set(subject.snapshot.clustering_columns)
+    columns = set(subject.snapshot.clustering_columns)
     for text in _conditions(subject):
         try:
             paths = expression_columns(_SPARK_ID.sub("", text))
@@ -70,8 +70,8 @@ def needed_columns(subject: Subject) -> frozenset[str]:
             continue
         # A condition of a merge puts the name of a side before the column.
         spelt = {".".join(path[start:]).lower() for path in paths for start in range(len(path))}
-        found |= {names[each] for each in spelt if each in names}
-    return frozenset(found)
+        columns |= {names[each] for each in spelt if each in names}
+    return frozenset(columns)
 
 
 def _conditions(subject: Subject) -> Iterator[str]:
@@ -82,7 +82,7 @@ def _conditions(subject: Subject) -> Iterator[str]:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """The conditions of a parameter: a text, or a JSON list of texts."""
+    """Yield the conditions of a parameter: a text, or a JSON list of texts."""
     if not isinstance(value, str):
         return
     try:
@@ -96,8 +96,8 @@ QUERY_RULES: Final = (
     Rule(
         "needed-statistics",
         "warning",
-        "columns that rows are looked up by, without statistics",
-        "Without them each look-up reads every file.",
+        "filter columns without statistics",
+        "Without them, each lookup reads every file.",
         _lacking,
     ),
 )

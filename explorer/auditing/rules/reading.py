@@ -30,7 +30,7 @@ _LEAVING: Final = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:|\.\."
 
 
 def _unread(subject: Subject) -> tuple[Finding, ...]:
-    """A table that demands what this program does not do."""
+    """Report a table that requires unsupported features."""
     try:
         subject.snapshot.files(["path"])
         subject.snapshot.require_schema()
@@ -44,9 +44,9 @@ def _unread(subject: Subject) -> tuple[Finding, ...]:
                 label="managed by a catalog" if managed else "not read here",
                 title=f"A catalog manages the table; v{subject.version} is the last published version"
                 if managed
-                else "This program cannot read the rows of the newest version",
+                else "Delta Table Explorer cannot read the rows of the newest version",
                 evidence=(Evidence(str(error)),),
-                effect=f"No rule that needs a {what} has an answer here, and nothing can be written to the table.",
+                effect=f"No rule that needs a {what} can be checked here, and the table cannot be written here.",
                 remedy=see(subject, "See which clients read the table", Place("clients")),
                 versions=((subject.version, subject.version),),
             ),
@@ -55,9 +55,9 @@ def _unread(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _unreachable(subject: Subject) -> tuple[Finding, ...]:
-    """Live files, or their deletion vectors, at a place that cannot be read."""
+    """Report live files, or their deletion vectors, in inaccessible locations."""
     places, faults = FilePlaces(subject.log.store), dict[str, str]()
-    for name, path in _named_elsewhere(subject):
+    for name, path in _outside_paths(subject):
         try:
             places.place_of(path if isinstance(path, str) else location(path) or "")
         except ExplorerError as error:
@@ -76,7 +76,7 @@ def _unreachable(subject: Subject) -> tuple[Finding, ...]:
                 Evidence(named(list(faults), count), Place("files", subject.version)),
                 *(Evidence(fmt.shorten(fmt.plain(reason, 400), 300)) for reason in reasons[:_MOST]),
             ),
-            effect="A query that needs one of them fails. Whether they exist is not known.",
+            effect="A query that needs one of them fails. It is unknown whether they exist.",
             remedy=see(subject, "See the files, and copy them to the table or allow their storage", Place("files")),
             versions=((subject.version, subject.version),),
             files=count,
@@ -84,7 +84,7 @@ def _unreachable(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
-def _named_elsewhere(subject: Subject) -> Iterator[tuple[str, str | DeletionVectorId]]:
+def _outside_paths(subject: Subject) -> Iterator[tuple[str, str | DeletionVectorId]]:
     """The live files whose path leaves the table, and the files of their deletion vectors: what each is called."""
     life, live = subject.history.lifetimes, subject.live
     paths = life.take(live, ["path"]).column(0)
@@ -96,49 +96,51 @@ def _named_elsewhere(subject: Subject) -> Iterator[tuple[str, str | DeletionVect
 
 
 def _no_uris(subject: Subject) -> tuple[Finding, ...]:
-    """Live files whose path in the log is not a URI, as the protocol demands."""
+    """Report live files whose path in the log is not a URI, as the protocol requires."""
     paths = subject.history.lifetimes.take(subject.live, ["raw_path"]).column(0)
-    odd = paths_without_uri(paths).to_pylist()
-    if not odd:
+    plain = paths_without_uri(paths).to_pylist()
+    if not plain:
         return ()
     return (
         Finding(
             rule="unencoded-paths",
             severity="warning",
-            label=f"{fmt.plural(len(odd), 'path')} not encoded",
-            title=f"{fmt.plural(len(odd), 'live file')} {'has' if len(odd) == 1 else 'have'} a path that is not a URI",
-            evidence=(Evidence(named(odd, len(odd)), Place("files", subject.version)),),
-            effect="delta-spark fails on such a path, and other clients may read another file. This program reads it "
-            "as it is written.",
+            label=f"{fmt.plural(len(plain), 'path')} not encoded",
+            title=f"{fmt.plural(len(plain), 'live file')} {'has' if len(plain) == 1 else 'have'} a path that is "
+            "not a URI",
+            evidence=(Evidence(named(plain, len(plain)), Place("files", subject.version)),),
+            effect="delta-spark fails on such a path, and other clients may read another file. Delta Table Explorer "
+            "uses the path as written.",
             remedy=written_again(subject),
             versions=((subject.version, subject.version),),
-            files=len(odd),
+            files=len(plain),
         ),
     )
 
 
 def _unlisted_changes(subject: Subject) -> tuple[Finding, ...]:
-    """Columns whose recorded change of type is not in the protocol's list, though some readers carry it out."""
+    """Report columns with a type change that the protocol does not list."""
     if missing_features(["typeWidening"], subject.protocol):
         return ()  # without the feature the records mean nothing
-    found = [
+    unlisted = [
         (format_column(path), change)
         for path, field in walk(subject.snapshot.schema)
         for change in unlisted_changes(field)
     ]
-    if not found:
+    if not unlisted:
         return ()
-    columns = list(dict.fromkeys(column for column, _ in found))
+    columns = list(dict.fromkeys(column for column, _ in unlisted))
     return (
         Finding(
             rule="unlisted-type-changes",
             severity="warning",
-            label=f"{fmt.plural(len(columns), 'column')} widened otherwise",
-            title=f"The change of type of {named(columns, len(columns))} is not one that the protocol lists",
+            label=f"{fmt.plural(len(columns), 'column')} with an unlisted type change",
+            title=f"The change of type of {named(columns, len(columns))} is not listed in the protocol",
             evidence=tuple(
-                Evidence(f"{column}: {change}", Place("columns", column=column)) for column, change in found
+                Evidence(f"{column}: {change}", Place("columns", column=column)) for column, change in unlisted
             ),
-            effect="delta-spark refuses the table; delta-kernel and this program read it. A byte or short may become a "
+            effect="delta-spark refuses the table; delta-kernel and Delta Table Explorer read it. A byte or short "
+            "may become a "
             "decimal with at least ten digits before the point.",
             remedy=written_again(subject),
         ),
@@ -149,14 +151,14 @@ READING_RULES: Final = (
     Rule(
         "unread-table",
         "warning",
-        "a table that this program does not read",
-        "What is not read is not judged.",
+        "tables that Delta Table Explorer cannot read",
+        "Data that cannot be read is not checked.",
         _unread,
     ),
     Rule(
         "unreachable-files",
         "error",
-        "live files at places that cannot be read",
+        "live files in inaccessible locations",
         "A query that needs one fails.",
         _unreachable,
     ),
@@ -170,8 +172,8 @@ READING_RULES: Final = (
     Rule(
         "unlisted-type-changes",
         "warning",
-        "changes of type that the protocol does not list",
-        "Some clients refuse a table with one.",
+        "type changes that the protocol does not list",
+        "Some clients refuse such a table.",
         _unlisted_changes,
     ),
 )

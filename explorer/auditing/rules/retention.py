@@ -24,18 +24,18 @@ from explorer.core.versions.retention.missing_files import MissingFiles
 
 __all__ = ["RETENTION_RULES"]
 
-_LOST: Final = "They can then not be read, compared or restored."
-_THERE: Final = "All their files are there now."
-_UNKNOWN: Final = "By the log: a vacuum may have run unrecorded."
+_LOST: Final = "They can then no longer be read, compared, or restored."
+_THERE: Final = "All their files still exist."
+_UNKNOWN: Final = "According to the log. A vacuum may have run unrecorded."
 _SOON: Final = 2 * 86_400_000
 _SHORTEST: Final = 3_600_000
 """Below this file retention, in ms, a vacuum reaches the files of a writer that is still running."""
 
 
 def _missing(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    """Files of the newest version that are not there; an older version may lack files, as VACUUM is meant to work."""
+    """Report missing files of the newest version; older versions may lack files after a vacuum."""
     if subject.missing is None:
-        return NotAnswered("The files were not looked for: this needs a listing of the table\u2019s folder.")
+        return NotAnswered("Files were not checked. This requires listing the table\u2019s folder.")
     lost = MissingFiles(subject.risks.life, subject.missing)
     count = int(lost.count[-1])
     if not count:
@@ -46,26 +46,26 @@ def _missing(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             rule="missing-files",
             severity="error",
             label=f"{fmt.plural(count, 'file')} missing",
-            title=f"{fmt.plural(count, 'live file')} {'is' if count == 1 else 'are'} not there",
+            title=f"{fmt.plural(count, 'live file')} {'is' if count == 1 else 'are'} missing",
             evidence=(Evidence(named(names, count), Place("files", subject.version)),),
             effect=f"A query that needs {'it' if count == 1 else 'one of them'} fails. {way_back(names)}",
             remedy=see(subject, "See the files", Place("files"))
             if subject.lists_files
-            else Remedy("See which files each version lacks", command=table_command(subject, "retention")),
+            else Remedy("See the missing files of each version", command=table_command(subject, "retention")),
             versions=((subject.version, subject.version),),
             files=count,
         ),
     )
 
 
-def _taken(subject: Subject) -> tuple[Finding, ...]:
-    """Versions that the log rebuilds and whose data is gone."""
+def _data_deleted(subject: Subject) -> tuple[Finding, ...]:
+    """Report versions in the log whose data was deleted."""
     states = subject.states
     versions = states.versions("data gone")
     if not len(versions):
         return ()
-    found = runs(versions)
-    basis = tuple(_why_taken(subject, versions))
+    ranges = runs(versions)
+    basis = tuple(_deletion_evidence(subject, versions))
     one = len(versions) == 1
     return (
         Finding(
@@ -74,19 +74,19 @@ def _taken(subject: Subject) -> tuple[Finding, ...]:
             label=f"{fmt.plural(len(versions), 'version')} vacuumed",
             title=f"{fmt.plural(len(versions), 'version')} {'has' if one else 'have'} lost {'its' if one else 'their'} "
             "data",
-            evidence=(Evidence(spans(found), Place("commit", found[0][0])), *basis),
-            effect="The log still shows what they did; their rows can no longer be read or restored.",
+            evidence=(Evidence(spans(ranges), Place("commit", ranges[0][0])), *basis),
+            effect="The log still shows their changes, but their rows can no longer be read or restored.",
             remedy=Remedy("See which versions can be read", command=table_command(subject, "retention")),
-            versions=found,
+            versions=ranges,
         ),
     )
 
 
-def _why_taken(subject: Subject, versions: Int64s) -> Iterator[Evidence]:
+def _deletion_evidence(subject: Subject, versions: Int64s) -> Iterator[Evidence]:
     """Why data counts as gone: files that were looked for or deleted here, or the last VACUUM that the log records."""
     states = subject.states
     if states.checked:
-        yield Evidence("their files were looked for")
+        yield Evidence("their files were checked")
     elif states.lost is not None and states.lost.named:
         last = max(states.lost.named)
         names, count = states.lost.named[last], int(states.lost.count[last])
@@ -94,49 +94,49 @@ def _why_taken(subject: Subject, versions: Int64s) -> Iterator[Evidence]:
     vacuum = int(states.vacuums[versions - states.first].max())
     if vacuum >= 0:
         yield Evidence(
-            f"v{vacuum} records that VACUUM took files removed before {_before(subject, vacuum)}; the files were not "
-            "looked for",
+            f"v{vacuum} records that VACUUM deleted files removed before {_before(subject, vacuum)}; the files were "
+            "not checked",
             Place("commit", vacuum),
         )
 
 
 def _before(subject: Subject, version: int) -> str:
-    """The time of which a recorded VACUUM took what was removed before."""
+    """Return the time before which files were removed that a recorded VACUUM deleted."""
     return next(time_text(vacuum.before) for vacuum in subject.risks.vacuums if vacuum.version == version)
 
 
 def _at_risk(subject: Subject) -> tuple[Finding, ...]:
-    """Versions that VACUUM may take now, or within two days."""
+    """Report versions that VACUUM may delete now, or within two days."""
     states, since = subject.states, _vacuumed_from(subject)
     risky = states.versions("at risk")
-    doubted = states.unfinished[risky - states.first] >= 0
-    unsure = risky[doubted]
-    there = np.union1d(risky[~doubted], states.versions("readable"))
-    lost_from = since[there - states.first]
-    now = there[lost_from < subject.now]
-    soon = there[(lost_from >= subject.now) & (lost_from <= subject.now + _SOON)]
+    uncertain = states.unfinished[risky - states.first] >= 0
+    unsure = risky[uncertain]
+    readable = np.union1d(risky[~uncertain], states.versions("readable"))
+    lost_from = since[readable - states.first]
+    now = readable[lost_from < subject.now]
+    soon = readable[(lost_from >= subject.now) & (lost_from <= subject.now + _SOON)]
     versions = np.union1d(now, soon)
-    doubts = _unfinished(subject, unsure)
+    unfinished = _unfinished(subject, unsure)
     if not len(versions):
-        return doubts
-    found = runs(versions)
+        return unfinished
+    ranges = runs(versions)
     files, size = _expiring(subject, now)
-    kept = duration(subject.risks.terms.files)
+    period = duration(subject.risks.terms.files)
     deadline = int(since[soon - states.first].min()) if len(soon) else None
     evidence = [
-        Evidence(spans(runs(now) if len(now) else found), Place("commit", found[0][0])),
+        Evidence(spans(runs(now) if len(now) else ranges), Place("commit", ranges[0][0])),
         Evidence(f"{fmt.plural(files, 'data file')}{'' if size is None else f', {fmt.size(size)}'} "
-                 f"{_removed(subject, now)}" if len(now) else f"{FILE_RETENTION} is {kept}"),
+                 f"{_removed(subject, now)}" if len(now) else f"{FILE_RETENTION} is {period}"),
     ]  # fmt: skip
     title = (
-        f"A vacuum now takes the data of {fmt.plural(len(now), 'version')}"
+        f"A vacuum now deletes the data of {fmt.plural(len(now), 'version')}"
         if len(now)
         else f"{fmt.plural(len(soon), 'version')} can be vacuumed from {time_text(deadline or 0)}"
     )
     if len(now) and len(soon):
         evidence.append(Evidence(f"{len(soon):,} more, {spans(runs(soon))}, from {time_text(deadline or 0)}"))
     return (
-        *doubts,
+        *unfinished,
         Finding(
             rule="versions-at-risk",
             severity="info",
@@ -145,7 +145,7 @@ def _at_risk(subject: Subject) -> tuple[Finding, ...]:
             evidence=tuple(evidence),
             effect=_LOST if not len(now) else f"{_LOST} {_THERE if states.checked else _UNKNOWN}",
             remedy=_longer(subject, versions),
-            versions=found,
+            versions=ranges,
             files=files if len(now) else None,
             size=size if len(now) else None,
             deadline=deadline,
@@ -161,51 +161,51 @@ def _vacuumed_from(subject: Subject) -> Int64s:
 
 
 def _unfinished(subject: Subject, versions: Int64s) -> tuple[Finding, ...]:
-    """Versions whose data a VACUUM may have taken of which the log does not record that it ended well."""
+    """Report versions whose data may have been deleted by a VACUUM without a recorded end."""
     if not len(versions):
         return ()
     vacuum = int(subject.states.unfinished[versions - subject.states.first].max())
-    found = runs(versions)
+    ranges = runs(versions)
     return (
         Finding(
             rule="versions-at-risk",
             severity="info",
             label=f"{fmt.plural(len(versions), 'version')} at risk",
-            title=f"An unfinished VACUUM may have taken the data of {fmt.plural(len(versions), 'version')}",
+            title=f"An unfinished VACUUM may have deleted the data of {fmt.plural(len(versions), 'version')}",
             evidence=(
-                Evidence(spans(found), Place("commit", found[0][0])),
+                Evidence(spans(ranges), Place("commit", ranges[0][0])),
                 Evidence(f"v{vacuum} records a VACUUM that is not known to have completed", Place("commit", vacuum)),
             ),
             effect="Some, all, or none of the files that it listed were deleted. The log does not record which.",
-            remedy=Remedy("Look for the files", command=table_command(subject, "retention")),
-            versions=found,
+            remedy=Remedy("Check the files", command=table_command(subject, "retention")),
+            versions=ranges,
         ),
     )
 
 
 def _longer(subject: Subject, versions: Int64s) -> Remedy:
-    """A longer retention, which does not help files of which it is not known when they were removed."""
+    """Return a step to a longer retention, which does not help files without a removal time."""
     if (_vacuumed_from(subject)[versions - subject.states.first] == UNTIMED).all():
         step = "Copy what you need of these versions before a vacuum runs"
         oldest = ("--version", str(int(versions[0])), "--output", "rows.parquet")
         return Remedy(step, command=table_command(subject, "rows", *oldest))
     if subject.risks.terms.files >= 30 * 86_400_000:
         return Remedy("See when each version can be vacuumed", command=table_command(subject, "retention"))
-    return Remedy("Keep files longer\u2026", intent=_kept_for(subject, 30 * 86_400_000))
+    return Remedy("Keep files longer\u2026", intent=_retention_properties(subject, 30 * 86_400_000))
 
 
 def _removed(subject: Subject, versions: Int64s) -> str:
     """Since when files that versions need are expired."""
-    kept = subject.risks.terms.files
+    period = subject.risks.terms.files
     untimed = _vacuumed_from(subject)[versions - subject.states.first] == UNTIMED
-    ago = f"removed more than {duration(kept)} ago" if kept > 0 else "removed"
+    ago = f"removed more than {duration(period)} ago" if period > 0 else "removed"
     if untimed.all():
-        return "removed at a time that the log does not record"
-    return f"{ago}, or at a time that the log does not record" if untimed.any() else ago
+        return "removed at a time not recorded in the log"
+    return f"{ago}, or at a time not recorded in the log" if untimed.any() else ago
 
 
 def _expiring(subject: Subject, versions: Int64s) -> tuple[int, int | None]:
-    """How many files that some versions need VACUUM may delete now, and their bytes if all are known."""
+    """Return how many files of some versions VACUUM may delete now, and their bytes if all are known."""
     risks = subject.risks
     life = risks.life
     if not len(versions):
@@ -220,47 +220,47 @@ def _expiring(subject: Subject, versions: Int64s) -> tuple[int, int | None]:
 
 def _short(subject: Subject) -> tuple[Finding, ...]:
     """File retention below the default, or below the log's; and retention that a commit shortened."""
-    kept = subject.risks.terms.files
+    period = subject.risks.terms.files
     usual = span_milliseconds(FILE_RETENTION.of({}))
     shortened = _shortened(subject)
     version, before = shortened[-1] if shortened else (None, 0)
-    if kept >= usual and (version is None or kept >= before):
+    if period >= usual and (version is None or period >= before):
         return ()
     better = max(usual, before)
-    evidence = [Evidence(f"{FILE_RETENTION} is {duration(kept)}", Place("state"))]
-    if version is not None and kept < before:
+    evidence = [Evidence(f"{FILE_RETENTION} is {duration(period)}", Place("state"))]
+    if version is not None and period < before:
         evidence = [commit_evidence(subject, version), Evidence(f"before: {duration(before)}"), *evidence]
     return (
         Finding(
             rule="short-retention",
-            severity="error" if kept < _SHORTEST else "warning",
-            label="negative file retention" if kept < 0 else f"files kept {duration(kept)}",
-            title=_how_short(kept, usual, before),
+            severity="error" if period < _SHORTEST else "warning",
+            label="negative file retention" if period < 0 else f"files kept {duration(period)}",
+            title=_how_short(period, usual, before),
             evidence=tuple(evidence),
-            effect="A vacuum can delete files that a running writer is about to commit, and files that a running query "
-            "still reads."
-            if kept < _SHORTEST
-            else f"A restore, a comparison or a slow reader of the change feed reaches back {duration(kept)}, and no "
-            "further once a vacuum has run.",
+            effect="A vacuum can delete files that a running writer is about to commit, or that a running "
+            "query still reads."
+            if period < _SHORTEST
+            else f"A restore, a comparison, or a slow feed consumer can go back {duration(period)}, and no "
+            "further after a vacuum.",
             remedy=Remedy(
                 f"Keep them for {duration(better)}\u2026",
-                intent=_kept_for(subject, better),
+                intent=_retention_properties(subject, better),
             ),
             versions=() if version is None else ((version, subject.version),),
         ),
     )
 
 
-def _how_short(kept: int, usual: int, before: int) -> str:
-    if kept < 0:
-        return f"File retention is negative: {duration(kept)}"
-    if kept < usual:
-        return f"Removed files are kept for {duration(kept)} only"
-    return f"File retention fell from {duration(before)} to {duration(kept)}"
+def _how_short(period: int, usual: int, before: int) -> str:
+    if period < 0:
+        return f"File retention is negative: {duration(period)}"
+    if period < usual:
+        return f"Removed files are kept only for {duration(period)}"
+    return f"File retention fell from {duration(before)} to {duration(period)}"
 
 
 def _log_short(subject: Subject) -> tuple[Finding, ...]:
-    """A log that is kept for less long than the files: versions are lost although their data is there."""
+    """Report a log retention shorter than the file retention."""
     terms = subject.risks.terms
     if terms.log is None or (terms.log >= terms.files and terms.log >= 0):
         return ()
@@ -273,7 +273,7 @@ def _log_short(subject: Subject) -> tuple[Finding, ...]:
             label=f"log kept {duration(terms.log)}",
             title=f"The log is kept for {duration(terms.log)}, the files for {duration(terms.files)}",
             evidence=(Evidence(f"{LOG_RETENTION} and {FILE_RETENTION}", Place("state")),),
-            effect="Versions are lost with their log although their files are still paid for.",
+            effect="Versions become unreadable when their log is deleted, although their files still cost storage.",
             remedy=Remedy(
                 f"Keep the log for {duration(terms.files)}\u2026",
                 intent=SetProperties(properties={LOG_RETENTION.key: _interval(terms.files)}),
@@ -282,14 +282,14 @@ def _log_short(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
-def _negative_log(kept: int, files: int) -> Finding:
+def _negative_log(period: int, files: int) -> Finding:
     better = max(span_milliseconds(LOG_RETENTION.of({})), files)
     return Finding(
         rule="short-log-retention",
         severity="error",
         label="negative log retention",
-        title=f"Log retention is negative: {duration(kept)}",
-        evidence=(Evidence(f"{LOG_RETENTION} is {duration(kept)}", Place("state")),),
+        title=f"Log retention is negative: {duration(period)}",
+        evidence=(Evidence(f"{LOG_RETENTION} is {duration(period)}", Place("state")),),
         effect="A cleanup can delete the log of every version before the last checkpoint at once.",
         remedy=Remedy(
             f"Keep the log for {duration(better)}\u2026",
@@ -303,28 +303,27 @@ def _transactions_short(subject: Subject) -> tuple[Finding, ...]:
     configuration = subject.metadata.configuration
     if not SET_TRANSACTION_RETENTION.is_set(configuration):
         return ()
-    kept = span_milliseconds(SET_TRANSACTION_RETENTION.of(configuration))
-    if kept >= _SHORTEST:
+    period = span_milliseconds(SET_TRANSACTION_RETENTION.of(configuration))
+    if period >= _SHORTEST:
         return ()
     return (
         Finding(
             rule="short-transaction-retention",
             severity="error",
-            label="negative transaction retention" if kept < 0 else f"transactions kept {duration(kept)}",
-            title=f"Transaction retention is negative: {duration(kept)}"
-            if kept < 0
-            else f"Identifiers of transactions are kept for {duration(kept)} only",
-            evidence=(Evidence(f"{SET_TRANSACTION_RETENTION} is {duration(kept)}", Place("state")),),
-            effect="The next checkpoint drops the identifiers. A stream that starts again then writes its last batch "
-            "a second time.",
+            label="negative transaction retention" if period < 0 else f"transactions kept {duration(period)}",
+            title=f"Transaction retention is negative: {duration(period)}"
+            if period < 0
+            else f"Transaction identifiers are kept only for {duration(period)}",
+            evidence=(Evidence(f"{SET_TRANSACTION_RETENTION} is {duration(period)}", Place("state")),),
+            effect="The next checkpoint drops the identifiers. A restarted stream then writes its last batch twice.",
             remedy=Remedy(
-                "Keep them as long as the table\u2026", intent=UnsetProperties(keys=(SET_TRANSACTION_RETENTION.key,))
+                "Keep them without limit\u2026", intent=UnsetProperties(keys=(SET_TRANSACTION_RETENTION.key,))
             ),
         ),
     )
 
 
-def _kept_for(subject: Subject, files: int) -> SetProperties:
+def _retention_properties(subject: Subject, files: int) -> SetProperties:
     """Keep files for so long, and the log at least as long as them, without which the step is refused."""
     log = subject.risks.terms.log
     properties = {FILE_RETENTION.key: _interval(files)}
@@ -334,7 +333,7 @@ def _kept_for(subject: Subject, files: int) -> SetProperties:
 
 
 def _shortened(subject: Subject) -> list[tuple[int, int]]:
-    """Each commit that shortened file retention, and the ms before it."""
+    """Yield each commit that shortened file retention, and the previous period in ms."""
     known = [
         (version, span_milliseconds(FILE_RETENTION.of(metadata.configuration)))
         for version, metadata in subject.history.metadata_changes()
@@ -348,28 +347,30 @@ def _interval(milliseconds: int) -> str:
 
 
 RETENTION_RULES: Final = (
-    Rule("missing-files", "error", "live files that are not there", "A query that needs one fails.", _missing),
+    Rule("missing-files", "error", "missing live files", "A query that needs one fails.", _missing),
     Rule(
         "short-retention",
         "warning",
-        "file retention that is short, or was shortened",
-        "It is how far back a restore and the change feed reach.",
+        "short or shortened file retention",
+        "It limits how far back a restore and the change feed can go.",
         _short,
     ),
     Rule(
         "short-log-retention",
         "warning",
-        "log retention below file retention",
-        "A version without its log is lost, whatever files there are.",
+        "log retention shorter than file retention",
+        "A version without its log cannot be read, even if its files exist.",
         _log_short,
     ),
     Rule(
         "short-transaction-retention",
         "error",
-        "transaction retention that is negative or near zero",
-        "Identifiers of transactions keep streams from writing a batch twice.",
+        "negative or near-zero transaction retention",
+        "Transaction identifiers prevent streams from writing a batch twice.",
         _transactions_short,
     ),
-    Rule("versions-at-risk", "info", "versions that a vacuum may take", "They can then not be restored.", _at_risk),
-    Rule("versions-gone", "info", "versions whose data is gone", "They can no longer be read.", _taken),
+    Rule(
+        "versions-at-risk", "info", "versions at risk from a vacuum", "They can then no longer be restored.", _at_risk
+    ),
+    Rule("versions-gone", "info", "versions whose data was deleted", "They can no longer be read.", _data_deleted),
 )

@@ -25,30 +25,30 @@ _SOON: Final = 5
 
 
 def _bulk_loss(subject: Subject) -> tuple[Finding, ...]:
-    """Live rows after each commit against those before: a rewrite is no loss, and neither is a reload soon after."""
+    """Report commits that lost many live rows; a rewrite is not a loss, nor is a reload soon after."""
     rows = subject.commits.numbers("num_rows")
     lost = _losses(rows)
     restores = subject.commits.where("operation", "RESTORE").tolist()
     restored = {at: back for at in lost if (back := _restored(restores, rows, at)) is not None}
-    open_ = [at for at in lost if at not in restored and not _reloaded(rows, at)]
-    if open_:
-        return (_lost(subject, rows, np.array(open_, np.int64)),)
+    unresolved = [at for at in lost if at not in restored and not _reloaded(rows, at)]
+    if unresolved:
+        return (_lost(subject, rows, np.array(unresolved, np.int64)),)
     return (_came_back(subject, rows, *list(restored.items())[-1]),) if restored else ()
 
 
 def _losses(rows: Float64s) -> list[int]:
-    """The places of commits that lost many rows."""
+    """Return the places of commits that lost many rows."""
     before, loss = rows[:-1], rows[:-1] - rows[1:]
     return (np.flatnonzero((loss >= _FEWEST) & (loss >= _SHARE * before)) + 1).tolist()
 
 
 def _reloaded(rows: Float64s, at: int) -> bool:
-    """Whether the next commits bring about as many rows again."""
+    """Return whether the next commits bring about as many rows again."""
     return bool(np.any(rows[at + 1 : at + 1 + _SOON] >= _REFILLED * rows[at - 1]))
 
 
 def _restored(restores: list[int], rows: Float64s, at: int) -> int | None:
-    """The place of a later RESTORE that brought back at least half of what was lost."""
+    """Return the place of a later RESTORE that brought back at least half of the lost rows."""
     for back in restores:
         if back > at and rows[back] - rows[back - 1] >= (rows[at - 1] - rows[at]) / 2:
             return back
@@ -90,12 +90,13 @@ def _lost(subject: Subject, rows: Float64s, places: Int64s) -> Finding:
 
 def _until(version: int, state: VersionState, deadline: int | None, now: int) -> str:
     if deadline is None and state == "at risk":
-        return f"v{version} still has them, by the log; a cleanup may take it at any time."
+        return f"v{version} still has them according to the log; a log cleanup may delete it at any time."
     if deadline is None:
-        return f"v{version} still has them, and nothing leads to its loss yet."
+        return f"v{version} still has them, and nothing will delete it yet."
     if deadline < now:
-        return f"v{version} still has them, by the log; a clean-up may take it at any time since {time_text(deadline)}."
-    return f"v{version} still has them, and is kept until {time_text(deadline)}."
+        since = time_text(deadline)
+        return f"v{version} still has them according to the log; a log cleanup may delete it at any time since {since}."
+    return f"v{version} still has them, and stays readable until {time_text(deadline)}."
 
 
 def _came_back(subject: Subject, rows: Float64s, at: int, back: int) -> Finding:
@@ -107,12 +108,12 @@ def _came_back(subject: Subject, rows: Float64s, at: int, back: int) -> Finding:
         rule="bulk-loss",
         subject=f"v{version}",
         severity="info",
-        label=f"rows lost and back, v{version}",
+        label=f"rows lost and restored, v{version}",
         title=f"{fmt.plural(loss, 'row')} fewer after one commit, and restored",
         evidence=(commit_evidence(subject, version), commit_evidence(subject, restored)),
-        effect="Whoever read the table in between missed them"
+        effect="Readers of the table in between missed them"
         + (f"; {fmt.plural(between, 'commit')} lie between." if between else "."),
-        remedy=see(subject, "See what went", Place("difference", version, int(versions[at - 1]))),
+        remedy=see(subject, "See the lost rows", Place("difference", version, int(versions[at - 1]))),
         versions=((version, restored - 1),),
         rows=loss,
     )
@@ -123,7 +124,7 @@ ROW_RULES: Final = (
         "bulk-loss",
         "warning",
         "commits that lost a fifth of the rows or more",
-        "Rows that went by mistake can be restored only as long as the version before is kept.",
+        "Rows lost by mistake can only be restored while the version before is readable.",
         _bulk_loss,
     ),
 )

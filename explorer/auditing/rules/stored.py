@@ -21,13 +21,13 @@ from explorer.core.transaction.intents.records import Vacuum
 
 __all__ = ["STORED_RULES"]
 
-_UNLISTED: Final = NotAnswered("The table\u2019s folder was not listed: ask for its files to be looked at.")
+_UNLISTED: Final = NotAnswered("The table’s folder was not listed. Repeat the audit with its files.")
 _CHANGE_DATA: Final = "_change_data/"
 _NAMED: Final = ["path", "raw_path", "dv_storage_type", "dv_path_or_inline"]
 
 
 def _resized(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    """Live files whose size is not the one that the log gives: readers look for the footer by it."""
+    """Report live files whose size differs from the log: readers locate the footer by it."""
     stored = subject.looked.stored
     if stored is None:
         return _UNLISTED
@@ -35,8 +35,8 @@ def _resized(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     sizes, known = life.sizes
     paths = life.take(live, ["path"]).column(0).combine_chunks()
     places = pc.index_in(paths, value_set=stored.column("path"))
-    there, there_known = numbers(stored.column("size").take(places).combine_chunks())
-    differ = there_known & known[live] & (there != sizes[live])
+    actual, there_known = numbers(stored.column("size").take(places).combine_chunks())
+    differ = there_known & known[live] & (actual != sizes[live])
     count = int(differ.sum())
     if not count:
         return ()
@@ -47,15 +47,16 @@ def _resized(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             rule="resized-files",
             severity="error",
             label=f"{fmt.plural(count, 'file')} changed",
-            title=f"{fmt.plural(count, 'live file')} {'has' if count == 1 else 'have'} another size than the log says",
+            title=f"{fmt.plural(count, 'live file')} {'has' if count == 1 else 'have'} a different size than the "
+            "log records",
             evidence=(
                 Evidence(named(names), Place("files", subject.version)),
                 Evidence(
-                    f"{named(names[:1])}: {int(sizes[live][first]):,} bytes by the log, {int(there[first]):,} stored"
+                    f"{named(names[:1])}: {int(sizes[live][first]):,} bytes in the log, {int(actual[first]):,} stored"
                 ),
             ),
-            effect="They were written again or cut off: a reader fails, or returns rows that no commit added.",
-            remedy=see(subject, "See the files, and load their rows again from the source", Place("files")),
+            effect="They were rewritten or truncated. A reader fails, or returns rows that no commit added.",
+            remedy=see(subject, "See the files, and reload their rows from the source", Place("files")),
             versions=((subject.version, subject.version),),
             files=count,
         ),
@@ -63,7 +64,7 @@ def _resized(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 
 def _orphans(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    """Files that no action of the log names, older than the file retention: a writer may still commit newer ones."""
+    """Report orphaned files older than the file retention: a writer may still commit newer ones."""
     stored = subject.looked.stored
     if stored is None:
         return _UNLISTED
@@ -71,8 +72,8 @@ def _orphans(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     everything = NeededFiles()
     everything.add_columns(life.take(np.arange(len(life.added)), _NAMED))
     iceberg = ENABLED_FORMATS.is_set(subject.metadata.configuration)
-    found = unused_files(stored, everything, subject.now - terms.files, terms.partition_columns, iceberg=iceberg)
-    files: pa.Table = found.files.filter(pc.invert(pc.starts_with(found.files.column("path"), _CHANGE_DATA)))
+    unused = unused_files(stored, everything, subject.now - terms.files, terms.partition_columns, iceberg=iceberg)
+    files: pa.Table = unused.files.filter(pc.invert(pc.starts_with(unused.files.column("path"), _CHANGE_DATA)))
     count = files.num_rows
     if not count:
         return ()
@@ -82,12 +83,13 @@ def _orphans(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             rule="orphan-files",
             severity="info",
             label=fmt.plural(count, "orphan"),
-            title=f"{fmt.plural(count, 'file')} in the folder {'is' if count == 1 else 'are'} named by no commit",
+            title=f"{fmt.plural(count, 'file')} in the folder {'is' if count == 1 else 'are'} orphaned",
             evidence=(
                 Evidence(named(files.column("path").to_pylist())),
-                Evidence(f"{fmt.size(size)}, older than {duration(terms.files)}; change files were not judged"),
+                Evidence(f"{fmt.size(size)}, older than {duration(terms.files)}; change files were not checked"),
             ),
-            effect="They are paid for and no query reads them; rows in them may be rows that were deleted elsewhere.",
+            effect="They cost storage and no query reads them. They may still contain rows that were deleted "
+            "elsewhere.",
             # No vacuum goes by a negative retention.
             remedy=Remedy("Vacuum\u2026", intent=Vacuum(older_than="interval 7 days" if terms.files < 0 else None)),
             files=count,
@@ -100,9 +102,9 @@ STORED_RULES: Final = (
     Rule(
         "resized-files",
         "error",
-        "live files that changed in size",
-        "A data file is never written again; one that was is not what was committed.",
+        "live files of a different size",
+        "Data files are never modified, so such a file differs from the committed one.",
         _resized,
     ),
-    Rule("orphan-files", "info", "files that no commit names", "Failed writes leave them behind.", _orphans),
+    Rule("orphan-files", "info", "orphaned files", "Failed writes leave them behind.", _orphans),
 )

@@ -58,12 +58,12 @@ def _nullable(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             rule="nullable-without-nulls",
             severity="info",
             label=f"{fmt.plural(len(free), 'column')} could be NOT NULL",
-            title=f"{fmt.plural(len(free), 'column')} may be null, and {'is' if one else 'are'} in no row",
+            title=f"{fmt.plural(len(free), 'column')} may be null, but {'is' if one else 'are'} never null",
             evidence=(
                 Evidence(named(free), Place("statistics", column=free[0])),
-                Evidence(f"{fmt.plural(rows, 'row')}, the nulls of every file counted"),
+                Evidence(f"{fmt.plural(rows, 'row')}, with null counts for every file"),
             ),
-            effect="Nothing keeps the first null out; whoever relies on there being none will not be told.",
+            effect="Nothing prevents the first null, and code that relies on there being none gets no warning.",
             remedy=Remedy(
                 f"Make {fmt.shorten(fmt.plain(free[0], 200), 40)} NOT NULL\u2026", SetNotNull(column=free[0])
             ),
@@ -73,7 +73,7 @@ def _nullable(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 
 def _nulls_in_required(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    """Columns that are NOT NULL, themselves and all around them, of which a file without masked rows counts nulls."""
+    """Report NOT NULL columns for which a file without masked rows counts nulls."""
     snapshot = subject.snapshot
     required = [column.name for column in snapshot.statistics_columns if not _may_be_null(snapshot.schema, column)]
     if not required:
@@ -82,7 +82,7 @@ def _nulls_in_required(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
         return NotAnswered(subject.too_many_statistics)
     ranges_of = subject.column_ranges_of(required)
     counts = {column.name: _certain_nulls(subject, ranges) for column, ranges in ranges_of}
-    broken = {name: found for name, found in counts.items() if found[0]}
+    broken = {name: nulls for name, nulls in counts.items() if nulls[0]}
     if not broken:
         return ()
     name, (rows, path) = next(iter(broken.items()))
@@ -93,7 +93,7 @@ def _nulls_in_required(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             label=f"{fmt.plural(len(broken), 'NOT NULL column')} with nulls",
             title=f"{named([name])} is NOT NULL, and null in {fmt.plural(rows, 'row')}",
             evidence=(Evidence(f"by the statistics of {named([path])}", Place("statistics", column=name)),),
-            effect="A query engine that trusts the schema leaves out what it would do for nulls, and answers wrongly.",
+            effect="A query engine that relies on the schema skips its null handling and returns wrong results.",
             remedy=Remedy(
                 f"Allow nulls in {fmt.shorten(fmt.plain(name, 200), 40)}\u2026", intent=DropNotNull(column=name)
             ),
@@ -103,7 +103,7 @@ def _nulls_in_required(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 
 def _may_be_null(schema: StructType, column: StatisticsColumn) -> bool:
-    """Whether a column, or a struct that it lies in, may be null."""
+    """Return whether a column, or a struct that it lies in, may be null."""
     kind = schema
     for part in column.path:
         field = kind.field(part)
@@ -115,7 +115,7 @@ def _may_be_null(schema: StructType, column: StatisticsColumn) -> bool:
 
 
 def _nulls(ranges: pa.Table) -> int | None:
-    """The nulls of a column over all files; None if one of them does not say, or if rows of it are not counted."""
+    """Return the nulls of a column over all files; None if unknown for one of them."""
     counts = ranges.column("null_count")
     return None if counts.null_count or not len(counts) else int(pc.sum(counts).as_py())
 
@@ -124,14 +124,14 @@ def _certain_nulls(subject: Subject, ranges: pa.Table) -> tuple[int, str]:
     """Nulls in files without masked rows, and the first such file."""
     some = floats(ranges.column("null_count")) > 0
     unmasked = ~validity(only_array(subject.snapshot.files(["dv_cardinality"]), "dv_cardinality"))
-    found = ranges.filter(mask(some & unmasked))
-    if not found.num_rows:
+    files = ranges.filter(mask(some & unmasked))
+    if not files.num_rows:
         return 0, ""
-    return int(pc.sum(found.column("null_count")).as_py()), str(found.column("path")[0].as_py())
+    return int(pc.sum(files.column("null_count")).as_py()), str(files.column("path")[0].as_py())
 
 
 def _counting(subject: Subject) -> list[StructField]:
-    """The identity columns."""
+    """Return the identity columns."""
     snapshot = subject.snapshot
     if "identityColumns" not in active_features(snapshot.protocol):
         return []
@@ -153,7 +153,8 @@ def _damaged_marks(subject: Subject) -> tuple[Finding, ...]:
             label=f"{fmt.plural(len(damaged), 'damaged mark')}",
             title=f"No step of the identity column {named([name])} leads to its high-water mark",
             evidence=(Evidence(claim, Place("columns", column=name)),),
-            effect="A broken writer set it; engines refuse to write, or go on at the next value that a step reaches.",
+            effect="A faulty writer set it. Engines refuse to write, or continue from the next value that a step "
+            "reaches.",
             remedy=see(subject, "See the columns, then run SYNC IDENTITY in Spark", Place("columns", column=name)),
         ),
     )
@@ -167,10 +168,10 @@ def _identity(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     if subject.too_many_statistics is not None:
         return NotAnswered(subject.too_many_statistics)
     answers = {name: _beyond(subject, name) for name in columns}
-    behind = {name: found for name, found in answers.items() if found}
+    behind = {name: answer for name, answer in answers.items() if answer}
     if not behind:
-        unknown = [name for name, found in answers.items() if found is None]
-        return NotAnswered(f"The statistics do not say how far {named(unknown)} got.") if unknown else ()
+        unknown = [name for name, answer in answers.items() if answer is None]
+        return NotAnswered(f"The statistics do not record the last value of {named(unknown)}.") if unknown else ()
     name, claim = next(iter(behind.items()))
     return (
         Finding(
@@ -179,14 +180,14 @@ def _identity(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             label=f"{fmt.plural(len(behind), 'identity column')} behind",
             title=f"The identity column {named([name])} has values beyond its high-water mark",
             evidence=(Evidence(claim, Place("statistics", column=name)),),
-            effect="The next rows may get values that other rows have already.",
-            remedy=Remedy("Move the mark\u2026", intent=SyncIdentity(column=format_column((name,)))),
+            effect="New rows may get values that other rows already have.",
+            remedy=Remedy("Update the high-water mark\u2026", intent=SyncIdentity(column=format_column((name,)))),
         ),
     )
 
 
 def _beyond(subject: Subject, name: str) -> str | None:
-    """How far an identity column is beyond its mark, in words; empty if it is not, None if nobody knows."""
+    """Return how far an identity column is beyond its mark, in words; empty if it is not, None if unknown."""
     column = format_column((name,))
     field = subject.snapshot.schema.field(name)
     assert field is not None
@@ -195,29 +196,30 @@ def _beyond(subject: Subject, name: str) -> str | None:
     if not known:
         return None
     mark = "none" if rule.mark is None else f"{rule.mark:,}"
-    return f"furthest value {extreme:,}, mark {mark}" if extreme is not None and rule.is_beyond(extreme) else ""
+    return f"last value {extreme:,}, mark {mark}" if extreme is not None and rule.is_beyond(extreme) else ""
 
 
 def _broken_rows(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     report = subject.looked.rows
     if report is None:
-        return NotAnswered("The rows were not read: ask for them to be checked, which takes Spark.")
+        return NotAnswered("The rows were not checked. Repeat the audit with rows, which needs Spark.")
     unjudged = [result.name for result in report.predicates if result.violations is None]
     broken = {result.name: result for result in report.predicates if result.violations}
     if not broken:
-        return NotAnswered(f"Spark could not judge {named(unjudged)}.") if unjudged else ()
+        return NotAnswered(f"Spark could not check {named(unjudged)}.") if unjudged else ()
     rows = max(result.violations or 0 for result in broken.values())
     return (
         Finding(
             rule="broken-rules",
             severity="error",
             label=f"{fmt.plural(len(broken), 'rule')} broken",
-            title=f"{fmt.plural(rows, 'row')} {'breaks' if rows == 1 else 'break'} a rule of the table",
+            title=f"{fmt.plural(rows, 'row')} {'violates' if rows == 1 else 'violate'} a constraint of the table",
             evidence=(
                 *_broken_evidence(list(broken.values())),
-                *((Evidence(f"not judged: {named(unjudged)}"),) if unjudged else ()),
+                *((Evidence(f"not checked: {named(unjudged)}"),) if unjudged else ()),
             ),
-            effect="A writer refuses such rows, so they came past the rules; queries that rely on them answer wrongly.",
+            effect="Writers refuse such rows, so these were written without the check. Queries that rely on the "
+            "constraint return wrong results.",
             remedy=see(subject, "See the files, then correct or delete these rows", Place("files")),
             versions=((report.version, report.version),),
             rows=rows,
@@ -237,36 +239,36 @@ VALUE_RULES: Final = (
     Rule(
         "null-in-not-null",
         "error",
-        "nulls in columns that are NOT NULL",
-        "Engines trust the schema and answer wrongly.",
+        "nulls in NOT NULL columns",
+        "Engines rely on the schema and return wrong results.",
         _nulls_in_required,
     ),
     Rule(
         "broken-rules",
         "error",
-        "rows that break the table\u2019s own rules",
-        "Constraints hold only for rows that came after them.",
+        "rows that violate the table’s constraints",
+        "Constraints are only checked for rows written after them.",
         _broken_rows,
     ),
     Rule(
         "identity-behind",
         "warning",
-        "identity columns that are behind their values",
-        "Values that should be unique repeat.",
+        "identity columns whose mark is behind their values",
+        "Values that should be unique may repeat.",
         _identity,
     ),
     Rule(
         "identity-mark-damaged",
         "warning",
-        "identity columns whose mark no step reaches",
+        "identity columns whose mark is not reachable",
         "Engines that check it stop writing; others skip values.",
         _damaged_marks,
     ),
     Rule(
         "nullable-without-nulls",
         "info",
-        "columns that may be null and never are",
-        "The schema could say so, and keep it so.",
+        "nullable columns without nulls",
+        "The schema could require this.",
         _nullable,
     ),
 )

@@ -67,22 +67,24 @@ def alarms(
     Raises:
         CorruptTable: A retention has no readable value.
     """
-    look = _Look(history, now)
-    found = [alarm for each in tripwires for alarm in look.at(each)]
-    kept = [alarm for alarm in found if (since is None or alarm.time >= since) and look.counts(alarm, after)]
-    return tuple(sorted(kept, key=lambda alarm: (alarm.time, alarm.version)))
+    history_check = _HistoryCheck(history, now)
+    raised = [alarm for each in tripwires for alarm in history_check.at(each)]
+    counted = [
+        alarm for alarm in raised if (since is None or alarm.time >= since) and history_check.counts(alarm, after)
+    ]
+    return tuple(sorted(counted, key=lambda alarm: (alarm.time, alarm.version)))
 
 
-def tried(tripwire: Tripwire, found: Sequence[Alarm], span_text: str) -> str:
+def tried(tripwire: Tripwire, raised: Sequence[Alarm], span_text: str) -> str:
     """Say how often a tripwire would have fired: ``would have fired twice in 90 days: v12, v31``."""
-    versions = [alarm.version for alarm in found if alarm.tripwire == tripwire.name]
+    versions = [alarm.version for alarm in raised if alarm.tripwire == tripwire.name]
     if not versions:
         return f"would not have fired in {span_text}"
     times = {1: "once", 2: "twice"}.get(len(versions), f"{len(versions):,} times")
     return f"would have fired {times} in {span_text}: {named([span(each, each) for each in versions])}"
 
 
-class _Look:
+class _HistoryCheck:
     """One table, and what each kind of tripwire makes of it."""
 
     def __init__(self, history: History, now: int) -> None:
@@ -94,20 +96,20 @@ class _Look:
         self._silent_at_end: set[tuple[str, int]] = set()
 
     def counts(self, alarm: Alarm, after: int) -> bool:
-        """Whether an alarm is about a commit after a version, or about a silence that lasts."""
+        """Return whether an alarm is of a commit after a version, or of a current silence."""
         return alarm.version > after or (alarm.tripwire, alarm.version) in self._silent_at_end
 
     def at(self, tripwire: Tripwire) -> Iterator[Alarm]:
-        """What trips one."""
+        """Yield the alarms of one tripwire."""
         if isinstance(tripwire, Silence):
             yield from self._silences(tripwire)
             return
-        for place, text in self._found(tripwire):
+        for place, text in self._events(tripwire):
             time, author = self._times[place], self._authors[place]
             if tripwire.watches(moment(time), author):
                 yield Alarm(tripwire=tripwire.name, version=self._versions[place], time=time, author=author, text=text)
 
-    def _found(self, tripwire: Tripwire) -> Iterator[tuple[int, str]]:
+    def _events(self, tripwire: Tripwire) -> Iterator[tuple[int, str]]:
         match tripwire:
             case RowsRemoved():
                 yield from self._losses(tripwire)
@@ -136,7 +138,7 @@ class _Look:
             if before is None or after is None or self._versions[place] != self._versions[place - 1] + 1:
                 continue
             if (lost := before - after) >= tripwire.least and lost > tripwire.share * before:
-                yield place, f"{fmt.plural(lost, 'row')} went, {fmt.percent(lost, before)} of them"
+                yield place, f"{fmt.plural(lost, 'row')} removed, {fmt.percent(lost, before)} of them"
 
     def _raises(self) -> Iterator[tuple[int, str]]:
         for place in self._commits.flags("protocol_changed").nonzero()[0].tolist():
@@ -146,7 +148,7 @@ class _Look:
                 yield place, f"the protocol is reader {after.min_reader_version}, writer {after.min_writer_version} now"
 
     def _settings(self) -> Iterator[tuple[int, dict[str, str], dict[str, str]]]:
-        """Each commit that changed properties: its place, and the properties before and after it."""
+        """Yield each commit that changed properties: its place, and the properties before and after it."""
         for place in self._commits.flags("metadata_changed").nonzero()[0].tolist():
             version = self._versions[place]
             before, after = self._history.metadata_at(version - 1), self._history.metadata_at(version)
@@ -167,12 +169,12 @@ class _Look:
             if changed:
                 yield place, f"{named(changed)} changed"
 
-    def _new(self, names: Sequence[str | None], what: str) -> Iterator[tuple[int, str]]:
+    def _new(self, names: Sequence[str | None], kind: str) -> Iterator[tuple[int, str]]:
         seen = set[str]()
         for place, name in enumerate(names):
             if name and name not in seen:
                 if seen:
-                    yield place, f"the {what} {fmt.shorten(fmt.plain(name, 200), 40)} is new"
+                    yield place, f"the {kind} {fmt.shorten(fmt.plain(name, 200), 40)} is new"
                 seen.add(name)
 
     def _silences(self, tripwire: Silence) -> Iterator[Alarm]:

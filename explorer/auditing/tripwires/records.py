@@ -83,19 +83,19 @@ class _Tripwire(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             raise ValueError("zone", error.message) from error
 
     def window(self) -> tuple[time, time] | None:
-        """The hours of ``outside``; None for all."""
+        """Return the hours of ``outside``; None for all."""
         if self.outside is None:
             return None
-        found = _WINDOW.fullmatch(self.outside.strip())
+        match = _WINDOW.fullmatch(self.outside.strip())
         try:
-            if found is None:
+            if match is None:
                 raise ValueError
-            return time.fromisoformat(found[1]), time.fromisoformat(found[2])
+            return time.fromisoformat(match[1]), time.fromisoformat(match[2])
         except ValueError as error:
             raise ValueError("outside", f"is {self.outside!r}, not hours such as 07:00-19:00") from error
 
     def watches(self, moment: datetime, author: str | None) -> bool:
-        """Whether a commit of that time and author can trip it."""
+        """Return whether a commit of that time and author can trip it."""
         if author is not None and author in self.allowed:
             return False
         window = self.window()
@@ -117,9 +117,9 @@ class RowsRemoved(_Tripwire, frozen=True, kw_only=True, tag="rows-removed"):
         """Refuse shares outside of 0 to 1."""
         super().check()
         if not 0 <= self.share < 1:
-            raise ValueError("share", f"is {self.share}; it is a share from 0 up to, and not, 1, such as 0.2")
+            raise ValueError("share", f"is {self.share}; it must be a share of at least 0 and less than 1, such as 0.2")
         if self.least < 1:
-            raise ValueError("least", f"is {self.least}; at least one row must go")
+            raise ValueError("least", f"is {self.least}; it must be at least 1 row")
 
 
 class SchemaChanged(_Tripwire, frozen=True, kw_only=True, tag="schema-changed"):
@@ -141,7 +141,7 @@ class PropertyChanged(_Tripwire, frozen=True, kw_only=True, tag="property-change
 
 
 class NewAuthor(_Tripwire, frozen=True, kw_only=True, tag="new-author"):
-    """A commit by somebody who is not in the log before, and not among ``allowed``."""
+    """A commit by an author who is not in the earlier log, and not among ``allowed``."""
 
 
 class NewEngine(_Tripwire, frozen=True, kw_only=True, tag="new-engine"):
@@ -155,15 +155,15 @@ class Silence(_Tripwire, frozen=True, kw_only=True, tag="silence"):
     author: str | None = None
 
     def check(self) -> None:
-        """Refuse what is no interval."""
+        """Refuse a text that is not an interval."""
         super().check()
         if self.outside is not None or self.allowed:
-            raise ValueError("outside" if self.outside is not None else "allowed", "says nothing of a silence")
+            raise ValueError("outside" if self.outside is not None else "allowed", "does not set a silence")
         if self.milliseconds() <= 0:
-            raise ValueError("longer", f"is {self.longer!r}; a silence lasts some time")
+            raise ValueError("longer", f"is {self.longer!r}; it must be longer than 0")
 
     def milliseconds(self) -> int:
-        """The interval."""
+        """Return the interval."""
         try:
             return span_milliseconds(interval({"longer": self.longer}, "longer", datetime.resolution))
         except CorruptTable as error:
@@ -200,8 +200,8 @@ def read_tripwires(text: str, name: str) -> tuple[Tripwire, ...]:
         check_dotted_names(name, text)
         read = msgspec.convert(tomllib.loads(text), _File)
     except tomllib.TOMLDecodeError as error:
-        found = _LINE.search(str(error))
-        raise _refused(name, None if found is None else int(found[1]), "", str(error)) from error
+        match = _LINE.search(str(error))
+        raise _refused(name, None if match is None else int(match[1]), "", str(error)) from error
     except msgspec.ValidationError as error:
         place = _PLACE.search(str(error))
         what = str(error).partition(" - at")[0]
@@ -223,12 +223,12 @@ def _check_names(tripwires: Sequence[Tripwire], text: str, name: str) -> None:
     seen = set[str]()
     for number, each in enumerate(tripwires):
         if each.name in seen:
-            raise _refused(name, _line(text, number), "name", f"name is {each.name!r} a second time")
+            raise _refused(name, _line(text, number), "name", f"name {each.name!r} is used twice")
         seen.add(each.name)
 
 
 def _line(text: str, number: int) -> int | None:
-    """The line at which a tripwire begins, from 1; None where the file lists them in another way."""
+    """Return the line at which a tripwire begins, from 1; None if the file lists them differently."""
     heads = [line for line, content in enumerate(text.splitlines(), 1) if _HEAD.match(content)]
     return heads[number] if number < len(heads) else None
 
@@ -236,7 +236,7 @@ def _line(text: str, number: int) -> int | None:
 def _refused(name: str, line: int | None, field: str, what: str) -> RequestError:
     where = name if line is None else f"Line {line} of {name}"
     return RequestError(
-        f"{where} is no valid tripwire: {what}. No tripwire was tried.",
+        f"{where} is not a valid tripwire: {what}. No tripwire was evaluated.",
         path=name,
         position=line,
         field=field or None,

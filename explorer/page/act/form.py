@@ -42,7 +42,7 @@ def ask_desk(desk: ActDesk, facts: TableFacts, address: Address, *, by_person: b
 
 def check_answers(facts: TableFacts, address: Address, sheet: DeskSheet, form: IntentForm) -> Check:
     """Return the state of an address's answers, with what the desk knows about them."""
-    return check_question(facts, question_of(address, sheet.person), sheet, form, asked=address.step == "plan")
+    return check_question(facts, question_of(address, sheet.person), sheet, form, requested=address.step == "plan")
 
 
 def redrawn_parts(facts: TableFacts, address: Address, sheet: DeskSheet, shown_pairs: int) -> dict[str, str]:

@@ -47,13 +47,15 @@ class Check:
 
 
 def plans_at_once(form: IntentForm, answers: Mapping[str, str]) -> bool:
-    """Whether answers that are still being given are complete, and cheap to plan."""
+    """Return whether incomplete answers can already be planned, and cheaply."""
     if form.why_not or form.costly:
         return False
     return not missing_answers(form, answers) and not malformed_answers(form, answers)
 
 
-def check_answers(facts: TableFacts, question: Question, sheet: DeskSheet, form: IntentForm, *, asked: bool) -> Check:
+def check_answers(
+    facts: TableFacts, question: Question, sheet: DeskSheet, form: IntentForm, *, requested: bool
+) -> Check:
     """Return the state of the answers of a question, with what the desk knows about them.
 
     Args:
@@ -61,32 +63,32 @@ def check_answers(facts: TableFacts, question: Question, sheet: DeskSheet, form:
         question: The answers, with the kind of the form.
         sheet: What the desk knows.
         form: The form.
-        asked: Their plan was asked for, whatever it costs.
+        requested: Their plan was asked for, whatever it costs.
     """
     answers = dict(question.answers)
-    found = Check(hints(question.kind, answers, facts, facts.snapshot(facts.last)))
+    check = Check(hints(question.kind, answers, facts, facts.snapshot(facts.last)))
     if form.why_not:
-        return found
+        return check
     if missing := missing_answers(form, answers):
-        return replace(found, missing=missing)
+        return replace(check, missing=missing)
     if wrong := malformed_answers(form, answers):
-        return replace(found, errors=wrong)
-    if form.costly and not asked:
+        return replace(check, errors=wrong)
+    if form.costly and not requested:
         error = _unreadable(question, sheet, form)
-        return replace(found, costly=form.costly) if error is None else _blame(found, error, form, answers)
+        return replace(check, costly=form.costly) if error is None else _blame(check, error, form, answers)
     match sheet.draft_of(question):
         case None:
-            return found
+            return check
         case Draft() as draft:
             guards = guard_views(draft.plan)
             blocked = any(guard.status == "fail" for guard in guards)
-            return replace(found, counts=guard_counts(guards), blocked=blocked)
+            return replace(check, counts=guard_counts(guards), blocked=blocked)
         case error:
-            return _blame(found, error, form, answers)
+            return _blame(check, error, form, answers)
 
 
 def _unreadable(question: Question, sheet: DeskSheet, form: IntentForm) -> ExplorerError | None:
-    """What is wrong with answers that are not planned yet; None if nothing is without a look at rows."""
+    """Return the problem of unplanned answers; None if they are valid as far as known without Spark."""
     answers = dict(question.answers)
     try:
         intent = parse_intent(intent_of(question.kind, answers))
@@ -110,11 +112,11 @@ def _vet(text: str, field: str) -> None:
         raise error.with_facts(field=field) from error
 
 
-def _blame(found: Check, error: ExplorerError, form: IntentForm, answers: Mapping[str, str]) -> Check:
-    """The error beside its answer, or below the form."""
+def _blame(check: Check, error: ExplorerError, form: IntentForm, answers: Mapping[str, str]) -> Check:
+    """Return the check with the error at its field, or below the form."""
     placed = isinstance(error, InvalidIntent | NotAllowed | ExpressionRefused)
     place = _blamed(error, form, answers) if placed else ""
-    return replace(found, errors={place: str(error)}) if place else replace(found, problem=problem_of(error))
+    return replace(check, errors={place: str(error)}) if place else replace(check, problem=problem_of(error))
 
 
 def _blamed(error: ExplorerError, form: IntentForm, answers: Mapping[str, str]) -> str:

@@ -16,18 +16,18 @@ from explorer.core.transaction.commit_plan import Plan
 
 __all__ = ["ClientLoss", "LossGroup", "client_losses", "loss_groups", "loss_summary", "lost_clients", "my_summary"]
 
-_ACCESS: Final = {"yes": "yes", "no": "refuses", "wrong": "answers wrongly", "unknown": "unknown"}
-_WORDS: Final = ("answers wrongly", "loses access", "is unknown")
+_ACCESS: Final = {"yes": "yes", "no": "refuses", "wrong": "gets wrong results", "unknown": "unknown"}
+_WORDS: Final = ("gets wrong results", "loses access", "is unknown")
 _MOST_NAMED: Final = 3
 _WORST: Final = (_ACCESS["wrong"], _ACCESS["no"], _ACCESS["unknown"])
-_TITLES: Final = ("Wrong answers", "Access lost", "Not known")
+_TITLES: Final = ("Wrong results", "Access lost", "Unknown")
 
 
 @dataclass(frozen=True, slots=True)
 class ClientLoss:
     """A client that can do less afterwards: which releases, what, and the source.
 
-    ``mine`` is the version in use, of a client that somebody named, and ``owner`` who to ask; ``newest`` if the newest
+    ``mine`` is the version in use, of a named client, and ``owner`` its contact; ``newest`` if the newest
     known release is among them.
     """
 
@@ -57,18 +57,18 @@ class LossGroup:
 def client_losses(plan: Plan) -> tuple[ClientLoss, ...]:
     """Return the losses of a plan: the worst first, and of each kind clients in use before newest releases."""
     sides = (("reads", plan.consequences.readers), ("writes", plan.consequences.writers))
-    found = [_loss(record, operation) for operation, records in sides for record in records]
-    return tuple(sorted(found, key=lambda loss: (not loss.mine, _gravity(loss), not loss.newest)))
+    losses = [_loss(record, operation) for operation, records in sides for record in records]
+    return tuple(sorted(losses, key=lambda loss: (not loss.mine, _gravity(loss), not loss.newest)))
 
 
 def loss_groups(losses: Sequence[ClientLoss]) -> tuple[LossGroup, ...]:
     """Return the losses by kind, the worst first; a kind without a loss is left out."""
     groups = []
     for gravity, title in enumerate(_TITLES):
-        alike = [loss for loss in losses if _gravity(loss) == gravity]
-        first = tuple(loss for loss in alike if loss.mine or loss.newest)
-        if alike:
-            groups.append(LossGroup(title, first, tuple(loss for loss in alike if loss not in first)))
+        similar = [loss for loss in losses if _gravity(loss) == gravity]
+        first = tuple(loss for loss in similar if loss.mine or loss.newest)
+        if similar:
+            groups.append(LossGroup(title, first, tuple(loss for loss in similar if loss not in first)))
     return tuple(groups)
 
 
@@ -79,9 +79,9 @@ def my_summary(losses: Sequence[ClientLoss]) -> str:
         if loss.mine:
             name = f"{fmt.shorten(loss.client, 40)} {fmt.shorten(loss.mine, 20)}"
             worst[name] = min(_gravity(loss), worst.get(name, len(_WORDS)))
-    told = [f"your {name} {_WORDS[kind]}" for name, kind in sorted(worst.items(), key=lambda item: item[1])]
-    more = len(told) - _MOST_NAMED
-    return ", ".join(told[:_MOST_NAMED]) + (f" and {more} more of yours" if more > 0 else "")
+    texts = [f"your {name} {_WORDS[kind]}" for name, kind in sorted(worst.items(), key=lambda item: item[1])]
+    more = len(texts) - _MOST_NAMED
+    return ", ".join(texts[:_MOST_NAMED]) + (f" and {more} more of yours" if more > 0 else "")
 
 
 def loss_summary(losses: Sequence[ClientLoss], operation: str = "") -> str:
@@ -117,5 +117,5 @@ def _loss(record: Mapping[str, Any], operation: str) -> ClientLoss:
 
 
 def _gravity(loss: ClientLoss) -> int:
-    """The position among `_WORST`; 0 is the most serious."""
+    """Return the position among `_WORST`; 0 is the most serious."""
     return _WORST.index(loss.after) if loss.after in _WORST else len(_WORST) - 1

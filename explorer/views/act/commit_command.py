@@ -24,8 +24,8 @@ def commit_command(location: str, plan: Plan) -> str:
         location: The table's root as a URL.
         plan: The plan, with the guards that were accepted.
     """
-    asked = headline(plan.intent)
-    reason = fmt.plain(f"{asked.verb} {asked.subject}".strip(), _LONGEST_REASON)
+    head = headline(plan.intent)
+    reason = fmt.plain(f"{head.verb} {head.subject}".strip(), _LONGEST_REASON)
     intent = json.dumps(intent_document(plan.intent), ensure_ascii=False)
     accepted = [word for name in plan.accepted for word in ("--accept", name)]
     return shlex.join(["delta-explorer", "commit", location, intent, *accepted, "--reason", reason])

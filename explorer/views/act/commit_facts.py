@@ -25,16 +25,16 @@ _ROWS: Final = {
     "numTargetRowsUpdated": "updated",
     "numTargetRowsInserted": "inserted",
     "numOutputRows": "written",
-    "numCopiedRows": "written again unchanged",
-    "numTargetRowsCopied": "written again unchanged",
+    "numCopiedRows": "rewritten unchanged",
+    "numTargetRowsCopied": "rewritten unchanged",
 }
 """What became of the rows that a metric counts."""
 
 
 def provenance(actions: Sequence[JsonObject]) -> JsonObject:
     """Return the commitInfo among the lines of a commit; empty without one."""
-    found = next((action["commitInfo"] for action in actions if "commitInfo" in action), None)
-    return found if isinstance(found, dict) else {}
+    info = next((action["commitInfo"] for action in actions if "commitInfo" in action), None)
+    return info if isinstance(info, dict) else {}
 
 
 def commit_facts(actions: Sequence[JsonObject]) -> list[tuple[str, str]]:
@@ -51,13 +51,13 @@ def commit_facts(actions: Sequence[JsonObject]) -> list[tuple[str, str]]:
     return [(name, text) for name, text in facts if text not in _UNSAID]
 
 
-def _parameters(found: object) -> Iterator[tuple[str, str]]:
-    if isinstance(found, Mapping):
-        yield from ((str(name), _unpacked(_text(value))) for name, value in sorted(found.items()))
+def _parameters(parameters: object) -> Iterator[tuple[str, str]]:
+    if isinstance(parameters, Mapping):
+        yield from ((str(name), _unpacked(_text(value))) for name, value in sorted(parameters.items()))
 
 
 def _unpacked(text: str) -> str:
-    """A parameter as people read it: writers record a predicate as a list of texts in JSON."""
+    """Return a parameter as readable text: writers record a predicate as a JSON list of strings."""
     try:
         parts = json.loads(text)
     except (ValueError, RecursionError):
@@ -77,7 +77,7 @@ def _rows(metrics: object) -> Iterator[str]:
 
 
 def _files(actions: Sequence[JsonObject]) -> Iterator[str]:
-    """What became of data files; one that is removed and added in the same commit stays."""
+    """Yield what happened to data files; one that is removed and added in the same commit stays."""
     adds, removes = (_by_path(actions, name) for name in ("add", "remove"))
     stay = len(adds.keys() & removes.keys())
     new = len(adds) - stay
@@ -85,15 +85,15 @@ def _files(actions: Sequence[JsonObject]) -> Iterator[str]:
         yield f"{fmt.plural(new, 'file')} described again"
     elif new:
         yield f"{fmt.plural(new, 'file')} added"
-    if gone := len(removes) - stay:
-        yield f"{fmt.plural(gone, 'file')} removed"
+    if removed := len(removes) - stay:
+        yield f"{fmt.plural(removed, 'file')} removed"
     if stay:
         yield fmt.plural(stay, "file stays and masks other rows", "files stay and mask other rows")
 
 
 def _by_path(actions: Sequence[JsonObject], name: str) -> dict[str, JsonObject]:
-    found = (action.get(name) for action in actions)
-    return {str(body.get("path")): body for body in found if isinstance(body, dict)}
+    files = (action.get(name) for action in actions)
+    return {str(body.get("path")): body for body in files if isinstance(body, dict)}
 
 
 def _others(actions: Sequence[JsonObject]) -> str:

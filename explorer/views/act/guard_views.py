@@ -12,7 +12,7 @@ from typing import Final, TypeGuard
 from explorer import formatting as fmt
 from explorer.core.transaction.commit_plan import CommitPlan, MaintenancePlan, Plan
 from explorer.core.transaction.proposal import GRAVEST_FIRST, GuardResult, GuardStatus
-from explorer.views.act.ways import Way, ways_of
+from explorer.views.act.ways import Way, next_steps_of
 
 __all__ = ["EvidenceTable", "GuardView", "guard_counts", "guard_views", "verdict"]
 
@@ -63,18 +63,18 @@ class GuardView:
 def guard_views(plan: Plan) -> tuple[GuardView, ...]:
     """Describe the guards of a plan, those that block it first."""
     blocking = set(map(id, plan.blocking))
-    said = getattr(plan.intent, "expression", None)
-    views = [_guard(guard, plan, said, blocks=id(guard) in blocking) for guard in plan.guards]
+    expression = getattr(plan.intent, "expression", None)
+    views = [_guard(guard, plan, expression, blocks=id(guard) in blocking) for guard in plan.guards]
     return tuple(sorted(views, key=lambda view: GRAVEST_FIRST.index(view.status)))
 
 
 def guard_counts(guards: Sequence[GuardView]) -> str:
     """Return how many guards have each status, in words: ``1 failed, 2 warnings, 4 passed``; ``all 5 passed``."""
-    found = {status: sum(guard.status == status for guard in guards) for status in GRAVEST_FIRST}
-    if len(guards) > 1 and found["pass"] == len(guards):
+    counts = {status: sum(guard.status == status for guard in guards) for status in GRAVEST_FIRST}
+    if len(guards) > 1 and counts["pass"] == len(guards):
         return f"all {len(guards)} passed"
-    words = {"fail": "failed", "unknown": "unknown", "warn": "warning" if found["warn"] == 1 else "warnings"}
-    return ", ".join(f"{n} {words.get(status, 'passed')}" for status, n in found.items() if n)
+    words = {"fail": "failed", "unknown": "unknown", "warn": "warning" if counts["warn"] == 1 else "warnings"}
+    return ", ".join(f"{n} {words.get(status, 'passed')}" for status, n in counts.items() if n)
 
 
 def verdict(plan: Plan, guards: Sequence[GuardView]) -> tuple[str, str]:
@@ -86,9 +86,9 @@ def verdict(plan: Plan, guards: Sequence[GuardView]) -> tuple[str, str]:
     if failing:
         return f"This must not be {made}: {fmt.plural(len(failing), 'guard')} failed.", "danger"
     if unknown and isinstance(plan, CommitPlan) and plan.rests_on_rows and not plan.checked_rows:
-        return "The rows must be checked before this can be committed.", "warning"
+        return "Check the rows before you commit this.", "warning"
     if isinstance(plan, MaintenancePlan) and not plan.files:
-        return "There is nothing to do.", "ok"
+        return "Nothing to commit.", "ok"
     if unknown:
         what = "One guard is" if len(unknown) == 1 else f"{len(unknown)} guards are"
         return f"{what} unknown. Fix the cause, or accept by name what cannot be known.", "warning"
@@ -98,9 +98,9 @@ def verdict(plan: Plan, guards: Sequence[GuardView]) -> tuple[str, str]:
     return f"This can be {made}.", "ok"
 
 
-def _guard(guard: GuardResult, plan: Plan, said: str | None, *, blocks: bool) -> GuardView:
-    """Describe a guard; ``said`` is the expression that is shown above all of them."""
-    others = {name: value for name, value in guard.evidence.items() if name != "detail" and value != said}
+def _guard(guard: GuardResult, plan: Plan, expression: str | None, *, blocks: bool) -> GuardView:
+    """Describe a guard; ``expression`` is the expression that is shown above all of them."""
+    others = {name: value for name, value in guard.evidence.items() if name != "detail" and value != expression}
     tables = tuple(_table(name, value) for name, value in others.items() if _is_table(value))
     facts = tuple(
         (_words(name), _fact(value))
@@ -115,7 +115,7 @@ def _guard(guard: GuardResult, plan: Plan, said: str | None, *, blocks: bool) ->
         facts=facts,
         tables=tables,
         remedy=guard.remedy or "",
-        ways=ways_of(guard, plan),
+        ways=next_steps_of(guard, plan),
         accepted=guard.status == "unknown" and guard.name in plan.accepted,
         blocks=blocks,
     )
@@ -133,7 +133,7 @@ def _table(name: str, records: Sequence[Mapping[str, object]]) -> EvidenceTable:
 
 
 def _flat(record: Mapping[str, object]) -> Iterable[tuple[str, str]]:
-    """The members of a record; the members of a record inside it (a row of the table) replace it."""
+    """Yield the members of a record; the members of a record inside it (a row of the table) replace it."""
     for name, value in record.items():
         if isinstance(value, Mapping):
             yield from ((str(inner), fmt.value_text(item)) for inner, item in value.items())
@@ -142,7 +142,7 @@ def _flat(record: Mapping[str, object]) -> Iterable[tuple[str, str]]:
 
 
 def _words(name: str) -> str:
-    """The name of evidence for people: ``rows gone`` for ``rowsGone``; names of the protocol and of properties stay."""
+    """Return the name of evidence as words: ``rows gone`` for ``rowsGone``; protocol names do not change."""
     if name in _PROTOCOL_NAMES or not name.isalnum():
         return name
     return re.sub(r"(?<=[a-z])([A-Z])", r" \1", name).lower().removeprefix("num ")

@@ -115,8 +115,8 @@ def hints(kind: str, answers: Answers, facts: TableFacts, snapshot: Snapshot) ->
         facts: The table.
         snapshot: Its newest version.
     """
-    found = entry_of(kind).hints(answers, facts, snapshot)
-    return {name: hint for name, hint in found.items() if hint}
+    texts = entry_of(kind).hints(answers, facts, snapshot)
+    return {name: hint for name, hint in texts.items() if hint}
 
 
 def missing_answers(form: IntentForm, answers: Answers) -> tuple[str, ...]:
@@ -131,7 +131,7 @@ def malformed_answers(form: IntentForm, answers: Answers) -> dict[str, str]:
     """Return what is wrong with answers that must be versions and are not, by the question's name."""
     given = {field.name: answers.get(field.name, "") for field in form.fields if field.is_version}
     return {
-        name: f"\u201c{text}\u201d is not a version: write a number, such as 12."
+        name: f"\u201c{text}\u201d is not a version. Enter a number, such as 12."
         for name, text in given.items()
         if text.strip() and not isinstance(number_or_text(text), int)
     }

@@ -59,7 +59,7 @@ class LoggedReceipt:
         return Receipt(
             outcome="committed",
             title="Committed",
-            text="This is what the log holds about it.",
+            text="This is what the log records about it.",
             tone="ok",
             version=self.version,
             winner=None,
@@ -118,7 +118,7 @@ def seal_facts(logged: LoggedReceipt) -> tuple[tuple[str, str], ...]:
 
 
 def _actions(lines: list[bytes]) -> tuple[JsonObject, ...]:
-    """The lines that are JSON objects; a commit that cannot be read has no facts but its seal."""
+    """Return the lines that are JSON objects; a commit that cannot be read has no facts but its seal."""
     try:
         return tuple(decode_json(line) for line in lines)
     except (ValueError, RecursionError, LimitExceeded):

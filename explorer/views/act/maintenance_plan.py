@@ -68,10 +68,10 @@ def done_title(result: MaintenanceResult) -> str:
     """Say what was done, where no commit was written."""
     deleted = sum(file.change == "delete" for file in result.plan.files)
     written = len(result.plan.files) - deleted
-    told = [
+    texts = [
         f"{fmt.plural(count, 'file')} {verb}" for count, verb in ((written, "written"), (deleted, "deleted")) if count
     ]
-    return " and ".join(told) or "Nothing was left to do"
+    return " and ".join(texts) or "Nothing remained to be done"
 
 
 def done_facts(result: MaintenanceResult, approved: MaintenancePlan) -> list[tuple[str, str]]:
@@ -80,9 +80,9 @@ def done_facts(result: MaintenanceResult, approved: MaintenancePlan) -> list[tup
     facts = [("files", fmt.plural(len(files), "file") if files else "none")]
     if any(file.size is not None for file in files):
         facts.append(("size", _size(files)))
-    if left := len(approved.files) - len(files):
+    if skipped := len(approved.files) - len(files):
         facts.append(
-            ("left", f"{fmt.plural(left, 'file')} of the plan, which {'is' if left == 1 else 'are'} needed now")
+            ("left", f"{fmt.plural(skipped, 'file')} of the plan, which {'is' if skipped == 1 else 'are'} needed now")
         )
     return facts
 

@@ -147,7 +147,7 @@ def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
         consequences=(
             ("time travel", plan.consequences.time_travel),
             ("change feed", plan.consequences.change_feed),
-            ("undo", plan.consequences.undo or "Nothing is known."),
+            ("undo", plan.consequences.undo or "Unknown."),
         ),
         committable=plan.committable,
         needs_rows=isinstance(plan, CommitPlan) and plan.rests_on_rows,
@@ -157,13 +157,13 @@ def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
 
 
 def _worst(plan: Plan, losses: Sequence[ClientLoss], guards: Sequence[GuardView]) -> tuple[str, str]:
-    """What a commit breaks for clients comes first, then rows that go, then what a guard warns of."""
+    """Return the most severe consequence: client losses first, then deleted rows, then warnings of guards."""
     if any(loss.severity == "danger" for loss in losses):
         mine = my_summary([loss for loss in losses if loss.severity == "danger"])
         return _sentence(f"{mine}; {loss_summary(losses)}" if mine else loss_summary(losses)), "danger"
-    deleted = _rows_gone(plan)
+    deleted = _deleted_rows(plan)
     if deleted is None:
-        return "Rows are deleted; their files do not record how many.", "warning"
+        return "Rows are deleted; the log does not record how many.", "warning"
     if deleted:
         return f"{fmt.plural(deleted, 'row is', 'rows are')} deleted.", "warning"
     warning = next((guard for guard in guards if guard.status == "warn" and guard.name not in _SMALL), None)
@@ -176,13 +176,13 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _rows_gone(plan: Plan) -> int | None:
-    """How many rows a commit deletes: by a deletion, a merge, or an overwrite; None where that is not known."""
+def _deleted_rows(plan: Plan) -> int | None:
+    """Return the number of rows that a commit deletes; None if unknown."""
     if not isinstance(plan, CommitPlan):
         return 0
     if isinstance(plan.intent, Overwrite):
-        found = next((guard.evidence.get("rowsGone", 0) for guard in plan.guards if guard.name == "rows-found"), 0)
-        return found if isinstance(found, int) else None
+        rows = next((guard.evidence.get("rowsGone", 0) for guard in plan.guards if guard.name == "rows-found"), 0)
+        return rows if isinstance(rows, int) else None
     return sum(int(plan.proposal.metrics.get(name, "0")) for name in _DELETED)
 
 
@@ -194,7 +194,7 @@ def _action(action: Mapping[str, object]) -> ActionView:
 
 
 def _opened(action: Mapping[str, object]) -> object:
-    """The action with its schema as JSON instead of JSON in a text, for reading."""
+    """Return the action with its schema as JSON instead of a JSON string."""
     metadata = action.get("metaData")
     if not isinstance(metadata, Mapping) or not isinstance(metadata.get("schemaString"), str):
         return action

@@ -53,7 +53,7 @@ def receipt(result: PlanResult, approved: Plan, reason: str, user: str | None) -
     facts = commit_facts(result.plan.actions) or [("operation", result.plan.proposal.operation)]
     facts += [("reason", reason), ("by", user or "no name given")]
     if result.outcome == "unknown" and result.version is not None:
-        facts.insert(0, ("in doubt", f"v{result.version}"))
+        facts.insert(0, ("outcome unknown", f"v{result.version}"))
     facts += [("based on", f"v{result.plan.read_version}"), ("digest", result.plan.digest)]
     if result.plan.digest != approved.digest:
         facts.append(("digest of the approved plan", approved.digest))
@@ -77,7 +77,7 @@ def receipt(result: PlanResult, approved: Plan, reason: str, user: str | None) -
 
 
 def _done(result: MaintenanceResult, approved: MaintenancePlan, title: str, text: str, tone: str) -> Receipt:
-    """The receipt of maintenance, which writes no commit."""
+    """Return the receipt of maintenance, which writes no commit."""
     facts = [("operation", intent_kind(result.plan.intent)), ("at", f"v{result.plan.read_version}")]
     if result.outcome == "committed":
         title, text = done_title(result), f"The table is at v{result.plan.read_version}, as before."
@@ -90,22 +90,22 @@ def _done(result: MaintenanceResult, approved: MaintenancePlan, title: str, text
 
 
 _TWO_DIGESTS: Final = (
-    "Its digest differs from that of the approved plan because rows were written after the approval, or because the "
-    "plan was made again on a newer version."
+    "Its digest differs from the approved plan's because rows were written after the approval, or because the "
+    "plan was rebased on a newer version."
 )
 _OUTCOMES: Final = {
     "committed": ("Committed", "The new version is in the log.", "ok"),
-    "conflicted": ("Another commit conflicts with it", "", "danger"),
+    "conflicted": ("Conflict with another commit", "", "danger"),
     "rejected": (
-        "A guard refused it",
-        "The table had a newer version, and on that version a guard failed. Nothing was written.",
+        "Rejected by a guard",
+        "The table had a newer version, and a guard failed on it. Nothing was written.",
         "danger",
     ),
     "unknown": (
-        "The outcome is not known",
+        "Outcome unknown",
         (
-            "The store's answer was lost, and the log does not show yet whether this commit exists. Trying again is "
-            "safe: the commit has its own identifier, so it is found if it exists and written once if not."
+            "The store's response was lost, and the log does not show this commit yet. You can "
+            "safely try again: the commit has a unique identifier and is never written twice."
         ),
         "warning",
     ),

@@ -24,7 +24,7 @@ from explorer.core.transaction.intents.records import CleanLog, SetProperties, V
 from explorer.core.transaction.proposal import GuardResult
 from explorer.views.act.intent_form import answers_of
 
-__all__ = ["Way", "violating", "ways_of"]
+__all__ = ["Way", "next_steps_of", "violating"]
 
 _MOST: Final = 4
 
@@ -49,13 +49,13 @@ class Way:
     part: str = ""
 
 
-def ways_of(guard: GuardResult, plan: Plan) -> tuple[Way, ...]:
+def next_steps_of(guard: GuardResult, plan: Plan) -> tuple[Way, ...]:
     """Return the next steps of a guard that did not pass."""
     if guard.status == "pass":
         return ()
     find = _WAYS.get(guard.name)
-    found = [] if find is None else list(find(guard, plan))
-    return tuple(found[:_MOST])
+    steps = [] if find is None else list(find(guard, plan))
+    return tuple(steps[:_MOST])
 
 
 def violating(predicate: str) -> str:
@@ -66,9 +66,9 @@ def violating(predicate: str) -> str:
 def _rows(guard: GuardResult, _plan: Plan) -> Iterator[Way]:
     predicate, number = guard.evidence.get("predicate"), guard.evidence.get("violations")
     if isinstance(predicate, str) and isinstance(number, int) and guard.status == "fail":
-        those = "this row" if number == 1 else f"these {fmt.count(number)} rows"
-        yield Way(f"Show {those}", where=violating(predicate))
-        yield Way(f"Delete {those} \u2026", "delete", (("where", violating(predicate)),))
+        rows_text = "this row" if number == 1 else f"these {fmt.count(number)} rows"
+        yield Way(f"Show {rows_text}", where=violating(predicate))
+        yield Way(f"Delete {rows_text} \u2026", "delete", (("where", violating(predicate)),))
 
 
 def _features(guard: GuardResult, _plan: Plan) -> Iterator[Way]:
@@ -83,8 +83,8 @@ def _retention(guard: GuardResult, plan: Plan) -> Iterator[Way]:
         if guard.status != "fail" or LOG_RETENTION.key not in guard.evidence:
             return
         files = FILE_RETENTION.text(plan.proposal.metadata.configuration) or ""
-        asked = plan.intent.properties if isinstance(plan.intent, SetProperties) else {}
-        yield _set({**asked, LOG_RETENTION.key: files}, f"Set {LOG_RETENTION} too \u2026")
+        requested = plan.intent.properties if isinstance(plan.intent, SetProperties) else {}
+        yield _set({**requested, LOG_RETENTION.key: files}, f"Set {LOG_RETENTION} too \u2026")
     elif isinstance(plan.intent, Vacuum):
         yield _set({FILE_RETENTION.key: _interval(plan.intent.older_than)}, f"Set {FILE_RETENTION} \u2026")
     elif isinstance(plan.intent, CleanLog):
@@ -95,8 +95,8 @@ def _retention(guard: GuardResult, plan: Plan) -> Iterator[Way]:
 
 
 def _interval(text: str | None) -> str:
-    asked = (text or "").strip()
-    return asked if asked.lower().startswith("interval") else ""
+    interval = (text or "").strip()
+    return interval if interval.lower().startswith("interval") else ""
 
 
 def _set(properties: Mapping[str, str], label: str) -> Way:
@@ -119,8 +119,8 @@ def _names(guard: GuardResult, _plan: Plan) -> Iterator[Way]:
 
 
 def _constraints(guard: GuardResult, _plan: Plan) -> Iterator[Way]:
-    found = guard.evidence.get("expressions")
-    named = [str(name).partition(" ") for name in found] if isinstance(found, Mapping) else []
+    expressions = guard.evidence.get("expressions")
+    named = [str(name).partition(" ") for name in expressions] if isinstance(expressions, Mapping) else []
     yield from (
         Way(f"Drop the constraint {fmt.plain(name, 60)} \u2026", "drop-constraint", (("name", name),))
         for word, _, name in named
@@ -138,8 +138,8 @@ def _switched_off(guard: GuardResult, _plan: Plan) -> Iterator[Way]:
 
 
 def _dependents(guard: GuardResult, _plan: Plan) -> Iterator[Way]:
-    found = guard.evidence.get("neededBy")
-    names = list(map(str, found)) if isinstance(found, list) else []
+    dependents = guard.evidence.get("neededBy")
+    names = list(map(str, dependents)) if isinstance(dependents, list) else []
     yield from (Way(f"Drop {name} \u2026", "drop-feature", (("feature", name),)) for name in names)
 
 

@@ -67,7 +67,7 @@ def _metadata(proposal: Proposal, snapshot: Snapshot) -> Iterator[WrittenLine]:
     changed = [PropertyChange(key, was, now) for key, was, now in others if was != now]
     yield from (_property(change) for change in changed)
     if not (changes or columns or changed):
-        yield WrittenLine(SAME, "metadata", "written again, the same for people")
+        yield WrittenLine(SAME, "metadata", "rewritten, the same logical names")
 
 
 def _property(change: PropertyChange) -> WrittenLine:
@@ -113,7 +113,7 @@ def _small(proposal: Proposal) -> Iterator[WrittenLine]:
 
 
 def _expected(estimate: Estimate) -> tuple[str, str]:
-    """What will be written, as far as a plan knows."""
+    """Return the expected actions, as far as a plan knows them."""
     files = "new files" if not estimate.files else fmt.plural(estimate.files, "new file")
     rows = "rows not counted" if estimate.rows is None else fmt.plural(estimate.rows, "row")
     return files, rows if estimate.bytes is None else f"{rows}, about {fmt.size(estimate.bytes)}"
@@ -121,7 +121,7 @@ def _expected(estimate: Estimate) -> tuple[str, str]:
 
 def _files(proposal: Proposal, snapshot: Snapshot) -> Iterator[WrittenLine]:
     if proposal.estimate is not None and proposal.estimate.rows == 0:
-        yield WrittenLine(SAME, "no new data file", "as no row is written")
+        yield WrittenLine(SAME, "no new data file", "because no row is written")
     elif proposal.estimate is not None:
         yield WrittenLine(ADDED, *_expected(proposal.estimate))
     elif not (proposal.adds or proposal.removes or proposal.change_files):
@@ -135,12 +135,12 @@ def _files(proposal: Proposal, snapshot: Snapshot) -> Iterator[WrittenLine]:
         stays = "stays until a vacuum" if len(moves.removed) == 1 else "stay until a vacuum"
         yield WrittenLine(REMOVED, fmt.plural(len(moves.removed), "file"), stays)
     if moves.tombstones:
-        yield WrittenLine(ADDED, fmt.plural(len(moves.tombstones), "tombstone"), "of files that are not data files now")
+        yield WrittenLine(ADDED, fmt.plural(len(moves.tombstones), "tombstone"), "of files that are no longer live")
     if moves.remasked:
         masks = "stays and masks other rows" if len(moves.remasked) == 1 else "stay and mask other rows"
         yield WrittenLine(CHANGED, fmt.plural(len(moves.remasked), "file"), masks)
     if moves.described:
-        is_ = "is described again" if len(moves.described) == 1 else "are described again"
+        is_ = "gets new statistics" if len(moves.described) == 1 else "get new statistics"
         yield WrittenLine(CHANGED, fmt.plural(len(moves.described), "file"), f"{is_}; the rows stay the same")
     if proposal.change_files:
         yield WrittenLine(ADDED, fmt.plural(len(proposal.change_files), "file"), "of the change data feed")

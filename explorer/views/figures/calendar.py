@@ -49,9 +49,9 @@ def calendar_ticks(versions: Int64s, times: Int64s, most: int) -> list[Tick]:
         bounds = list(_bounds(start, end, unit, size))
         places = np.searchsorted(times, [_ms(bound) for bound in bounds])
         # Units without a commit share the place of the next one, and have no tick of their own.
-        found = {int(place): bound for place, bound in zip(places, bounds, strict=True) if place < len(times)}
-        if 0 < len(found) <= most:
-            return _labelled({float(versions[place]) - 0.5: bound for place, bound in found.items()}, unit)
+        bounds_by_place = {int(place): bound for place, bound in zip(places, bounds, strict=True) if place < len(times)}
+        if 0 < len(bounds_by_place) <= most:
+            return _labelled({float(versions[place]) - 0.5: bound for place, bound in bounds_by_place.items()}, unit)
     return []
 
 
@@ -70,17 +70,17 @@ def clock_ticks(first: float, last: float, most: int) -> list[Tick]:
 
 def apart(places: Float64s, gap: float) -> list[int]:
     """Return the indices of places that are at least a gap from the one kept before."""
-    kept: list[int] = []
+    chosen: list[int] = []
     for index, place in enumerate(places.tolist()):
-        if not kept or place - places[kept[-1]] >= gap:
-            kept.append(index)
-    return kept
+        if not chosen or place - places[chosen[-1]] >= gap:
+            chosen.append(index)
+    return chosen
 
 
-def _labelled(found: dict[float, datetime], unit: str) -> list[Tick]:
+def _labelled(bounds: dict[float, datetime], unit: str) -> list[Tick]:
     ticks: list[Tick] = []
     year = month = -1
-    for place, bound in sorted(found.items()):
+    for place, bound in sorted(bounds.items()):
         new_year, new_month = bound.year != year, bound.month != month
         ticks.append(Tick(place, _text(bound, unit, new_year=new_year, new_month=new_month)))
         year, month = bound.year, bound.month

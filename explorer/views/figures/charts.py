@@ -92,7 +92,7 @@ def total_over_versions(
 def _cut_note(first: int, last: int, theme: Theme) -> Part:
     return {
         "xref": "paper", "yref": "paper", "x": 1, "y": 1, "xanchor": "right", "yanchor": "top", "showarrow": False,
-        "text": f"v{first} to v{last} alone; the axis does not begin at 0",
+        "text": f"v{first} to v{last} only; the axis does not start at 0",
         "font": {"size": 10.5, "color": theme.muted},
     }  # fmt: skip
 
@@ -176,13 +176,13 @@ def ranges_figure(
     rows = np.arange(files, dtype=np.float64)
     wide = np.array([tight is False for tight in ranges.tight], dtype=bool)
     at_hand = np.array([path == chosen for path in ranges.paths], dtype=bool)
-    kept = np.ones(files, bool) if read is None else np.array([path in read for path in ranges.paths], dtype=bool)
+    shown = np.ones(files, bool) if read is None else np.array([path in read for path in ranges.paths], dtype=bool)
     thickness = 7.0 if files < 40 else 5.0 if files < 90 else 3.0
     plain, pointed = (theme.idle, theme.accent) if read is None else (theme.accent, theme.ink)
     traces = [
-        _segments(ranges, rows, ~kept & ~at_hand, color=theme.idle, width=thickness / 2, dash="solid"),
-        _segments(ranges, rows, kept & ~wide & ~at_hand, color=plain, width=thickness, dash="solid"),
-        _segments(ranges, rows, kept & wide & ~at_hand, color=theme.warning, width=thickness, dash="2px,2px"),
+        _segments(ranges, rows, ~shown & ~at_hand, color=theme.idle, width=thickness / 2, dash="solid"),
+        _segments(ranges, rows, shown & ~wide & ~at_hand, color=plain, width=thickness, dash="solid"),
+        _segments(ranges, rows, shown & wide & ~at_hand, color=theme.warning, width=thickness, dash="2px,2px"),
         _segments(ranges, rows, at_hand, color=pointed, width=thickness, dash="solid"),
         _hover_points(ranges, rows),
     ]
@@ -196,12 +196,12 @@ def ranges_figure(
     return {"data": traces, "layout": layout}
 
 
-def _segments(ranges: ColumnRanges, rows: Float64s, kept: Mask, *, color: str, width: float, dash: str) -> Part:
-    """One line per file in one trace; a file with a single value gets a short stroke so that it can be seen."""
-    low, high = ranges.low[kept], ranges.high[kept]
+def _segments(ranges: ColumnRanges, rows: Float64s, shown: Mask, *, color: str, width: float, dash: str) -> Part:
+    """Return one line per file in one trace; a file with a single value gets a short stroke so that it can be seen."""
+    low, high = ranges.low[shown], ranges.high[shown]
     short = np.maximum((ranges.span * 0.004) - (high - low), 0) / 2
     x = np.column_stack([low - short, high + short, np.full(len(low), np.nan)]).ravel()
-    y = np.repeat(rows[kept], 3)
+    y = np.repeat(rows[shown], 3)
     return {
         "type": "scatter", "mode": "lines", "x": ranges.shown(x), "y": y, "hoverinfo": "skip",
         "line": {"color": color, "width": width, "dash": dash},

@@ -14,7 +14,7 @@ import numpy as np
 from explorer import formatting as fmt
 from explorer.views.figures.plotly import Figure, Part, axis, base_layout, version_cursor, version_ticks
 from explorer.views.figures.theme import Theme
-from explorer.views.table.column_lines import RIVER_LINES, RiverLine, RiverSpan, TakenName, told_apart
+from explorer.views.table.column_lines import RIVER_LINES, RiverLine, RiverSpan, TakenName, distinct_names
 
 __all__ = ["river_figure"]
 
@@ -47,8 +47,8 @@ def river_figure(
     places = _shown(lines, chosen)
     row_of = {place: row for row, place in enumerate(places)}
     span = max(last - first, 1)
-    names = told_apart((stretch.name for place in places for stretch in lines[place].spans), 34)
-    labels = told_apart((_stored_name(lines[place]) for place in places), _LABEL)
+    names = distinct_names((stretch.name for place in places for stretch in lines[place].spans), 34)
+    labels = distinct_names((_stored_name(lines[place]) for place in places), _LABEL)
     traces: list[Part] = []
     notes: list[Part] = []
     arcs: list[Part] = []
@@ -76,13 +76,13 @@ def river_figure(
 
 
 def _shown(lines: tuple[RiverLine, ...], chosen: str) -> list[int]:
-    """The places of the lines that are drawn, in the order of the columns."""
+    """Return the places of the lines that are drawn, in the order of the columns."""
     if len(lines) <= RIVER_LINES:
         return list(range(len(lines)))
-    held = {taken.holder for line in lines for taken in line.took}
-    told = [place for place, line in enumerate(lines) if line.name == chosen or place in held or line.is_told]
-    rest = [place for place in range(len(lines)) if place not in set(told)]
-    return sorted([*told, *rest][:RIVER_LINES])
+    holders = {taken.holder for line in lines for taken in line.took}
+    named = [place for place, line in enumerate(lines) if line.name == chosen or place in holders or line.is_distinct]
+    rest = [place for place in range(len(lines)) if place not in set(named)]
+    return sorted([*named, *rest][:RIVER_LINES])
 
 
 def _stored_name(line: RiverLine) -> str:

@@ -86,7 +86,7 @@ class Rows:
         return cls(bars + BARS + _TAGS, _TAGS, bars, sign, stripes, lower, floor if mapped else 0, named, tuple(names))
 
     def share(self, pixels: float) -> float:
-        """A height above the bottom as a share of the plot, as plotly's domains and paper coordinates count."""
+        """Return a height above the bottom as a share of the plot, as plotly's domains and paper coordinates count."""
         return pixels / (self.height - self.top)
 
 
@@ -142,5 +142,5 @@ class Axis:
         return (place - self.first) / self.pixel
 
     def clip(self, left: float, right: float) -> tuple[float, float]:
-        """The part of a range that the axis covers; empty or turned round if there is none."""
+        """Return the part of a range inside the axis; empty or reversed if there is none."""
         return max(left, self.first), min(right, self.last)

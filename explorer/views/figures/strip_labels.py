@@ -38,19 +38,19 @@ class _Label:
     middle: float
 
     def touches(self, other: _Label) -> bool:
-        """Whether two labels would cover each other."""
-        beside = self.left < other.right + 6 and other.left < self.right + 6
-        return beside and abs(self.middle - other.middle) < 2 * _HALF
+        """Return whether two labels would cover each other."""
+        overlaps = self.left < other.right + 6 and other.left < self.right + 6
+        return overlaps and abs(self.middle - other.middle) < 2 * _HALF
 
     def covers(self, band: tuple[float, float]) -> bool:
-        """Whether it would lie over a part of the axis, in pixels."""
+        """Return whether it would lie over a part of the axis, in pixels."""
         return self.left < band[1] and band[0] < self.right
 
     def over(self, boxes: Float64s) -> bool:
-        """Whether it would lie over one of the marks: see `Marks.boxes`."""
+        """Return whether it would lie over one of the marks: see `Marks.boxes`."""
         left, right, bottom, top = boxes.T
-        beside = (left < self.right + _CLEAR) & (self.left - _CLEAR < right)
-        return bool((beside & (bottom < self.middle + _HALF) & (self.middle - _HALF < top)).any())
+        overlaps = (left < self.right + _CLEAR) & (self.left - _CLEAR < right)
+        return bool((overlaps & (bottom < self.middle + _HALF) & (self.middle - _HALF < top)).any())
 
 
 def commit_labels(
@@ -62,14 +62,14 @@ def commit_labels(
     axis, reach = Axis.of(timeline, frame), Reach.of(timeline)
     bands = [(axis.x(left), axis.x(right)) for left, right in taken]
     boxes = Marks(timeline, theme, frame).boxes()
-    found: list[_Label] = []
+    labels: list[_Label] = []
     order = np.argsort(-abs(timeline.alone.amounts), kind="stable")[: 3 * _LABELS].tolist()
     for index in order:
         sides = _sides(timeline, axis, reach, index)
-        fits = (label for label in sides if _free(label, found, bands, axis.plot) and not label.over(boxes))
-        found += [label] if (label := next(fits, None)) is not None else []
+        fits = (label for label in sides if _free(label, labels, bands, axis.plot) and not label.over(boxes))
+        labels += [label] if (label := next(fits, None)) is not None else []
     per_pixel = (reach.high + reach.low) / BARS
-    return [_annotation(label, per_pixel, theme) for label in found[:_LABELS]]
+    return [_annotation(label, per_pixel, theme) for label in labels[:_LABELS]]
 
 
 def _free(label: _Label, others: Iterable[_Label], bands: Iterable[tuple[float, float]], plot: int) -> bool:
@@ -79,7 +79,7 @@ def _free(label: _Label, others: Iterable[_Label], bands: Iterable[tuple[float, 
 
 
 def _sides(timeline: Timeline, axis: Axis, reach: Reach, index: int) -> list[_Label]:
-    """The words of a commit right and left of its bar; nothing if it is too low to have any."""
+    """Yield the labels right and left of a commit's bar; none if the bar is too low."""
     alone = timeline.alone
     amount, at = float(alone.amounts[index]), timeline.axis.place(float(alone.versions[index]))
     tip = float(np.sign(amount) * reach.heights(np.array([abs(amount)]))[0])
@@ -87,12 +87,12 @@ def _sides(timeline: Timeline, axis: Axis, reach: Reach, index: int) -> list[_La
         return []
     head, detail = fmt.plotly_text(alone.labels[index], 30), fmt.plotly_text(alone.details[index], 44)
     wide = CHARACTER * max(len(head) + 1, len(detail))
-    beside = (bar_width(axis) if timeline.single else lonely_width(axis)) / axis.pixel / 2 + _BESIDE
+    margin = (bar_width(axis) if timeline.single else lonely_width(axis)) / axis.pixel / 2 + _BESIDE
     middle = tip * BARS / (reach.high + reach.low) - np.sign(tip) * _HALF
-    begin = {1: axis.x(at) + beside, -1: axis.x(at) - beside - wide}
+    begin = {1: axis.x(at) + margin, -1: axis.x(at) - margin - wide}
     text = f"<b>{head}</b><br>{detail}"
     return [
-        _Label(text, at + side * beside * axis.pixel, side, left, left + wide, float(middle))
+        _Label(text, at + side * margin * axis.pixel, side, left, left + wide, float(middle))
         for side, left in begin.items()
     ]
 

@@ -45,7 +45,7 @@ class _Piece:
     shares: tuple[int, ...]
 
     def parts(self) -> Iterator[tuple[State, float, float]]:
-        """Each state with where its part is above the lane's middle and how high it is, in pixels."""
+        """Yield each state with where its part is above the lane's middle and how high it is, in pixels."""
         least = [max(_HIGH * share / _STEPS, _LEAST) if share else 0.0 for share in self.shares]
         free = _HIGH - sum(least)
         main = int(np.argmax(self.shares))
@@ -59,41 +59,41 @@ class _Piece:
 
 def lane_traces(timeline: Timeline, theme: Theme, axis: Axis, rows: Rows, lanes: tuple[Lane, ...]) -> list[Part]:
     """Return the lanes as bars, one trace for each state, and the dotted lines of what is gone."""
-    looks: dict[State, Part] = {
+    styles: dict[State, Part] = {
         "readable": {"color": theme.ok},
         "recorded": {"color": theme.accent},
         "unknown": {"color": theme.idle},
         "at risk": stripes(theme.warning_mark, theme.warning_ground),
         "hole": stripes(theme.danger, theme.danger_ground),
     }
-    found: dict[State, list[tuple[float, float, float, float]]] = {state: [] for state in _STATES}
+    boxes: dict[State, list[tuple[float, float, float, float]]] = {state: [] for state in _STATES}
     for lane, place in zip(lanes, rows.lanes, strict=True):
         for piece in _pieces(timeline, lane):
             left, right = axis.clip(*timeline.edges(piece.first, piece.last))
             for state, middle, height in piece.parts():
-                found[state].append((left, right, place + middle, height))
-    return [*(_bars(state, found[state], {"line": {"width": 0}} | looks[state]) for state in _DRAWN),
-            _dots(found["gone"], theme)]  # fmt: skip
+                boxes[state].append((left, right, place + middle, height))
+    return [*(_bars(state, boxes[state], {"line": {"width": 0}} | styles[state]) for state in _DRAWN),
+            _dots(boxes["gone"], theme)]  # fmt: skip
 
 
 def lane_labels(timeline: Timeline, theme: Theme, axis: Axis, rows: Rows, lanes: tuple[Lane, ...]) -> list[Part]:
     """Return what a state is, written over its span where it is wide enough; of scattered ones, how many there are."""
-    found: list[Part] = []
+    labels: list[Part] = []
     for lane, y in zip(lanes, rows.lanes, strict=True):
-        for first, last, words in [*_said(timeline, axis, lane), *_scattered(timeline, lane)]:
+        for first, last, words in [*_span_texts(timeline, axis, lane), *_scattered(timeline, lane)]:
             left, right = axis.clip(*timeline.edges(first, last))
             text = fmt.plotly_text(words, 60)
             if text and (right - left) / axis.pixel >= CHARACTER * len(text) + _ROOM:
-                found.append({
+                labels.append({
                     "x": left, "y": rows.share(y), "xref": "x", "yref": "paper", "xshift": 14, "xanchor": "left",
                     "yanchor": "middle", "showarrow": False, "text": f"\u00a0{text}\u00a0", "bgcolor": theme.surface,
                     "borderpad": 0, "height": 11, "font": {"size": 10, "color": theme.ink},
                 })  # fmt: skip
-    return found[:_LABELS]
+    return labels[:_LABELS]
 
 
-def _said(timeline: Timeline, axis: Axis, lane: Lane) -> list[tuple[int, int, str]]:
-    """The words of the spans that have room for any at all: a lane may have thousands that have not."""
+def _span_texts(timeline: Timeline, axis: Axis, lane: Lane) -> list[tuple[int, int, str]]:
+    """Return the labels of spans that have room for one."""
     ends = np.array([timeline.edges(span.first, span.last) for span in lane.spans], np.float64).reshape(-1, 2)
     wide = np.flatnonzero(np.diff(ends, axis=1)[:, 0] >= _ROOM * axis.pixel)
     return [(span.first, span.last, span.label) for span in (lane.spans[index] for index in wide.tolist())]
@@ -117,7 +117,7 @@ def _scattered(timeline: Timeline, lane: Lane) -> Iterator[tuple[int, int, str]]
 
 
 def _pieces(timeline: Timeline, lane: Lane) -> list[_Piece]:
-    """The lane mark by mark, those that look the same together."""
+    """Return the lane mark by mark; similar neighbors are joined."""
     first, last = timeline.first, timeline.last
     codes = np.full(last - first + 1, -1, np.int64)
     for span in lane.spans:
@@ -129,8 +129,8 @@ def _pieces(timeline: Timeline, lane: Lane) -> list[_Piece]:
     np.cumsum(codes == np.arange(len(_STATES))[:, None], axis=1, out=before[:, 1:])
     counts = before[:, ends - first + 1] - before[:, starts - first]
     shares = _eighths(counts)
-    _, alike = np.unique(shares, axis=1, return_inverse=True)
-    runs = spans_of(np.arange(len(starts)), np.asarray(alike, np.int64).reshape(-1))
+    _, similar = np.unique(shares, axis=1, return_inverse=True)
+    runs = spans_of(np.arange(len(starts)), np.asarray(similar, np.int64).reshape(-1))
     return [
         _Piece(int(starts[begin]), int(ends[end]), tuple(shares[:, begin].tolist()))
         for begin, end, _ in runs
@@ -139,7 +139,7 @@ def _pieces(timeline: Timeline, lane: Lane) -> list[_Piece]:
 
 
 def _eighths(counts: Float64s) -> npt.NDArray[np.int64]:
-    """The share of each state in each mark, in eighths; what is there has one at least."""
+    """Return the share of each state in each mark, in eighths; a present state has at least one."""
     total = np.maximum(counts.sum(axis=0), 1)
     rounded = np.rint(_STEPS * counts / total)
     return np.where(counts > 0, np.maximum(rounded, 1), 0).astype(np.int64)

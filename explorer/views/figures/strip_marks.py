@@ -31,7 +31,7 @@ class Marks:
         self._alone = lonely_width(self._axis)
 
     def amounts(self) -> list[Part]:
-        """The bars of each mark, those that stand alone, stubs of what is unknown, ticks of what changed no row."""
+        """Return the bars of each mark, lonely ones, stubs of unknown amounts, and ticks of unchanged rows."""
         t, theme = self._t, self._theme
         x = t.middles
         fill: Part = {"color": self._colours(t.group, theme.added)}
@@ -55,7 +55,7 @@ class Marks:
         They count from the left end of the axis, and upwards from the zero.
         """
         high = BARS / (self._reach.high + self._reach.low)
-        found = [np.zeros((0, 4))]
+        boxes = [np.zeros((0, 4))]
         for part in self.amounts():
             x = (np.asarray(part["x"], np.float64) - self._axis.first) / self._axis.pixel
             y = np.asarray(part["y"], np.float64) * high
@@ -64,8 +64,8 @@ class Marks:
                 edges = (x - half, x + half, np.minimum(base, base + y), np.maximum(base, base + y))
             else:
                 edges = (x - _POINT, x + _POINT, y - _POINT, y + _POINT)
-            found.append(np.stack(np.broadcast_arrays(*edges), axis=1))
-        return np.concatenate(found)
+            boxes.append(np.stack(np.broadcast_arrays(*edges), axis=1))
+        return np.concatenate(boxes)
 
     @property
     def _fine(self) -> bool:
@@ -73,10 +73,10 @@ class Marks:
         return self._axis.slot >= 6
 
     def _changed(self, name: str, x: Float64s, amounts: Float64s) -> Part:
-        """Rows that were updated: as far above zero as below, as they neither came nor went."""
+        """Return the bars of updated rows, centered on zero."""
         height = self._reach.heights(amounts)
-        look: Part = dotted(self._theme) if self._fine else {"color": self._theme.idle}
-        return self._bars(name, x, 2 * height, look) | {"base": -height[height != 0]}
+        style: Part = dotted(self._theme) if self._fine else {"color": self._theme.idle}
+        return self._bars(name, x, 2 * height, style) | {"base": -height[height != 0]}
 
     def _binned(self, x: Float64s, fill: Part) -> list[Part]:
         t, theme, heights = self._t, self._theme, self._reach.heights
@@ -108,7 +108,7 @@ class Marks:
         return [part | {"width": self._alone} for part in (changed | {"marker": dotted(theme)}, *bars)]
 
     def _still(self, x: Float64s) -> list[Part]:
-        """Commits whose rows the log does not state: a grey stub; that changed no row at all: a tick on the zero."""
+        """Return gray stubs for unknown row counts, and ticks on zero for commits that changed no rows."""
         t, theme = self._t, self._theme
         moved = (t.added != 0) | (t.removed != 0) | (t.masked != 0) | (t.updated != 0)
         height = np.where(t.unknown & ~moved, 2 * self._reach.floor, 0)
@@ -116,22 +116,22 @@ class Marks:
         stubs |= {"base": -height[height != 0] / 2}
         if self._axis.slot < 5:
             return [stubs]
-        gone = np.zeros(len(x), dtype=bool)
+        hidden = np.zeros(len(x), dtype=bool)
         for start, end in t.gaps:
-            gone |= (t.start >= start) & (t.bins.ends <= end)
-        quiet = np.flatnonzero(~(moved | t.unknown | gone))
+            hidden |= (t.start >= start) & (t.bins.ends <= end)
+        quiet = np.flatnonzero(~(moved | t.unknown | hidden))
         tick: Part = {"symbol": "line-ns", "size": 6, "line": {"color": theme.idle, "width": 1.4}}
         return [stubs, points("no row changed", x[quiet], 0.0, tick)]
 
     def _gaps(self) -> list[Part]:
-        """Commits that the log lacks: hatched from top to bottom."""
+        """Return hatched areas for commits missing from the log."""
         t, theme = self._t, self._theme
         spans = [
             (*t.edges(start, end), f"v{start} to v{end}: {fmt.plural(end - start + 1, 'commit')} missing")
             for start, end in t.gaps
         ]
         if self._frame.lead and not self._frame.folded:
-            spans.append((self._axis.first, t.range[0], f"v{t.first - 1} and before: gone from the log"))
+            spans.append((self._axis.first, t.range[0], f"v{t.first - 1} and before: deleted from the log"))
         if not spans:
             return []
         left, right = np.array([span[0] for span in spans]), np.array([span[1] for span in spans])
@@ -145,7 +145,7 @@ class Marks:
         }]  # fmt: skip
 
     def targets(self) -> Part:
-        """An invisible bar over each mark: what is pointed at, also where no bar is drawn."""
+        """Return an invisible bar over each mark, as the target of the pointer."""
         t, scale = self._t, self._reach
         return {
             "type": "bar",
@@ -161,28 +161,28 @@ class Marks:
         }
 
     def _bars(self, name: str, x: Float64s, height: Float64s, marker: Part) -> Part:
-        there = np.flatnonzero(height)
+        drawn = np.flatnonzero(height)
         colour = marker.get("color")
         if isinstance(colour, list):
-            marker = marker | {"color": [colour[index] for index in there.tolist()]}
+            marker = marker | {"color": [colour[index] for index in drawn.tolist()]}
         return {
-            "type": "bar", "name": name, "x": x[there], "y": height[there], "base": 0, "marker": marker,
+            "type": "bar", "name": name, "x": x[drawn], "y": height[drawn], "base": 0, "marker": marker,
             "width": self._bar, "hoverinfo": "skip", "showlegend": False,
         }  # fmt: skip
 
     def _colours(self, groups: Int64s, plain: str) -> object:
-        """One colour, or one for each mark where authors or operations have colours."""
+        """Return one colour, or one for each mark where authors or operations have colours."""
         if not self._t.groups:
             return plain
         return [self._theme.series[group] if group >= 0 else self._theme.idle for group in groups.tolist()]
 
 
 def bar_width(axis: Axis) -> float:
-    """The width of a bar, in units of the axis."""
+    """Return the width of a bar, in units of the axis."""
     share = 1.0 if axis.slot < 3 else 0.84 if axis.slot < 12 else 0.72
     return min(share * axis.slot, _WIDEST) * axis.pixel
 
 
 def lonely_width(axis: Axis) -> float:
-    """The width of the bar of a commit that stands alone, in units of the axis."""
+    """Return the width of the bar of a commit that stands alone, in units of the axis."""
     return max(bar_width(axis), 6 * axis.pixel)

@@ -63,33 +63,33 @@ class LowerRows:
         return self._t.axis.places(np.array(versions, np.float64))
 
     def _apart(self, versions: Int64s) -> dict[int, float]:
-        """The versions whose signs have room, and where they are."""
+        """Return the versions whose signs have room, and where they are."""
         places = self._places(versions)
         return {int(versions[index]): float(places[index]) for index in apart(places, self._near)}
 
     def _flag_places(self, versions: Sequence[int], diamonds: Sequence[float]) -> dict[int, float]:
-        """Where tags stand: at their version, or beside its diamond; those without room have no flag."""
+        """Return the places of tags: at their version, or next to its diamond; those without room have no flag."""
         near, form, last = self._near, _floats(diamonds), -np.inf
-        found: dict[int, float] = {}
+        places: dict[int, float] = {}
         for version, at in zip(versions, self._places(versions).tolist(), strict=True):
-            beside = form[np.abs(form - at) <= near]
-            place = float(beside.max()) + near if len(beside) else at
+            near_form = form[np.abs(form - at) <= near]
+            place = float(near_form.max()) + near if len(near_form) else at
             if place - last > near and not np.any(np.abs(form - place) < 0.99 * near):
-                found[version] = last = place
-        return found
+                places[version] = last = place
+        return places
 
     def _flags(self, name: str, places: Sequence[float], colour: str, sign: str) -> Part:
         texts = [sign] * len(places)
         return words(name, _floats(places), self._rows.sign, texts, colour=colour, position="middle center", size=13)
 
     def _sign_words(self, form: dict[int, float], flags: dict[int, float], checks: Sequence[float]) -> list[Part]:
-        """What tags and protocols say, beside their sign, where nothing else is."""
+        """Return the texts of tags and protocols next to their signs, where there is room."""
         tags = dict(self._t.signs.tags)
-        said = {form[version]: text for version, text in self._t.signs.protocols if version in form}
-        said |= {place: tags[version] for version, place in flags.items()}
+        protocols = {form[version]: text for version, text in self._t.signs.protocols if version in form}
+        protocols |= {place: tags[version] for version, place in flags.items()}
         texts: dict[float, str] = {}
         for place, after in pairwise([*sorted({*form.values(), *flags.values(), *checks}), np.inf]):
-            text = fmt.plotly_text(said.get(place, ""), 26)
+            text = fmt.plotly_text(protocols.get(place, ""), 26)
             right = self._axis.x(place) + 12 + CHARACTER * len(text)
             if text and right < min(self._axis.plot, self._axis.x(after) - 7):
                 texts[place] = text
@@ -123,21 +123,21 @@ class LowerRows:
         t, axis = self._t, self._axis
         numbers = round_versions(t.first, t.last, max(axis.plot // 64, 1))
         places = self._places(numbers)
-        kept = [index for index in apart(places, 56 * axis.pixel) if axis.x(float(places[index])) > 16]
-        return {numbers[index]: float(places[index]) for index in kept}
+        chosen = [index for index in apart(places, 56 * axis.pixel) if axis.x(float(places[index])) > 16]
+        return {numbers[index]: float(places[index]) for index in chosen}
 
     def _free(self, ticks: Sequence[Tick]) -> list[Tick]:
-        """Those whose words do not touch those before."""
-        found: list[Tick] = []
+        """Return the ticks whose labels do not touch the previous one."""
+        free: list[Tick] = []
         end = -np.inf
         for tick in ticks:
             if tick.place >= end:
-                found.append(tick)
+                free.append(tick)
                 end = tick.place + (CHARACTER * len(tick.text) + 14) * self._axis.pixel
-        return found
+        return free
 
     def _inside(self, tick: Tick) -> str:
-        """The words of a tick, if they do not end outside of the figure."""
+        """Return the words of a tick, if they do not end outside of the figure."""
         end = self._axis.x(tick.place) + 2 + CHARACTER * len(tick.text)
         return tick.text if end <= self._axis.plot + RIGHT else ""
 

@@ -25,7 +25,7 @@ def words(
     name: str, x: Float64s, y: Float64s | float, texts: Sequence[str], *, colour: str, position: object,
     size: float = 10.5, lower: bool = True,
 ) -> Part:  # fmt: skip
-    """Texts beside or over points; they are escaped by whoever makes them."""
+    """Return texts next to or over points; the caller escapes them."""
     font = {"size": size, "color": colour, "family": FONT_FAMILY}
     return points(name, x, y, {}, lower=lower) | {
         "mode": "text", "text": list(texts), "textposition": position, "textfont": font, "cliponaxis": False,
@@ -33,24 +33,24 @@ def words(
 
 
 def hatched(theme: Theme) -> Part:
-    """The look of what was removed, where there is room for it."""
+    """Return the look of what was removed, where there is room for it."""
     pattern = {"shape": "/", "fgcolor": theme.removed, "bgcolor": theme.surface, "size": 5, "solidity": 0.5}
     return {"color": theme.removed, "pattern": pattern, "line": {"color": theme.removed, "width": 1}}
 
 
 def outlined(theme: Theme) -> Part:
-    """The look of what was masked."""
+    """Return the look of what was masked."""
     return {"color": theme.surface, "line": {"color": theme.remasked, "width": 1.6}}
 
 
 def dotted(theme: Theme) -> Part:
-    """The look of what was updated."""
+    """Return the look of what was updated."""
     pattern = {"shape": ".", "fgcolor": theme.muted, "bgcolor": theme.surface, "size": 4, "solidity": 0.35}
     return {"color": theme.muted, "pattern": pattern, "line": {"color": theme.muted, "width": 1}}
 
 
 def stripes(colour: str, ground: str) -> Part:
-    """A hatched lane."""
+    """Return a hatched lane."""
     return {
         "color": ground,
         "pattern": {"shape": "/", "fgcolor": colour, "bgcolor": ground, "size": 5, "solidity": 0.5},

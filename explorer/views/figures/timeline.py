@@ -136,21 +136,21 @@ def timeline_ends(
 
 
 def _meta(timeline: Timeline, frame: Frame) -> Part:
-    """What the page must know to find the version at a place, and the window of a drag, in units of the axis."""
+    """Return the data with which the page finds the version at a position, in units of the axis."""
     alone, axis_ = timeline.alone.versions if not timeline.single else np.zeros(0, np.int64), timeline.axis
-    found: Part = {
+    meta: Part = {
         "first": timeline.first, "last": timeline.last, "ends": np.minimum(timeline.bins.ends, timeline.last),
         "middles": timeline.middles, "alone": alone, "alonePlaces": axis_.places(alone), "whole": frame.whole,
         "range": list(timeline.range),
     }  # fmt: skip
     if axis_.kind == "time" and frame.whole is not None:
         knots = np.unique(np.linspace(0, len(axis_.versions) - 1, _KNOTS).astype(np.int64))
-        found |= {"versions": axis_.versions[knots], "times": axis_.times[knots]}
-    return found
+        meta |= {"versions": axis_.versions[knots], "times": axis_.times[knots]}
+    return meta
 
 
 def _map(history: Timeline, theme: Theme, frame: Frame) -> list[Part]:
-    """The whole history: live rows as a ground, commits that stand alone as ticks, the years."""
+    """Return the whole history: live rows as a ground, commits that stand alone as ticks, the years."""
     live, alone = np.nan_to_num(history.live), history.alone
     height = np.sqrt(abs(alone.amounts) / max(*history.top, 1.0))
     pixel = (history.range[1] - history.range[0]) / frame.plot
@@ -174,7 +174,7 @@ def _map(history: Timeline, theme: Theme, frame: Frame) -> list[Part]:
 
 
 def _brush(timeline: Timeline, theme: Theme, rows: Rows, version: int, other: int | None) -> list[Part]:
-    """The window on the map: a box and its two handles, always the first three; then the two ends."""
+    """Return the window on the map: a box and its two handles, always the first three; then the two ends."""
     top = rows.share(MAP)
     left, right = timeline.range
     outline = {"color": theme.accent, "width": 1.4}
@@ -217,16 +217,16 @@ def _amount_ticks(top: float, scale: Scale) -> list[float]:
 
 def _apart(places: list[float], values: list[float], gap: float) -> tuple[list[float], list[float]]:
     """Drop ticks whose labels would touch; zero and the outermost stay."""
-    kept: list[tuple[float, float]] = [(0.0, 0.0)]
+    taken: list[tuple[float, float]] = [(0.0, 0.0)]
     for place, value in sorted(zip(places, values, strict=True), key=lambda tick: -abs(tick[0])):
-        if all(abs(place - other) >= gap for other, _ in kept):
-            kept.append((place, value))
-    kept.sort()
-    return [place for place, _ in kept], [value for _, value in kept]
+        if all(abs(place - other) >= gap for other, _ in taken):
+            taken.append((place, value))
+    taken.sort()
+    return [place for place, _ in taken], [value for _, value in taken]
 
 
 def _unit_label(timeline: Timeline, theme: Theme) -> Part:
-    """The axis' unit, and its scale where that is not linear."""
+    """Return the axis' unit, and its scale where that is not linear."""
     text = timeline.unit + timeline.scale.words + ("" if timeline.single else f"<br>{timeline.width_in_words} a mark")
     return {
         "xref": "paper", "yref": "paper", "x": 0, "y": 1, "xshift": -74, "yshift": 14,
@@ -236,9 +236,9 @@ def _unit_label(timeline: Timeline, theme: Theme) -> Part:
 
 
 def _tags(timeline: Timeline, axis_: Axis, theme: Theme, version: int, other: int | None) -> list[Part]:
-    """The numbers of the two ends above them; of one that is out of the window, at the edge it is behind."""
+    """Return the numbers of the two ends above them; of one that is out of the window, at the edge it is behind."""
     text, at, half = _tag(timeline, axis_, version)
-    chosen = _tag_look(axis_, at, f"<b>{text}</b>", theme.cursor_solid, theme.cursor_solid, theme.on_cursor)
+    chosen = _tag_style(axis_, at, f"<b>{text}</b>", theme.cursor_solid, theme.cursor_solid, theme.on_cursor)
     if other is None:
         return [chosen]
     words, place, wide = _tag(timeline, axis_, other)
@@ -247,18 +247,18 @@ def _tags(timeline: Timeline, axis_: Axis, theme: Theme, version: int, other: in
         place = at + side * (half + wide + 4)
         if not wide <= place <= axis_.plot - wide:
             place = at - side * (half + wide + 4)
-    return [chosen, _tag_look(axis_, place, words, theme.surface, theme.accent, theme.accent)]
+    return [chosen, _tag_style(axis_, place, words, theme.surface, theme.accent, theme.accent)]
 
 
 def _tag(timeline: Timeline, axis_: Axis, end: int) -> tuple[str, float, float]:
-    """The words of a tag, its middle and half its width, in pixels."""
+    """Return the words of a tag, its middle and half its width, in pixels."""
     text = f"\u2039 v{end}" if end < timeline.first else f"v{end} \u203a" if end > timeline.last else f"v{end}"
     half = (CHARACTER * len(text) + 12) / 2
     at = axis_.x(timeline.position(end))
     return text, float(np.clip(at, half, axis_.plot - half)), half
 
 
-def _tag_look(axis_: Axis, at: float, text: str, *colours: str) -> Part:
+def _tag_style(axis_: Axis, at: float, text: str, *colours: str) -> Part:
     ground, border, ink = colours
     return {
         "name": "tag", "xref": "paper", "yref": "paper", "x": at / axis_.plot, "y": 1, "yanchor": "bottom",

@@ -19,10 +19,10 @@ _WORDS: Final = {
     "inferred": "not recorded; inferred from the files that were added and removed",
     "none": "no row changed",
     "off": "not recorded: the change feed was off",
-    "schema": "its rows do not fit the schema of the range",
+    "schema": "its rows do not match the schema of the range",
     "gone": "its commit is not in the log",
     "unresolved": "a removed file\u2019s partition values are not known",
-    "vacuumed": "a file with its rows no longer exists",
+    "vacuumed": "a file with its rows was deleted",
 }
 HOLES: Final = frozenset({"off", "schema", "gone", "unresolved", "vacuumed"})
 
@@ -70,14 +70,14 @@ def change_spans(sources: ChangeSources) -> tuple[ChangeSpan, ...]:
         sources: Where the changes are, with the versions that were skipped.
     """
     kinds = dict.fromkeys(range(sources.from_version, sources.to_version + 1), "none")
-    kinds |= {told.version: _kind(told) for told in sources.versions}
-    for hole in sources.skipped:
-        last = min(hole.to_version, sources.to_version)
-        kinds |= dict.fromkeys(range(max(hole.from_version, sources.from_version), last + 1), hole.kind)
+    kinds |= {source.version: _kind(source) for source in sources.versions}
+    for gap in sources.skipped:
+        last = min(gap.to_version, sources.to_version)
+        kinds |= dict.fromkeys(range(max(gap.from_version, sources.from_version), last + 1), gap.kind)
     total = len(kinds)
     spans = []
-    for kind, found in groupby(sorted(kinds), key=kinds.__getitem__):
-        versions = list(found)
+    for kind, group in groupby(sorted(kinds), key=kinds.__getitem__):
+        versions = list(group)
         spans.append(ChangeSpan(versions[0], versions[-1], kind, _WORDS[kind], len(versions) / total))
     return tuple(spans)
 
@@ -86,7 +86,9 @@ def unpaired_versions(versions: Iterable[ChangeVersion], keys: str) -> frozenset
     """Return the inferred versions in which nothing pairs the rows before and after an update: no row id, no key."""
     if keys:
         return frozenset()
-    return frozenset(told.version for told in versions if _kind(told) == "inferred" and told.row_id_column is None)
+    return frozenset(
+        source.version for source in versions if _kind(source) == "inferred" and source.row_id_column is None
+    )
 
 
 def change_counts(
@@ -98,20 +100,20 @@ def change_counts(
         counts, rewritten: Of the preview.
         unpaired: Versions in which nothing pairs updates.
     """
-    found: dict[int, dict[str, int]] = {}
+    by_version: dict[int, dict[str, int]] = {}
     for record in counts.to_pylist():
-        found.setdefault(record["version"], {})[record["change_type"]] = record["rows"]
+        by_version.setdefault(record["version"], {})[record["change_type"]] = record["rows"]
     for record in [] if rewritten is None else rewritten.to_pylist():
-        found.setdefault(record["version"], {})["rewritten"] = record["rows"]
-    return tuple(_counts(version, kinds, version in unpaired) for version, kinds in sorted(found.items()))
+        by_version.setdefault(record["version"], {})["rewritten"] = record["rows"]
+    return tuple(_counts(version, kinds, version in unpaired) for version, kinds in sorted(by_version.items()))
 
 
-def _kind(told: ChangeVersion) -> str:
-    if told.source == "none":
+def _kind(source: ChangeVersion) -> str:
+    if source.source == "none":
         return "none"
-    if told.source == "cdc":
+    if source.source == "cdc":
         return "recorded"
-    return "files" if told.recorded else "inferred"
+    return "files" if source.recorded else "inferred"
 
 
 def _counts(version: int, kinds: Mapping[str, int], unpaired: bool) -> VersionCounts:

@@ -74,14 +74,14 @@ def changes_listing(name: str, rows: pa.Table) -> Listing:
 
 
 def _free(rows: pa.Table, *names: str) -> list[str]:
-    """The names, with underscores in front where the table has a column of one."""
+    """Return the names, with underscores in front where the table has a column of one."""
     taken = set(rows.column_names)
-    found = []
+    free = []
     for name in names:
         while name in taken:
             name = f"_{name}"  # noqa: PLW2901  # it grows until it is free
-        found.append(name)
-    return found
+        free.append(name)
+    return free
 
 
 def _joined(rows: pa.Table, marks: dict[str, pa.Array | pa.ChunkedArray]) -> pa.Table:

@@ -85,7 +85,7 @@ class PagedRows:
     def start(self, view: ChosenVersions, where: str = "", *, masked: bool = False) -> None:
         """Begin to read the first rows of the chosen version; a running read is stopped."""
         self._begins = [None]
-        self._read(view, _rows_asked(view, where, masked=masked), None)
+        self._read(view, _rows_request(view, where, masked=masked), None)
 
     def turn(self, view: ChosenVersions, *, back: bool) -> None:
         """Read the page after or before the one that is shown, of the same question.
@@ -93,13 +93,13 @@ class PagedRows:
         Raises:
             RequestError: There is none.
         """
-        asked, page = self.asked, self._work.result
+        request, page = self.asked, self._work.result
         following = page.following if page is not None else None
-        elsewhere = asked is None or asked.location != view.facts.location
-        if asked is None or elsewhere or page is None or (len(self._begins) < 2 if back else not following):
-            raise RequestError("There is no such page of rows.", field="page")
+        other_table = request is None or request.location != view.facts.location
+        if request is None or other_table or page is None or (len(self._begins) < 2 if back else not following):
+            raise RequestError("This page of rows does not exist.", field="page")
         self._begins = self._begins[:-1] if back else [*self._begins, following]
-        self._read(view, asked, self._begins[-1])
+        self._read(view, request, self._begins[-1])
 
     def cancel(self) -> None:
         """Stop a running read."""
@@ -111,9 +111,9 @@ class PagedRows:
         return self._work.key if isinstance(self._work.key, RowsAsked) else None
 
     def is_of(self, view: ChosenVersions) -> bool:
-        """Whether what is being read, or was read last, is of the table of a view."""
-        asked = self.asked
-        return asked is not None and (asked.location, asked.table_id) == (view.facts.location, _table_id(view))
+        """Return whether the current or last request belongs to the table of a view."""
+        request = self.asked
+        return request is not None and (request.location, request.table_id) == (view.facts.location, _table_id(view))
 
     @property
     def state(self) -> WorkState:
@@ -122,7 +122,7 @@ class PagedRows:
 
     def state_of(self, view: ChosenVersions, where: str = "", *, masked: bool = False) -> WorkState:
         """Return how far the read is; idle if it is of another table, version or condition."""
-        return self.state if self.asked == _rows_asked(view, where, masked=masked) else WorkState()
+        return self.state if self.asked == _rows_request(view, where, masked=masked) else WorkState()
 
     @property
     def page(self) -> RowPage | None:
@@ -141,20 +141,20 @@ class PagedRows:
 
     def listing(self) -> Listing | None:
         """Return the rows that were read, if any were."""
-        page, asked = self.page, self.asked
-        if page is None or asked is None:
+        page, request = self.page, self.asked
+        if page is None or request is None:
             return None
-        return rows_listing(f"rows-v{asked.version}", page.table, page.places)
+        return rows_listing(f"rows-v{request.version}", page.table, page.places)
 
-    def _read(self, view: ChosenVersions, asked: RowsAsked, begin: RowPosition | None) -> None:
+    def _read(self, view: ChosenVersions, request: RowsAsked, begin: RowPosition | None) -> None:
         def make() -> Job[RowPage]:
             from explorer.spark.rows.pages import row_page
 
-            snapshot = view.facts.snapshot(asked.version)
-            where = asked.where.strip() or None
-            return row_page(view.facts.log, snapshot, begin, PAGE_ROWS, where=where, masked=asked.masked)
+            snapshot = view.facts.snapshot(request.version)
+            where = request.where.strip() or None
+            return row_page(view.facts.log, snapshot, begin, PAGE_ROWS, where=where, masked=request.masked)
 
-        self._work.begin(asked, _learning(view.facts.log, make))
+        self._work.begin(request, _learning(view.facts.log, make))
 
 
 class RangeChanges:
@@ -195,11 +195,11 @@ class RangeChanges:
 
     def listing(self) -> Listing | None:
         """Return the changes that were read, if any were."""
-        found = self._work.result
-        if found is None:
+        result = self._work.result
+        if result is None:
             return None
-        first, last = (found.versions[place].version if found.versions else 0 for place in (0, -1))
-        return changes_listing(f"changes-v{first}-v{last}", found.table)
+        first, last = (result.versions[place].version if result.versions else 0 for place in (0, -1))
+        return changes_listing(f"changes-v{first}-v{last}", result.table)
 
 
 class ComparedRows:
@@ -285,7 +285,7 @@ def readable_pieces(view: ChosenVersions, spans: Sequence[ChangeSpan]) -> tuple[
 
 
 def nothing_recorded(view: ChosenVersions) -> bool:
-    """Whether the change feed was off wherever the view's range changed rows, so that its changes must be inferred."""
+    """Return whether the range has no recorded changes, so that they must be inferred."""
     origins = change_origins(view, inferred=False)
     return not origins.available and any(span.kind == "off" for span in origins.spans)
 
@@ -300,7 +300,7 @@ def comparison_estimate(view: ChosenVersions) -> tuple[str, bool]:
     except ExplorerError:
         return "", False  # the comparison of files already shows why
     if not reading.files:
-        return "No file differs, so no row does.", False
+        return "No file differs, so no row differs.", False
     read = "is read" if reading.files == 1 else "are read"
     return f"{fmt.plural(reading.files, 'file')}, {fmt.size(reading.bytes)}, {read}.{start_notice()}", True
 
@@ -308,11 +308,11 @@ def comparison_estimate(view: ChosenVersions) -> tuple[str, bool]:
 def rows_estimate(snapshot: Snapshot, where: str = "") -> str:
     """Return what reading the first rows of a version takes."""
     if not snapshot.num_files:
-        return f"v{snapshot.version} has no live file: there are no rows to read."
+        return f"v{snapshot.version} has no live files, so there are no rows to read."
     files = fmt.plural(snapshot.num_files, "file")
     if where.strip():
         size = fmt.size(snapshot.size_in_bytes)
-        most = f"at most {files}, {size}, without those that the log rules out."
+        most = f"at most {files}, {size}, except files that the log's statistics skip."
         return f"Files are read until {PAGE_ROWS} rows match: {most}{start_notice()}"
     rows = live_rows(snapshot)
     if rows == 0:
@@ -356,7 +356,7 @@ def _sources(view: ChosenVersions, versions: tuple[int, int], *, inferred: bool)
 
     def find() -> ChangeSources:
         usual = facts.log.change_sources(*versions, inferred, skip=True)
-        if usual.schema_version == last or not any(hole.kind == "schema" for hole in usual.skipped):
+        if usual.schema_version == last or not any(gap.kind == "schema" for gap in usual.skipped):
             return usual
         return facts.log.change_sources(*versions, inferred, skip=True, schema_version=last)
 
@@ -372,7 +372,7 @@ def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`" if "," in name or "`" in name else name
 
 
-def _rows_asked(view: ChosenVersions, where: str, *, masked: bool) -> RowsAsked:
+def _rows_request(view: ChosenVersions, where: str, *, masked: bool) -> RowsAsked:
     return RowsAsked(view.facts.location, _table_id(view), view.version, where, masked)
 
 

@@ -74,7 +74,7 @@ class SparkWork(Generic[Result]):
         self._lock = threading.Lock()
         self._job: Job[Result] | None = None
         self._beginning: _Beginning | None = None
-        self._told = 0.0
+        self._reported = 0.0
         self._problem: Problem | None = None
         self.key: Hashable = None
         self.result: Result | None = None
@@ -130,7 +130,7 @@ class SparkWork(Generic[Result]):
             problem = _missing(error)
         except Exception as error:  # noqa: BLE001  # shown and logged, as nothing waits for this thread
             if not isinstance(error, ExplorerError):
-                log_failure(_log, "a job could not begin", error)
+                log_failure(_log, "a job could not start", error)
             problem = problem_of(error)
         with self._lock:
             wanted = beginning is self._beginning
@@ -147,9 +147,9 @@ class SparkWork(Generic[Result]):
     def _report(self, job: Job[Result]) -> None:
         with self._lock:
             now = time.monotonic()
-            if job is not self._job or (job.state == "running" and now - self._told < _PACE):
+            if job is not self._job or (job.state == "running" and now - self._reported < _PACE):
                 return
-            self._told = now
+            self._reported = now
             if job.state == "done":
                 self.result = job.result()
             elif job.error is not None:
@@ -220,7 +220,7 @@ def start_early() -> None:
     try:
         from explorer.spark.engine.session import engine
     except ImportError:
-        return  # whoever asks for rows is told what is missing
+        return  # a request for rows reports what is missing
     engine().start_early()
 
 
@@ -277,6 +277,6 @@ def _missing(error: ImportError) -> Problem:
         kind="EngineUnavailable",
         severity="warning",
         title="Spark is not available",
-        message=f"Spark reads rows, and it is not installed ({error}).",
-        next_step='Everything else works. To install it: pip install "delta-table-explorer[spark]", then start again.',
+        message=f"Reading rows needs Spark, which is not installed ({error}).",
+        next_step='Everything else works. To install it, run pip install "delta-table-explorer[spark]", then restart.',
     )

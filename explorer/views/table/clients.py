@@ -1,6 +1,6 @@
 """Which clients read and write a version: those in use, the newest known release of each other one, and all as a list.
 
-Invariants: a wrong answer comes before a refusal, as nobody notices it; what no source states is unknown.
+Invariants: wrong results come before a refusal, because they go unnoticed; access without a source is unknown.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _COLUMNS: Final = (
 
 
 def clients_in_use(facts: TableFacts, version: int) -> tuple[MatrixRow, ...]:
-    """Return what the clients that somebody named, or that wrote the table, do with a version, the worst first."""
+    """Return the access of your clients, and of those that wrote the table, to a version, most severe first."""
     return tuple(row for row in _matrix(facts, version) if row.mine)
 
 
@@ -52,16 +52,16 @@ def newest_releases(facts: TableFacts, version: int) -> tuple[MatrixRow, ...]:
 
 def client_listing(facts: TableFacts, version: int) -> Listing:
     """Return what every known release does with a version: those in use first, the worst before the others."""
-    found = _matrix(facts, version)
+    matrix = _matrix(facts, version)
     texts = {
-        "client": [row.client for row in found],
-        "version": [row.version for row in found],
-        "mine": ["wrote the table" if row.seen else "yes" if row.mine else "" for row in found],
-        "read": [row.read for row in found],
-        "write": [row.write for row in found],
-        "because": [", ".join(row.because) for row in found],
-        "source": [row.source for row in found],
-        "as_of": [row.as_of for row in found],
+        "client": [row.client for row in matrix],
+        "version": [row.version for row in matrix],
+        "mine": ["wrote the table" if row.seen else "yes" if row.mine else "" for row in matrix],
+        "read": [row.read for row in matrix],
+        "write": [row.write for row in matrix],
+        "because": [", ".join(row.because) for row in matrix],
+        "source": [row.source for row in matrix],
+        "as_of": [row.as_of for row in matrix],
     }
     table = pa.table({name: pa.array(values, pa.string()) for name, values in texts.items()})
     return Listing(f"{facts.name}-v{version}-clients", _COLUMNS, table, ("client", "because"))
@@ -77,20 +77,20 @@ def _matrix(facts: TableFacts, version: int) -> tuple[MatrixRow, ...]:
 
 
 def _by_release(facts: TableFacts, version: int) -> tuple[MatrixRow, ...]:
-    """Those in use, then every client in the order of the facts, its releases oldest first."""
+    """Return your clients, then all clients in the order of the facts, oldest release first."""
     return facts.keep(("clients", version), lambda: _judged(facts, version))
 
 
 def _judged(facts: TableFacts, version: int) -> tuple[MatrixRow, ...]:
     snapshot, known = facts.snapshot(version), client_facts()
-    asked = requirements(
+    required = requirements(
         snapshot.protocol,
         snapshot.metadata,
         has_vectors=snapshot.num_deleted_records > 0,
         of_paths=demands_of_paths(snapshot.files(["raw_path"]).column(0), facts.log.location, STORAGES),
     )
     seen = () if facts.problem is not None else writers_seen(facts.log.history_record().commits, known)
-    rows = matrix(asked, compatibility(asked, known), known, with_writers(my_clients(), seen))
+    rows = matrix(required, compatibility(required, known), known, with_writers(my_clients(), seen))
     order = {client: place for place, client in enumerate(known.versions)}
     others = sorted((row for row in rows if not row.mine), key=lambda row: _release(row, order, known.versions))
     return (*(row for row in rows if row.mine), *others)

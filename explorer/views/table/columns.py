@@ -64,7 +64,7 @@ def column_story(facts: TableFacts, name: str) -> ColumnStory | None:
     column = column or next((c for c in reversed(columns) if format_column(c.path) == name), None)
     if column is None or not column.spans:
         return None
-    label = f"field {column.field_id}" if column.field_id is not None else "known by name"
+    label = f"field {column.field_id}" if column.field_id is not None else "by name"
     last = column.spans[-1]
     entries = [
         ("physical name", column.physical_name.replace("`", "")),
@@ -78,10 +78,10 @@ def column_story(facts: TableFacts, name: str) -> ColumnStory | None:
     entries += [
         (f"v{version}", f"{what} ({by})" if (by := author(facts, version)) else what) for version, what in events
     ]
-    told = tuple((key, fmt.plain(text, 300)) for key, text in entries)
+    texts = tuple((key, fmt.plain(text, 300)) for key, text in entries)
     is_live = column.dropped_at is None
     since = column_since(facts, name) if is_live else ()
-    return ColumnStory(name, label, told, _consequence(facts, column), is_live, since)
+    return ColumnStory(name, label, texts, _consequence(facts, column), is_live, since)
 
 
 def author(facts: TableFacts, version: int) -> str:
@@ -89,21 +89,21 @@ def author(facts: TableFacts, version: int) -> str:
     commit = facts.commits.record(version)
     if commit is None:
         return ""
-    who = f" by {commit.user_name}" if commit.user_name else ""
+    name = f" by {commit.user_name}" if commit.user_name else ""
     why = f": {fmt.shorten(commit.reason, _LONGEST_REASON)}" if commit.reason else ""
-    return f"{commit.operation}{who}, {fmt.day(commit.timestamp)}{why}"
+    return f"{commit.operation}{name}, {fmt.day(commit.timestamp)}{why}"
 
 
 def _consequence(facts: TableFacts, column: ColumnLine) -> str:
     name, stored = format_column(column.path), column.physical_name
     if column.dropped_at is not None:
-        return f"Its values stay in the files written before v{column.dropped_at} until those are rewritten."
+        return f"Its values remain in the files written before v{column.dropped_at} until those are rewritten."
     if facts.snapshot(facts.last).column_mapping_mode == "none":
-        return "Files hold it under this name. To rename or drop it, set the column mapping to name first."
+        return "This is also its name in the files. To rename or drop it, set column mapping to name first."
     if stored == name:
-        return "Files hold it under this name, so that a client which ignores column mapping finds it."
-    held = stored.replace("`", "")
-    return f"Files hold it as {held}: a client that ignores column mapping does not find it by its name."
+        return "This is also its name in the files, so clients that ignore column mapping can read it."
+    physical = stored.replace("`", "")
+    return f"Its physical name is {physical}, so clients that ignore column mapping cannot find it by its logical name."
 
 
 def _befell(old: ColumnSpan, new: ColumnSpan) -> str:

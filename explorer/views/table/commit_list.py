@@ -74,33 +74,33 @@ def page_of(listing: Listing, version: int) -> int:
 def _frequent(facts: TableFacts, column: str) -> tuple[str, ...]:
     values = chosen_commits(facts, CommitChoice()).table.column(column)
     counted = pc.value_counts(values.combine_chunks()).to_pylist()
-    counted.sort(key=lambda found: -found["counts"])
-    return tuple(found["values"] for found in counted if found["values"])[:_MOST_CHOICES]
+    counted.sort(key=lambda entry: -entry["counts"])
+    return tuple(entry["values"] for entry in counted if entry["values"])[:_MOST_CHOICES]
 
 
 def _listing(facts: TableFacts) -> Listing:
-    found = facts.commits.newest_first()
-    whole = pa.int64()
+    commits = facts.commits.newest_first()
+    integer = pa.int64()
     table = pa.table(
         {
-            "version": pa.array([c.version for c in found], whole),
-            "operation": pa.array([c.operation for c in found], pa.string()),
-            "by": pa.array([c.user_name or None for c in found], pa.string()),
-            "committed": pa.array([c.timestamp for c in found], pa.timestamp("ms", "UTC")),
-            "rows_added": pa.array([c.rows_added for c in found], whole),
-            "rows_removed": pa.array([c.rows_removed for c in found], whole),
-            "rows_masked": pa.array([c.rows_masked for c in found], whole),
-            "rows_updated": pa.array([c.rows_updated for c in found], whole),
-            "rows_rewritten": pa.array([c.rows_rewritten for c in found], whole),
-            "files": pa.array([_files(c) for c in found], pa.string()),
-            "form": pa.array([", ".join(c.form_changes) or None for c in found], pa.string()),
-            "predicate": pa.array([c.predicate or None for c in found], pa.string()),
-            "reason": pa.array([c.reason or None for c in found], pa.string()),
-            "day": pa.array([fmt.timestamp(c.timestamp) for c in found], pa.string()),
+            "version": pa.array([c.version for c in commits], integer),
+            "operation": pa.array([c.operation for c in commits], pa.string()),
+            "by": pa.array([c.user_name or None for c in commits], pa.string()),
+            "committed": pa.array([c.timestamp for c in commits], pa.timestamp("ms", "UTC")),
+            "rows_added": pa.array([c.rows_added for c in commits], integer),
+            "rows_removed": pa.array([c.rows_removed for c in commits], integer),
+            "rows_masked": pa.array([c.rows_masked for c in commits], integer),
+            "rows_updated": pa.array([c.rows_updated for c in commits], integer),
+            "rows_rewritten": pa.array([c.rows_rewritten for c in commits], integer),
+            "files": pa.array([_files(c) for c in commits], pa.string()),
+            "form": pa.array([", ".join(c.form_changes) or None for c in commits], pa.string()),
+            "predicate": pa.array([c.predicate or None for c in commits], pa.string()),
+            "reason": pa.array([c.reason or None for c in commits], pa.string()),
+            "day": pa.array([fmt.timestamp(c.timestamp) for c in commits], pa.string()),
         }
     )
-    empty = {name for name in ("form", "predicate", "reason", "by") if table.column(name).null_count == len(found)}
-    empty |= set() if any(c.rows_updated for c in found) else {"rows_updated"}
+    empty = {name for name in ("form", "predicate", "reason", "by") if table.column(name).null_count == len(commits)}
+    empty |= set() if any(c.rows_updated for c in commits) else {"rows_updated"}
     columns = tuple(column for column in _COLUMNS if column.key not in empty)
     searched = ("operation", "by", "day", "reason", "predicate", "form")
     return Listing(f"{facts.name}-commits", columns, table, searched, page_size=PAGE)

@@ -48,14 +48,14 @@ def commit_sentence(commit: CommitSummary | None) -> str:
 def time_basis(commit: CommitSummary) -> TimeBasis:
     """Say what the time of a commit is from."""
     if commit.timestamp_basis == "in-commit":
-        return TimeBasis("in-commit", "The time is in the commit itself: in-commit timestamps are on.")
+        return TimeBasis("in-commit", "The time is recorded in the commit: in-commit timestamps are on.")
     detail = (
-        "The time is that of the commit's file: in-commit timestamps are off, and a copy of the table changes it. "
-        "Versions are looked up by it."
+        "The time is the modification time of the commit file, because in-commit timestamps are off. Copying the "
+        "table changes it. Time travel uses it."
     )
     if not is_doubtful(commit.timestamp, commit.timestamp_basis, commit.written):
         return TimeBasis("file time", detail)
-    warning = f"Its writer's clock said {fmt.moment(commit.written)}: the file was copied, or a clock was wrong."
+    warning = f"The writer's clock recorded {fmt.moment(commit.written)}: the file was copied, or a clock was off."
     return TimeBasis("file time", detail, warning)
 
 

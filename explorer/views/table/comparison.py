@@ -27,7 +27,7 @@ _COLUMNS = (
     ListingColumn("num_records", "rows", "rows"),
     ListingColumn("size", "size", "size"),
     ListingColumn("masked", "masked", "gained"),
-    ListingColumn("happened", "what happened", "text"),
+    ListingColumn("happened", "change", "text"),
 )
 
 
@@ -149,7 +149,7 @@ def _rows(files: pa.Table, partition_columns: tuple[tuple[str, str], ...], *, fo
 def _happened(
     files: pa.Table, partition: pa.ChunkedArray, had: pa.ChunkedArray, has: pa.ChunkedArray, *, forward: bool
 ) -> pa.ChunkedArray:
-    """What the commit did to each file, in words; seen backwards, what going back undoes."""
+    """Return in words what the commit did to each file; for a reversed range, what going back undoes."""
     change, at = files.column("change"), _text("v", files.column("version"))
     added, removed = pc.equal(change, "added"), pc.equal(change, "removed")
     rewritten = pc.and_(pc.invert(pc.fill_null(files.column("data_change"), True)), pc.or_(added, removed))
@@ -162,18 +162,18 @@ def _happened(
         words = pc.if_else(added, _text("removed at ", at), _text("added at ", at))
         return pc.if_else(pc.or_(added, removed), words, moved)
     new = _text("new at ", at, pc.if_else(pc.equal(has, 0), "", _text(", ", _count(has), " of its rows masked")))
-    gone = pc.if_else(
+    removal = pc.if_else(
         pc.equal(others, 0),
-        _text("gone at ", at),
-        _text("gone at ", at, ", replaced by ", others, pc.if_else(pc.equal(others, 1), " new file", " new files")),
+        _text("removed at ", at),
+        _text("removed at ", at, ", replaced by ", others, pc.if_else(pc.equal(others, 1), " new file", " new files")),
     )
-    kept = pc.if_else(
+    masked = pc.if_else(
         added,
         _text("rewritten at ", at, " from ", into, ", no row changed"),
         _text("rewritten at ", at, " into ", into, ", no row changed"),
     )
-    plain = pc.if_else(pc.equal(others, 0), _text("rewritten at ", at, ", no row changed"), kept)
-    return pc.if_else(rewritten, plain, pc.if_else(added, new, pc.if_else(removed, gone, moved)))
+    plain = pc.if_else(pc.equal(others, 0), _text("rewritten at ", at, ", no row changed"), masked)
+    return pc.if_else(rewritten, plain, pc.if_else(added, new, pc.if_else(removed, removal, moved)))
 
 
 def _counterparts(files: pa.Table, partition: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
@@ -187,17 +187,17 @@ def _counterparts(files: pa.Table, partition: pa.ChunkedArray) -> tuple[pa.Chunk
             "name": pc.replace_substring_regex(files.column("path"), ".*/", ""),
         }
     )
-    found = rows.group_by(["kind", "version", "partition"]).aggregate([("place", "count"), ("name", "min")])
+    groups = rows.group_by(["kind", "version", "partition"]).aggregate([("place", "count"), ("name", "min")])
     other = {"added": "removed", "removed": "added", "remasked": "remasked"}
-    kinds = pa.array([other[kind] for kind in found.column("kind").to_pylist()], pa.string())
-    found = found.set_column(found.schema.get_field_index("kind"), "kind", kinds)
+    kinds = pa.array([other[kind] for kind in groups.column("kind").to_pylist()], pa.string())
+    groups = groups.set_column(groups.schema.get_field_index("kind"), "kind", kinds)
     keys = ["kind", "version", "partition"]
-    joined = rows.drop_columns(["name"]).join(found, keys).sort_by("place")
+    joined = rows.drop_columns(["name"]).join(groups, keys).sort_by("place")
     return pc.fill_null(joined.column("place_count"), 0), pc.fill_null(joined.column("name_min"), "")
 
 
 def _text(*parts: object) -> pa.ChunkedArray:
-    """Texts and columns, joined; numbers as text."""
+    """Return texts and columns, joined; numbers as text."""
     texts = [part if isinstance(part, str) else pc.cast(part, pa.string()) for part in parts]
     return pc.binary_join_element_wise(*texts, "")
 

@@ -15,7 +15,7 @@ from explorer.views.table.facts import TableFacts
 __all__ = ["Covered", "coverage_of"]
 
 _NO_SETTING: Final = ("", "", "")
-_NONE: Final = "no file has statistics for it, though no property leaves it out"
+_NONE: Final = "no file has statistics for it, although no property excludes it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def _covered(facts: TableFacts, version: int) -> tuple[Covered, ...]:
     places = {physical: place for place, (physical, _) in enumerate(everything, 1)}
     indexed = {physical for physical, _ in indexed_fields(stored, snapshot.properties)}
     columns = {column.name: column for column in snapshot.statistics_columns}
-    found = []
+    covered = []
     for row in facts.coverage(version).to_pylist():
         column = columns[row["column"]]
         why, setting = "", _NO_SETTING
@@ -66,8 +66,10 @@ def _covered(facts: TableFacts, version: int) -> tuple[Covered, ...]:
             why, setting = _left_out(snapshot.properties, column, places.get(column.physical, 0))
         elif not row["files"] and row["files_total"]:
             why = _NONE
-        found.append(Covered(row["column"], row["type"], row["files"], row["files_total"], row["tight"], why, *setting))
-    return tuple(found)
+        covered.append(
+            Covered(row["column"], row["type"], row["files"], row["files_total"], row["tight"], why, *setting)
+        )
+    return tuple(covered)
 
 
 def _left_out(properties: dict[str, str], column: StatisticsColumn, place: int) -> tuple[str, tuple[str, str, str]]:

@@ -91,9 +91,9 @@ class TableFacts:
         # Taken before the other one, never after it.
         self._judging = threading.Lock()
         self._judged: tuple[Hashable, bool] | None = None
-        self._lanes_at_hand: tuple[Lane, ...] | None = None
-        self._audit_at_hand: Audit | None = None
-        self._kept: OrderedDict[Hashable, object] = OrderedDict()
+        self._cached_lanes: tuple[Lane, ...] | None = None
+        self._cached_audit: Audit | None = None
+        self._cached: OrderedDict[Hashable, object] = OrderedDict()
         self.problem: TableError | None = before
         self.newest: LogPath | None = None
         self.commits = Commits(None)
@@ -153,7 +153,7 @@ class TableFacts:
             return self.check(self.log.history_record().version_at(time if time.tzinfo else time.replace(tzinfo=UTC)))
 
     def follows(self, other: TableFacts) -> bool:
-        """Whether these are facts of the same log at the same or a later version: its newest commit is still there.
+        """Return whether these facts are of the same log at the same or a later version.
 
         A commit that the log no longer lists was cleaned up if there are later ones; one that could not be read may
         have been repaired; one that differs by its file's time alone was touched or copied.
@@ -174,7 +174,7 @@ class TableFacts:
         return self.keep(("snapshot", version), lambda: self.log.snapshot(version=self.check(version)))
 
     def snapshot_works(self, version: int) -> bool:
-        """Whether the version itself can be shown."""
+        """Return whether the version itself can be shown."""
         try:
             self.snapshot(version)
         except ExplorerError:
@@ -194,9 +194,9 @@ class TableFacts:
         return self.keep("settings", lambda: setting_changes(self.log.history_record()))
 
     @property
-    def settings_at_hand(self) -> bool:
+    def settings_cached(self) -> bool:
         """Whether `settings` answers at once."""
-        return "settings" in self._kept
+        return "settings" in self._cached
 
     def coverage(self, version: int) -> pa.Table:
         """Return which columns have statistics in how many files."""
@@ -281,8 +281,8 @@ class TableFacts:
         place = version - states.readable_from
         missing = 0 if states.lost is None else int(states.lost.count[place])
         if states.lost is not None and missing:
-            such = f", such as {states.lost.named[place][0]}" if missing > 1 else f": {states.lost.named[place][0]}"
-            return f"{fmt.plural(missing, 'file')} of v{version} no longer {_exist(missing)}{such}. {_LOST}"
+            example = f", such as {states.lost.named[place][0]}" if missing > 1 else f": {states.lost.named[place][0]}"
+            return f"{fmt.plural(missing, 'file')} of v{version} no longer {_exist(missing)}{example}. {_LOST}"
         vacuum = int(states.vacuums[version - states.first])
         return f"v{vacuum} records a VACUUM that deleted files of v{version}. {_LOST}"
 
@@ -310,14 +310,14 @@ class TableFacts:
 
     def audit_at_hand(self) -> Audit | None:
         """Return the findings of the last `judge`; None before the first."""
-        return self._audit_at_hand
+        return self._cached_audit
 
     def lanes_at_hand(self) -> tuple[Lane, ...]:
         """Return the lanes of the last `judge`; before the first those of retention are empty."""
         if self.partial:
             return ()
-        if self._lanes_at_hand is not None:
-            return self._lanes_at_hand
+        if self._cached_lanes is not None:
+            return self._cached_lanes
         feed = self.feed_lane()
         return (Lane("log", ()), Lane("data", ()), *(() if feed is None else (feed,)))
 
@@ -351,10 +351,10 @@ class TableFacts:
                 changes = setting_changes(self.log.history_record())
                 self.keep("settings", lambda: changes)
             judged = self._moment(), self.awaits_log
-            self._lanes_at_hand = self.lanes() if len(self.commits) else ()
+            self._cached_lanes = self.lanes() if len(self.commits) else ()
             commits, unread = self.commits, judged[1]
             # Nothing that the rules ask for may wait for this object's lock: who holds it may be waiting for them.
-            found = audit(
+            result = audit(
                 Subject(
                     self.log,
                     self._clock(),
@@ -366,11 +366,11 @@ class TableFacts:
                     mine=my_clients(),
                 )
             )
-            self._audit_at_hand, self._judged = found, judged
+            self._cached_audit, self._judged = result, judged
 
     @property
     def awaits_log(self) -> bool:
-        """True until somebody has read the log for the rules that trust nothing that is kept of it."""
+        """True until the log is read for the rules that use no cache."""
         return self.problem is None and self.log.is_history_kept
 
     def prepare_audit(self, watch: Callable[[int, int], None] | None = None) -> None:
@@ -383,8 +383,8 @@ class TableFacts:
             TableError: It cannot be read; an audit names the rules that cannot be answered for that.
         """
         self.keep("recorded", self.log.history_record)
-        found = self.log.contradictions(watch)
-        self.keep("contradictions", lambda: found)
+        contradictions = self.log.contradictions(watch)
+        self.keep("contradictions", lambda: contradictions)
 
     def subject(self, *, unread: bool = False) -> Subject:
         """Return the table as rules and reports are asked of it, with what is known already.
@@ -405,30 +405,30 @@ class TableFacts:
 
     @staticmethod
     def _known_or_none(read: Callable[[], T]) -> T | None:
-        """What a question to the log answers; None if it has no answer, as whoever needs it is told why."""
+        """Return the answer of a question to the log; None if there is none, as its caller reports the cause."""
         try:
             return read()
         except ExplorerError:
             return None
 
     def _now(self) -> datetime:
-        """The time, to some minutes: what is found now holds for so long."""
+        """Return the time, rounded to some minutes, for which results are reused."""
         now = self._clock()
         return now.replace(minute=now.minute // _FRESH_MINUTES * _FRESH_MINUTES, second=0, microsecond=0)
 
     def _moment(self) -> Hashable:
-        """What an answer about lost versions follows from: the time, and what is known of missing files."""
+        """Return the basis of an answer about lost versions: the time and the known missing files."""
         return self._now(), self.log.known_missing.now.revision
 
     def keep(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the value kept under a key, or make it (one thread at a time) and keep it."""
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return cast("T", self._kept[key])  # a key means one type
-            made = self._kept[key] = make()
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
+            if key in self._cached:
+                self._cached.move_to_end(key)
+                return cast("T", self._cached[key])  # a key means one type
+            made = self._cached[key] = make()
+            while len(self._cached) > _KEPT:
+                self._cached.popitem(last=False)
             return made
 
     def _signs(self) -> Signs:
@@ -436,7 +436,7 @@ class TableFacts:
         versions = commits.versions
         form = versions[commits.form]
         jumps = [int(v) for v in versions[commits.flags("protocol_changed")] if v > 0]
-        protocols = [(version, found) for version in jumps if (found := history.protocol_at(version)) is not None]
+        protocols = [(version, protocol) for version in jumps if (protocol := history.protocol_at(version)) is not None]
         tagged = np.flatnonzero(commits.history.column("reason").is_valid().to_numpy())
         texts = commits.history.column("reason").take(pa.array(tagged)).to_pylist()
         return Signs(
@@ -455,9 +455,9 @@ class TableFacts:
         try:
             retention = retention_lanes(self.states())
         except TableError as error:
-            # A property without a readable value: the versions can be read, but nobody can say until when.
-            said = Span(self.first, self.last, "unknown", f"until when is unknown: {error}")
-            return (Lane("log", (said,)), *((feed,) if feed else ()))
+            # A property without a readable value: the versions can be read, but their end date is unknown.
+            unknown = Span(self.first, self.last, "unknown", f"until when is unknown: {error}")
+            return (Lane("log", (unknown,)), *((feed,) if feed else ()))
         return (*retention, *((feed,) if feed else ()))
 
 

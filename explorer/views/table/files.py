@@ -35,7 +35,7 @@ _MASKED = (
     ListingColumn("cardinality", "masked", "masked"),
     ListingColumn("share", "share", "share", "unknown"),
     ListingColumn("since", "since", "version", "unknown"),
-    ListingColumn("dead", "dead bytes", "size", "unknown"),
+    ListingColumn("dead", "bytes of masked rows", "size", "unknown"),
     ListingColumn("stored", "stored as", "mono"),
     ListingColumn("size_in_bytes", "vector", "size"),
 )
@@ -47,7 +47,7 @@ _RANGES = (
     ListingColumn("num_records", "rows", "rows", "unknown"),
     ListingColumn("tight", "bounds", "text", "unknown"),
 )
-_STORAGE = {"u": "beside the data", "p": "absolute path", "i": "inline in the log"}
+_STORAGE = {"u": "separate file", "p": "absolute path", "i": "inline in the log"}
 
 
 def files_listing(facts: TableFacts, version: int) -> Listing:
@@ -65,10 +65,10 @@ def file_facts(facts: TableFacts, version: int, name: str) -> tuple[tuple[str, s
     snapshot = facts.snapshot(version)
     path = facts.file_names(version).path(name)
     files, names = snapshot.files(), {key: name for name, key in partition_keys(snapshot)}
-    found = files.filter(pc.equal(files.column("path"), path))
-    if not found.num_rows:
+    matches = files.filter(pc.equal(files.column("path"), path))
+    if not matches.num_rows:
         return None
-    row = found.slice(0, 1).to_pylist()[0]
+    row = matches.slice(0, 1).to_pylist()[0]
     values = [(names.get(key, key), value) for key, value in row["partition_values"] or ()]
     partition = ", ".join(f"{name}={'null' if value is None else value}" for name, value in values)
     masked, contested = row["dv_cardinality"], snapshot.contested
@@ -163,7 +163,7 @@ def _masked(facts: TableFacts, version: int) -> Listing:
 
 
 def _masked_since(facts: TableFacts, version: int, paths: pa.ChunkedArray) -> pa.Array:
-    """The version since which some rows of each file are masked; null where the log no longer says."""
+    """Return the version since which some rows of each file are masked; null where the log no longer says."""
     unknown = pa.nulls(len(paths), pa.int64())
     if not len(facts.commits) or not facts.commits.has(version):
         return unknown
@@ -177,8 +177,8 @@ def _masked_since(facts: TableFacts, version: int, paths: pa.ChunkedArray) -> pa
             break
         current = np.where(goes_on, before, current)
         since = np.where(goes_on, life.added[current], since)
-    found = pa.array(since, mask=since < life.first)
-    return found.take(pc.index_in(paths, life.take(rows, ["path"]).column("path")))
+    versions = pa.array(since, mask=since < life.first)
+    return versions.take(pc.index_in(paths, life.take(rows, ["path"]).column("path")))
 
 
 def _ranges(facts: TableFacts, version: int, column: str) -> Listing:

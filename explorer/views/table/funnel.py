@@ -35,13 +35,13 @@ __all__ = [
 ]
 
 RULE_WORDS: Final = {
-    "no rows": "dropped: every row is masked, or there is none",
-    "partition": "dropped by its partition values",
-    "null count": "dropped by its number of nulls",
-    "min/max": "dropped by its least and greatest values",
-    "no statistics": "read: a column has no statistics there",
-    "wide bounds": "read: its bounds are wide since rows were masked",
-    "may match": "read: it may hold a matching row",
+    "no rows": "skipped: every row is masked, or the file is empty",
+    "partition": "skipped by its partition values",
+    "null count": "skipped by its null count",
+    "min/max": "skipped by its minimum and maximum",
+    "no statistics": "read: no statistics for a column",
+    "wide bounds": "read: bounds are wide because rows are masked",
+    "may match": "read: it may contain a matching row",
 }
 """The rules of `explorer.core.protocol.statistics.data_skipping.SkippingResult` in words."""
 KINDS: Final = {
@@ -101,29 +101,29 @@ def funnel_of(facts: TableFacts, version: int, where: str, scale: int = 0) -> Fu
         scale: Draw shares of so many files, if the version has fewer.
 
     Raises:
-        RequestError: The text is no condition, or names a column that the version does not have.
+        RequestError: The text is not a condition, or names a column that the version does not have.
     """
     snapshot, rules = facts.snapshot(version), _rules(facts, version, where)
-    found = snapshot.skipping(where)
+    result = snapshot.skipping(where)
     partition, read = ~_among(rules, KINDS["partition"]), _among(rules, KINDS["read"])
     sizes = snapshot.files(["size"]).column("size")
     top = max(scale, len(rules), 1)
     steps, before = [], len(rules)
-    for label, left in (
+    for label, remaining in (
         ("live files", np.ones(len(rules), bool)),
         ("after partition values", partition),
         ("after statistics", read),
     ):
-        files = int(left.sum())
-        steps.append(Step(label, files, _total(sizes, left), before - files, files / top, (before - files) / top))
+        files = int(remaining.sum())
+        steps.append(Step(label, files, _total(sizes, remaining), before - files, files / top, (before - files) / top))
         before = files
     return Funnel(
         version,
         where,
         tuple(steps if snapshot.partition_columns else [steps[0], replace(steps[2], dropped=len(rules) - before)]),
-        found.counts.kept_without_statistics,
-        found.counts.kept_wide_bounds,
-        tuple((part.text, part.reason) for part in found.unsplittable),
+        result.counts.kept_without_statistics,
+        result.counts.kept_wide_bounds,
+        tuple((part.text, part.reason) for part in result.unsplittable),
         {kind: int(_among(rules, names).sum()) for kind, names in KINDS.items()},
     )
 
@@ -152,8 +152,8 @@ def rule_listing(facts: TableFacts, version: int, where: str, column: str, kind:
 def read_files(facts: TableFacts, version: int, where: str) -> frozenset[str]:
     """Return the names of the files that a condition reads."""
     paths = facts.file_names(version).named(facts.snapshot(version).files(["path"])).column("path")
-    kept = paths.filter(pa.array(_among(_rules(facts, version, where), KINDS["read"])))
-    return frozenset(kept.to_pylist())
+    read = paths.filter(pa.array(_among(_rules(facts, version, where), KINDS["read"])))
+    return frozenset(read.to_pylist())
 
 
 def compared_words(before: Funnel, after: Funnel) -> str:
@@ -168,25 +168,25 @@ def compared_words(before: Funnel, after: Funnel) -> str:
 
 
 def _rules(facts: TableFacts, version: int, where: str) -> pa.Array:
-    """The rule of each file, in the order of the version's files."""
+    """Return the rule of each file, in the order of the version's files."""
     return facts.keep(("rules", version, where), lambda: _ruled(facts.snapshot(version), where))
 
 
 def _ruled(snapshot: Snapshot, where: str) -> pa.Array:
-    found = snapshot.skipping(where).files
-    places = pc.index_in(snapshot.files(["path"]).column("path"), value_set=_whole(found.column("path")))
-    return _whole(found.column("rule")).take(_whole(places))
+    results = snapshot.skipping(where).files
+    places = pc.index_in(snapshot.files(["path"]).column("path"), value_set=_contiguous(results.column("path")))
+    return _contiguous(results.column("rule")).take(_contiguous(places))
 
 
-def _whole(column: pa.ChunkedArray) -> pa.Array:
+def _contiguous(column: pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks()
 
 
 def _among(rules: pa.Array, names: tuple[str, ...]) -> Mask:
-    found: Mask = pc.is_in(rules, value_set=pa.array(names, pa.string())).to_numpy(zero_copy_only=False)
-    return found
+    matches: Mask = pc.is_in(rules, value_set=pa.array(names, pa.string())).to_numpy(zero_copy_only=False)
+    return matches
 
 
 def _total(sizes: pa.ChunkedArray, chosen: Mask) -> int | None:
-    found = sizes.filter(pa.array(chosen))
-    return None if found.null_count else int(pc.sum(found).as_py() or 0)
+    matching = sizes.filter(pa.array(chosen))
+    return None if matching.null_count else int(pc.sum(matching).as_py() or 0)

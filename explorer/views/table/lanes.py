@@ -24,8 +24,8 @@ __all__ = ["Lane", "Span", "State", "feed_lane", "retention_lanes", "spans_of"]
 State = Literal["readable", "at risk", "gone", "hole", "recorded", "unknown"]
 _STATES: Final[tuple[State, ...]] = ("readable", "at risk", "gone", "at risk", "at risk", "at risk")
 _BOTH: Final = {
-    4: "a vacuum may take it {}, a cleanup of the log {}",
-    5: "a cleanup of the log may take it {}, a vacuum {}",
+    4: "a vacuum may delete it {}, a log cleanup {}",
+    5: "a log cleanup may delete it {}, a vacuum {}",
 }
 """What is said where both are due, the earlier first."""
 
@@ -56,13 +56,13 @@ def retention_lanes(states: VersionStates) -> tuple[Lane, Lane]:
     versions = states.first + np.arange(len(states.codes))
     status = np.array(STATES)[states.codes]
     risky, no_log = status == "at risk", status == "log gone"
-    by_log, doubted = ~states.by_data, states.unfinished >= 0
-    both = np.where(states.both & ~doubted, np.where(by_log, 5, 4), 0)
+    by_log, unfinished = ~states.by_data, states.unfinished >= 0
+    both = np.where(states.both & ~unfinished, np.where(by_log, 5, 4), 0)
     log = np.where(no_log, 2, np.where(both > 0, both, (risky & by_log) | states.both))
-    at_risk = np.where(both > 0, both, np.where(risky & ~by_log, np.where(doubted, 3, 1), 0))
+    at_risk = np.where(both > 0, both, np.where(risky & ~by_log, np.where(unfinished, 3, 1), 0))
     data = np.where((status == "data gone") | no_log, 2, at_risk)
-    log_words = ("", "the next cleanup of the log may take it", "gone from the log")
-    data_words = ("", "the next vacuum may take it", "gone", "an unfinished vacuum may have taken it")
+    log_words = ("", "the next log cleanup may delete it", "deleted from the log")
+    data_words = ("", "the next vacuum may delete it", "gone", "an unfinished vacuum may have deleted it")
     return (
         Lane("log", _spans(versions, log, np.where(by_log, states.since, FOREVER), states, log_words)),
         Lane("data", _spans(versions, data, np.where(by_log, FOREVER, states.since), states, data_words)),
@@ -100,15 +100,15 @@ def _spans(
     versions: Int64s, codes: npt.NDArray[np.int64], since: Int64s, states: VersionStates, words: Sequence[str]
 ) -> tuple[Span, ...]:
     start = int(versions[0]) if len(versions) else 0
-    found = []
+    spans = []
     for first, last, code in spans_of(versions, codes):
         shown = slice(first - start, last - start + 1)
         if code in _BOTH:
             label = _BOTH[code].format(*(_from(int(when[shown].min())) for when in (states.since, states.later)))
         else:
             label = words[code] or _safe(int(since[shown].min()))
-        found.append(Span(first, last, _STATES[code], label))
-    return tuple(found)
+        spans.append(Span(first, last, _STATES[code], label))
+    return tuple(spans)
 
 
 def _from(milliseconds: int) -> str:

@@ -36,7 +36,7 @@ def bin_labels(bins: Bins, sums: Sequence[Float64s], up: tuple[Float64s, Float64
 
 
 def version_names(records: dict[int, CommitSummary], start: Int64s) -> list[tuple[str, str]]:
-    """The operation and the time of each version, to be written below its bar."""
+    """Return the operation and the time of each version, to be written below its bar."""
     return [
         (record.operation, _short_time(record)) if (record := records.get(version)) is not None else ("", "")
         for version in start.tolist()
@@ -53,14 +53,14 @@ def commit_detail(record: CommitSummary | None) -> str:
 def _label(commit: CommitSummary | None, version: int) -> str:
     if commit is None:
         return f"v{version}: not in the log"
-    who = f" by {commit.user_name}" if commit.user_name else ""
-    return f"v{version} {commit.operation}{who}\n{commit_sentence(commit)}\n{_when(commit)}"
+    author = f" by {commit.user_name}" if commit.user_name else ""
+    return f"v{version} {commit.operation}{author}\n{commit_sentence(commit)}\n{_when(commit)}"
 
 
 def _when(commit: CommitSummary) -> str:
-    """The time at which it is drawn; where that is the writer's, also that of the file."""
-    said = fmt.day(commit.drawn)
-    return said if commit.drawn == commit.timestamp else f"{said} by its writer; file of {fmt.day(commit.timestamp)}"
+    """Return the time at which it is drawn; if it is the writer's, also the file time."""
+    text = fmt.day(commit.drawn)
+    return text if commit.drawn == commit.timestamp else f"{text} by its writer; file of {fmt.day(commit.timestamp)}"
 
 
 def _short_time(record: CommitSummary) -> str:

@@ -26,12 +26,12 @@ def opening_facts(snapshot: Snapshot) -> tuple[OpeningFact, ...]:
     required = sum(not field.nullable for field in fields)
     features = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})
     clustering = snapshot.clustering_columns
-    kept = {name: (entry.text(snapshot.properties) or "").removeprefix("interval ")
+    retention = {name: (entry.text(snapshot.properties) or "").removeprefix("interval ")
             for name, entry in (("files", FILE_RETENTION), ("log", LOG_RETENTION))}  # fmt: skip
     rows = snapshot.num_records
     live = None if rows is None else rows - snapshot.num_deleted_records
     return (
-        OpeningFact("columns", fmt.count(len(fields)), f"{required} not null" if required else "all can be null"),
+        OpeningFact("columns", fmt.count(len(fields)), f"{required} not null" if required else "all nullable"),
         OpeningFact(
             "protocol",
             f"{protocol.min_reader_version} \u00b7 {protocol.min_writer_version}",
@@ -42,7 +42,7 @@ def opening_facts(snapshot: Snapshot) -> tuple[OpeningFact, ...]:
             ", ".join(snapshot.partition_columns) or "nothing",
             f"clustered by {', '.join(clustering)}" if clustering else "no clustering",
         ),
-        OpeningFact("retention", kept["files"], f"files {kept['files']}, log {kept['log']}"),
+        OpeningFact("retention", retention["files"], f"files {retention['files']}, log {retention['log']}"),
         OpeningFact(
             "rows",
             fmt.count(live) if live else "none yet" if live == 0 else "unknown",

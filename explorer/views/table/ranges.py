@@ -121,33 +121,33 @@ def depth(ranges: ColumnRanges, steps: int = 400) -> tuple[Float64s, Int64s]:
 
 
 def _bounded(values: pa.ChunkedArray) -> Mask:
-    """Where a bound is known and, if it is a number, is one."""
-    there: Mask = values.is_valid().to_numpy(zero_copy_only=False)
+    """Return where a bound is known and not NaN."""
+    present: Mask = values.is_valid().to_numpy(zero_copy_only=False)
     if pa.types.is_floating(values.type):
-        there &= ~pc.fill_null(pc.is_nan(values), fill_value=True).to_numpy(zero_copy_only=False)
-    return there
+        present &= ~pc.fill_null(pc.is_nan(values), fill_value=True).to_numpy(zero_copy_only=False)
+    return present
 
 
 def _placed(low: pa.ChunkedArray, high: pa.ChunkedArray) -> tuple[str, Float64s, Float64s, tuple[str, ...]]:
-    """The kind of the axis, the places of the bounds on it, and for ranks what they are ranks of."""
+    """Return the kind of the axis, the places of the bounds on it, and for ranks what they are ranks of."""
     of = low.type
     if pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of):
         places = tuple(values.cast(pa.float64(), safe=False).to_numpy() for values in (low, high))
         if all((np.abs(ends) < _LARGEST).all() for ends in places):
             return "number", places[0], places[1], ()
     if pa.types.is_date(of):
-        days = [_whole(values.cast(pa.date32()).cast(pa.int32())) * _DAY for values in (low, high)]
+        days = [_as_floats(values.cast(pa.date32()).cast(pa.int32())) * _DAY for values in (low, high)]
         return "time", days[0], days[1], ()
     if pa.types.is_timestamp(of):
         unit = pa.timestamp("us", of.tz)
-        times = [_whole(values.cast(unit, safe=False)) / 1_000 for values in (low, high)]
+        times = [_as_floats(values.cast(unit, safe=False)) / 1_000 for values in (low, high)]
         return "time", times[0], times[1], ()
     return _ranked(low.to_pylist(), high.to_pylist())
 
 
-def _whole(values: pa.ChunkedArray) -> Float64s:
-    found: Float64s = values.cast(pa.int64()).to_numpy().astype(np.float64)
-    return found
+def _as_floats(values: pa.ChunkedArray) -> Float64s:
+    numbers: Float64s = values.cast(pa.int64()).to_numpy().astype(np.float64)
+    return numbers
 
 
 def _ranked(low: list[Any], high: list[Any]) -> tuple[str, Float64s, Float64s, tuple[str, ...]]:

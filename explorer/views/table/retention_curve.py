@@ -78,27 +78,27 @@ def retention_curve(facts: TableFacts, days: int | None = None) -> RetentionCurv
     Raises:
         TableError: The history, or the value of a property of retention, cannot be read.
     """
-    found = facts.horizon()
-    own = found.what_if()
-    last_change = int(found.retentions[-1]) // _DAY + 1
+    horizon = facts.horizon()
+    own = horizon.what_if()
+    last_change = int(horizon.retentions[-1]) // _DAY + 1
     axis = max(_LEAST_DAYS, round(own.retention / _DAY * 1.5), last_change)
     axis = min(max(axis, days or 0), _MOST_DAYS)
-    chosen = own if days is None else found.what_if(min(days, axis) * _DAY)
+    chosen = own if days is None else horizon.what_if(min(days, axis) * _DAY)
     return RetentionCurve(
-        points=_points(found, axis),
-        top=int(found.num_versions[-1]),
+        points=_points(horizon, axis),
+        top=int(horizon.num_versions[-1]),
         days=axis,
         own=_mark(own, axis),
         chosen=_mark(chosen, axis),
-        has_feed=len(found.feed.versions) > 0,
+        has_feed=len(horizon.feed.versions) > 0,
     )
 
 
-def _points(found: Horizon, days: int) -> str:
-    inside = found.retentions <= days * _DAY
-    places = np.append(found.retentions[inside] / (days * _DAY), 1.0) * _WIDTH
-    top = max(int(found.num_versions[-1]), 1)
-    heights = _FLOOR - _HEIGHT * found.num_versions[inside] / top
+def _points(horizon: Horizon, days: int) -> str:
+    inside = horizon.retentions <= days * _DAY
+    places = np.append(horizon.retentions[inside] / (days * _DAY), 1.0) * _WIDTH
+    top = max(int(horizon.num_versions[-1]), 1)
+    heights = _FLOOR - _HEIGHT * horizon.num_versions[inside] / top
     # Of the steps in one unit of the drawing the last: the others cannot be told from it.
     last = np.union1d(0, np.flatnonzero(np.append(np.diff(np.round(places[:-1])) > 0, True)))
     places, heights = np.append(places[last], places[-1]), heights[last]
@@ -108,16 +108,16 @@ def _points(found: Horizon, days: int) -> str:
     return " ".join(steps)
 
 
-def _mark(found: WhatIf, days: int) -> Mark:
-    unknown = f" and {fmt.plural(found.sizes_unknown, 'file')} of unknown size" if found.sizes_unknown else ""
-    freed = f"{fmt.size(found.bytes)} in {fmt.plural(found.files - found.sizes_unknown, 'file')}{unknown}"
+def _mark(effect: WhatIf, days: int) -> Mark:
+    unknown = f" and {fmt.plural(effect.sizes_unknown, 'file')} of unknown size" if effect.sizes_unknown else ""
+    freed = f"{fmt.size(effect.bytes)} in {fmt.plural(effect.files - effect.sizes_unknown, 'file')}{unknown}"
     return Mark(
-        days=found.retention // _DAY,
-        words=duration(found.retention),
-        place=min(found.retention / (days * _DAY), 1.0) * _WIDTH,
-        kept=found.kept,
-        feed_kept=found.feed_kept,
-        freed=freed if found.files else "nothing",
-        lost=spans(found.versions),
-        lost_feed=spans(found.feed_versions),
+        days=effect.retention // _DAY,
+        words=duration(effect.retention),
+        place=min(effect.retention / (days * _DAY), 1.0) * _WIDTH,
+        kept=effect.kept,
+        feed_kept=effect.feed_kept,
+        freed=freed if effect.files else "nothing",
+        lost=spans(effect.versions),
+        lost_feed=spans(effect.feed_versions),
     )

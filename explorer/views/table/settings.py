@@ -44,8 +44,8 @@ def settings_people(facts: TableFacts) -> tuple[tuple[str, int], ...]:
 def _listing(facts: TableFacts) -> Listing:
     if facts.problem is not None:
         raise facts.problem
-    found: pa.Table = facts.log.settings_history()
-    found = found.filter(pc.and_(found.column("known"), pc.invert(found.column("initial"))))
-    table = found.select([column.key for column in _COLUMNS])
+    history: pa.Table = facts.log.settings_history()
+    history = history.filter(pc.and_(history.column("known"), pc.invert(history.column("initial"))))
+    table = history.select([column.key for column in _COLUMNS])
     searched = ("user_name", "kind", "name", "before", "after", "reason")
     return Listing(f"{facts.name}-settings", _COLUMNS, table, searched, page_size=25)

@@ -21,10 +21,10 @@ def column_since(facts: TableFacts, name: str) -> tuple[str, ...]:
     """Return how a column is now, a sentence for each setting, and since when; none if nothing has the name."""
     history = facts.log.history_record()
     try:
-        found = blamed(history, facts.settings(), name).to_pylist()
+        rows = blamed(history, facts.settings(), name).to_pylist()
     except RequestError:
         return ()
-    return tuple(since_sentence(row) for row in found if row["current"] and row["kind"] in _COLUMN_KINDS)
+    return tuple(since_sentence(row) for row in rows if row["current"] and row["kind"] in _COLUMN_KINDS)
 
 
 class SettingsSince:
@@ -60,7 +60,7 @@ def settings_since(facts: TableFacts, version: int, *, at_hand: bool = False) ->
         version: The version.
         at_hand: Nothing, too, while it would take long.
     """
-    if facts.problem is not None or (at_hand and not facts.settings_at_hand):
+    if facts.problem is not None or (at_hand and not facts.settings_cached):
         return SettingsSince(())
     history = facts.log.history_record()
     until = [change for change in facts.settings() if change.version <= version]
@@ -71,14 +71,14 @@ def since_sentence(row: dict[str, Any]) -> str:
     """Return an entry of `explorer.core.versions.blame.blame` in words, as in ``nullable since v12, by ana, 3 Nov``."""
     version = row["version"]
     if not row["known"]:
-        return fmt.plain(f"{_what(row)} since v{version} or before: the log that would say who set it is gone", 500)
+        return fmt.plain(f"{_what(row)} set at or before v{version}; the log entries before that were deleted", 500)
     is_added = row["kind"] == "column" and not row["initial"]
-    what = f"added at v{version} as {_what(row)}" if is_added else f"{_what(row)} since v{version}"
-    who = f", by {fmt.shorten(row['user_name'], 60)}" if row["user_name"] else ""
-    how = f", {row['operation']}" if row["operation"] and not who else ""
+    event = f"added at v{version} as {_what(row)}" if is_added else f"{_what(row)} since v{version}"
+    author = f", by {fmt.shorten(row['user_name'], 60)}" if row["user_name"] else ""
+    how = f", {row['operation']}" if row["operation"] and not author else ""
     when = f", {fmt.day(row['timestamp'])}" if row["timestamp"] is not None else ""
     why = f": {fmt.shorten(row['reason'], _LONGEST)}" if row["reason"] else ""
-    return fmt.plain(f"{what}{who}{how}{when}{why}", 500)
+    return fmt.plain(f"{event}{author}{how}{when}{why}", 500)
 
 
 def _what(row: dict[str, Any]) -> str:

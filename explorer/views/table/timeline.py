@@ -284,24 +284,24 @@ def timeline_of(
         axis: Whether versions or their times are equally far apart.
     """
     first, last = window or (commits.first, commits.last)
-    kept = (commits.versions >= first) & (commits.versions <= last)
-    versions = commits.versions[kept]
+    shown = (commits.versions >= first) & (commits.versions <= last)
+    versions = commits.versions[shown]
     placed = VersionAxis(axis, commits.versions, commits.times)
     marked = placed.bins((first, last), marks)
     bins, count = marked.of, len(marked.starts)
     amounts = commits.amounts
     codes, groups = _groups(commits, colouring)
     kinds = (amounts.up, amounts.down, amounts.updated)
-    lonely = [_alone(values, _limit(values), kept) for values in kinds]
+    lonely = [_alone(values, _limit(values), shown) for values in kinds]
     up, down, changed = (
-        _heights(np.where(alone, 0, values)[kept], bins, count)
+        _heights(np.where(alone, 0, values)[shown], bins, count)
         for alone, values in zip(lonely, (amounts.up, amounts.removed, amounts.updated), strict=True)
     )
     columns = (amounts.added, amounts.removed, amounts.masked, amounts.updated)
-    sums = [_summed(column[kept], bins, count) for column in columns]
-    unknown = _summed(amounts.unknown[kept], bins, count) > 0
+    sums = [_summed(column[shown], bins, count) for column in columns]
+    unknown = _summed(amounts.unknown[shown], bins, count) > 0
     form = commits.form
-    records = {record.version: record for record in commits.records_where(kept)} if marked.single else {}
+    records = {record.version: record for record in commits.records_where(shown)} if marked.single else {}
     named = marked.single and axis == "version" and count <= 60
     return Timeline(
         first=first,
@@ -316,22 +316,22 @@ def timeline_of(
         down=down,
         changed=changed,
         unknown=unknown,
-        form=_summed(form[kept], bins, count) > 0,
-        live=_last_known(commits.numbers("num_rows")[kept], bins, count),
+        form=_summed(form[shown], bins, count) > 0,
+        live=_last_known(commits.numbers("num_rows")[shown], bins, count),
         alone=_alone_commits(commits, amounts, lonely, codes),
         signs=_within(signs or Signs(commits.versions[form]), first, last),
         gaps=_gaps(versions, first, last),
         versions=versions,
-        times=commits.times[kept],
+        times=commits.times[shown],
         unit=amounts.unit,
         labels=version_labels(records, marked.starts)
         if marked.single
         else bin_labels(marked, sums, (up.median, up.largest), amounts.unit),
         names=tuple(version_names(records, marked.starts)) if named else (),
-        group=_dominant(codes[kept], bins, count, len(groups)),
+        group=_dominant(codes[shown], bins, count, len(groups)),
         groups=groups,
         scale=Scale.of(np.concatenate(kinds)),
-        top=(_top(amounts.up[kept], amounts.updated[kept]), _top(amounts.down[kept], amounts.updated[kept])),
+        top=(_top(amounts.up[shown], amounts.updated[shown]), _top(amounts.down[shown], amounts.updated[shown])),
     )  # fmt: skip
 
 
@@ -344,17 +344,17 @@ def _top(*kinds: Float64s) -> float:
 
 
 def _limit(values: Float64s) -> float:
-    """The amount above which a commit is drawn alone."""
+    """Return the amount above which a commit is drawn alone."""
     some = values[values > 0]
     return ALONE * float(np.median(some)) if len(some) > 2 else np.inf
 
 
-def _alone(values: Float64s, limit: float, kept: Mask) -> Mask:
-    """The largest commits of a window that are above the limit."""
-    places = np.flatnonzero(kept & (values > limit))
-    found = np.zeros(len(values), dtype=bool)
-    found[places[np.argsort(-values[places], kind="stable")[:_MOST_ALONE]]] = True
-    return found
+def _alone(values: Float64s, limit: float, shown: Mask) -> Mask:
+    """Return the largest commits of a window that are above the limit."""
+    places = np.flatnonzero(shown & (values > limit))
+    alone = np.zeros(len(values), dtype=bool)
+    alone[places[np.argsort(-values[places], kind="stable")[:_MOST_ALONE]]] = True
+    return alone
 
 
 def _summed(values: Float64s | Mask, bins: Int64s, count: int) -> Float64s:
@@ -370,21 +370,21 @@ def _heights(values: Float64s, bins: Int64s, count: int) -> Heights:
     sorted_values, sorted_bins = values[some][order], bins[some][order]
     if not len(sorted_bins):
         return Heights(median, largest)
-    found, begin, sizes = np.unique(sorted_bins, return_index=True, return_counts=True)
+    occupied, begin, sizes = np.unique(sorted_bins, return_index=True, return_counts=True)
     low, high = begin + (sizes - 1) // 2, begin + sizes // 2
-    median[found] = (sorted_values[low] + sorted_values[high]) / 2
-    largest[found] = sorted_values[begin + sizes - 1]
+    median[occupied] = (sorted_values[low] + sorted_values[high]) / 2
+    largest[occupied] = sorted_values[begin + sizes - 1]
     return Heights(median, largest)
 
 
 def _last_known(values: Float64s, bins: Int64s, count: int) -> Float64s:
-    found = np.full(count, np.nan)
-    found[bins] = values  # the last of a bin stays
-    return found
+    known = np.full(count, np.nan)
+    known[bins] = values  # the last of a bin stays
+    return known
 
 
 def _groups(commits: Commits, colouring: Colouring) -> tuple[Int64s, tuple[str, ...]]:
-    """Each commit's place among the authors or operations with most commits, and their names; -1 for the others."""
+    """Return each commit's place among the most frequent authors or operations; -1 for others."""
     if colouring == "effect":
         return np.full(len(commits), -1), ()
     encoded = pc.fill_null(commits.history.column(_COLUMNS[colouring]), "unknown").combine_chunks().dictionary_encode()
@@ -397,16 +397,16 @@ def _groups(commits: Commits, colouring: Colouring) -> tuple[Int64s, tuple[str, 
 
 
 def _dominant(codes: Int64s, bins: Int64s, count: int, groups: int) -> Int64s:
-    """The group with most commits of each bin."""
+    """Return the group with most commits of each bin."""
     if not groups:
         return np.full(count, -1)
     votes = np.bincount(bins * (groups + 1) + codes + 1, minlength=count * (groups + 1)).reshape(count, groups + 1)
-    found: Int64s = votes.argmax(axis=1) - 1
-    return found
+    winners: Int64s = votes.argmax(axis=1) - 1
+    return winners
 
 
 def _alone_commits(commits: Commits, amounts: CommitAmounts, lonely: Sequence[Mask], codes: Int64s) -> Alone:
-    """The commits that came, went and were updated alone, in this order; one may be there for two reasons."""
+    """Return the commits that came, went and were updated alone, in this order; one may be there for two reasons."""
     places = np.concatenate([np.flatnonzero(chosen) for chosen in lonely])
     up, down, updated = lonely
     values = np.concatenate([amounts.up[up], -amounts.down[down], amounts.updated[updated]])
@@ -436,6 +436,6 @@ def _within(signs: Signs, first: int, last: int) -> Signs:
 
 
 def _gaps(versions: Int64s, first: int, last: int) -> tuple[tuple[int, int], ...]:
-    there = np.zeros(last - first + 1, np.int64)
-    there[versions - first] = 1
-    return tuple((a, b) for a, b, code in spans_of(np.arange(first, last + 1), there) if code == 0)
+    present = np.zeros(last - first + 1, np.int64)
+    present[versions - first] = 1
+    return tuple((a, b) for a, b, code in spans_of(np.arange(first, last + 1), present) if code == 0)

@@ -96,9 +96,9 @@ def _by_time(versions: Int64s, times: Int64s, most: int) -> Bins:
     length = int(times[-1] - times[0])
     least = max(length / max(most - 1, 1), 1)
     width = next((width for width in _TIMES if width >= least), int(np.ceil(least)))
-    found, begin, of = np.unique(times // width, return_index=True, return_inverse=True)
+    bins, begin, of = np.unique(times // width, return_index=True, return_inverse=True)
     ends = np.append(begin[1:], len(versions)) - 1
-    return Bins(of.astype(np.int64), versions[begin], versions[ends], _floats((found + 0.5) * width), width)
+    return Bins(of.astype(np.int64), versions[begin], versions[ends], _floats((bins + 0.5) * width), width)
 
 
 def _floats(values: object) -> Float64s:
@@ -107,8 +107,8 @@ def _floats(values: object) -> Float64s:
 
 def _versions_wide(span: int, most: int) -> int:
     least = -(-span // max(most, 1))
-    found = next((width for width in _WIDTHS if width >= least), None)
-    if found is not None:
-        return found
+    chosen = next((width for width in _WIDTHS if width >= least), None)
+    if chosen is not None:
+        return chosen
     power: int = 10 ** (len(str(least)) - 2)
     return -(-least // power) * power

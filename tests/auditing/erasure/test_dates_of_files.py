@@ -79,11 +79,11 @@ def test_each_file_is_deleted_once_its_last_removal_and_its_own_time_are_old_eno
 def test_only_live_files_mask_rows_and_versions_are_those_that_had_the_file(tmp_path: Path) -> None:
     files = stored_files(table(tmp_path / "t"), NOW).files
     names = ("key", "dv_cardinality", "first_version", "last_version")
-    found = {key: rest for key, *rest in zip(*(files.column(name).to_pylist() for name in names), strict=True)}
-    assert found["masked"] == [1, 0, 3]
-    assert found["twice"] == [None, 0, 2], "the vector of a file that went says nothing of what is live"
-    assert found["old"] == [None, 0, 0]
-    assert found["stray"] == [None, None, None]
+    result = {key: rest for key, *rest in zip(*(files.column(name).to_pylist() for name in names), strict=True)}
+    assert result["masked"] == [1, 0, 3]
+    assert result["twice"] == [None, 0, 2], "the vector of a file that went says nothing of what is live"
+    assert result["old"] == [None, 0, 0]
+    assert result["stray"] == [None, None, None]
 
 
 def proof(
@@ -91,7 +91,7 @@ def proof(
 ) -> Erasure:
     """A proof of what a search found: visible and masked rows by file."""
     rows = [(name, visible, masked) for name, (visible, masked) in matches.items()]
-    found = FilesFound(
+    files = FilesFound(
         pa.table({"key": list(matches), "rows": [5] * len(rows), "digest": ["d"] * len(rows)}),
         pa.table(
             {
@@ -103,7 +103,7 @@ def proof(
         ),
         dict(failed or {}),
     )
-    return prove_erasure(log, {"": "id > 100"}, NOW, lambda _: found)[""]
+    return prove_erasure(log, {"": "id > 100"}, NOW, lambda _: files)[""]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_live_file_that_is_not_stored_is_open_and_one_that_was_vacuumed_is_gon
     log = table(tmp_path / "t")
     for name in ("live", "old"):
         (tmp_path / "t" / name).unlink()
-    found = stored_files(log, NOW)
-    assert [key for key, _ in found.unanswered] == ["live"]
-    assert found.gone == 2
+    stored = stored_files(log, NOW)
+    assert [key for key, _ in stored.unanswered] == ["live"]
+    assert stored.gone == 2
     assert proof(log, {}).obstacles == ("1 place not answered",)

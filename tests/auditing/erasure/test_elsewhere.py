@@ -31,20 +31,20 @@ def _tables(folder: Path) -> list[NeighbourTable]:
 
 
 def test_a_clone_is_known_by_the_files_that_its_log_names_in_any_version(tmp_path: Path) -> None:
-    found = {each.name: each.shared_files for each in _tables(tmp_path)}
+    result = {each.name: each.shared_files for each in _tables(tmp_path)}
     # The table itself is none, and a folder whose name begins alike is another one.
-    assert found == {"clone": 2, "people-2": 0, "other": 0, "broken": 0, "none": 0}
+    assert result == {"clone": 2, "people-2": 0, "other": 0, "broken": 0, "none": 0}
 
 
 def test_only_tables_with_shared_files_or_a_column_of_the_predicate_are_named(tmp_path: Path) -> None:
-    found = related(_tables(tmp_path), ("name",))
-    assert [(each.name, each.columns) for each in found] == [
+    tables = related(_tables(tmp_path), ("name",))
+    assert [(each.name, each.columns) for each in tables] == [
         ("clone", ()),
         ("people-2", ("NAME",)),
         ("broken", ()),
         ("none", ()),
     ]
-    clone, copy, *unread = (each.words() for each in found)
+    clone, copy, *unread = (each.words() for each in tables)
     assert "shares 2 files of this table" in clone
     assert copy.endswith("people-2 has the column NAME.")
     assert all("cannot be read" in words for words in unread)

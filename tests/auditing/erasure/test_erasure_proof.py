@@ -54,42 +54,42 @@ def test_the_proof_finds_what_a_raw_search_finds(root: Path) -> None:
     asked = {where: (paths, value) for where, paths, value in equalities(table)}
     if not asked:
         pytest.skip("no file of the table has a column of an easy type")
-    found = table.erasure({where: where for where in asked})
+    proof = table.erasure({where: where for where in asked})
     for where, (paths, value) in at_least_one(asked.items()):
-        check_proof(found[where], raw_counts(root, paths, value))
+        check_proof(proof[where], raw_counts(root, paths, value))
     first = next(iter(asked))
-    if not found[first].not_answered:
-        assert found[first].totals["live"] == table.rows(where=first).count()
+    if not proof[first].not_answered:
+        assert proof[first].totals["live"] == table.rows(where=first).count()
 
 
 def test_a_table_without_a_file_holds_nobody(tmp_path: Path) -> None:
     deltalake.DeltaTable.create(tmp_path / "none", deltalake.Schema([deltalake.Field("name", "string")]))
-    found = explorer.open_table(tmp_path / "none").erasure(PERSON)
-    assert (_rows(found), found.not_answered) == ({}, ())
+    proof = explorer.open_table(tmp_path / "none").erasure(PERSON)
+    assert (_rows(proof), proof.not_answered) == ({}, ())
 
 
 @pytest.mark.always
 def test_a_person_from_live_to_gone(tmp_path: Path) -> None:
     table = _people(tmp_path, {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "true"})
     root = tmp_path / "people"
-    found = table.erasure(PERSON)
-    assert _rows(found) == {"live": 2}
-    assert [step.intent and step.intent["kind"] for step in found.steps][:3] == ["delete", "purge", "vacuum"]
-    assert "change data feed" in found.steps[0].why
+    proof = table.erasure(PERSON)
+    assert _rows(proof) == {"live": 2}
+    assert [step.intent and step.intent["kind"] for step in proof.steps][:3] == ["delete", "purge", "vacuum"]
+    assert "change data feed" in proof.steps[0].why
 
     _commit(table, {"kind": "delete", "where": PERSON})
-    found = table.erasure(PERSON)
-    assert _rows(found) == {"masked": 1, "history": 1}
-    assert [step.intent and step.intent["kind"] for step in found.steps][:2] == ["purge", "vacuum"]
-    assert any(trace.what == "predicate" and trace.version == 3 for trace in found.traces)
+    proof = table.erasure(PERSON)
+    assert _rows(proof) == {"masked": 1, "history": 1}
+    assert [step.intent and step.intent["kind"] for step in proof.steps][:2] == ["purge", "vacuum"]
+    assert any(trace.what == "predicate" and trace.version == 3 for trace in proof.traces)
 
     _commit(table, {"kind": "purge"})
     pq.write_table(pa.table({"id": [9], "name": ["ana"]}), root / "part-left-over.parquet")
-    found = table.erasure(PERSON)
-    assert _rows(found) == {"history": 2, "orphan": 1}
-    _raw_agrees(found, root)
-    assert all(place.gone_from is not None for place in found.places)
-    assert "vacuum" in {step.intent["kind"] for step in found.steps if step.intent}
+    proof = table.erasure(PERSON)
+    assert _rows(proof) == {"history": 2, "orphan": 1}
+    _raw_agrees(proof, root)
+    assert all(place.gone_from is not None for place in proof.places)
+    assert "vacuum" in {step.intent["kind"] for step in proof.steps if step.intent}
 
     _commit(table, {"kind": "restore", "version": 2})
     restored = table.erasure(PERSON)
@@ -101,36 +101,36 @@ def test_a_person_from_live_to_gone(tmp_path: Path) -> None:
     )
     _age(root)
     _commit(table, {"kind": "vacuum"})
-    found = table.erasure(PERSON)
-    assert _rows(found) == {}
-    _raw_agrees(found, root)
-    assert found.basis.stored.gone
+    proof = table.erasure(PERSON)
+    assert _rows(proof) == {}
+    _raw_agrees(proof, root)
+    assert proof.basis.stored.gone
     # The log still holds the name, so nobody may call it erased.
-    assert found.obstacles
-    assert {trace.what for trace in found.traces} >= {"least value", "predicate"}
-    assert not [each for each in found.not_answered if not each.path.startswith("_delta_log")]
+    assert proof.obstacles
+    assert {trace.what for trace in proof.traces} >= {"least value", "predicate"}
+    assert not [each for each in proof.not_answered if not each.path.startswith("_delta_log")]
 
 
 def test_a_range_is_erased_only_when_the_log_holds_no_value_in_it_either(tmp_path: Path) -> None:
     table = _people(tmp_path, {})
     asked = ("name LIKE 'zz%'", "id > 3", "name LIKE 'an%'", "id BETWEEN 2 AND 5 AND name <> 'eve'")
-    found = table.erasure({where: where for where in asked})
-    assert [not found[where].obstacles for where in asked] == [True, True, False, False]
-    assert {trace.what for trace in found["name LIKE 'an%'"].traces} == {"least value", "greatest value"}
+    proof = table.erasure({where: where for where in asked})
+    assert [not proof[where].obstacles for where in asked] == [True, True, False, False]
+    assert {trace.what for trace in proof["name LIKE 'an%'"].traces} == {"least value", "greatest value"}
     _commit(table, {"kind": "delete", "where": "id IN (1, 3)"})
     after = table.erasure("name LIKE 'an%'")
     assert (after.totals["live"], after.totals["history"]) == (0, 2)
-    assert after.obstacles[1].startswith("the log holds a value that matches, or names a constant of the predicate in ")
+    assert after.obstacles[1].startswith("the log contains a matching value, or a constant of the predicate in ")
     assert not [each for each in after.not_answered if each.path.startswith("_delta_log")]
 
 
 def test_change_files_are_places_of_their_own(tmp_path: Path) -> None:
     table = _people(tmp_path, {"delta.enableChangeDataFeed": "true"})
     _commit(table, {"kind": "delete", "where": PERSON})
-    found = table.erasure(PERSON)
-    assert _rows(found) == {"history": 2, "feed": 2}
-    _raw_agrees(found, tmp_path / "people")
-    feed = [place for place in found.places if place.state == "feed"]
+    proof = table.erasure(PERSON)
+    assert _rows(proof) == {"history": 2, "feed": 2}
+    _raw_agrees(proof, tmp_path / "people")
+    feed = [place for place in proof.places if place.state == "feed"]
     assert all(place.path.startswith("_change_data/") and place.from_version == 3 for place in feed)
 
 
@@ -155,9 +155,9 @@ def test_what_cannot_be_answered_is_named_and_never_absent(tmp_path: Path) -> No
     pq.write_table(people.select(["id"]), root / "no-such-column.parquet")
     pq.write_table(pa.table({"id": [1], "name": [5.5]}), root / "other-type.parquet")
     (root / "export.csv").write_text("id,name\n1,ana\n")
-    found = explorer.open_table(root).erasure(PERSON)
-    assert [(place.path, place.state, place.rows) for place in found.places] == [("sound.parquet", "live", 1)]
-    reasons = {each.path: each.reason for each in found.not_answered}
+    proof = explorer.open_table(root).erasure(PERSON)
+    assert [(place.path, place.state, place.rows) for place in proof.places] == [("sound.parquet", "live", 1)]
+    reasons = {each.path: each.reason for each in proof.not_answered}
     assert set(reasons) == {
         "missing.parquet", "damaged.parquet", "no-such-column.parquet", "other-type.parquet", "export.csv"
     }  # fmt: skip
@@ -165,7 +165,7 @@ def test_what_cannot_be_answered_is_named_and_never_absent(tmp_path: Path) -> No
     # A live file without a column was written before it was added: its rows are null there, which is an answer.
     answered = explorer.open_table(root).erasure("name IS NULL")
     assert ("older.parquet", 2) in {(place.path, place.rows) for place in answered.places}
-    assert not erasure_document(found).may_claim_erased
+    assert not erasure_document(proof).may_claim_erased
 
 
 def test_a_type_that_changed_and_does_not_compare_is_no_answer(tmp_path: Path) -> None:
@@ -180,9 +180,9 @@ def test_a_type_that_changed_and_does_not_compare_is_no_answer(tmp_path: Path) -
     add = {"path": "new.parquet", "partitionValues": {}, "size": size, "modificationTime": 1, "dataChange": True}
     lines = [meta, {"remove": remove}, {"add": add}]
     (root / "_delta_log" / f"{1:020}.json").write_text("\n".join(map(json.dumps, lines)))
-    found = explorer.open_table(root).erasure(PERSON)
-    assert [(place.path, place.state) for place in found.places] == [("new.parquet", "live")]
-    (open_,) = found.not_answered
+    proof = explorer.open_table(root).erasure(PERSON)
+    assert [(place.path, place.state) for place in proof.places] == [("new.parquet", "live")]
+    (open_,) = proof.not_answered
     assert open_.path == "old.parquet"
     assert "name is long at version 0 and string at version 1" in open_.reason
 
@@ -195,11 +195,11 @@ def test_a_file_that_fails_while_it_is_read_hides_no_other(tmp_path: Path) -> No
     start = pq.read_metadata(root / "2.parquet").row_group(0).column(0).dictionary_page_offset or 4
     data[start : start + 400] = bytes(255 for _ in range(400))
     (root / "2.parquet").write_bytes(data)
-    found = explorer.open_table(root).erasure(PERSON)
-    assert [place.path for place in found.places] == ["0.parquet", "1.parquet", "3.parquet"]
-    (open_,) = found.not_answered
+    proof = explorer.open_table(root).erasure(PERSON)
+    assert [place.path for place in proof.places] == ["0.parquet", "1.parquet", "3.parquet"]
+    (open_,) = proof.not_answered
     assert open_.path == "2.parquet"
-    assert set(found.basis.found.read.column("key").to_pylist()) == {place.path for place in found.places}
+    assert set(proof.basis.found.read.column("key").to_pylist()) == {place.path for place in proof.places}
 
 
 def test_a_table_in_an_object_store_is_searched_as_one_on_disk(tmp_path: Path) -> None:
@@ -208,8 +208,8 @@ def test_a_table_in_an_object_store_is_searched_as_one_on_disk(tmp_path: Path) -
     for file in sorted(each for each in folder.rglob("*") if each.is_file()):
         store.put(file.relative_to(folder).as_posix(), file.read_bytes())
     store.put("left/over.parquet", (folder / "a b%.parquet").read_bytes())
-    found = explorer.open_table(store.root).erasure(PERSON)
-    assert {(place.path, place.state) for place in found.places} == {
+    proof = explorer.open_table(store.root).erasure(PERSON)
+    assert {(place.path, place.state) for place in proof.places} == {
         ("a b%.parquet", "masked"), ("left/over.parquet", "orphan")
     }  # fmt: skip
 
@@ -221,11 +221,11 @@ def test_partition_values_come_from_the_log_and_for_orphans_from_their_folders(t
     (root / "region=us").mkdir()
     pq.write_table(rows, root / "region=us" / "orphan.parquet")
     pq.write_table(rows, root / "nowhere.parquet")
-    found = explorer.open_table(root).erasure("region = 'us' AND id = 1")
-    assert {(place.path, place.state) for place in found.places} == {
+    proof = explorer.open_table(root).erasure("region = 'us' AND id = 1")
+    assert {(place.path, place.state) for place in proof.places} == {
         ("x/a.parquet", "live"), ("region=us/orphan.parquet", "orphan")
     }  # fmt: skip
-    assert [each.path for each in found.not_answered] == ["nowhere.parquet"]
+    assert [each.path for each in proof.not_answered] == ["nowhere.parquet"]
 
 
 def test_live_and_masked_matches_of_one_file_are_two_places(tmp_path: Path) -> None:
@@ -233,9 +233,9 @@ def test_live_and_masked_matches_of_one_file_are_two_places(tmp_path: Path) -> N
     people = [{"name": "ana"}, {"name": "ben"}, {"name": "ana"}, None]
     rows = pa.table({"person": pa.array(people, pa.struct([("name", pa.string())]))})
     root = write_table(tmp_path / "t", [column("person", inner)], [DataFile("a.parquet", rows, masked=[0])])
-    found = explorer.open_table(root).erasure("person.name = 'ana'")
-    assert [(place.state, place.rows) for place in found.places] == [("live", 1), ("masked", 1)]
-    assert found.obstacles[0] == "2 copies of matching rows in 1 file"
+    proof = explorer.open_table(root).erasure("person.name = 'ana'")
+    assert [(place.state, place.rows) for place in proof.places] == [("live", 1), ("masked", 1)]
+    assert proof.obstacles[0] == "2 copies of matching rows in 1 file"
 
 
 def test_dates_follow_the_retention_and_the_removal(tmp_path: Path) -> None:
@@ -244,8 +244,8 @@ def test_dates_follow_the_retention_and_the_removal(tmp_path: Path) -> None:
     commit = (tmp_path / "people" / "_delta_log" / f"{table.latest_version():020}.json").read_text()
     removed = next(json.loads(line)["remove"] for line in commit.splitlines() if '"remove"' in line)
     later = datetime.now(UTC) + timedelta(days=1)
-    found = table.erasure_job({"": PERSON}, later).result()[""]
-    dates = {place.state: place.gone_from for place in found.places}
+    proof = table.erasure_job({"": PERSON}, later).result()[""]
+    dates = {place.state: place.gone_from for place in proof.places}
     three_days = 3 * 86_400_000
     assert dates["live"] == int(later.timestamp() * 1000) + three_days
     gone = dates["history"]
@@ -283,12 +283,12 @@ def _commit(table: explorer.Table, intent: dict[str, Any]) -> None:
     assert result.outcome == "committed", result
 
 
-def _rows(found: Erasure) -> dict[str, int]:
-    return {state: rows for state, rows in found.totals.items() if rows}
+def _rows(proof: Erasure) -> dict[str, int]:
+    return {state: rows for state, rows in proof.totals.items() if rows}
 
 
-def _raw_agrees(found: Erasure, root: Path) -> None:
-    check_proof(found, raw_counts(root, [("name",)], "ana"))
+def _raw_agrees(proof: Erasure, root: Path) -> None:
+    check_proof(proof, raw_counts(root, [("name",)], "ana"))
 
 
 def _age(root: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 import explorer
 from explorer.auditing.erasure.constants import Constants, constants_of, only_equalities
 from explorer.auditing.erasure.search import prove_erasure
-from explorer.auditing.erasure.traces import TracesFound, log_traces
+from explorer.auditing.erasure.traces import LogTraces, log_traces
 from explorer.core.protocol.actions import Add, CommitInfo
 from explorer.core.protocol.times import aware_moment, milliseconds
 from explorer.core.versions.file_search import FilesFound
@@ -37,8 +37,8 @@ COLUMNS = {"id": "long", "name": "string", "region": "string", "born": "date"}
     ],
 )
 def test_each_kind_of_trace_is_named(tmp_path: Path, where: str, what: str, column: str | None) -> None:
-    found = _traces(_table(tmp_path), where, "id", "name", "born", "region")
-    (trace,) = [trace for trace in found.traces if trace.what == what]
+    traces = _traces(_table(tmp_path), where, "id", "name", "born", "region")
+    (trace,) = [trace for trace in traces.traces if trace.what == what]
     assert trace.path == f"_delta_log/{1 if what == 'predicate' else 0:020}.json"
     assert (trace.column or None, trace.version) == (column, 1 if what == "predicate" else 0)
 
@@ -61,8 +61,8 @@ def test_a_number_counts_after_the_last_file_is_gone_too(tmp_path: Path) -> None
         pa.table({"request": names, "key": names, "visible": counts, "masked": counts}),
         {},
     )
-    found = prove_erasure(explorer.open_table(root), {"": "id = 17"}, NOW, lambda _: none)[""]
-    assert [(trace.what, trace.column, trace.value) for trace in found.traces] == [("least value", "id", "17")]
+    proof = prove_erasure(explorer.open_table(root), {"": "id = 17"}, NOW, lambda _: none)[""]
+    assert [(trace.what, trace.column, trace.value) for trace in proof.traces] == [("least value", "id", "17")]
 
 
 def test_a_bound_that_is_cut_off_counts(tmp_path: Path) -> None:
@@ -116,8 +116,8 @@ def test_checkpoints_hold_what_their_commits_held(tmp_path: Path, as_struct: boo
 def test_a_file_of_the_log_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     root = _table(tmp_path)
     (root / "_delta_log" / "00000000000000000000.checkpoint.parquet").write_bytes(b"PAR1 and no more")
-    found = log_traces(explorer.open_table(root), constants_of("name = 'ana'", frozenset({"name"})), NOW)
-    assert [path for path, _ in found.unanswered] == ["_delta_log/00000000000000000000.checkpoint.parquet"]
+    traces = log_traces(explorer.open_table(root), constants_of("name = 'ana'", frozenset({"name"})), NOW)
+    assert [path for path, _ in traces.unanswered] == ["_delta_log/00000000000000000000.checkpoint.parquet"]
 
 
 def test_traces_go_with_log_cleanup_and_stay_where_it_is_off(tmp_path: Path) -> None:
@@ -152,8 +152,8 @@ def test_a_constant_is_found_inside_a_predicate_that_escapes_it(name: str, inner
     said = json.dumps([f"(name#191 = {name})"]) if inner else f"name = '{name.replace(chr(39), chr(39) * 2)}'"
     info = CommitInfo(operation="DELETE", operation_parameters={"predicate": said})
     root = write_log(tmp_path / "t", [[MASKED, metadata(COLUMNS)], [info]])
-    found = log_traces(explorer.open_table(root), Constants((name,), (), frozenset({"name"})), NOW)
-    assert [(trace.what, trace.version) for trace in found.traces] == [("predicate", 1)]
+    traces = log_traces(explorer.open_table(root), Constants((name,), (), frozenset({"name"})), NOW)
+    assert [(trace.what, trace.version) for trace in traces.traces] == [("predicate", 1)]
 
 
 @pytest.mark.parametrize(
@@ -182,10 +182,10 @@ def test_only_of_equalities_the_constants_are_all_that_a_row_must_hold(where: st
 
 
 def test_constants_are_read_from_every_spelling() -> None:
-    found = constants_of("a = 'it''s' OR b IN (-5, 1.50, r'x\\y') OR c = \"q\" -- 'comment'", frozenset())
-    assert {"it's", "its", "x\\y", "q"} <= set(found.texts)
-    assert "comment" not in found.texts
-    assert [str(number) for number in found.numbers] == ["-5", "1.50"]
+    constants = constants_of("a = 'it''s' OR b IN (-5, 1.50, r'x\\y') OR c = \"q\" -- 'comment'", frozenset())
+    assert {"it's", "its", "x\\y", "q"} <= set(constants.texts)
+    assert "comment" not in constants.texts
+    assert [str(number) for number in constants.numbers] == ["-5", "1.50"]
     assert not constants_of("a IS NULL", frozenset())
 
 
@@ -205,7 +205,7 @@ def _add(path: str, stats: dict[str, object], values: dict[str, str | None] | No
     return Add(path=path, partition_values=values or {}, size=1000, modification_time=1, stats=json.dumps(stats))
 
 
-def _traces(root: Path, where: str, *columns: str) -> TracesFound:
-    found = log_traces(explorer.open_table(root), constants_of(where, frozenset(columns)), NOW)
-    assert not found.unanswered
-    return found
+def _traces(root: Path, where: str, *columns: str) -> LogTraces:
+    traces = log_traces(explorer.open_table(root), constants_of(where, frozenset(columns)), NOW)
+    assert not traces.unanswered
+    return traces

@@ -18,7 +18,7 @@ import explorer
 from explorer.auditing.erasure.constants import constants_of
 from explorer.auditing.erasure.logged_columns import logged_columns
 from explorer.auditing.erasure.logged_values import LoggedPlace
-from explorer.auditing.erasure.traces import TracesFound, log_traces
+from explorer.auditing.erasure.traces import LogTraces, log_traces
 from explorer.auditing.erasure.value_conditions import ValueCondition, value_condition
 from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.times import aware_moment, milliseconds
@@ -111,8 +111,8 @@ def test_bounds_and_partition_values_are_judged_as_spark_would(
     bounds = {name: each for name, each in held.items() if isinstance(each, tuple)}
     values = {name: each for name, each in held.items() if not isinstance(each, tuple)}
     file = add("a.parquet", bounds=bounds, partition_values={"part": "-", **values})
-    found = _found(write_log(tmp_path / "t", [[MASKED, metadata(COLUMNS, ["part"]), file]]), where)
-    assert (bool(found.traces), bool(found.unanswered)) == (matches is True, matches is None), found
+    proof = _found(write_log(tmp_path / "t", [[MASKED, metadata(COLUMNS, ["part"]), file]]), where)
+    assert (bool(proof.traces), bool(proof.unanswered)) == (matches is True, matches is None), proof
 
 
 @pytest.mark.parametrize(
@@ -166,9 +166,9 @@ def test_what_is_more_than_comparisons_with_constants_is_not_taken_apart(tmp_pat
 )
 def test_what_a_commit_may_quote_is_open(tmp_path: Path, where: str, said: dict[str, Any], open_: bool) -> None:
     first = [MASKED, metadata(COLUMNS, ["part"]), CommitInfo(operation="DELETE", operation_parameters=said)]
-    found = _found(write_log(tmp_path / "t", [first]), where)
-    assert [reason for _, reason in found.unanswered] == [
-        f"commitInfo.operationParameters.{key} may quote a value that matches" for key in said if open_
+    proof = _found(write_log(tmp_path / "t", [first]), where)
+    assert [reason for _, reason in proof.unanswered] == [
+        f"commitInfo.operationParameters.{key} may contain a matching value" for key in said if open_
     ]
 
 
@@ -176,15 +176,15 @@ def test_a_folder_states_a_value_and_the_name_of_a_file_does_not(tmp_path: Path)
     file = add("part=w%25st/part-00500.parquet", partition_values={"part": "w%st"})
     root = write_log(tmp_path / "t", [[MASKED, metadata(COLUMNS, ["part"]), file]])
     assert {trace.what for trace in _found(root, "part > 'w'").traces} == {"partition value", "path"}
-    assert _found(root, "part > 'x'") == TracesFound((), 1, ())
-    assert _found(root, "id > 120") == TracesFound((), 1, ())
+    assert _found(root, "part > 'x'") == LogTraces((), 1, ())
+    assert _found(root, "id > 120") == LogTraces((), 1, ())
 
 
 def test_statistics_that_cannot_be_read_are_open(tmp_path: Path) -> None:
     file = json.loads('{"add":{"path":"a","partitionValues":{},"size":1,"modificationTime":1,"dataChange":true}}')
     file["add"]["stats"] = '{"minValues":{"id":500'
-    found = _found(write_log(tmp_path / "t", [[MASKED, metadata(COLUMNS), file]]), "id > 120")
-    assert [reason for _, reason in found.unanswered] == ["add.stats may quote a value that matches"]
+    proof = _found(write_log(tmp_path / "t", [[MASKED, metadata(COLUMNS), file]]), "id > 120")
+    assert [reason for _, reason in proof.unanswered] == ["add.stats may contain a matching value"]
 
 
 def test_a_column_that_is_called_stats_is_a_column(tmp_path: Path) -> None:
@@ -197,9 +197,9 @@ def test_a_column_of_another_type_before_is_open(tmp_path: Path) -> None:
         [MASKED, metadata({"name": "date"}), add("a", bounds={"name": ("2020-01-01", "2020-01-01")})],
         [metadata({"name": "string"})],
     ]
-    found = _found(write_log(tmp_path / "t", commits), "name > 'zzz'")
-    assert {path for path, _ in found.unanswered} == {f"_delta_log/{0:020}.json"}
-    assert not found.traces
+    proof = _found(write_log(tmp_path / "t", commits), "name > 'zzz'")
+    assert {path for path, _ in proof.unanswered} == {f"_delta_log/{0:020}.json"}
+    assert not proof.traces
 
 
 @pytest.mark.parametrize(("before", "open_"), [("float", True), ("integer", False)])
@@ -207,8 +207,8 @@ def test_a_float_that_became_a_double_is_open_as_its_digits_are_rounded(
     tmp_path: Path, before: str, open_: bool
 ) -> None:
     commits = [[MASKED, metadata({"a": before}), add("a", bounds={"a": (0, 0)})], [metadata({"a": "double"})]]
-    found = _found(write_log(tmp_path / "t", commits), "a > 0.1")
-    assert (bool(found.unanswered), found.traces) == (open_, ())
+    proof = _found(write_log(tmp_path / "t", commits), "a > 0.1")
+    assert (bool(proof.unanswered), proof.traces) == (open_, ())
 
 
 def test_the_log_may_spell_a_column_in_another_case(tmp_path: Path) -> None:
@@ -235,9 +235,9 @@ def test_checkpoints_are_judged_as_their_commits(tmp_path: Path, as_struct: bool
         ("rate > 2.5", set()),
         ("part >= 'x'", {"partition value", "path"}),
     ):
-        found = _found(root, where)
-        assert not found.unanswered
-        assert {trace.what for trace in found.traces if "checkpoint" in trace.path} == what, where
+        proof = _found(root, where)
+        assert not proof.unanswered
+        assert {trace.what for trace in proof.traces if "checkpoint" in trace.path} == what, where
 
 
 @pytest.mark.reference
@@ -282,12 +282,12 @@ def test_what_delta_rs_cuts_off_or_rounds_is_never_judged_wrongly(tmp_path: Path
 
 
 def _condition(table: explorer.Table, where: str) -> ValueCondition:
-    found = value_condition(where, table.snapshot(), logged_columns(table))
-    assert isinstance(found, ValueCondition), found
-    return found
+    condition = value_condition(where, table.snapshot(), logged_columns(table))
+    assert isinstance(condition, ValueCondition), condition
+    return condition
 
 
-def _found(root: Path, where: str) -> TracesFound:
+def _found(root: Path, where: str) -> LogTraces:
     table = explorer.open_table(root)
     return log_traces(table, constants_of("id = -1", frozenset()), NOW, condition=_condition(table, where))
 

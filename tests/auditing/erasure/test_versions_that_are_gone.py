@@ -48,8 +48,8 @@ def proof(table: explorer.Table, where: str) -> Erasure:
     return prove_erasure(table, {"": where}, NOW, lambda _: none)[""]
 
 
-def open_files(found: Erasure) -> dict[str, str]:
-    return {each.path: each.reason for each in found.not_answered if each.path.startswith("_delta_log/")}
+def open_files(proof: Erasure) -> dict[str, str]:
+    return {each.path: each.reason for each in proof.not_answered if each.path.startswith("_delta_log/")}
 
 
 @pytest.mark.parametrize("lost", [True, False], ids=["a commit is lost", "whole"])

@@ -31,7 +31,7 @@ def test_each_table_below_a_root_is_a_line_and_a_broken_one_stops_no_other(cli: 
     lost = next(finding for finding in orders["findings"] if finding["id"] == "bulk-loss")
     assert "40,398 rows" in lost["title"]
     assert {evidence["version"] for evidence in lost["evidence"]} >= {30, 31}
-    assert orders["verdict"].startswith("6 notes; the worst: ")
+    assert orders["verdict"].startswith("6 notes; most severe: ")
     asked = {finding["id"] for finding in orders["findings"]} | {each["id"] for each in orders["notAnswered"]}
     assert asked | set(orders["foundNothing"]) == {rule.id for rule in RULES}
 
@@ -63,7 +63,7 @@ def test_a_place_without_a_table_is_said(cli: Call, tmp_path: Path) -> None:
     (tmp_path / "nothing").mkdir()
     result = cli("audit", tmp_path / "nothing", empty_table(tmp_path / "empty"), "--json")
     assert (result.code, json.loads(result.err)["error"]) == (3, "TableNotFound")
-    assert json.loads(result.out)["verdict"] == f"Nothing found by {len(RULES) - 10} rules. 10 rules have no answer."
+    assert json.loads(result.out)["verdict"] == f"{len(RULES) - 10} rules passed. 10 rules were not checked."
 
 
 def test_nothing_of_the_pages_is_needed(tmp_path: Path) -> None:
@@ -184,5 +184,5 @@ def test_text_that_is_no_chain_head_is_a_bad_request_and_no_sign_of_tampering(cl
     result = cli("audit", table, "--chain-head", head[:-1], "--json")
     assert result.code == 2
     assert result.error()["message"] == (
-        f"'{head[:-1]}' is no chain head, which is 64 hexadecimal digits. Give one that verify printed."
+        f"'{head[:-1]}' is not a chain head, which has 64 hexadecimal digits. Use one printed by verify."
     )

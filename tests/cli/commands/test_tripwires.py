@@ -38,7 +38,7 @@ def test_a_scheduled_job_is_told_once_of_each_new_commit(cli: Call, tmp_path: Pa
     told = cli(*arguments)
     (alarm,) = (json.loads(line) for line in told.out.splitlines())
     assert (told.code, alarm["tripwire"], alarm["version"], alarm["author"]) == (1, "many rows gone", 3, "ben")
-    assert alarm["text"] == "100 rows went, 33.3 % of them"
+    assert alarm["text"] == "100 rows removed, 33.3 % of them"
     assert (cli(*arguments).code, cli(*arguments).out) == (0, "")
 
 

@@ -95,7 +95,7 @@ def test_a_read_only_server_is_refused_by_the_table_itself(root: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "reason", "told"),
-    [("order", "why", "is not the table"), ("", "why", "type orders"), ("orders", " ", "why")],
+    [("order", "why", "is not the table"), ("", "why", "type orders"), ("orders", " ", "Enter a reason")],
 )
 def test_nothing_is_committed_without_the_name_and_a_reason(root: Path, name: str, reason: str, told: str) -> None:
     desk = desk_at(root)
@@ -180,7 +180,7 @@ def test_a_lost_answer_is_unknown_names_its_version_and_is_found_by_trying_again
     desk.commit()
     ended = outcome(desk)
     assert ended is not None
-    assert (ended.outcome, dict(ended.facts)["in doubt"]) == ("unknown", "v2")
+    assert (ended.outcome, dict(ended.facts)["outcome unknown"]) == ("unknown", "v2")
     kept.table.store = sound
     desk.try_again()
     desk.commit()

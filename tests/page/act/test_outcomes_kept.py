@@ -267,7 +267,7 @@ def test_a_plan_of_another_name_is_not_committed(root: Path) -> None:
     send(window, "commit", name="orders", reason="because", digest=state.draft.plan.digest)
     settle(window)
     notices = [message["regions"].get("notice", "") for message in window.heard if "regions" in message]
-    assert any("The name of who commits has changed. Read the plan again." in notice for notice in notices)
+    assert any("The name of the committer has changed. Read the plan again." in notice for notice in notices)
     assert newest(root) == 1
     again = desk_of(window).state
     assert isinstance(again, Ready)

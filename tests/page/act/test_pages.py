@@ -107,8 +107,8 @@ def test_every_change_is_offered_with_how_the_table_stands(catalog: Catalog) -> 
     }  # fmt: skip
     for kind in set(offered_kinds()) - impossible:
         assert f"act={kind}" in lead
-    assert "The table has no constraint." in lead
-    assert "set the column mapping to name first" in lead
+    assert "The table has no constraints." in lead
+    assert "Set it to name first" in lead
     assert "This server is read-only." in lead
     plan = page(catalog, "plain", "&act=set-description&f.description=x&step=plan").regions["lead"]
     assert "This server is read-only, so commit it elsewhere." in plan
@@ -154,16 +154,16 @@ def test_what_is_no_version_is_told_in_words(catalog: Catalog) -> None:
     for change, name in (("restore&f.version=last", "version"), ("compact-log&f.from=0&f.to=last", "to")):
         address = Address.parse(f"?t=w/hostile&tab=act&act={change}")
         regions = checked(catalog, desk, address, 0)
-        assert "is not a version: write a number" in regions[f"act-note-{name}"]
+        assert "is not a version. Enter a number" in regions[f"act-note-{name}"]
 
 
 def test_what_deletes_files_is_planned_when_asked_and_says_what_would_go(catalog: Catalog) -> None:
     address = Address.parse("?t=w/plain&tab=act&act=vacuum&step=plan")
     desk = ActDesk(catalog, "", signed_in=False, changed=list)
     regions = checked(catalog, desk, address, 0)
-    assert "Planning lists all files of the table" in regions["act-check"]
+    assert "Planning lists all files in the" in regions["act-check"]
     shown = page(catalog, "plain", "&act=vacuum&step=plan").regions
-    assert "There is nothing to do." in shown["lead"]
+    assert "Nothing to commit." in shown["lead"]
     assert "no commit:" in shown["side"]
     assert "Committing as" not in shown["side"]
     assert "Ready." in page(catalog, "plain", "&act=checkpoint").regions["lead"]

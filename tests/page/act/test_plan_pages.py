@@ -82,7 +82,7 @@ def test_the_page_of_a_receipt_has_predicate_counts_and_digest_of_a_commit_of_ro
     lead = table_page(catalog, address, "light", work_at(desk)).regions["lead"]
     facts = dict(re.findall(r"<dt>([^<]*)</dt><dd[^>]*>([^<]*)</dd>", lead))
     assert facts["predicate"] == "(id#3L &gt; 5) AND true"
-    assert facts["rows"] == "1 row deleted, 2 rows written again unchanged"
+    assert facts["rows"] == "1 row deleted, 2 rows rewritten unchanged"
     assert facts["files"] == "1 file added, 1 file removed, 1 file stays and masks other rows"
     assert re.fullmatch(r"[0-9a-f]{64}", facts["digest"])
 
@@ -104,10 +104,10 @@ def test_two_digests_are_explained_and_one_is_not(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("again", "words"),
     [
-        ({"kind": "set-description", "description": "x"}, "Nothing is left to do."),
-        ({"kind": "set-properties", "properties": {"team": "a"}}, "Nothing is left to do."),
-        ({"kind": "vacuum"}, "Nothing is left to do."),
-        ({"kind": "set-description", "description": "y"}, "This plan would do it once more."),
+        ({"kind": "set-description", "description": "x"}, "Nothing remains to be done."),
+        ({"kind": "set-properties", "properties": {"team": "a"}}, "Nothing remains to be done."),
+        ({"kind": "vacuum"}, "Nothing remains to be done."),
+        ({"kind": "set-description", "description": "y"}, "This plan would repeat it."),
     ],
 )
 def test_a_change_done_before_is_said_to_be_done_again_only_if_it_would_be(

@@ -62,7 +62,7 @@ def test_a_page_loaded_anew_does_not_commit_what_is_being_committed(catalog: Cat
     assert isinstance(desk_of(first).state, Committing)
     again = opened(catalog)
     assert "The same change was under way" in lead(again)
-    assert "is being carried out from another page" in pressed(again)
+    assert "is already committing the same change" in pressed(again)
     assert not isinstance(desk_of(again).state, Committing)
     held.set()
     until(first, lambda: isinstance(desk_of(first).state, Ended))
@@ -75,7 +75,7 @@ def test_a_plan_made_before_the_same_commit_is_not_carried_out_unread(catalog: C
     pressed(first)
     until(first, lambda: isinstance(desk_of(first).state, Ended))
     assert newest(catalog) == 2
-    assert "was carried out from another page since this plan was made" in pressed(second)
+    assert "Another page committed the same change after this plan was made" in pressed(second)
     assert newest(catalog) == 2
 
 

@@ -94,6 +94,6 @@ def test_where_nothing_is_left_no_guard_asks_to_be_accepted(catalog: Catalog) ->
     found.commit(found.plan({"kind": "set-properties", "properties": {FILES: "interval 30 minutes"}}))
     (Path(location) / "old.parquet").unlink()
     shown = _planned(catalog, desk, VACUUM)
-    assert "There is nothing to do." in shown
+    assert "Nothing to commit." in shown
     assert "One guard is unknown" not in shown
     assert "No file became unused before the cut-off." in shown

@@ -15,7 +15,7 @@ from explorer.core.transaction.proposal import GuardResult
 from explorer.page.act.desk import ActDesk
 from explorer.page.address import Address
 from explorer.page.pages import table_page
-from explorer.views.act.desk.draft import RowLook
+from explorer.views.act.desk.draft import RowCheckProgress
 from explorer.views.act.desk.state import Committing, Ended, Ready
 from explorer.web.served_tables import Catalog
 from tests.support.logs.spark_tables import DataFile, column, write_table
@@ -106,7 +106,7 @@ def test_rows_are_looked_at_again_when_others_came_first(orders: explorer.Table)
     assert [each.status for each in result.plan.guards if each.name == "existing-rows"] == ["pass"]
 
 
-def look_again(desk: ActDesk) -> RowLook | None:
+def look_again(desk: ActDesk) -> RowCheckProgress | None:
     return desk.state.look if isinstance(desk.state, Committing) else None
 
 
@@ -126,7 +126,7 @@ def approved(orders: explorer.Table, catalog: Catalog, changed: Callable[[ActDes
 
 
 def test_a_commit_that_has_to_look_again_shows_how_far_it_is(orders: explorer.Table, tmp_path: Path) -> None:
-    shown: list[RowLook | None] = []
+    shown: list[RowCheckProgress | None] = []
     catalog = Catalog([str(tmp_path)], allow_commits=True)
     desk = approved(orders, catalog, lambda desk: shown.append(look_again(desk)))
     shown.clear()

@@ -46,7 +46,7 @@ def test_wrong_answers_come_first_and_older_releases_are_apart() -> None:
     )
     plan = msgspec.structs.replace(plan_with(), consequences=Consequences(readers=readers))
     wrong, refused = loss_groups(client_losses(plan))
-    assert (wrong.title, refused.title) == ("Wrong answers", "Access lost")
+    assert (wrong.title, refused.title) == ("Wrong results", "Access lost")
     assert [loss.releases for loss in (*wrong.first, *wrong.older)] == ["3 (newest known)", "2 to 5"]
     assert [loss.releases for loss in (*refused.first, *refused.older)] == ["1 to 3 (newest known)", "1"]
     assert [len(group.older) for group in (wrong, refused)] == [1, 1]
@@ -91,9 +91,9 @@ def test_a_plan_speaks_of_the_clients_in_use_first_and_counts_each_version_once(
     intent = {"kind": "enable-feature", "feature": "deletionVectors"}
     before = plan_view(table.plan(intent), table.snapshot())
     monkeypatch.setenv("DELTA_EXPLORER_CLIENTS", str(file))
-    found = plan_view(table.plan(intent), table.snapshot())
-    assert [(loss.mine, loss.owner) for loss in found.losses[:2]] == [("0.15.1", "finance")] * 2
-    assert my_summary(found.losses) == "your delta-rs (python deltalake) 0.15.1 loses access"
-    assert found.worst.startswith("Your delta-rs (python deltalake) 0.15.1 loses access; ")
-    assert (found.lost_clients, found.who_reads) == (before.lost_clients, before.who_reads)
-    assert found.worst.lower().endswith(before.worst.lower())
+    plan = plan_view(table.plan(intent), table.snapshot())
+    assert [(loss.mine, loss.owner) for loss in plan.losses[:2]] == [("0.15.1", "finance")] * 2
+    assert my_summary(plan.losses) == "your delta-rs (python deltalake) 0.15.1 loses access"
+    assert plan.worst.startswith("Your delta-rs (python deltalake) 0.15.1 loses access; ")
+    assert (plan.lost_clients, plan.who_reads) == (before.lost_clients, before.who_reads)
+    assert plan.worst.lower().endswith(before.worst.lower())

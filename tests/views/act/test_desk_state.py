@@ -10,7 +10,7 @@ import explorer
 from explorer.core.errors import RequestError
 from explorer.views.act.desk import events as happened
 from explorer.views.act.desk import state as at
-from explorer.views.act.desk.draft import Draft, Question, RowLook
+from explorer.views.act.desk.draft import Draft, Question, RowCheckProgress
 from explorer.views.act.receipt import Receipt
 from explorer.views.problems import problem_of
 from tests.support.logs import hostile_tables
@@ -53,15 +53,15 @@ def examples(draft: Draft) -> tuple[dict[type, Any], dict[type, Any]]:
     ]  # fmt: skip
     events = [
         happened.Asked(draft.question, 2),
-        happened.PlanMoved(1, job, RowLook("running")),
+        happened.PlanMoved(1, job, RowCheckProgress("running")),
         happened.PlanMade(1, draft),
         happened.PlanRefused(1, RequestError("no")),
         happened.Forgotten(),
         happened.Shown(),
         happened.Accepted("g"),
-        happened.LookBegun(1),
-        happened.LookMoved(1, job, RowLook("running")),
-        happened.LookEnded(1, RowLook("done"), plan),
+        happened.CheckStarted(1),
+        happened.CheckProgressed(1, job, RowCheckProgress("running")),
+        happened.CheckEnded(1, RowCheckProgress("done"), plan),
         happened.ApprovalRefused(1, "no"),
         happened.Approved(1, "why"),
         happened.CommitBegun(1),
@@ -89,10 +89,10 @@ def test_work_that_ends_late_changes_nothing(draft: Draft) -> None:
     planning, looking = at.Planning(draft.question, 2), at.Looking(draft, 2)
     job: Any = object()
     for state, event in (
-        (planning, happened.PlanMoved(1, job, RowLook("running"))),
+        (planning, happened.PlanMoved(1, job, RowCheckProgress("running"))),
         (planning, happened.PlanMade(1, draft)),
         (planning, happened.PlanRefused(1, RequestError("no"))),
-        (looking, happened.LookEnded(1, RowLook("cancelled"))),
+        (looking, happened.CheckEnded(1, RowCheckProgress("cancelled"))),
     ):
         assert at.after(state, event) is state
 
@@ -104,8 +104,8 @@ def test_only_an_outcome_that_is_not_known_is_tried_again(draft: Draft) -> None:
 
 
 def test_a_guard_that_is_accepted_during_a_look_stays_accepted_when_the_look_is_cancelled(draft: Draft) -> None:
-    looking = at.after(at.after(at.Ready(draft), happened.LookBegun(1)), happened.Accepted("existing-rows"))
-    ready = at.after(looking, happened.LookEnded(1, RowLook("cancelled")))
+    looking = at.after(at.after(at.Ready(draft), happened.CheckStarted(1)), happened.Accepted("existing-rows"))
+    ready = at.after(looking, happened.CheckEnded(1, RowCheckProgress("cancelled")))
     assert isinstance(ready, at.Ready)
     assert ready.draft.plan.accepted == ("existing-rows",)
 

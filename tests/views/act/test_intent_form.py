@@ -74,8 +74,8 @@ def test_a_form_that_is_filled_in_with_an_intent_makes_that_intent(intent: recor
     ],
 )
 def test_what_no_form_asks_reads_as_its_fields(intent: dict[str, object], said: tuple[str, str]) -> None:
-    found = headline(parse_intent(intent))
-    assert (found.verb, found.code) == said
+    head = headline(parse_intent(intent))
+    assert (head.verb, head.code) == said
 
 
 def test_a_comma_inside_backticks_belongs_to_the_name_of_a_column() -> None:

@@ -21,54 +21,54 @@ def view(table: explorer.Table, **intent: Any) -> PlanView:
     return plan_view(plan, table.snapshot(plan.read_version))
 
 
-def written(found: PlanView) -> list[tuple[str, str, str]]:
-    return [(line.sign, line.subject, line.detail) for line in found.written]
+def written(plan: PlanView) -> list[tuple[str, str, str]]:
+    return [(line.sign, line.subject, line.detail) for line in plan.written]
 
 
 def test_what_a_property_brings_along_is_written_out(table: explorer.Table) -> None:
-    found = view(table, kind="set-properties", properties={"delta.enableDeletionVectors": "true", "team": "bob"})
-    assert written(found) == [
+    plan = view(table, kind="set-properties", properties={"delta.enableDeletionVectors": "true", "team": "bob"})
+    assert written(plan) == [
         ("+", "delta.enableDeletionVectors", "true"),
         ("\u25c7", "team", "ana \u2192 bob"),
         ("\u25c7", "protocol", "(1, 2) \u2192 (3, 7)"),
         ("+", "feature deletionVectors", "binds readers and writers"),
         ("\u00b7", "no data file", "is added or removed"),
     ]
-    assert (found.headline.verb, found.headline.subject) == ("Set", "2 properties")
-    assert found.losses
-    assert {loss.operation for loss in found.losses} == {"reads", "writes"}
-    assert [loss.severity for loss in found.losses] == sorted(loss.severity for loss in found.losses)
-    assert "lose" in found.who_reads
+    assert (plan.headline.verb, plan.headline.subject) == ("Set", "2 properties")
+    assert plan.losses
+    assert {loss.operation for loss in plan.losses} == {"reads", "writes"}
+    assert [loss.severity for loss in plan.losses] == sorted(loss.severity for loss in plan.losses)
+    assert "lose" in plan.who_reads
 
 
 def test_a_rename_is_a_rename(table: explorer.Table) -> None:
     mapping = table.plan({"kind": "set-column-mapping", "mode": "name"})
     table.commit(mapping, reason="names may change")
-    found = view(table, kind="rename-column", column="id", to="key")
-    assert ("\u25c7", "column key", "renamed: id \u2192 key") in written(found)
-    assert (found.headline.verb, found.headline.subject) == ("Rename column", "id \u2192 key")
+    plan = view(table, kind="rename-column", column="id", to="key")
+    assert ("\u25c7", "column key", "renamed: id \u2192 key") in written(plan)
+    assert (plan.headline.verb, plan.headline.subject) == ("Rename column", "id \u2192 key")
 
 
 def test_rows_that_were_not_looked_at_are_asked_for(table: explorer.Table) -> None:
-    found = view(table, kind="add-constraint", name="positive", expression="id > 0")
-    assert (found.needs_rows, found.looked_at_rows, found.committable, found.tone) == (True, False, False, "warning")
-    assert found.verdict == "The rows must be checked before this can be committed."
-    assert [guard.name for guard in found.guards if guard.blocks] == ["existing-rows"]
-    assert found.guards[0].name == "existing-rows"
-    assert found.headline.code == "id > 0"
-    assert [action.name for action in found.actions][:1] == ["commitInfo"]
-    assert '"schemaString": {' in found.actions[-1].pretty
+    plan = view(table, kind="add-constraint", name="positive", expression="id > 0")
+    assert (plan.needs_rows, plan.looked_at_rows, plan.committable, plan.tone) == (True, False, False, "warning")
+    assert plan.verdict == "Check the rows before you commit this."
+    assert [guard.name for guard in plan.guards if guard.blocks] == ["existing-rows"]
+    assert plan.guards[0].name == "existing-rows"
+    assert plan.headline.code == "id > 0"
+    assert [action.name for action in plan.actions][:1] == ["commitInfo"]
+    assert '"schemaString": {' in plan.actions[-1].pretty
 
 
 def test_the_worst_consequence_is_named_and_no_guard_calls_a_plan_that_breaks_clients_safe(
     table: explorer.Table,
 ) -> None:
-    found = view(table, kind="set-properties", properties={"delta.enableDeletionVectors": "true"})
-    assert found.worst_tone == "danger"
-    assert " clients " in found.worst
-    assert "lose access" in found.worst
-    assert found.lost_clients > 1
-    (properties,) = (guard for guard in found.guards if guard.name == "properties")
+    plan = view(table, kind="set-properties", properties={"delta.enableDeletionVectors": "true"})
+    assert plan.worst_tone == "danger"
+    assert " clients " in plan.worst
+    assert "lose access" in plan.worst
+    assert plan.lost_clients > 1
+    (properties,) = (guard for guard in plan.guards if guard.name == "properties")
     assert properties.sentence == "1 property changes. The guard access says what that means for clients."
     harmless = view(table, kind="set-description", description="What a row is.")
     assert (harmless.worst, harmless.worst_tone) == ("", "")

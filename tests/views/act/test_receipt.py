@@ -12,10 +12,10 @@ def test_every_outcome_has_its_words(outcome: str) -> None:
     plan = plan_with()
     conflict = Conflict(4, "metaData", "Version 4 changed the metadata.") if outcome == "conflicted" else None
     version = 4 if outcome in {"committed", "unknown"} else None
-    found = receipt(CommitResult(outcome=outcome, plan=plan, version=version, conflict=conflict), plan, "why", None)
-    assert found.title
-    assert found.text
-    facts = dict(found.facts)
+    shown = receipt(CommitResult(outcome=outcome, plan=plan, version=version, conflict=conflict), plan, "why", None)
+    assert shown.title
+    assert shown.text
+    facts = dict(shown.facts)
     assert (facts["reason"], facts["by"], facts["transaction"]) == ("why", "no name given", "7")
     assert ("decided by" in facts) == (outcome == "conflicted")
-    assert found.winner == (4 if outcome == "conflicted" else None)
+    assert shown.winner == (4 if outcome == "conflicted" else None)

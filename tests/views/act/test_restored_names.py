@@ -14,14 +14,14 @@ from tests.support.logs.small_logs import add, metadata
 
 def _table(*renames: tuple[str, str]) -> explorer.Table:
     """A table of two columns whose mapping is switched on, and then some names change."""
-    found = small_logs.table({0: [small_logs.PROTOCOL, metadata({"a": "long", "z": "long"}), add("f", 5)]})
-    found.store.put("f", b"PAR1")
+    table = small_logs.table({0: [small_logs.PROTOCOL, metadata({"a": "long", "z": "long"}), add("f", 5)]})
+    table.store.put("f", b"PAR1")
     wishes = [{"kind": "set-column-mapping", "mode": "name"}]
     wishes += [{"kind": "rename-column", "column": column, "to": to} for column, to in renames]
     for wish in at_least_one(wishes):
-        plan = found.plan(wish)
-        assert found.commit(found.plan(wish, accept=[guard.name for guard in plan.guards])).outcome == "committed"
-    return found
+        plan = table.plan(wish)
+        assert table.commit(table.plan(wish, accept=[guard.name for guard in plan.guards])).outcome == "committed"
+    return table
 
 
 @pytest.mark.parametrize(
@@ -37,16 +37,16 @@ def _table(*renames: tuple[str, str]) -> explorer.Table:
 def test_the_plan_and_the_diff_after_it_show_a_rename(
     renames: list[tuple[str, str]], version: int, lines: dict[str, str]
 ) -> None:
-    found = _table(*renames)
-    newest = found.snapshot()
-    plan = found.plan({"kind": "restore", "version": version}, check_rows=False)
+    table = _table(*renames)
+    newest = table.snapshot()
+    plan = table.plan({"kind": "restore", "version": version}, check_rows=False)
     assert isinstance(plan, CommitPlan)
     written = written_lines(plan.proposal, newest)
     shown = {
         line.subject.removeprefix("column "): line.detail for line in written if line.subject.startswith("column ")
     }
     assert shown == lines
-    accepted = found.plan({"kind": "restore", "version": version}, accept=[guard.name for guard in plan.guards])
-    assert found.commit(accepted).outcome == "committed"
-    changes = found.diff(newest.version, newest.version + 1).schema
+    accepted = table.plan({"kind": "restore", "version": version}, accept=[guard.name for guard in plan.guards])
+    assert table.commit(accepted).outcome == "committed"
+    changes = table.diff(newest.version, newest.version + 1).schema
     assert {change.column: f"{change.kind}: {change.before} \u2192 {change.after}" for change in changes} == lines

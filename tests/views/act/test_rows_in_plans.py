@@ -126,7 +126,7 @@ def test_rows_of_any_commit_that_says_nothing_of_the_feed_appear_in_it() -> None
         (THREE, 3, "954 rows are deleted."),
         (THREE, 0, "954 rows are deleted."),
         ((small_logs.add("a", 1),), 0, "1 row is deleted."),
-        ((small_logs.add("a", None),), 1, "Rows are deleted; their files do not record how many."),
+        ((small_logs.add("a", None),), 1, "Rows are deleted; the log does not record how many."),
         ((), 3, ""),
     ],
 )
@@ -144,14 +144,14 @@ def test_a_merge_that_deletes_rows_warns_of_it() -> None:
     assert view.worst == "7 rows are deleted."
     only_new = merged(of, RowCounts(inserted=2, source=2))
     assert plan_view(plan(of, intent, only_new), of).worst == ""
-    (found,) = [guard for guard in only_new.guards if guard.name == "rows-found"]
-    assert found.evidence["detail"] == "Rows: 2 inserted."
+    (match,) = [guard for guard in only_new.guards if guard.name == "rows-found"]
+    assert match.evidence["detail"] == "Rows: 2 inserted."
 
 
 def test_no_new_file_is_promised_where_no_row_is_written() -> None:
     of = snapshot(*THREE)
     lines = [(line.sign, line.subject, line.detail) for line in written_lines(_estimated(of, 0), of)]
-    assert ("\u00b7", "no new data file", "as no row is written") in lines
+    assert ("\u00b7", "no new data file", "because no row is written") in lines
     assert not any(subject.startswith("new file") for _, subject, _ in lines)
     lines = [(line.sign, line.subject, line.detail) for line in written_lines(_estimated(of, 2), of)]
     assert ("+", "new files", "2 rows") in lines

@@ -24,9 +24,9 @@ def table(tmp_path: Path) -> explorer.Table:
 
 def ways(table: explorer.Table, guard: str, **intent: Any) -> tuple[Way, ...]:
     plan = table.plan(intent, check_rows=False)
-    (found,) = (view for view in guard_views(plan) if view.name == guard)
-    assert found.status != "pass"
-    return found.ways
+    (match,) = (view for view in guard_views(plan) if view.name == guard)
+    assert match.status != "pass"
+    return match.ways
 
 
 @pytest.mark.parametrize(

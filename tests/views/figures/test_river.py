@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from explorer.views.figures.river import river_figure
 from explorer.views.figures.theme import LIGHT
-from explorer.views.table.column_lines import river_lines, told_apart
+from explorer.views.table.column_lines import distinct_names, river_lines
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -97,10 +97,10 @@ def test_of_many_columns_those_are_drawn_first_to_which_something_happened() -> 
 
 def test_long_names_that_begin_alike_are_told_apart() -> None:
     names = [f"measurement_{number:04}_temperature_in_celsius" for number in range(2_000)]
-    cut = told_apart(names, 20)
+    cut = distinct_names(names, 20)
     assert len(set(cut.values())) == len(names)
     assert all(len(text) <= 20 for text in cut.values())
-    assert told_apart(["short", "other"], 20) == {"short": "short", "other": "other"}
+    assert distinct_names(["short", "other"], 20) == {"short": "short", "other": "other"}
 
 
 def test_two_versions_have_no_cursor_as_wide_as_half_the_figure() -> None:

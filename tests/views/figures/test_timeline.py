@@ -20,8 +20,8 @@ from tests.support.at_least_one import at_least_one
 from tests.views.table.test_timeline import START, history, rows_of
 
 LANES = (
-    Lane("log", (Span(0, 899, "gone", "gone from the log"), Span(900, 999, "readable"))),
-    Lane("data", (Span(0, 499, "gone", "gone"), Span(500, 909, "at risk", "the next vacuum may take it"))),
+    Lane("log", (Span(0, 899, "gone", "deleted from the log"), Span(900, 999, "readable"))),
+    Lane("data", (Span(0, 499, "gone", "gone"), Span(500, 909, "at risk", "the next vacuum may delete it"))),
     Lane("feed", (Span(0, 99, "recorded", "recorded"), Span(100, 101, "hole", "not recorded"))),
 )
 
@@ -38,11 +38,11 @@ def traces(count: int = 1_000, window: tuple[int, int] | None = None, **more: An
 
 def _at(commits: Commits, moments: list[datetime]) -> Commits:
     """The commits at other times, by their files and by what they state."""
-    found = commits.history
+    result = commits.history
     for name in ("timestamp", "commit_info_timestamp"):
-        times = pa.array(moments, found.schema.field(name).type)
-        found = found.set_column(found.schema.get_field_index(name), name, times)
-    return Commits(found)
+        times = pa.array(moments, result.schema.field(name).type)
+        result = result.set_column(result.schema.get_field_index(name), name, times)
+    return Commits(result)
 
 
 @pytest.mark.sampled(cases=8)
@@ -63,10 +63,10 @@ def test_it_can_be_drawn_at_any_length_and_width(theme: Theme, count: int, width
 
 def test_no_sign_lies_on_the_bars_and_all_signs_have_their_row() -> None:
     signs = Signs(np.array([100, 300]), ((300, "protocol 1 \u00b7 7"),), ((500, "close"),), (700,))
-    found = traces(signs=signs)
+    by_name = traces(signs=signs)
     for name, versions in (("schema, protocol or properties", [100, 300]), ("tags", [500]), ("checkpoints", [700])):
-        assert (found[name]["x"].tolist(), found[name]["yaxis"]) == (versions, "y3")
-    assert found["signs in words"]["text"] == ["protocol 1 \u00b7 7", "close"]
+        assert (by_name[name]["x"].tolist(), by_name[name]["yaxis"]) == (versions, "y3")
+    assert by_name["signs in words"]["text"] == ["protocol 1 \u00b7 7", "close"]
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
@@ -80,10 +80,10 @@ def test_the_diamond_of_another_protocol_is_filled(theme: Theme) -> None:
 
 def test_a_note_stands_beside_the_diamond_of_its_commit() -> None:
     signs = Signs(np.array([4, 8]), (), ((4, "names split"), (6, "usual")), ())
-    found = traces(12, signs=signs)
+    by_name = traces(12, signs=signs)
     pixel = 12 / Frame().plot
-    assert found["schema, protocol or properties"]["x"].tolist() == [4, 8]
-    assert found["tags"]["x"].tolist() == [pytest.approx(4 + 11 * pixel), 6]
+    assert by_name["schema, protocol or properties"]["x"].tolist() == [4, 8]
+    assert by_name["tags"]["x"].tolist() == [pytest.approx(4 + 11 * pixel), 6]
 
 
 def test_few_commits_over_weeks_are_dated_by_days() -> None:
@@ -96,21 +96,23 @@ def test_few_commits_over_weeks_are_dated_by_days() -> None:
 
 
 def test_lanes_carry_form_as_well_as_colour() -> None:
-    found = traces(lanes=LANES)
-    assert found["at risk"]["marker"]["pattern"]["shape"] == found["hole"]["marker"]["pattern"]["shape"] == "/"
-    assert "pattern" not in found["readable"]["marker"]
-    assert found["gone"]["line"]["dash"]
+    by_name = traces(lanes=LANES)
+    assert by_name["at risk"]["marker"]["pattern"]["shape"] == by_name["hole"]["marker"]["pattern"]["shape"] == "/"
+    assert "pattern" not in by_name["readable"]["marker"]
+    assert by_name["gone"]["line"]["dash"]
     # A mark has four versions: spans end where marks do.
-    assert (found["at risk"]["base"].tolist(), found["at risk"]["x"].tolist()) == ([499.5], [412.0])
-    assert (found["hole"]["base"].tolist(), found["hole"]["x"].tolist()) == ([99.5], [4.0])
-    assert found["at risk"]["width"].tolist() == [5.0]
+    assert (by_name["at risk"]["base"].tolist(), by_name["at risk"]["x"].tolist()) == ([499.5], [412.0])
+    assert (by_name["hole"]["base"].tolist(), by_name["hole"]["x"].tolist()) == ([99.5], [4.0])
+    assert by_name["at risk"]["width"].tolist() == [5.0]
 
 
 def test_a_lane_shows_the_share_of_a_mark_that_is_at_risk() -> None:
-    spans = [Span(v, v, "at risk" if v % 40 == 0 else "readable", "the next vacuum may take it") for v in range(9_600)]
-    spans += [Span(9_600, 9_999, "at risk", "the next vacuum may take it")]
-    found = traces(10_000, lanes=(Lane("data", tuple(spans)),))
-    risk, safe = found["at risk"], found["readable"]
+    spans = [
+        Span(v, v, "at risk" if v % 40 == 0 else "readable", "the next vacuum may delete it") for v in range(9_600)
+    ]
+    spans += [Span(9_600, 9_999, "at risk", "the next vacuum may delete it")]
+    by_name = traces(10_000, lanes=(Lane("data", tuple(spans)),))
+    risk, safe = by_name["at risk"], by_name["readable"]
     # One version of forty is a thin line over the whole of them, and those of the end are the whole height.
     assert (risk["base"].tolist(), risk["x"].tolist()) == ([-0.5, 9_599.5], [9_600.0, 400.0])
     assert (risk["width"].tolist(), safe["width"].tolist()) == ([1.25, 5.0], [3.75])
@@ -119,7 +121,7 @@ def test_a_lane_shows_the_share_of_a_mark_that_is_at_risk() -> None:
     timeline, frame = timeline_of(history(rows_of(5, 10_000)), marks=most_marks(1_200)), Frame()
     notes: Any = timeline_ends(timeline, LIGHT, frame, version=1, lanes=(Lane("data", tuple(spans)),))["annotations"]
     said = [note["text"].strip("\u00a0") for note in notes]
-    assert "240 of 9,600 versions: the next vacuum may take it" in said
+    assert "240 of 9,600 versions: the next vacuum may delete it" in said
 
 
 def test_words_beside_a_bar_lie_over_neither_end_of_the_comparison() -> None:
@@ -188,12 +190,12 @@ def test_the_box_of_the_compared_version_ends_above_the_words_of_the_signs() -> 
 
 def test_updated_rows_are_as_far_above_zero_as_below() -> None:
     commits = history([100] * 12, [100] * 12, updated=[0] * 10 + [100, 40])
-    found = {str(trace["name"]): trace for trace in timeline_figure(timeline_of(commits), LIGHT, Frame())["data"]}
-    bars: Any = found["updated"]
+    by_name = {str(trace["name"]): trace for trace in timeline_figure(timeline_of(commits), LIGHT, Frame())["data"]}
+    bars: Any = by_name["updated"]
     assert bars["x"].tolist() == [10, 11]
     assert (bars["base"] + bars["y"] / 2).tolist() == pytest.approx([0, 0])
     assert bars["marker"]["pattern"]["shape"] == "."
-    added: Any = found["added"]
+    added: Any = by_name["added"]
     assert added["x"].tolist() == [*range(10), 11]
 
 
@@ -208,9 +210,9 @@ def test_it_can_be_drawn_by_the_time_of_the_commits(count: int, width: int) -> N
     json.dumps(plain_json({**drawn, "ends": ends}), allow_nan=False)
     go.Figure(drawn)
     axis = Axis.of(timeline, frame)
-    found = {str(trace["name"]): trace for trace in drawn["data"]}
+    by_name = {str(trace["name"]): trace for trace in drawn["data"]}
     for name in ("dates", "version ticks"):
-        places: Any = found[name]["x"]
+        places: Any = by_name[name]["x"]
         assert all(0 <= axis.x(place) <= axis.plot + 2 for place in at_least_one(places.tolist()))
 
 
@@ -267,15 +269,15 @@ def test_tags_beside_each_other_do_not_touch() -> None:
 
 
 def test_dates_and_versions_are_in_two_rows_and_apart() -> None:
-    found = traces(10_000)
+    by_name = traces(10_000)
     pixel = 10_000 / Frame().plot
     for name, gap in (("dates", 30), ("version ticks", 50)):
-        assert len(found[name]["x"]) > 4
-        assert np.diff(found[name]["x"]).min() / pixel >= gap
-    assert found["dates"]["y"][0] > found["version ticks"]["y"][0]
+        assert len(by_name[name]["x"]) > 4
+        assert np.diff(by_name[name]["x"]).min() / pixel >= gap
+    assert by_name["dates"]["y"][0] > by_name["version ticks"]["y"][0]
     # An hour a version from 1 January 2026: the months begin at these versions.
-    assert found["dates"]["text"][:2] == ["Jan 2026", "Feb"]
-    assert found["date ticks"]["x"][1] == 31 * 24 - 0.5
+    assert by_name["dates"]["text"][:2] == ["Jan 2026", "Feb"]
+    assert by_name["date ticks"]["x"][1] == 31 * 24 - 0.5
 
 
 def test_texts_of_a_table_are_no_markup() -> None:

@@ -60,10 +60,10 @@ def test_differences_show_keys_first_then_what_changed_old_and_new() -> None:
     )
     counts = SimpleNamespace(inserted=1, deleted=3, updated=1, rows_of_repeated_keys=3)
     left_out = [SimpleNamespace(column="v", version=3, reason="no order")]
-    found = row_differences(SimpleNamespace(table=table, counts=counts, keys=("id",), note="n", left_out=left_out))
-    assert (found.columns, found.changed, found.more_columns) == (("id", "status", "same"), 1, 0)
-    update, delete, insert = found.rows
+    listing = row_differences(SimpleNamespace(table=table, counts=counts, keys=("id",), note="n", left_out=left_out))
+    assert (listing.columns, listing.changed, listing.more_columns) == (("id", "status", "same"), 1, 0)
+    update, delete, insert = listing.rows
     assert [(cell.before, cell.text) for cell in update.cells] == [(None, "7"), ("open", "null"), (None, "1")]
     assert (delete.sign, delete.count, delete.repeated, delete.cells[1].is_null) == ("\u2212", 3, True, True)
     assert (insert.tone, insert.cells[1].text) == ("added", "<i>")
-    assert found.left_out == (("v", "no order"),)
+    assert listing.left_out == (("v", "no order"),)

@@ -69,10 +69,10 @@ def test_numbers_of_masked_rows_are_parted_by_thousands() -> None:
 
 def test_a_file_that_changed_rows_replaced_names_how_many_took_its_place(facts: TableFacts) -> None:
     words = _words(facts, 4, 5)
-    assert words["new.parquet"] == "gone at v5, replaced by 2 new files"
+    assert words["new.parquet"] == "removed at v5, replaced by 2 new files"
     assert words["x.parquet"] == "new at v5"
     words = _words(facts, 5, 6)
-    assert words["x.parquet"] == words["y.parquet"] == "gone at v6, replaced by 1 new file"
+    assert words["x.parquet"] == words["y.parquet"] == "removed at v6, replaced by 1 new file"
 
 
 def test_seen_backwards_the_words_say_what_happened_and_not_the_reverse(facts: TableFacts) -> None:

@@ -33,7 +33,7 @@ def test_a_column_after_the_indexed_ones_names_the_property_and_the_place_that_t
 
 def test_an_indexed_column_without_statistics_is_not_blamed_on_a_property() -> None:
     rows = _covered(dataSkippingNumIndexedCols="2")
-    assert rows["b"].why == "no file has statistics for it, though no property leaves it out"
+    assert rows["b"].why == "no file has statistics for it, although no property excludes it"
     assert rows["b"].setting is None
 
 

@@ -62,7 +62,7 @@ def test_each_lane_shows_what_its_own_clean_up_does() -> None:
         (10, 11, "gone"), (12, 12, "readable"), (13, 14, "at risk"), (15, 16, "readable"),
     ]  # fmt: skip
     assert data.spans[-1].label == "readable at least until 4 May 2026"
-    assert data.spans[2].label == "the next vacuum may take it"
+    assert data.spans[2].label == "the next vacuum may delete it"
 
 
 def test_where_vacuum_and_log_cleanup_are_both_due_both_lanes_name_them_the_earlier_first() -> None:
@@ -72,12 +72,12 @@ def test_where_vacuum_and_log_cleanup_are_both_due_both_lanes_name_them_the_earl
     ]  # fmt: skip
     log, data = retention_lanes(_states(rows, laters=[late, late, late, None]))
     both = [
-        "a vacuum may take it since 4 May 2026, a cleanup of the log since 9 May 2026",
-        "a cleanup of the log may take it since 4 May 2026, a vacuum since 9 May 2026",
-        "a vacuum may take it at any time, a cleanup of the log since 9 May 2026",
+        "a vacuum may delete it since 4 May 2026, a log cleanup since 9 May 2026",
+        "a log cleanup may delete it since 4 May 2026, a vacuum since 9 May 2026",
+        "a vacuum may delete it at any time, a log cleanup since 9 May 2026",
     ]
     assert [(span.label, span.state) for span in data.spans] == [
-        *((label, "at risk") for label in both), ("the next vacuum may take it", "at risk"),
+        *((label, "at risk") for label in both), ("the next vacuum may delete it", "at risk"),
     ]  # fmt: skip
     assert [(span.label, span.state) for span in log.spans[:3]] == [(label, "at risk") for label in both]
     assert log.spans[3].state == "readable"
@@ -97,7 +97,7 @@ def test_a_table_whose_vacuum_and_log_cleanup_are_both_due_says_both(tmp_path: P
     assert log.spans[0].state == data.spans[0].state == "at risk"
     assert log.spans[0].label == data.spans[0].label
     assert "a vacuum" in data.spans[0].label
-    assert "a cleanup of the log" in data.spans[0].label
+    assert "a log cleanup" in data.spans[0].label
 
 
 def test_versions_that_are_kept_past_the_calendar_say_so() -> None:

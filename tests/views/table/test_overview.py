@@ -22,7 +22,7 @@ EXPECTED = expected(ROOT)
 def test_live_rows_are_those_that_the_reference_read(name: str) -> None:
     facts = TableFacts(explorer.open_table(str(ROOT / "tables" / name)))
     for version in at_least_one(EXPECTED[name]["versions"]):
-        found = overview_of(facts, version["version"])
-        assert found.figures[0].value == fmt.count(version["row_count"])
+        overview = overview_of(facts, version["version"])
+        assert overview.figures[0].value == fmt.count(version["row_count"])
         if version["row_count"]:
-            assert fmt.plural(version["row_count"], "live row") in found.verdict
+            assert fmt.plural(version["row_count"], "live row") in overview.verdict

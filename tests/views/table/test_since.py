@@ -36,4 +36,4 @@ def test_where_the_log_begins_later_the_inspector_names_nobody() -> None:
     write_checkpoint(store, 3, [small_logs.PROTOCOL, small_logs.METADATA, small_logs.add("a")], "classic")
     story = column_story(TableFacts(Table(store)), "id")
     assert story is not None
-    assert story.since == ("long since v3 or before: the log that would say who set it is gone",)
+    assert story.since == ("long set at or before v3; the log entries before that were deleted",)

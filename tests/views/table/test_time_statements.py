@@ -31,8 +31,8 @@ from tests.support.shared_tables import golden_root
 NOW_MS = ago(0)
 
 
-def _facts(found: explorer.Table) -> TableFacts:
-    return TableFacts(found, clock=lambda: NOW)
+def _facts(table: explorer.Table) -> TableFacts:
+    return TableFacts(table, clock=lambda: NOW)
 
 
 def _lost() -> explorer.Table:
@@ -106,9 +106,9 @@ def test_a_range_that_renames_break_is_offered_in_parts_that_each_can_be_read(
     facts = _facts(_named(*names))
     view = TableView(facts, version=len(names) - 1, compared=0)
     spans = change_origins(view, inferred=True).spans
-    found = readable_pieces(view, spans)
-    assert found == parts
-    for first, last in found:
+    pieces = readable_pieces(view, spans)
+    assert pieces == parts
+    for first, last in pieces:
         part = change_origins(TableView(facts, version=last, compared=first - 1), inferred=True)
         assert part.available
         assert {span.kind for span in part.spans} == {"inferred"}
@@ -187,8 +187,8 @@ def test_only_times_that_contradict_by_more_than_a_day_are_replaced(
 
 
 def test_in_commit_timestamps_are_never_replaced() -> None:
-    found = timed([[commit_info("WRITE", in_commit_timestamp=ago(DAY), timestamp=ago(900 * DAY)), add("a")]])
-    facts = _facts(found)
+    result = timed([[commit_info("WRITE", in_commit_timestamp=ago(DAY), timestamp=ago(900 * DAY)), add("a")]])
+    facts = _facts(result)
     assert not facts.commits.redated.any()
     assert redated_note(facts.commits) == ""
 
@@ -204,10 +204,10 @@ def test_the_sparkline_of_a_copied_table_is_not_one_bar_of_today(tmp_path: Path)
     }
     write(open_store(tmp_path / "t"), commits)
     catalog = Catalog([str(tmp_path)])
-    found = catalog.summary(catalog.refs()[0])
-    assert sum(bar.added > 0 for bar in found.bars) == 3
-    assert found.bars[-1].added == 0
-    assert "time travel by timestamp still uses the times of the files" in found.redated
+    summary = catalog.summary(catalog.refs()[0])
+    assert sum(bar.added > 0 for bar in summary.bars) == 3
+    assert summary.bars[-1].added == 0
+    assert "time travel by timestamp still uses the times of the files" in summary.redated
 
 
 def test_readers_that_disagree_are_an_error_in_the_overview_and_before_rows_and_files() -> None:
@@ -227,8 +227,8 @@ def test_readers_that_disagree_are_an_error_in_the_overview_and_before_rows_and_
 @pytest.mark.golden
 def test_a_table_that_a_catalog_manages_is_refused_as_such_and_never_shown_as_empty() -> None:
     folder = str(golden_root() / "tables" / "delta__bench-basic_catalog_managed__delta")
-    found = explorer.open_table(folder)
-    for ask in (found.snapshot, found.history, found.provenance, found.version_range, lambda: TableFacts(found)):
+    table = explorer.open_table(folder)
+    for ask in (table.snapshot, table.history, table.provenance, table.version_range, lambda: TableFacts(table)):
         with pytest.raises(UnsupportedFeature, match="A catalog manages the commits of this table") as refused:
             ask()
         assert "backup" not in refused.value.message

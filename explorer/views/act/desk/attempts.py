@@ -35,7 +35,7 @@ class Attempts:
         self._entries: dict[Question, _Entry] = {}
 
     def last(self, question: Question) -> Attempt | None:
-        """Return the last attempt at a change, whoever asked for it; None if nothing came of it, or none is known."""
+        """Return the last attempt at a change, by any person; None if it had no outcome, or none is known."""
         entry = self._entries.get(question.change)
         return None if entry is None else entry.attempt
 
@@ -56,13 +56,13 @@ class Attempts:
             if entry is not None and entry.desk() is not desk:
                 if entry.attempt.outcome == "running":
                     raise RequestError(
-                        "The same change is being carried out from another page. Wait for its outcome and plan again.",
+                        "Another page is already committing the same change. Wait for its outcome, then preview the "
+                        "plan again.",
                         field="plan",
                     )
                 if entry.attempt != known:
                     raise RequestError(
-                        "The same change was carried out from another page since this plan was made. Read the plan "
-                        "again.",
+                        "Another page committed the same change after this plan was made. Read the plan again.",
                         field="plan",
                     )
             self._entries.pop(key, None)

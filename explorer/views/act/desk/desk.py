@@ -26,7 +26,7 @@ from explorer.debug import log_failure
 from explorer.views.act.desk import events as happened
 from explorer.views.act.desk import state as at
 from explorer.views.act.desk.attempts import Attempts
-from explorer.views.act.desk.draft import ChangeableTable, Draft, Question, RowLook
+from explorer.views.act.desk.draft import ChangeableTable, Draft, Question, RowCheckProgress
 from explorer.views.act.intent_form import intent_of
 from explorer.views.act.intents.registry import entry_of
 from explorer.views.act.receipt import receipt
@@ -70,7 +70,7 @@ class DeskSheet:
             case at.Unplannable():
                 return self.state.error if self.state.question == question else None
             case at.Committing() if not _answers(self.state, question):
-                return RequestError("A commit is under way in this window. Wait for its outcome.")
+                return RequestError("A commit is in progress in this window. Wait for its outcome.")
             case _:
                 return self.state.draft if _answers(self.state, question) else None
 
@@ -207,7 +207,7 @@ class Desk:
             RequestError: There is no plan, or no unknown guard of that name.
         """
         with self._lock:
-            unknown = [guard.name for guard in self._plan_at_hand().guards if guard.status == "unknown"]
+            unknown = [guard.name for guard in self._current_plan().guards if guard.status == "unknown"]
             if name.strip() not in unknown:
                 known = f"It is called {' or '.join(unknown)}." if unknown else "No guard is unknown."
                 raise RequestError(f"No unknown guard is called \u201c{name}\u201d. {known}", allowed=unknown)
@@ -220,7 +220,7 @@ class Desk:
             RequestError: There is no plan.
         """
         state = self._state
-        return state.document if isinstance(state, at.Ended) else self._plan_at_hand().document()
+        return state.document if isinstance(state, at.Ended) else self._current_plan().document()
 
     # --- the rows
 
@@ -230,15 +230,15 @@ class Desk:
         Raises:
             RequestError: There is no plan.
         """
-        self._plan_at_hand()
-        return self._take(happened.LookBegun(next(self._numbers)))
+        self._current_plan()
+        return self._take(happened.CheckStarted(next(self._numbers)))
 
     def look_at_rows(self) -> None:
         """Plan with a check of the rows; for a thread of its own."""
         state = self._state
         if not isinstance(state, at.Looking):
             return
-        plan, watch = state.draft.plan, partial(self._watch_look, state.number)
+        plan, watch = state.draft.plan, partial(self._watch_check, state.number)
         try:
             seen = state.draft.table.plan(
                 plan.intent,
@@ -247,13 +247,13 @@ class Desk:
                 user=state.draft.question.person or None,
                 watch=watch,
             )
-            event = happened.LookEnded(state.number, self._look_now("done"), seen)
+            event = happened.CheckEnded(state.number, self._current_check("done"), seen)
         except Cancelled:
-            event = happened.LookEnded(state.number, self._look_now("cancelled"))
+            event = happened.CheckEnded(state.number, self._current_check("cancelled"))
         except Exception as error:  # noqa: BLE001  # shown and logged, as nothing waits for this thread
             if not isinstance(error, ExplorerError):
                 log_failure(_log, "a check of the rows failed", error)
-            event = happened.LookEnded(state.number, RowLook("failed", problem=problem_of(error)))
+            event = happened.CheckEnded(state.number, RowCheckProgress("failed", problem=problem_of(error)))
         self._take(event)
         self._changed()
 
@@ -261,7 +261,7 @@ class Desk:
         """Stop a running check of the rows."""
         with self._lock:
             if isinstance(self._state, at.Looking):
-                self._leave(happened.LookEnded(self._state.number, self._look_now("cancelled")))
+                self._leave(happened.CheckEnded(self._state.number, self._current_check("cancelled")))
 
     # --- committing
 
@@ -275,16 +275,16 @@ class Desk:
         with self._lock:
             if isinstance(self._state, at.Committing):
                 return False
-            plan = self._plan_at_hand()
+            plan = self._current_plan()
             if isinstance(self._state, at.Looking):
-                raise RequestError("The rows are being checked. Wait for the end, or cancel.", field="plan")
+                raise RequestError("The rows are being checked. Wait until the check ends, or cancel it.", field="plan")
             if digest != plan.digest:
                 raise RequestError("The plan has changed since it was shown. Read it again.", field="digest")
             assert isinstance(self._state, at.Ready)
             draft, number = self._state.draft, next(self._numbers)
             if draft.question.person != self._person and not draft.in_doubt:
                 self._take(happened.Forgotten())
-                raise RequestError("The name of who commits has changed. Read the plan again.", field="person")
+                raise RequestError("The name of the committer has changed. Read the plan again.", field="person")
             if why := _unapproved(draft, name, reason):
                 self._take(happened.ApprovalRefused(number, why))
                 return False
@@ -297,7 +297,7 @@ class Desk:
             state = self._state
             if not isinstance(state, at.Committing) or not self._take(happened.CommitBegun(state.number)):
                 return
-        # The same commit is tried again as the person of its plan, whoever is named now.
+        # Retry the same commit as the person of its plan, not as the current one.
         draft, number, person = state.draft, state.number, state.draft.question.person
         event: happened.Event
         try:
@@ -485,30 +485,30 @@ class Desk:
             self._opened = name, self._tables.open(name)
         return self._opened[1]
 
-    def _plan_at_hand(self) -> Plan:
+    def _current_plan(self) -> Plan:
         state = self._state
         if not isinstance(state, at.Ready | at.Looking):
-            raise RequestError("There is no plan yet: fill in the form and read the plan first.", field="plan")
+            raise RequestError("There is no plan yet. Fill in the form and preview the plan first.", field="plan")
         return state.draft.plan
 
-    def _look_now(self, outcome: str) -> RowLook:
-        """The check with the known progress of its job."""
+    def _current_check(self, outcome: str) -> RowCheckProgress:
+        """Return the check with the known progress of its job."""
         state = self._state
         job = state.job if isinstance(state, at.Looking) else None
-        return RowLook(outcome) if job is None else _progress(job, outcome)
+        return RowCheckProgress(outcome) if job is None else _progress(job, outcome)
 
-    def _watch_look(self, number: int, job: RowJob[CheckReport]) -> None:
-        if not self._take(happened.LookMoved(number, job, _progress(job))):
+    def _watch_check(self, number: int, job: RowJob[CheckReport]) -> None:
+        if not self._take(happened.CheckProgressed(number, job, _progress(job))):
             job.cancel()
             return
-        self._follow(job, lambda look: happened.LookMoved(number, job, look or _progress(job)))
+        self._follow(job, lambda look: happened.CheckProgressed(number, job, look or _progress(job)))
 
     def _watch_commit(self, number: int, job: RowJob[Any]) -> None:
         if self._take(happened.CommitMoved(number, job, _progress(job))):
             self._changed()
         self._follow(job, partial(happened.CommitMoved, number, job))
 
-    def _follow(self, job: RowJob[Any], moved: Callable[[RowLook | None], happened.Event]) -> None:
+    def _follow(self, job: RowJob[Any], moved: Callable[[RowCheckProgress | None], happened.Event]) -> None:
         """Keep the state at what a job says, as often as it is worth drawing."""
 
         def report(job: RowJob[Any]) -> None:
@@ -523,19 +523,19 @@ class Desk:
         each_second(job, report)
 
 
-def _progress(job: RowJob[Any], outcome: str = "running") -> RowLook:
-    return RowLook(outcome, job.phase, job.done, job.total, job.elapsed)
+def _progress(job: RowJob[Any], outcome: str = "running") -> RowCheckProgress:
+    return RowCheckProgress(outcome, job.phase, job.done, job.total, job.elapsed)
 
 
 def _answers(state: at.Ready | at.Looking | at.Committing | at.Ended, question: Question) -> bool:
-    """Whether a state is about a question; that of a commit is, whoever asks."""
+    """Return whether a state belongs to a question; the state of a commit belongs to every question."""
     if isinstance(state, at.Committing | at.Ended):
         return state.draft.question.same_change(question)
     return state.draft.answers(question)
 
 
 def _is_of_spark(error: Exception) -> bool:
-    """Whether Spark raised an exception: it writes rows, and has ended before the commit is written."""
+    """Return whether Spark raised an exception: it writes rows, and has ended before the commit is written."""
     return any(kind.__module__.partition(".")[0] in ("py4j", "pyspark") for kind in type(error).__mro__)
 
 
@@ -545,7 +545,7 @@ def _unapproved(draft: Draft, name: str, reason: str) -> str | None:
     if name != wanted:
         return f"\u201c{name}\u201d is not the table\u2019s name: type {wanted} to commit."
     if isinstance(draft.plan, CommitPlan) and not reason.strip():
-        return "Say why: the reason is kept in the history."
+        return "Enter a reason. It is recorded in the history."
     return None
 
 

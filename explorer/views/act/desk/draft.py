@@ -14,7 +14,7 @@ from explorer.core.versions.snapshot import Snapshot
 from explorer.formatting import moment
 from explorer.views.problems import Problem
 
-__all__ = ["Attempt", "ChangeableTable", "Draft", "Question", "RowLook"]
+__all__ = ["Attempt", "ChangeableTable", "Draft", "Question", "RowCheckProgress"]
 
 
 @runtime_checkable
@@ -64,16 +64,16 @@ class Question:
 
     @property
     def change(self) -> Question:
-        """The change alone, whoever asks for it."""
+        """The change alone, without the person."""
         return replace(self, person="")
 
     def same_change(self, other: Question) -> bool:
-        """Whether another one asks for the same change, whoever asks."""
+        """Return whether another draft has the same change, by any person."""
         return self.change == other.change
 
 
 @dataclass(frozen=True, slots=True)
-class RowLook:
+class RowCheckProgress:
     """The check of the rows: ``idle``, ``running``, ``done``, ``failed`` or ``cancelled``, and how far it is.
 
     Attributes:
@@ -134,7 +134,7 @@ class Draft:
     seconds: float = 0.0
     earlier: Attempt | None = None
     shown: bool = False
-    look: RowLook = field(default_factory=RowLook)
+    look: RowCheckProgress = field(default_factory=RowCheckProgress)
     approval_problem: str | None = None
     refusal: Problem | None = None
     in_doubt: bool = False
@@ -156,19 +156,19 @@ class Draft:
                 return f"The same change was carried out{by}{version}, begun {began}. {self._would_do}"
             case _:
                 doubt = f"The same change was begun{by} {began}, and whether it was written{version} is not known."
-                return f"{doubt} Look for it in the history before you do it once more."
+                return f"{doubt} Look for it in the history before you repeat it."
 
     @property
     def _would_do(self) -> str:
         """What the plan of a change that was carried out before would do now."""
         if self.plan.nothing_to_do:
-            return "Nothing is left to do."
+            return "Nothing remains to be done."
         if any(guard.status == "fail" for guard in self.plan.guards):
-            return "It cannot be done again as the table is now."
-        return "This plan would do it once more."
+            return "The current state of the table does not allow it again."
+        return "This plan would repeat it."
 
     def answers(self, question: Question) -> bool:
-        """Whether it is what a question asks for; why a commit broke off is told whoever asks."""
+        """Return whether the draft answers a question; an interrupted commit answers every question."""
         return self.question.same_change(question) if self.refusal is not None else self.question == question
 
     @property
@@ -177,7 +177,7 @@ class Draft:
         return self.in_doubt and self.plan.commit_version is not None
 
     def is_stale(self, newest: int) -> bool:
-        """Whether there is a newer version to plan for; its own commit is looked for in the log first."""
+        """Return whether a newer version exists to plan for; the log is first searched for its own commit."""
         return self.plan.read_version < newest and not self.may_be_written
 
     @property
@@ -186,7 +186,7 @@ class Draft:
         if self.refusal is None:
             return ""
         if self.may_be_written:
-            return "The commit broke off: whether it was written is not known."
+            return "The commit was interrupted. Its outcome is unknown."
         if self.plan.commit_version is None and self.refusal.kind != "NotAllowed":
             return f"{self.refusal.title}: the work broke off. What was written or deleted until then stays so."
         return f"{self.refusal.title}: nothing was committed."

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from explorer.core.errors import ExplorerError
 from explorer.core.transaction.commit_plan import Plan
 from explorer.core.transaction.row_engine import CheckReport, RowJob
-from explorer.views.act.desk.draft import Draft, Question, RowLook
+from explorer.views.act.desk.draft import Draft, Question, RowCheckProgress
 from explorer.views.act.receipt import Receipt
 from explorer.views.problems import Problem
 
@@ -17,15 +17,15 @@ __all__ = [
     "ApprovalRefused",
     "Approved",
     "Asked",
+    "CheckEnded",
+    "CheckProgressed",
+    "CheckStarted",
     "CommitBegun",
     "CommitBrokeOff",
     "CommitEnded",
     "CommitMoved",
     "Event",
     "Forgotten",
-    "LookBegun",
-    "LookEnded",
-    "LookMoved",
     "PlanMade",
     "PlanMoved",
     "PlanRefused",
@@ -56,7 +56,7 @@ class PlanMoved:
 
     number: int
     job: RowJob[Any]
-    look: RowLook
+    look: RowCheckProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,27 +85,27 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class LookBegun:
+class CheckStarted:
     """The person wants the rows to be checked."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
-class LookMoved:
+class CheckProgressed:
     """Spark has come further."""
 
     number: int
     job: RowJob[CheckReport]
-    look: RowLook
+    look: RowCheckProgress
 
 
 @dataclass(frozen=True, slots=True)
-class LookEnded:
+class CheckEnded:
     """The check of the rows is over; ``plan`` knows the rows, or is None if the check was cancelled or failed."""
 
     number: int
-    look: RowLook
+    look: RowCheckProgress
     plan: Plan | None = None
 
 
@@ -138,7 +138,7 @@ class CommitMoved:
 
     number: int
     job: RowJob[Any]
-    look: RowLook | None
+    look: RowCheckProgress | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +175,9 @@ Event: TypeAlias = (
     | Forgotten
     | Shown
     | Accepted
-    | LookBegun
-    | LookMoved
-    | LookEnded
+    | CheckStarted
+    | CheckProgressed
+    | CheckEnded
     | ApprovalRefused
     | Approved
     | CommitBegun

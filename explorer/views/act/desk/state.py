@@ -13,9 +13,9 @@ record that holds all that is known; an event makes the next one. `TRANSITIONS` 
     Forgotten         Idle      Idle         Idle         Idle        Idle        .           Idle
     Shown             .         .            .            Ready       Looking     .           Ended
     Accepted          .         .            .            Ready       Looking     .           .
-    LookBegun         .         .            .            Looking     .           .           .
-    LookMoved         .         .            .            .           Looking     .           .
-    LookEnded         .         .            .            .           Ready       .           .
+    CheckStarted         .         .            .            Looking     .           .           .
+    CheckProgressed         .         .            .            .           Looking     .           .
+    CheckEnded         .         .            .            .           Ready       .           .
     ApprovalRefused   .         .            .            Ready       .           .           .
     Approved          .         .            .            Committing  .           .           .
     CommitBegun       .         .            .            .           .           Committing  .
@@ -42,21 +42,21 @@ import msgspec
 
 from explorer.core.errors import ExplorerError
 from explorer.core.transaction.row_engine import CheckReport, RowJob
-from explorer.views.act.desk.draft import Draft, Question, RowLook
+from explorer.views.act.desk.draft import Draft, Question, RowCheckProgress
 from explorer.views.act.desk.events import (
     Accepted,
     ApprovalRefused,
     Approved,
     Asked,
+    CheckEnded,
+    CheckProgressed,
+    CheckStarted,
     CommitBegun,
     CommitBrokeOff,
     CommitEnded,
     CommitMoved,
     Event,
     Forgotten,
-    LookBegun,
-    LookEnded,
-    LookMoved,
     PlanMade,
     PlanMoved,
     PlanRefused,
@@ -91,12 +91,12 @@ class Planning:
     question: Question
     number: int
     job: RowJob[Any] | None = None
-    look: RowLook | None = None
+    look: RowCheckProgress | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Unplannable:
-    """There is no plan, and this is why."""
+    """The reason why the plan is missing."""
 
     question: Question
     error: ExplorerError
@@ -111,7 +111,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """Spark checks the rows that the plan has rules for; there is no job before Spark has one."""
+    """Spark checks the rows against the plan's constraints; the job is None until Spark has one."""
 
     draft: Draft
     number: int
@@ -131,7 +131,7 @@ class Committing:
     number: int
     begun: bool = False
     job: RowJob[Any] | None = None
-    look: RowLook | None = None
+    look: RowCheckProgress | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +154,9 @@ TRANSITIONS: Final[Mapping[type[Event], Mapping[type[State], type[State]]]] = {
     Forgotten: dict.fromkeys((Idle, Planning, Unplannable, Ready, Looking, Ended), Idle),
     Shown: {Ready: Ready, Looking: Looking, Ended: Ended},
     Accepted: {Ready: Ready, Looking: Looking},
-    LookBegun: {Ready: Looking},
-    LookMoved: {Looking: Looking},
-    LookEnded: {Looking: Ready},
+    CheckStarted: {Ready: Looking},
+    CheckProgressed: {Looking: Looking},
+    CheckEnded: {Looking: Ready},
     ApprovalRefused: {Ready: Ready},
     Approved: {Ready: Committing},
     CommitBegun: {Committing: Committing},
@@ -174,10 +174,10 @@ def after(state: State, event: Event) -> State:
 
 
 def _is_about(state: State, event: Event) -> bool:
-    """Whether an event is about this very state: its own work, or an outcome that can be left or tried again."""
+    """Return whether an event belongs to this state: its own work, or an outcome that can be closed or retried."""
     if isinstance(state, Planning) and isinstance(event, PlanMoved | PlanMade | PlanRefused):
         return state.number == event.number
-    if isinstance(state, Looking) and isinstance(event, LookMoved | LookEnded):
+    if isinstance(state, Looking) and isinstance(event, CheckProgressed | CheckEnded):
         return state.number == event.number
     if isinstance(state, Committing) and isinstance(event, CommitBegun | CommitMoved | CommitEnded | CommitBrokeOff):
         return state.number == event.number and not (state.begun and isinstance(event, CommitBegun))
@@ -209,8 +209,8 @@ def _next(state: State, event: Event) -> State:
 
 def _with_plan(
     state: Ready | Looking | Committing | Ended,
-    event: Shown | Accepted | LookBegun | LookMoved | LookEnded | ApprovalRefused | Approved | CommitBegun | CommitMoved
-    | CommitEnded | CommitBrokeOff | TriedAgain,
+    event: Shown | Accepted | CheckStarted | CheckProgressed | CheckEnded | ApprovalRefused | Approved | CommitBegun
+    | CommitMoved | CommitEnded | CommitBrokeOff | TriedAgain,
 ) -> State:  # fmt: skip
     draft = state.draft
     match event:
@@ -219,11 +219,11 @@ def _with_plan(
         case Accepted():
             accepted = msgspec.structs.replace(draft.plan, accepted=(*draft.plan.accepted, event.guard))
             return replace(state, draft=replace(draft, plan=accepted))
-        case LookBegun():
-            return Looking(replace(draft, look=RowLook("running")), event.number)
-        case LookMoved():
+        case CheckStarted():
+            return Looking(replace(draft, look=RowCheckProgress("running")), event.number)
+        case CheckProgressed():
             return Looking(replace(draft, look=event.look), event.number, event.job)
-        case LookEnded():
+        case CheckEnded():
             return Ready(replace(draft, look=event.look, plan=event.plan or draft.plan))
         case ApprovalRefused():
             return Ready(replace(draft, approval_problem=event.why, tries=event.number))

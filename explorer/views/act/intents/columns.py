@@ -18,19 +18,19 @@ __all__ = ["COLUMN_INTENTS"]
 
 def _add(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     return (
-        FormField("name", "Name", help="One inside a struct with dots: address.city. A part that contains a dot is in "
-                  "backticks.", placeholder="delivered_on", value=answers.get("name", "")),
+        FormField("name", "Name", help="For a field of a struct, use dots: address.city. Put a name that "
+                  "contains a dot in backticks.", placeholder="delivered_on", value=answers.get("name", "")),
         FormField("type", "Type", help="A simple type: string, long, integer, double, boolean, date, timestamp, "
-                  "decimal(12,2) and so on. Existing rows have null.", placeholder="string",
+                  "decimal(12,2) and so on. Existing rows contain null.", placeholder="string",
                   value=answers.get("type", "")),
-        FormField("comment", "Comment", "prose", "What it means, in which unit.", value=answers.get("comment", ""),
+        FormField("comment", "Comment", "prose", "Meaning and unit of the column.", value=answers.get("comment", ""),
                   required=False),
         _at(answers, required=False),
     )  # fmt: skip
 
 
 def _rename(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
-    help_ = "Only the last part; the column stays where it is."
+    help_ = "Only the last part of the name. The column keeps its position."
     return (*column_field(snapshot, answers), FormField("to", "New name", help=help_, value=answers.get("to", "")))
 
 
@@ -39,12 +39,12 @@ def _move(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
 
 
 def _widen(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
-    help_ = "One that holds every value of the current type: long for integer, decimal(14,2) for decimal(12,2)."
+    help_ = "A type with every value of the current type: long for integer, decimal(14,2) for decimal(12,2)."
     return (*column_field(snapshot, answers), FormField("type", "New type", help=help_, value=answers.get("type", "")))
 
 
 def _comment(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
-    help_ = "What it means, in which unit. Empty removes the comment."
+    help_ = "Meaning and unit of the column. Empty removes the comment."
     value = answers.get("comment", "")
     return (
         *column_field(snapshot, answers),
@@ -55,9 +55,9 @@ def _comment(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
 def _mapping(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     now = snapshot.column_mapping_mode
     about = {
-        "name": "Files are read by a separate name for each column. Columns can be renamed and dropped.",
-        "id": "Files are read by each column's id. Only for a table that was created with it.",
-        "none": "Files are read by the names that people see.",
+        "name": "Each column has a separate physical name in the files. You can rename and drop columns.",
+        "id": "Columns are matched by field ID. Only for a table that was created with it.",
+        "none": "Columns have the same names in the files as in the schema.",
     }
     choices = tuple(Choice(mode, f"{mode}, as now" if mode == now else mode, text) for mode, text in about.items())
     return (FormField("mode", "Mode", "options", value=answers.get("mode", ""), choices=choices),)
@@ -106,48 +106,49 @@ def _dropped_headline(intent: intents.DropColumns) -> Headline:
 
 def _unmapped(snapshot: Snapshot) -> str:
     mapped = snapshot.column_mapping_mode != "none"
-    return "" if mapped else "Columns are not mapped: set the column mapping to name first."
+    return "" if mapped else "Column mapping is off. Set it to name first."
 
 
 COLUMN_INTENTS: Final = IntentGroup(
     "Columns",
     (
         intent_entry(
-            intents.AddColumns, "Add a column", "Existing rows have null in it; no file is changed.",
+            intents.AddColumns, "Add a column", "Existing rows contain null in it. No file changes.",
             fields=_add, document=_added, headline=_added_headline,
             state=lambda s: fmt.plural(len(s.schema.fields), "column"), beside=(COLUMNS,),
         ),
         intent_entry(
-            intents.RenameColumn, "Rename a column", "Another name for people; no file is changed.",
+            intents.RenameColumn, "Rename a column", "Change the logical name of a column. No file changes.",
             fields=_rename, document=given_texts("column", "to"),
             headline=lambda intent: Headline("Rename column", f"{intent.column} \u2192 {intent.to}"),
             hints=column_hint, beside=(COLUMNS,), why_not=_unmapped,
         ),
         intent_entry(
-            intents.MoveColumn, "Move a column", "Another place among its siblings; no file is changed.",
+            intents.MoveColumn, "Move a column", "Change the position of a column. No file changes.",
             fields=_move, document=lambda a: {"column": a.get("column", ""), "at": _position(a.get("at", ""))},
             headline=lambda intent: Headline("Move column", intent.column, f"to {intent.at}"),
             hints=column_hint, beside=(COLUMNS,),
         ),
         intent_entry(
-            intents.DropColumns, "Drop a column", "It is no longer shown; files keep its bytes.",
+            intents.DropColumns, "Drop a column", "Remove a column from the schema. Its values stay in the files.",
             fields=column_field, document=lambda answers: {"columns": [answers.get("column", "")]},
             headline=_dropped_headline, hints=column_hint, beside=(COLUMNS,), why_not=_unmapped,
         ),
         intent_entry(
-            intents.WidenType, "Widen a type", "A type that holds more; files stay as they are.",
+            intents.WidenType, "Widen a type", "Change to a type with a larger range. No file changes.",
             fields=_widen, document=given_texts("column", "type"),
             headline=lambda intent: Headline("Widen", f"{intent.column} \u2192 {intent.type}"),
             hints=column_hint, beside=(COLUMNS,),
         ),
         intent_entry(
-            intents.SetColumnComment, "Comment on a column", "What people read before they use it.",
+            intents.SetColumnComment, "Comment on a column", "Shown to anyone who looks up the column.",
             fields=_comment, document=lambda a: {"column": a.get("column", ""), "comment": a.get("comment") or None},
             headline=lambda intent: Headline("Comment on column", intent.column, intent.comment or ""),
             hints=column_comment_hint, beside=(COLUMNS,),
         ),
         intent_entry(
-            intents.SetColumnMapping, "Map columns", "Names that may change, separate from those in the files.",
+            intents.SetColumnMapping, "Map columns", "Logical names, separate from the names in the files, that can "
+            "be changed.",
             fields=_mapping, document=given_texts("mode"), state=lambda s: f"mode {s.column_mapping_mode}",
             headline=lambda intent: Headline("Set column mapping to", intent.mode),
         ),

@@ -66,7 +66,7 @@ class FormField:
 
 def column_field(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     """Return the question which column is meant."""
-    help_ = "A nested one with dots: address.city. A part that contains a dot is written in backticks."
+    help_ = "For a nested column, use dots: address.city. Put a name that contains a dot in backticks."
     return (FormField("column", "Column", "column", help_, value=answers.get("column", "")),)
 
 

@@ -37,7 +37,7 @@ def column_hint(answers: Answers, _facts: TableFacts, snapshot: Snapshot) -> dic
     field = _field(answers.get("column", ""), snapshot)
     if field is None:
         return {}
-    mapped = "" if field.field_id is None else f", field {field.field_id}, in the files {field.physical_name}"
+    mapped = "" if field.field_id is None else f", field {field.field_id}, physical name {field.physical_name}"
     return {"column": f"{type_name(field.type)}{'' if field.nullable else ', not null'}{mapped}"}
 
 
@@ -92,8 +92,8 @@ def version_hints(*names: str) -> Callable[[Answers, TableFacts, Snapshot], dict
 def column_suggestions(snapshot: Snapshot, typed: str) -> tuple[tuple[str, str], ...]:
     """Return columns whose name contains what was typed, with their types; those that begin with it first."""
     fields = {format_column(path): field for path, field in walk(snapshot.schema)}
-    found = column_matches(fields, typed)
-    return tuple((name, fmt.shorten(type_name(fields[name].type), 40)) for name in found.names)
+    matches = column_matches(fields, typed)
+    return tuple((name, fmt.shorten(type_name(fields[name].type), 40)) for name in matches.names)
 
 
 def _field(text: str, snapshot: Snapshot) -> StructField | None:

@@ -30,12 +30,12 @@ def _enable(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     for feature in FEATURES.values():
         if feature.name in CATALOG_FEATURES or feature.name.endswith("-preview"):
             continue
-        why = "" if feature.writable else "this program does not write tables with it"
+        why = "" if feature.writable else "Delta Table Explorer cannot write tables with it"
         binds = "readers and writers" if feature.reader else "writers"
         state = _state(feature.name, snapshot) if feature.name in supported else ""
         choices.append(Choice(feature.name, f"{feature.name}{state}", f"Binds {binds}. {_switch(feature)}", why))
     value = answers.get("feature", "")
-    help_ = "A feature that binds readers costs more: clients that do not know it can no longer read the table."
+    help_ = "A reader feature has a higher cost: clients that do not support it can no longer read the table."
     return (FormField("feature", "Feature", "choice", help_, value=value, choices=tuple(choices)),)
 
 
@@ -49,7 +49,7 @@ def _state(name: str, snapshot: Snapshot) -> str:
 def _switch(feature: TableFeature) -> str:
     switch = feature.switch
     if switch is None:
-        return "No property enables it; it is in use as soon as the schema or an action needs it."
+        return "No property enables it. It is used as soon as the schema or an action needs it."
     return f"Sets {switch.key} = {feature.on[0]}: {switch.effect[0].lower()}{switch.effect[1:]}"
 
 
@@ -60,7 +60,7 @@ def _drop(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
         else Choice(name, name)
         for name in sorted(_listed(snapshot))
     )
-    help_ = "Nothing may use it any more; the guards say what still uses it."
+    help_ = "Nothing may still use it. The guards list what does."
     return (FormField("feature", "Feature", "options", help_, value=answers.get("feature", ""), choices=choices),)
 
 
@@ -100,12 +100,12 @@ PROTOCOL_INTENTS: Final = IntentGroup(
     "Protocol",
     (
         intent_entry(
-            intents.EnableFeature, "Enable a feature", "List it in the protocol, and enable it.",
+            intents.EnableFeature, "Enable a feature", "Add a table feature to the protocol and enable it.",
             fields=_enable, document=given_texts("feature"), state=_supported_count,
             headline=lambda intent: Headline("Enable feature", intent.feature), hints=chosen_hint("feature", _enable),
         ),
         intent_entry(
-            intents.DropFeature, "Drop a feature", "Remove it from the protocol, once nothing uses it.",
+            intents.DropFeature, "Drop a feature", "Remove a table feature from the protocol once nothing uses it.",
             fields=_drop, document=given_texts("feature"),
             state=lambda s: fmt.plural(len(supported_features(s.protocol)), "feature"),
             headline=lambda intent: Headline("Drop feature", intent.feature), hints=chosen_hint("feature", _drop),
@@ -113,7 +113,7 @@ PROTOCOL_INTENTS: Final = IntentGroup(
         ),
         intent_entry(
             intents.UpgradeProtocol, "Upgrade the protocol",
-            "Which versions of the protocol clients must know. There is no way back.",
+            "Minimum protocol versions that clients must support. This cannot be undone.",
             fields=_upgrade, headline=_upgrade_headline,
             document=lambda a: {name: number_or_text(a.get(name, "")) for name in _VERSIONS},
             state=lambda s: f"reader {s.protocol.min_reader_version}, writer {s.protocol.min_writer_version}",

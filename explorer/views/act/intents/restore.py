@@ -16,12 +16,12 @@ __all__ = ["RESTORE_INTENTS"]
 def _fields(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     return (
         FormField(
-            "version", "Version", help="Files, schema and properties of the table become those of this version, in a "
-            "new one. No version between is lost.", placeholder=str(max(snapshot.version - 1, 0)),
+            "version", "Version", help="A new version gets the files, schema, and properties of this "
+            "version. No version in between is lost.", placeholder=str(max(snapshot.version - 1, 0)),
             value=answers.get("version", ""), required=False, is_version=True,
         ),
         FormField(
-            "timestamp", "or time", help="ISO 8601 with a zone; it means the last version at that time.",
+            "timestamp", "or time", help="ISO 8601 with a time zone. The last version at that time is restored.",
             placeholder="2026-03-02T14:05:00Z", value=answers.get("timestamp", ""), required=False,
         ),
     )  # fmt: skip
@@ -29,8 +29,8 @@ def _fields(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
 
 def _document(answers: Answers) -> dict[str, object]:
     version, timestamp = answers.get("version", "").strip(), answers.get("timestamp", "").strip()
-    found: dict[str, object] = {"version": number_or_text(version)} if version else {}
-    return found | ({"timestamp": timestamp} if timestamp else {})
+    document: dict[str, object] = {"version": number_or_text(version)} if version else {}
+    return document | ({"timestamp": timestamp} if timestamp else {})
 
 
 def _headline(intent: intents.Restore) -> Headline:
@@ -41,7 +41,7 @@ RESTORE_INTENTS: Final = IntentGroup(
     "History",
     (
         intent_entry(
-            intents.Restore, "Restore a version", "The table as it was, as a new version.",
+            intents.Restore, "Restore a version", "Bring back an earlier state of the table as a new version.",
             fields=_fields, document=_document, headline=_headline, state=lambda s: f"now v{s.version}",
             hints=version_hints("version"),
             why_not=lambda s: "" if s.version else "There is no earlier version.",

@@ -30,7 +30,7 @@ _PROPOSED: Final = {"matched": "update", "notMatched": "insert", "notMatchedBySo
 
 
 def _answered(answers: Answers, *names: str) -> dict[str, object]:
-    """The answers of these names that are not empty."""
+    """Return the answers of these names that are not empty."""
     return {name: text for name in names if (text := answers.get(name, "").strip())}
 
 
@@ -48,10 +48,10 @@ def _append_document(answers: Answers) -> dict[str, object]:
 
 
 def _new_columns(answers: Answers) -> FormField:
-    """The question what becomes of columns that the table lacks."""
+    """Return the form field for columns that the table lacks."""
     choices = (
         Choice(_KEPT, "Refuse the rows"),
-        Choice("add", "Add them to the table", "Rows that are there have no value in them."),
+        Choice("add", "Add them to the table", "Existing rows contain null in them."),
     )
     return _one_of("newColumns", "Columns that the table lacks", choices, answers)
 
@@ -70,15 +70,15 @@ def _delete(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
 
 def _purge(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     help_ = (
-        "SQL. Only files that mask a row for which it is TRUE are rewritten, or hold dropped columns of such a row; "
-        "empty means all that mask rows or hold dropped columns."
+        "SQL. Only files with such a masked row, or with dropped columns of such a row, are rewritten. Empty "
+        "means all files with masked rows or dropped columns."
     )
     value = answers.get("where", "")
     return (FormField("where", "Masked rows for which", "code", help_, "customer = 417", value, required=False),)
 
 
 def _setting(snapshot: Snapshot, answers: Answers, label: str, help_: str, *, required: bool) -> FormField:
-    """The question which columns get which values; of many columns it offers those that are like what was typed."""
+    """Return the form field for columns and their values; of many columns, those similar to the input are offered."""
     names = [field.name for field in snapshot.schema.fields]
     if len(names) > MOST_OFFERED:
         names = list(column_matches(names, _unfinished(answers, frozenset(names))).names)
@@ -96,7 +96,7 @@ def _setting(snapshot: Snapshot, answers: Answers, label: str, help_: str, *, re
 
 
 def _unfinished(answers: Answers, names: frozenset[str]) -> str:
-    """The last name of a column to set that is not one yet."""
+    """Return the last name of a column to set that is not one yet."""
     typed = [text for key, text in answers.items() if key.startswith("key.") and text not in names]
     return typed[-1] if typed else ""
 
@@ -111,16 +111,18 @@ def _update(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
 def _overwrite(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     unpartitioned = "" if snapshot.partition_columns else "the table has no partitions"
     choices = (
-        Choice("all", "All rows", "The new rows are the whole table afterwards."),
-        Choice("where", "Rows for which a condition is true", "The new rows must meet it too."),
-        Choice("partitions", "The partitions of the new rows", "Others stay as they are.", unpartitioned),
+        Choice("all", "All rows", "The table then contains only the new rows."),
+        Choice("where", "Rows for which a condition is true", "The new rows must match it too."),
+        Choice("partitions", "The partitions of the new rows", "Other partitions stay unchanged.", unpartitioned),
     )
-    what = FormField("replaces", "What they replace", "options", value=answers.get("replaces", "all"), choices=choices)
-    help_ = "SQL. Only for the second choice."
+    replaced = FormField(
+        "replaces", "What they replace", "options", value=answers.get("replaces", "all"), choices=choices
+    )
+    help_ = "SQL. Used only with the second choice."
     where = FormField(
         "where", "Rows for which", "code", help_, "day >= '2026-01-01'", answers.get("where", ""), required=False
     )
-    return (_source(answers), what, where, _new_columns(answers))
+    return (_source(answers), replaced, where, _new_columns(answers))
 
 
 def _overwrite_document(answers: Answers) -> dict[str, object]:
@@ -135,14 +137,14 @@ def _overwrite_document(answers: Answers) -> dict[str, object]:
 
 def _merge(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     key = _first_column(snapshot)
-    on_help = "SQL over the table's row, target, and the file's row, source."
+    on_help = "SQL over the row of the table (target) and the row of the file (source)."
     matched = (
         Choice("update", "Update the row"),
         Choice("delete", "Delete the row"),
-        Choice(_KEPT, "Leave it as it is"),
+        Choice(_KEPT, "Leave it unchanged"),
     )
     new = (Choice("insert", "Insert it"), Choice(_KEPT, "Leave it out"))
-    unmatched = (Choice(_KEPT, "Leave it as it is"), Choice("delete", "Delete it"))
+    unmatched = (Choice(_KEPT, "Leave it unchanged"), Choice("delete", "Delete it"))
     return (
         _source(answers),
         FormField("on", "Rows match where", "code", on_help, f"target.{key} = source.{key}", answers.get("on", "")),
@@ -184,13 +186,13 @@ def _merge_document(answers: Answers) -> dict[str, object]:
 
 def _optimize(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     clustered = snapshot.clustering_columns
-    kept = "By the clustering columns of the table." if clustered else "Rows stay in the order they have."
+    default = "By the clustering columns of the table." if clustered else "Rows keep their order."
     choices = (
-        Choice(_KEPT, "As the table is", kept),
+        Choice(_KEPT, "As the table is", default),
         Choice("orderBy", "Sorted by columns", "Best for filters on the first of them."),
-        Choice("zOrderBy", "Along a Z-order curve", "Good for filters on any of them."),
+        Choice("zOrderBy", "Along a Z-order curve", "Best for filters on any of them."),
     )
-    names = "Names with commas between, for a sorted order or a curve."
+    names = "Comma-separated names, for a sorted order or a curve."
     return (
         _partitions(snapshot, answers),
         FormField(
@@ -217,7 +219,7 @@ def _optimize_document(answers: Answers) -> dict[str, object]:
 
 
 def _recompute(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
-    help_ = "Names with commas between; empty means those that the table's properties ask statistics for."
+    help_ = "Comma-separated names. Empty means the columns for which the table's properties require statistics."
     return (
         FormField("columns", "Columns", "text", help_, "amount, day", answers.get("columns", ""), required=False),
         _partitions(snapshot, answers),
@@ -230,15 +232,15 @@ def _recompute_document(answers: Answers) -> dict[str, object]:
 
 
 def _partitions(snapshot: Snapshot, answers: Answers) -> FormField:
-    """The question which partitions are meant."""
+    """Return the form field for the partitions."""
     folders = ", ".join(snapshot.partition_columns)
-    help_ = f"SQL over {folders}; empty means all." if folders else "The table has no partitions: leave it empty."
+    help_ = f"SQL over {folders}; empty means all." if folders else "The table has no partitions. Leave this empty."
     return FormField("where", "Partitions for which", "code", help_, "", answers.get("where", ""), required=False)
 
 
 def _overwrite_headline(intent: intents.Overwrite) -> Headline:
-    kept = "whole partitions" if intent.partitions else "all rows" if intent.where is None else "rows"
-    return Headline("Overwrite", kept, intent.where or intent.source)
+    replaced = "whole partitions" if intent.partitions else "all rows" if intent.where is None else "rows"
+    return Headline("Overwrite", replaced, intent.where or intent.source)
 
 
 def _set_headline(intent: intents.Update) -> Headline:
@@ -253,7 +255,7 @@ def _optimize_headline(intent: intents.Optimize) -> Headline:
 
 
 def _first_column(snapshot: Snapshot) -> str:
-    """A name for examples, as SQL writes it."""
+    """Return a column name for examples, quoted as in SQL."""
     return format_column((snapshot.schema.fields[0].name,)) if snapshot.schema.fields else "id"
 
 
@@ -265,62 +267,64 @@ def _no_rows(snapshot: Snapshot) -> str:
     return "" if snapshot.num_files else "The table has no rows."
 
 
-_READS_SOURCE: Final = "Planning lets Spark read the file and check its rows."
+_READS_SOURCE: Final = "To plan, Spark reads the file and checks its rows."
 
 ROW_INTENTS: Final = IntentGroup(
     "Rows",
     (
         intent_entry(
-            intents.Append, "Append rows", "Rows of a file, checked against every rule of the table first.",
+            intents.Append, "Append rows", "Add the rows of a file, after they are checked against the table's "
+            "constraints.",
             fields=_append, document=_append_document, state=_rows, beside=(COLUMNS,), costly=_READS_SOURCE,
             headline=lambda intent: Headline("Append rows", "", intent.source),
         ),
         intent_entry(
-            intents.Update, "Update rows", "New values for columns, in the rows that satisfy a condition.",
-            fields=_update, state=_rows, beside=(COLUMNS,), costly="Planning lets Spark look for the rows.",
+            intents.Update, "Update rows", "Set new values in the rows that match a condition.",
+            fields=_update, state=_rows, beside=(COLUMNS,), costly="To plan, Spark searches for the rows.",
             document=lambda answers: {"set": given_pairs(answers), **_answered(answers, "where")},
             headline=_set_headline, why_not=_no_rows,
         ),
         intent_entry(
-            intents.Merge, "Merge rows", "Update, delete and insert by the rows of a file, in one commit.",
+            intents.Merge, "Merge rows", "Update, delete, and insert rows from a file in one commit.",
             fields=_merge, document=_merge_document, state=_rows, beside=(COLUMNS,),
-            costly="Planning lets Spark match the rows of the file with those of the table.",
+            costly="To plan, Spark matches the rows of the file with the rows of the table.",
             headline=lambda intent: Headline("Merge rows", "", f"{intent.source}\non {intent.on}"),
         ),
         intent_entry(
-            intents.Overwrite, "Overwrite rows", "Rows of a file in place of all rows, of some, or of partitions.",
+            intents.Overwrite, "Overwrite rows", "Replace all rows, matching rows, or partitions with the rows of a "
+            "file.",
             fields=_overwrite, document=_overwrite_document, state=_rows, beside=(COLUMNS,), costly=_READS_SOURCE,
             headline=_overwrite_headline,
         ),
         intent_entry(
-            intents.Delete, "Delete rows", "Rows that satisfy a condition; the plan counts them first.",
+            intents.Delete, "Delete rows", "Delete the rows that match a condition. The plan counts them first.",
             fields=_delete, document=given_texts("where"), state=_rows, beside=(COLUMNS,),
             headline=lambda intent: Headline("Delete rows", "", intent.where),
-            costly="Planning lets Spark look for the rows.", why_not=_no_rows,
+            costly="To plan, Spark searches for the rows.", why_not=_no_rows,
         ),
         intent_entry(
             intents.Purge, "Purge masked rows",
-            "Rewrite the files that mask rows without them. The old files stay until VACUUM deletes them.",
+            "Rewrite files without their masked rows. The old files stay until VACUUM deletes them.",
             fields=_purge, document=lambda answers: _answered(answers, "where"), beside=(COLUMNS,), needs_answer=False,
             headline=lambda intent: Headline("Purge masked rows", "", intent.where or ""),
             state=lambda snapshot: f"{fmt.quantity(snapshot.num_deleted_records, 'row')} masked",
             costly="Planning reads the deletion vectors, and with a condition the masked rows.",
-            why_not=lambda snapshot: "" if snapshot.num_deleted_records else "No live file masks a row.",
+            why_not=lambda snapshot: "" if snapshot.num_deleted_records else "No live file has masked rows.",
         ),
         intent_entry(
             intents.Optimize, "Optimize files",
-            "Small files and files with masked rows become larger ones; no row changes.",
+            "Combine small files and files with masked rows into larger ones. No row changes.",
             fields=_optimize, document=_optimize_document, beside=(COLUMNS,), needs_answer=False,
             state=lambda snapshot: fmt.plural(snapshot.num_files, "file"), headline=_optimize_headline,
             why_not=_no_rows,
         ),
         intent_entry(
             intents.RecomputeStatistics, "Recompute statistics",
-            "Bounds and counts of each file from its rows again; no file is rewritten.",
+            "Compute the bounds and counts of each file from its rows. No file is rewritten.",
             fields=_recompute, document=_recompute_document, beside=(COLUMNS,), needs_answer=False,
             state=lambda snapshot: fmt.plural(snapshot.num_files, "file"),
             headline=lambda intent: Headline("Recompute statistics", ", ".join(intent.columns), intent.where or ""),
-            costly="Planning lets Spark read the columns of all files.", why_not=_no_rows,
+            costly="To plan, Spark reads the columns of all files.", why_not=_no_rows,
         ),
     ),
 )  # fmt: skip

@@ -28,22 +28,24 @@ def _set_properties(_snapshot: Snapshot, _answers: Answers) -> tuple[FormField, 
 
 
 def _unset_properties(snapshot: Snapshot, _answers: Answers) -> tuple[FormField, ...]:
-    found = [Choice(key, key, value, _why_kept(key)) for key, value in sorted(snapshot.metadata.configuration.items())]
-    choices = tuple(sorted(found, key=lambda choice: bool(choice.why_not)))
-    help_ = "The default applies again. Data and features stay as they are."
+    options = [
+        Choice(key, key, value, _why_required(key)) for key, value in sorted(snapshot.metadata.configuration.items())
+    ]
+    choices = tuple(sorted(options, key=lambda choice: bool(choice.why_not)))
+    help_ = "The default applies again. Data and features do not change."
     return (FormField("keys", "Properties to remove", "checks", help_, choices=choices),)
 
 
-def _why_kept(key: str) -> str:
+def _why_required(key: str) -> str:
     if constraint_name(key) is not None:
-        return "a constraint: drop it by name"
+        return "a constraint; drop it by name"
     known = property_of(key)
     return "" if known is None or known.why_fixed is None else known.why_fixed
 
 
 def _describe(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     value = answers.get("description", snapshot.metadata.description or "")
-    help_ = "Who the table is for, what a row is, whom to ask."
+    help_ = "Purpose of the table, meaning of a row, and a contact."
     return (FormField("description", "Description", "prose", help_, value=value),)
 
 
@@ -65,18 +67,18 @@ TABLE_INTENTS: Final = IntentGroup(
     "Table",
     (
         intent_entry(
-            intents.SetProperties, "Set properties", "How writers behave, what they keep and for how long.",
+            intents.SetProperties, "Set properties", "Set how writers behave, and retention periods.",
             fields=_set_properties, document=lambda answers: {"properties": given_pairs(answers)},
             state=_property_count, headline=_set_headline, hints=property_hints, beside=(PROPERTIES,),
         ),
         intent_entry(
-            intents.UnsetProperties, "Unset properties", "Back to the defaults.",
+            intents.UnsetProperties, "Unset properties", "Remove properties, so that their defaults apply again.",
             fields=_unset_properties, document=lambda answers: {"keys": listed_answers(answers, "keys")},
             state=_property_count, headline=_unset_headline,
-            why_not=lambda s: "" if s.metadata.configuration else "No property is set.",
+            why_not=lambda s: "" if s.metadata.configuration else "No properties are set.",
         ),
         intent_entry(
-            intents.SetDescription, "Describe the table", "What people read before they use it.",
+            intents.SetDescription, "Describe the table", "Shown to anyone who looks up the column.",
             fields=_describe, document=lambda answers: {"description": answers.get("description") or None},
             state=lambda s: "has a description" if s.metadata.description else "no description",
             headline=lambda intent: Headline("Describe the table", "", intent.description or ""),

@@ -55,7 +55,7 @@ def test_erasure_puts_the_statistics_first_and_delete_finds_the_rows_and_says_so
     assert proof.totals["live"] == rows
     assert proof.misleading == ("a.parquet",)
     assert [step.intent and step.intent["kind"] for step in proof.steps][:2] == ["recompute-statistics", "delete"]
-    assert any("exclude rows that match" in reason for reason in proof.obstacles)
+    assert any("exclude matching rows" in reason for reason in proof.obstacles)
     plan = table.plan({"kind": "delete", "where": where})
     guard = next(guard for guard in plan.guards if guard.name == "statistics-right")
     assert guard.status == "warn"

@@ -1,13 +1,16 @@
-"""The newest checkpoint against the commits, by what an audit has read anyway.
+"""The checkpoint, hint and compactions from which readers of the newest version start, compared with the commits.
 
-Protocol sections: Checkpoints, Last Checkpoint File. Invariant: the log is not replayed for it: the totals of the
-newest version are compared as readers have them, who begin at the checkpoint, and as the history has them.
+Protocol sections: Checkpoints, Last Checkpoint File, Log Compaction Files. Invariant: the log is not replayed. The
+totals of the newest version are compared as readers and as the history give them, and large compactions are skipped
+until a replay is requested.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
+import msgspec
 import numpy as np
 
 from explorer.auditing.subject import Subject
@@ -18,9 +21,17 @@ from explorer.core.log.log_path import checkpoint_name
 from explorer.core.log.log_segment import Checkpoint
 from explorer.core.log.verify.checkpoint_proof import checkpoint_faults
 from explorer.core.log.verify.hint import compare_hint
+from explorer.core.log.verify.listed_files import compaction_problems
 from explorer.core.log.verify.problem import Problem
 
-__all__ = ["is_repairable", "newest_checkpoint_problems", "unusual_checkpoint_types"]
+__all__ = [
+    "is_repairable",
+    "newest_checkpoint_problems",
+    "newest_compaction_problems",
+    "unusual_checkpoint_types",
+]
+
+_MOST_BYTES: Final = 4 << 20
 
 
 def newest_checkpoint_problems(subject: Subject) -> tuple[Problem, ...]:
@@ -47,8 +58,22 @@ def unusual_checkpoint_types(subject: Subject) -> tuple[Problem, ...]:
         return ()
 
 
+def newest_compaction_problems(subject: Subject) -> tuple[Problem, ...] | None:
+    """Return the differences between the newest compactions and their commits; None if they are too large."""
+    listing = subject.log.whole_listing()
+    base = listing.checkpoints[-1].version if listing.checkpoints else -1
+    newest = tuple(path for path in listing.compactions if path.version > base)
+    if not newest:
+        return ()
+    first = min(path.version for path in newest)
+    commits = (path.size for version, path in listing.commits.items() if version >= first)
+    if sum(path.size for path in newest) + len(newest) * sum(commits) > _MOST_BYTES:
+        return None
+    return tuple(compaction_problems(subject.log.store, msgspec.structs.replace(listing, compactions=newest)))
+
+
 def is_repairable(subject: Subject) -> bool:
-    """Whether the newest checkpoint is wrong and the rest of the log gives its version."""
+    """Return whether the newest checkpoint is wrong but the rest of the log gives its version."""
     try:
         newest = _newest(subject)
         return newest is not None and bool(checkpoint_faults(subject.log.store, subject.log.whole_listing(), newest))
@@ -71,10 +96,10 @@ def _totals(subject: Subject) -> Iterator[Problem]:
         ("bytes", "num_bytes", snapshot.size_in_bytes),
         ("masked rows", "num_deleted_rows", snapshot.num_deleted_records),
     )
-    for what, column, found in totals:
+    for name, column, total in totals:
         replayed = float(commits.numbers(column)[-1])
-        if found is not None and not np.isnan(replayed) and int(replayed) != found:
-            detail = f"readers that begin with it find {found:,} {what} at version {snapshot.version}, "
+        if total is not None and not np.isnan(replayed) and int(replayed) != total:
+            detail = f"readers that start from it get {total:,} {name} at version {snapshot.version}, "
             detail += f"the commits give {int(replayed):,}"
             yield Problem("checkpoint-differs", newest.version, newest.parts[0].path, detail)
 
@@ -84,9 +109,9 @@ def _hint(subject: Subject) -> Iterator[Problem]:
     hint = None if newest is None else read_last_checkpoint(store)
     if newest is None or hint is None or hint.version != newest.version:
         return
-    found = compare_hint(store, hint, newest)
-    if found.short:
-        for detail in found.details:
+    differences = compare_hint(store, hint, newest)
+    if differences.short:
+        for detail in differences.details:
             yield Problem("checkpoint-short", newest.version, newest.parts[0].path, f"the hint: {detail}")
 
 
