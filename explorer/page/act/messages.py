@@ -134,7 +134,10 @@ class ActMessages:
 
     def _check_right(self) -> None:
         if not self._window.identity.may_commit:
-            raise NotAllowed("This login may not commit changes. Ask the administrator of the server.")
+            raise NotAllowed(
+                "Changes cannot be committed from this page, because its server only reads tables. To let changes be "
+                "committed, start it with: delta-explorer serve --allow-commits"
+            )
 
     def _commit(self, message: Message, *, approved: bool) -> None:
         """Commit what this message approved; a second press approves nothing."""
