@@ -87,7 +87,7 @@ def scheme_of(location: str) -> Scheme:
     found = known_scheme(location)
     if found is None:
         raise RequestError(
-            f"The scheme of {location!r} is not known. Give a folder, or a URL that begins with {spellings()}.",
+            f"Unknown URL scheme in {location!r}. Give a folder, or a URL that starts with {spellings()}.",
             location=location,
         )
     return found

@@ -117,7 +117,7 @@ class ServedRoots:
         roots = [*self._folders, *self._remote]
         named = ", ".join(roots[:_NAMED]) + (" and others" if len(roots) > _NAMED else "")
         return NotAllowed(
-            f"{name!r} is not under a served root. The name of a table begins with that of its root: {named}.",
+            f"{name!r} is not in a served folder. A table's name starts with the name of its served folder: {named}.",
             location=name,
         )
 

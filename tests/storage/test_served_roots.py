@@ -59,7 +59,7 @@ def test_no_table_is_looked_for_inside_a_table(root: Path) -> None:
     ],
 )
 def test_a_name_that_leads_out_is_refused(root: Path, name: str) -> None:
-    with pytest.raises(NotAllowed, match=r"begins with that of its root: served\.$"):
+    with pytest.raises(NotAllowed, match=r"starts with the name of its served folder: served\.$"):
         ServedRoots([str(root)]).locate(name)
 
 
@@ -70,7 +70,7 @@ def test_a_refusal_names_a_few_roots(tmp_path: Path) -> None:
         with pytest.raises(NotAllowed) as caught:
             ServedRoots([str(tmp_path / name) for name in roots]).locate("orders")
         assert str(caught.value) == (
-            f"'orders' is not under a served root. The name of a table begins with that of its root: {named}."
+            f"'orders' is not in a served folder. A table's name starts with the name of its served folder: {named}."
         )
 
 

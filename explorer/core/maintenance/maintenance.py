@@ -224,7 +224,7 @@ def _cleaning(cleanup: CleanupPlan, state: TableState) -> Findings:
     # An unknown feature may forbid a clean-up, as checkpointProtection does.
     guards = [protocol_guard([state.protocol]), _retention(cleanup, state), _time_travel(cleanup)]
     if not cleanup.files:
-        evidence = {"detail": cleanup.reason or "Nothing in the log is old enough to go."}
+        evidence = {"detail": cleanup.reason or "No log file is old enough to delete."}
         guards.append(GuardResult("something-to-do", "warn", evidence))
     lost = cleanup.lost
     consequences = Consequences(

@@ -169,7 +169,7 @@ def _retention(snapshot: Snapshot, cutoff: int, own: int, now: int) -> GuardResu
         evidence |= {"ownCutoff": moment_text(own), "detail": f"The table keeps removed files longer: {stated}."}
         remedy = (
             f"Set {FILE_RETENTION} to a shorter interval first, so that the history shows who decided it, and "
-            "so that writers and readers know how much time they have."
+            "so that readers and writers know the limit."
         )
         return GuardResult("retention", "fail", evidence, remedy)
     usual = f"Set {FILE_RETENTION} to an interval such as '{FILE_RETENTION.default}'"
@@ -194,9 +194,12 @@ def _live_files(log: DeltaLog, needed: NeededFiles, listing: pa.Table) -> GuardR
         return GuardResult("live-files", "pass", evidence | {"detail": detail})
     verb = "is" if len(gone) == 1 else "are"
     evidence["detail"] = f"{len(gone):,} of {counted(live, 'live file')} {verb} missing, such as {gone[0]}."
-    remedy = "First find out whether they exist under other names, or can come back from a backup: what looks unused "
+    remedy = (
+        "First find out whether they exist under other names, or can be restored from a backup. "
+        "The files listed as unused "
+    )
     if len(gone) == live:
-        return GuardResult("live-files", "fail", evidence, f"{remedy}here is most likely the table itself.")
+        return GuardResult("live-files", "fail", evidence, f"{remedy}are most likely the table itself.")
     return GuardResult(
         "live-files", "unknown", evidence, f"{remedy}may be these files. If not, accept this guard by name."
     )

@@ -142,7 +142,7 @@ def check_provenance(*, user: str | None = None, reason: str | None = None) -> N
             text.encode()
         except UnicodeEncodeError as error:
             raise RequestError(
-                f"The {field} holds half a surrogate pair, so it cannot be written into a log.", field=field
+                f"The {field} contains an unpaired surrogate, so it cannot be written into a log.", field=field
             ) from error
 
 

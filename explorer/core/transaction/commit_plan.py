@@ -353,7 +353,7 @@ def check_table(plan: JudgedPlan, location: str) -> None:
         RequestError: It was made for another one, or is no plan.
     """
     if not isinstance(plan, CommitPlan | MaintenancePlan):
-        raise RequestError("This is no plan to commit. Make one of the intent: table.plan(intent).", field="plan")
+        raise RequestError("This is not a plan. Create one with table.plan(intent).", field="plan")
     if plan.table != location:
         raise RequestError(
             f"The plan was made for {plan.table}, not for {location}. Make a plan for this table.",

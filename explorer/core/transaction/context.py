@@ -55,7 +55,7 @@ class Context:
             EngineUnavailable: There is none.
         """
         if self.rows is None:
-            raise EngineUnavailable(f"{kind} needs an engine of rows, and this table was opened without one.")
+            raise EngineUnavailable(f"{kind} needs a row engine, but this table was opened without one.")
         return self.rows
 
     def circumstances(self) -> Circumstances:

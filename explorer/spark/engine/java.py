@@ -68,8 +68,8 @@ def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
         return packaged
     found = f" ({'; '.join(passed_over)})" if passed_over else ""
     raise EngineUnavailable(
-        f"Rows are read through Spark, which needs Java 17 or 21, and none was found{found}. "
-        f"To get one: {_INSTALL}. Everything except rows works without it.",
+        f"Reading rows needs Spark with Java 17 or 21, and no such Java was found{found}. "
+        f"To install one: {_INSTALL}. Everything except rows works without it.",
         engine="java",
         install=_INSTALL,
     )

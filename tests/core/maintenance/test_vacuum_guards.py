@@ -19,7 +19,9 @@ from explorer.storage import open_store
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, write
 
 DAY = 86_400
-REMEDY = "First find out whether they exist under other names, or can come back from a backup: what looks unused "
+REMEDY = (
+    "First find out whether they exist under other names, or can be restored from a backup. The files listed as unused "
+)
 STAY = "Files that anything needed since the cut-off stay, and so do newer files."
 
 
@@ -92,7 +94,7 @@ def test_a_shorter_retention_than_the_table_states_is_refused_with_both_days(tmp
     assert found.evidence["detail"] == "The table keeps removed files longer: interval 1 week."
     assert found.remedy == (
         "Set delta.deletedFileRetentionDuration to a shorter interval first, so that the history shows who decided it, "
-        "and so that writers and readers know how much time they have."
+        "and so that readers and writers know the limit."
     )
 
 
@@ -100,7 +102,7 @@ def test_a_shorter_retention_than_the_table_states_is_refused_with_both_days(tmp
     ("there", "status", "missing", "remedy"),
     [
         ("a", "unknown", ["b"], f"{REMEDY}may be these files. If not, accept this guard by name."),
-        ("x", "fail", ["a", "b"], f"{REMEDY}here is most likely the table itself."),
+        ("x", "fail", ["a", "b"], f"{REMEDY}are most likely the table itself."),
     ],
 )
 def test_live_files_that_are_gone_stand_against_a_vacuum(

@@ -222,7 +222,7 @@ def test_a_context_gives_the_present_and_fresh_identifiers() -> None:
 def test_a_context_without_an_engine_says_what_needs_one() -> None:
     with pytest.raises(EngineUnavailable) as caught:
         context().row_engine("sync-identity")
-    assert str(caught.value) == "sync-identity needs an engine of rows, and this table was opened without one."
+    assert str(caught.value) == "sync-identity needs a row engine, but this table was opened without one."
     engine: Any = object()
     assert context(rows=engine).row_engine("append") is engine
 

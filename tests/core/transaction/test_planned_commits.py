@@ -223,7 +223,7 @@ def test_the_engine_is_asked_for_a_value_only_where_statistics_do_not_tell_it(
     assert [(asked[0], asked[2:]) for asked in engine.asked] == ([(table, ("ID", step > 0))] if asks else [])
     assert all(asked[1].version == 0 for asked in engine.asked)
     if asks:
-        with pytest.raises(EngineUnavailable, match=r"^sync-identity needs an engine of rows"):
+        with pytest.raises(EngineUnavailable, match=r"^sync-identity needs a row engine"):
             evidence(table, {"kind": "sync-identity", "column": "id"}, "identity-mark")
 
 
@@ -285,7 +285,7 @@ def test_files_of_dropped_features_keep_what_is_unknown_and_their_vectors_become
 @pytest.mark.parametrize(("source", "rows"), [("s", None), (None, object()), ("s", object())])
 def test_a_table_that_begins_with_rows_needs_an_engine(source: str | None, rows: object) -> None:
     wish = CreateTable(schema=COMPUTED, source=source)
-    with pytest.raises(EngineUnavailable, match=r"^create-table needs an engine of rows"):
+    with pytest.raises(EngineUnavailable, match=r"^create-table needs a row engine"):
         prepared_creation(small_logs.new_store(), wish, context(), rows, check_types=True)
 
 

@@ -39,7 +39,7 @@ WRONG: list[tuple[Callable[[Any], object], str]] = [
     (lambda t: t.horizon(NAIVE), "The time 2026-01-01 00:00:00 has no zone. Give it in UTC."),
     (
         lambda t: t.commit({"kind": "vacuum"}),
-        "This is no plan to commit. Make one of the intent: table.plan(intent).",
+        "This is not a plan. Create one with table.plan(intent).",
     ),
     (lambda t: t.snapshot().skipping(None), "None is not a condition. Enter a SQL expression such as amount > 0."),
     (

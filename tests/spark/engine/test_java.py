@@ -57,7 +57,7 @@ def test_without_java_the_message_names_what_was_passed_over_and_what_to_install
 
 
 def test_a_java_home_that_is_no_java_is_passed_over(tmp_path: Path, nothing: dict[str, str]) -> None:
-    with pytest.raises(EngineUnavailable, match="none was found"):
+    with pytest.raises(EngineUnavailable, match="no such Java was found"):
         find_java(nothing | {"JAVA_HOME": str(tmp_path)})
 
 

@@ -152,7 +152,7 @@ class _Attempt:
                 case "theirs":
                     self._context.sleep(_PAUSE * self._context.chance() * min(attempt, 10))
         conflict = Conflict(
-            plan.read_version + 1, "commit", f"Other writers were faster {_ATTEMPTS} times. Commit again."
+            plan.read_version + 1, "commit", f"Other writers committed first {_ATTEMPTS} times in a row. Try again."
         )
         return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
 

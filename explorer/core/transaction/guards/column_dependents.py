@@ -42,7 +42,7 @@ def mapping_guard(snapshot: Snapshot) -> GuardResult:
     mode = snapshot.column_mapping_mode
     evidence: dict[str, object] = {COLUMN_MAPPING_MODE.key: mode}
     if mode != "none":
-        return _passed("column-mapping", evidence, "Files know the columns by names that do not change.")
+        return _passed("column-mapping", evidence, "Data files use physical column names that do not change.")
     detail = "Without column mapping the files know the columns by these names."
     return GuardResult(
         "column-mapping",

@@ -152,7 +152,7 @@ def _identity(situation: Situation) -> GuardResult:
     return GuardResult(
         "committer",
         "warn",
-        {"detail": "The history will not say who made this commit."},
+        {"detail": "The history will not show who made this commit."},
         "Give the name of the person who commits.",
     )
 
@@ -172,5 +172,5 @@ def _access(situation: Situation) -> GuardResult:
         "access",
         "warn",
         {"clients": list(dict.fromkeys(clients)), "detail": f"{summary[0].upper()}{summary[1:]}."},
-        "Ask the owners of these clients before you commit.",
+        "Check with the owners of these clients before you commit.",
     )

@@ -48,7 +48,7 @@ def properties_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | No
     except CorruptTable as error:
         return GuardResult("properties", "fail", evidence | {"detail": error.message}, "Set the property again.")
     if risks:
-        remedy = "Commit only if you intend this."
+        remedy = "Commit only if this is what you want."
         return GuardResult("properties", "warn", evidence | {"detail": " ".join(risks)}, remedy)
     number = counted(len(changed), "property changes", "properties change")
     detail = f"{number}. The guard access says what that means for clients."
@@ -70,12 +70,12 @@ def retention_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | Non
     evidence: dict[str, object] = {LOG_RETENTION.key: in_days(log), FILE_RETENTION.key: in_days(files)}
     if files > log:
         detail = (
-            f"Removed files would be kept for {in_days(files)}, but the log that names them only for {in_days(log)}."
+            f"Removed files would be kept for {in_days(files)}, but the log entries for them only for {in_days(log)}."
         )
         remedy = f"Set {LOG_RETENTION} to at least {FILE_RETENTION}."
         return GuardResult("retention", "fail", evidence | {"detail": detail}, remedy)
     if shorter := " ".join(shorter_retentions(before, after)):
-        return GuardResult("retention", "warn", evidence | {"detail": shorter}, "Commit only if you intend this.")
+        return GuardResult("retention", "warn", evidence | {"detail": shorter}, "Commit only if this is what you want.")
     detail = "The log outlives the files that its versions need."
     return GuardResult("retention", "pass", evidence | {"detail": detail})
 
@@ -95,7 +95,7 @@ def change_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult:
     )
     if not same:
         return GuardResult("changes-something", "pass", {"detail": "The commit changes the table."})
-    detail = "The table already is as asked: the commit would change nothing."
+    detail = "The table is already in this state. The commit would change nothing."
     return GuardResult("changes-something", "fail", {"detail": detail}, "Leave it.")
 
 
@@ -126,7 +126,7 @@ def _risks(key: str, after: Mapping[str, str]) -> Iterator[str]:
         case CHECKPOINT_INTERVAL.key if CHECKPOINT_INTERVAL.of(after) > _RARE_CHECKPOINTS:
             yield "With so few checkpoints the table opens slowly."
         case EXPIRED_LOG_CLEANUP.key if not EXPIRED_LOG_CLEANUP.of(after):
-            yield "The log grows without end."
+            yield "The log will grow without limit."
         case IN_COMMIT_TIMESTAMPS.key if not IN_COMMIT_TIMESTAMPS.of(after):
             yield "Commit times come from the log's files again, and copying changes those."
         case NUM_INDEXED_COLS.key if NUM_INDEXED_COLS.of(after) == 0:

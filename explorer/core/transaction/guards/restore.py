@@ -74,7 +74,10 @@ def restore_guard(
     }
     if rows_gone == 0:
         return GuardResult("restore", "pass", evidence)
-    remedy = f"Commit only if these rows may go. Version {snapshot.version} keeps them until VACUUM deletes its files."
+    remedy = (
+        "Commit only if these rows can be removed. "
+        f"Version {snapshot.version} keeps them until VACUUM deletes its files."
+    )
     return GuardResult("restore", "warn", evidence, remedy)
 
 

@@ -140,7 +140,7 @@ def _check_letters(members: Mapping[str, object]) -> None:
         try:
             msgspec.json.encode(item)
         except (UnicodeEncodeError, RecursionError) as error:
-            why = "holds half a surrogate pair" if isinstance(error, UnicodeEncodeError) else "is nested too deep"
+            why = "contains an unpaired surrogate" if isinstance(error, UnicodeEncodeError) else "is nested too deep"
             raise InvalidIntent(f"The field {name} {why}, so it cannot be written into a log.", field=name) from error
         except (TypeError, ValueError, OverflowError):
             pass  # not a JSON value: making the record names its type

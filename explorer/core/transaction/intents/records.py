@@ -85,7 +85,7 @@ class _Intent(
 
 def _demand(items: Sized, field: str) -> None:
     if not len(items):
-        raise InvalidIntent(f"The field {field} is empty: name at least one.", field=field)
+        raise InvalidIntent(f"The field {field} is empty. Give at least one value.", field=field)
 
 
 def check_batch(app_id: str, version: int, app_field: str, version_field: str) -> None:
@@ -402,7 +402,7 @@ class Merge(BatchIntent, frozen=True, kw_only=True):
         super().check()
         if not (self.matched or self.not_matched or self.not_matched_by_source):
             raise InvalidIntent(
-                "The merge has no clause: say what is done with rows that match, or do not.", field="matched"
+                "The merge has no clauses. Add at least one for matched or unmatched rows.", field="matched"
             )
         merge_clauses(self)
 

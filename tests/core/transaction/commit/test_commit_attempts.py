@@ -120,7 +120,7 @@ def test_a_commit_that_others_are_always_ahead_of_is_given_up(monkeypatch: pytes
     store: Any = Busy(small_table(), 99)
     result = commit_plan(explorer.Table(store), planned(store, written_files([])), context())
     assert (result.outcome, result.version, result.notes) == ("conflicted", None, ())
-    assert result.conflict == Conflict(4, "commit", "Other writers were faster 4 times. Commit again.")
+    assert result.conflict == Conflict(4, "commit", "Other writers committed first 4 times in a row. Try again.")
     assert there(store.inner) == []
 
 

@@ -143,7 +143,7 @@ def test_what_people_say_must_fit_into_a_log(field: str) -> None:
     assert caught.value.facts()["field"] == field
     with pytest.raises(RequestError) as caught:
         check_provenance(**{field: "a\ud800"})
-    assert str(caught.value) == f"The {field} holds half a surrogate pair, so it cannot be written into a log."
+    assert str(caught.value) == f"The {field} contains an unpaired surrogate, so it cannot be written into a log."
     assert caught.value.facts()["field"] == field
     other: dict[str, Any] = {"user": "ana", "reason": "why", field: 3}
     with pytest.raises(RequestError, match=f"^The {field} of a commit"):

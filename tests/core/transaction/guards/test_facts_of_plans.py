@@ -35,7 +35,7 @@ def test_what_does_not_stand_against_a_dropped_column_is_said_with_what_was_look
     schema = json.dumps(struct(mapped("a", 1), mapped("b", 2), mapped("c", 3)))
     before = snapshot(rules=MAPPED, properties={**BY_NAME, "delta.constraints.low": "a > 0"}, schema=schema)
     found = by_name(proposal(before, "drop-columns", columns=["b"]).guards)
-    mode = {"delta.columnMapping.mode": "name", "detail": "Files know the columns by names that do not change."}
+    mode = {"delta.columnMapping.mode": "name", "detail": "Data files use physical column names that do not change."}
     assert found["column-mapping"] == ("pass", mode, None)
     nothing = "No constraint or invariant names the columns."
     assert found["constraint-columns"] == ("pass", {"looked at": 1, "detail": nothing}, None)

@@ -68,7 +68,7 @@ def test_names_in_files_that_change_stand_against_a_rename() -> None:
     remedy = "Switch column mapping to name first (set-column-mapping); clients must then be able to read it."
     evidence = {"delta.columnMapping.mode": "none", "detail": detail}
     assert found == GuardResult("column-mapping", "fail", evidence, remedy)
-    detail = "Files know the columns by names that do not change."
+    detail = "Data files use physical column names that do not change."
     evidence = {"delta.columnMapping.mode": "name", "detail": detail}
     assert mapping_guard(mapped_table()) == GuardResult("column-mapping", "pass", evidence)
 

@@ -63,7 +63,9 @@ def test_clients_that_are_shut_out_are_named_and_their_owners_are_asked() -> Non
         "clients": ["a 2 (newest known)", "b 2 (newest known)"],
         "detail": "2 clients lose access in their newest releases.",
     }
-    assert found == [GuardResult("access", "warn", evidence, "Ask the owners of these clients before you commit.")]
+    assert found == [
+        GuardResult("access", "warn", evidence, "Check with the owners of these clients before you commit.")
+    ]
 
 
 @pytest.mark.parametrize("user", [None, ""])
@@ -71,7 +73,7 @@ def test_who_commits_is_said_in_the_history(user: str | None) -> None:
     assert names(snapshot(), change())["committer"] == GuardResult(
         "committer", "pass", {"user": "ana", "detail": "The commit will carry this name."}
     )
-    evidence = {"detail": "The history will not say who made this commit."}
+    evidence = {"detail": "The history will not show who made this commit."}
     expected = GuardResult("committer", "warn", evidence, "Give the name of the person who commits.")
     assert names(snapshot(), change(), user)["committer"] == expected
 
@@ -173,7 +175,7 @@ def test_a_restore_counts_the_rows_that_readers_see_again_and_no_more(
         "domainsKept": ["a.house", "b.house"],
         "detail": f"Undoes v2 to v3: {moved}.",
     }
-    remedy = "Commit only if these rows may go. Version 3 keeps them until VACUUM deletes its files."
+    remedy = "Commit only if these rows can be removed. Version 3 keeps them until VACUUM deletes its files."
     expected = GuardResult("restore", "pass", evidence) if rows[1] == 0 else GuardResult(
         "restore", "warn", evidence, remedy
     )  # fmt: skip

@@ -16,7 +16,7 @@ from tests.support.logs import small_logs
 from tests.support.logs.small_proposals import change, protocol, setting, snapshot
 from tests.support.logs.spark_tables import column, struct
 
-INTEND = "Commit only if you intend this."
+INTEND = "Commit only if this is what you want."
 LOG, FILES = "delta.logRetentionDuration", "delta.deletedFileRetentionDuration"
 
 
@@ -44,7 +44,7 @@ LOG, FILES = "delta.logRetentionDuration", "delta.deletedFileRetentionDuration"
         ({"delta.setTransactionRetentionDuration": "interval 1 week"}, None),
         ({"delta.checkpointInterval": "101"}, "With so few checkpoints the table opens slowly."),
         ({"delta.checkpointInterval": "100"}, None),
-        ({"delta.enableExpiredLogCleanup": "false"}, "The log grows without end."),
+        ({"delta.enableExpiredLogCleanup": "false"}, "The log will grow without limit."),
         ({"delta.enableExpiredLogCleanup": "true"}, None),
         (
             {"delta.enableInCommitTimestamps": "false"},
@@ -64,7 +64,7 @@ LOG, FILES = "delta.logRetentionDuration", "delta.deletedFileRetentionDuration"
         ({"delta.checkpoint.writeStatsAsStruct": "false"}, None),
         (
             {"delta.checkpointInterval": "500", "delta.enableExpiredLogCleanup": "false"},
-            "With so few checkpoints the table opens slowly. The log grows without end.",
+            "With so few checkpoints the table opens slowly. The log will grow without limit.",
         ),
     ],
 )
@@ -156,7 +156,7 @@ def test_a_property_that_cannot_be_read_fails() -> None:
             {},
             {FILES: "interval 31 days"},
             "fail",
-            "Removed files would be kept for 31 days, but the log that names them only for 30 days.",
+            "Removed files would be kept for 31 days, but the log entries for them only for 30 days.",
             f"Set {LOG} to at least {FILES}.",
         ),
         (
@@ -228,7 +228,7 @@ def test_a_commit_that_changes_nothing_is_left(more: dict[str, Any], changes: bo
         else GuardResult(
             "changes-something",
             "fail",
-            {"detail": "The table already is as asked: the commit would change nothing."},
+            {"detail": "The table is already in this state. The commit would change nothing."},
             "Leave it.",
         )
     )

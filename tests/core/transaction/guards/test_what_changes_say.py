@@ -221,7 +221,7 @@ def test_columns_to_drop_are_apart(columns: list[str], said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "why"), [("\ud800", "holds half a surrogate pair"), (None, "is nested too deep")], ids=["half", "deep"]
+    ("value", "why"), [("\ud800", "contains an unpaired surrogate"), (None, "is nested too deep")], ids=["half", "deep"]
 )
 def test_a_text_that_no_log_can_hold_names_its_field(value: str | None, why: str) -> None:
     deep: Any = value

@@ -228,7 +228,7 @@ def test_numbers_and_booleans_among_properties_become_their_text() -> None:
 )
 def test_an_empty_list_of_wishes_asks_for_nothing(document: dict[str, Any], field: str) -> None:
     error = refusal(document)
-    assert (str(error), error.field) == (f"The field {field} is empty: name at least one.", field)
+    assert (str(error), error.field) == (f"The field {field} is empty. Give at least one value.", field)
 
 
 def batched(kind: str, **more: Any) -> dict[str, Any]:
@@ -279,7 +279,7 @@ def test_a_version_of_a_batch_fits_into_64_bits() -> None:
         ({"kind": "overwrite", "source": "s", "where": "a", "partitions": True},
          "Overwrite by a condition or by partitions: give one of the two.", "where", ["where", "partitions"]),
         ({"kind": "merge", "source": "s", "on": "a"},
-         "The merge has no clause: say what is done with rows that match, or do not.", "matched", None),
+         "The merge has no clauses. Add at least one for matched or unmatched rows.", "matched", None),
         ({"kind": "optimize", "orderBy": ["a"], "zOrderBy": ["b"]},
          "Order by columns or along a curve: give one of the two.", "orderBy", ["orderBy", "zOrderBy"]),
         ({"kind": "optimize", "targetSize": 0}, "The size of files must be at least one byte, not 0.", "targetSize",

@@ -198,7 +198,7 @@ def test_a_renamed_column_is_said_whole(tracked: bool) -> None:
     )
     unruled = {"looked at": 0, "detail": "No constraint or invariant names the columns."}
     underived = {"looked at": 0, "detail": "No generated column is computed from the columns."}
-    mode = {"delta.columnMapping.mode": "name", "detail": "Files know the columns by names that do not change."}
+    mode = {"delta.columnMapping.mode": "name", "detail": "Data files use physical column names that do not change."}
     assert msgspec.structs.replace(made, metadata=None) == Proposal(
         operation="RENAME COLUMN",
         parameters={"oldColumnPath": "s.`x.y`", "newColumnPath": "s.z w"},

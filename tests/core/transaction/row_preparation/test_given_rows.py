@@ -155,7 +155,7 @@ def test_a_delete_of_whole_files_writes_nothing() -> None:
 def test_a_delete_that_finds_nothing_has_nothing_to_commit() -> None:
     log = table()
     made = proposer(log, GivenRows(), {"kind": "delete", "where": "id > 99"})(log.snapshot())
-    assert found(made) == ("fail", "No row matches, so there is nothing to commit.")
+    assert found(made) == ("fail", "No rows match. Nothing to commit.")
 
 
 # --- what was read, and how long what was found lasts

@@ -160,7 +160,7 @@ def _found(counts: RowCounts, touched: Sequence[Touched]) -> GuardResult:
         told += [f"{counts.inserted:,} inserted"] if counts.inserted else []
         detail = f"Rows: {', '.join(told)}."
         return GuardResult("rows-found", "pass", evidence | {"detail": detail})
-    detail = "No row matches, so there is nothing to commit."
+    detail = "No rows match. Nothing to commit."
     return GuardResult("rows-found", "fail", evidence | {"detail": detail}, "Check the conditions.")
 
 

@@ -192,5 +192,5 @@ def _found(deleted: int, removes: Sequence[Remove]) -> GuardResult:
     if deleted:
         detail = f"{counted(deleted, 'row')} in {counted(len(removes), 'file')}."
         return GuardResult("rows-found", "pass", evidence | {"detail": detail})
-    detail = "No row matches, so there is nothing to commit."
+    detail = "No rows match. Nothing to commit."
     return GuardResult("rows-found", "fail", evidence | {"detail": detail}, "Check the predicate.")
