@@ -21,11 +21,11 @@ from explorer.core.protocol.limits import CHECKPOINT_VARIABLE, DECODED_VARIABLE
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.times import zone_named
 from explorer.core.versions.delta_log import DeltaLog
-from explorer.core.versions.kept_index import KeptIndexes
+from explorer.core.versions.index_cache import IndexCache
 from explorer.core.versions.located import located
-from explorer.core.versions.retention.folder_look import FolderLook
+from explorer.core.versions.retention.failed_reads import learning
+from explorer.core.versions.retention.folder_scan import FolderScan
 from explorer.core.versions.retention.horizon import Horizon
-from explorer.core.versions.retention.learning import learning
 from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots, Roots
 
@@ -75,7 +75,7 @@ def open_table(
             refused.
         read_only: Refuse every commit through this object.
         time_zone: The zone of partition values that name none, for instance ``Europe/Berlin``: statistics, skipping and
-            rows use it. No log records it; `Snapshot.zone_doubts` says where it matters.
+            rows use it. No log records it; `Snapshot.zone_warnings` says where it matters.
         cache: Keep what the log says in the user's cache folder, and read only new commits the next time. The variable
             ``DELTA_EXPLORER_CACHE`` names another folder, or switches it off with ``off``.
         spark: A session whose catalog names the table: ``location`` is then ``orders``, ``shop.orders`` or
@@ -101,9 +101,9 @@ def open_table(
     return Table(store, catalog, read_only=read_only, time_zone=zone, roots=allowed, indexes=indexes)
 
 
-def _indexes() -> KeptIndexes | None:
+def _indexes() -> IndexCache | None:
     """What is kept of tables; imported late, as opening a table needs none of it."""
-    from explorer.storage.kept_indexes import user_indexes
+    from explorer.storage.index_folder import user_indexes
     from explorer.version import VERSION
 
     return user_indexes(VERSION)
@@ -138,7 +138,7 @@ class Table(DeltaLog):
         read_only: bool = False,
         time_zone: tzinfo = UTC,
         roots: AllowedRoots | None = None,
-        indexes: Callable[[], KeptIndexes | None] | None = None,
+        indexes: Callable[[], IndexCache | None] | None = None,
     ) -> None:
         super().__init__(store, catalog, time_zone, indexes)
         self.read_only, self.roots, self.sources = read_only, roots, roots
@@ -306,7 +306,7 @@ class Table(DeltaLog):
             InvalidIntent: The intent makes no sense, in itself or on this table.
             Cancelled: The check of the rows was cancelled.
         """
-        from explorer.core.maintenance.maintenance import plan_maintenance
+        from explorer.core.maintenance.planner import plan_maintenance
         from explorer.core.transaction.commit_info import check_provenance
         from explorer.core.transaction.intents.documents import parse_intent
         from explorer.core.transaction.intents.records import MaintenanceIntent
@@ -342,7 +342,7 @@ class Table(DeltaLog):
         Raises:
             NotAllowed: The table was opened for reading only.
         """
-        from explorer.core.maintenance.maintenance import do_maintenance
+        from explorer.core.maintenance.planner import do_maintenance
         from explorer.core.transaction.commit.committer import commit_plan
         from explorer.core.transaction.commit_info import check_provenance
         from explorer.core.transaction.commit_plan import CommitPlan
@@ -448,19 +448,19 @@ class Table(DeltaLog):
 
     def _subject(self, now: datetime | None, options: AuditOptions) -> Subject:
         """The table as rules are asked of it, with what else is to be looked at."""
-        from explorer.auditing import Looked, Subject
-        from explorer.auditing.footers import look_at_footers
+        from explorer.auditing import AuditInputs, Subject
+        from explorer.auditing.footers import compared_footers
         from explorer.auditing.options import saved_chain_head
         from explorer.system import my_clients
 
         chain_head = None if options.chain_head is None else saved_chain_head(options.chain_head)
         of_footers = options.check_footers or options.check_rows
-        looked = Looked(
+        looked = AuditInputs(
             stored=self.store.list_files() if options.check_files else None,
             integrity=self.verify() if options.verify else None,
             chain_head=chain_head,
             rows=self._check_rules() if options.check_rows else None,
-            footers=look_at_footers(self.snapshot(), self.store) if of_footers else None,
+            footers=compared_footers(self.snapshot(), self.store) if of_footers else None,
         )
         present = datetime.now(UTC) if now is None else now
         return Subject(self, present, looked=looked, mine=my_clients(options.clients))
@@ -475,19 +475,19 @@ class Table(DeltaLog):
         return self.check(rules, snapshot.version) if rules else CheckReport(snapshot.version, ())
 
     @located
-    def horizon(self, now: datetime | None = None, *, look: FolderLook | None = None, folder: bool = False) -> Horizon:
+    def horizon(self, now: datetime | None = None, *, scan: FolderScan | None = None, folder: bool = False) -> Horizon:
         """Find out what a VACUUM now would leave readable, and what it would free, for every retention.
 
         Args:
             now: The present, with a zone; else that of this machine.
-            look: What was found in the folder, if that is known already.
+            scan: The listing of the folder, if it is known already.
             folder: List the folder: files that nobody recorded as deleted, and those that no action names, count then.
         """
-        found = self.folder() if folder and look is None else look
-        return super().horizon(datetime.now(UTC) if now is None else now, look=found)
+        listed = self.folder() if folder and scan is None else scan
+        return super().horizon(datetime.now(UTC) if now is None else now, scan=listed)
 
     @located
-    def folder(self) -> FolderLook:
+    def folder(self) -> FolderScan:
         """List the table's folder and hold it against the log: unused files, orphans, and files that are missing."""
         from explorer.core.maintenance.folder_listing import look_at_folder
 

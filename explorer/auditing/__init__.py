@@ -10,17 +10,17 @@ and reads no data file and no clock.
 """
 
 from explorer.auditing.finding import Aspect, Evidence, Finding, Place, Remedy
-from explorer.auditing.options import AuditOptions, Looked
+from explorer.auditing.options import AuditInputs, AuditOptions
 from explorer.auditing.subject import Subject
 from explorer.auditing.verdict import Audit, RuleResult, audit
 
 __all__ = [
     "Aspect",
     "Audit",
+    "AuditInputs",
     "AuditOptions",
     "Evidence",
     "Finding",
-    "Looked",
     "Place",
     "Remedy",
     "RuleResult",

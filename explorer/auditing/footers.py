@@ -18,12 +18,12 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from explorer.core.protocol.data_footers import DataFooter, UnreadFooter, footers_of, is_whole
+from explorer.core.protocol.data_footers import DataFooter, UnreadFooter, footers_of, is_exact_bound
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.statistics.file_statistics import StatisticsColumn
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["FooterDifference", "FooterReport", "look_at_footers"]
+__all__ = ["FooterDifference", "FooterReport", "compared_footers"]
 
 # Statistics of times have milliseconds, values microseconds; the greatest one is truncated, not rounded up (STATS-011).
 _CUT_OFF: Final = timedelta(milliseconds=1)
@@ -64,7 +64,7 @@ class FooterReport(msgspec.Struct, frozen=True):
     unread: tuple[tuple[str, str], ...]
 
 
-def look_at_footers(snapshot: Snapshot, store: LogStore) -> FooterReport:
+def compared_footers(snapshot: Snapshot, store: LogStore) -> FooterReport:
     """Read the footer of every live file, and hold the statistics of the log against it.
 
     Args:
@@ -114,13 +114,13 @@ def _bounds(
 
 def _is_above_least(logged: Any, least: Any) -> bool:
     """Return whether a logged minimum is certainly above the file's, which may be a truncated string."""
-    is_beginning = not is_whole(least) and isinstance(logged, str) and logged.startswith(least)
+    is_beginning = not is_exact_bound(least) and isinstance(logged, str) and logged.startswith(least)
     return not is_beginning and _is_above(logged, least, timedelta(0))
 
 
 def _certain_greatest(greatest: Any) -> Any:
     """Return a value that the file's maximum certainly reaches: a long string may be truncated and raised."""
-    return greatest if is_whole(greatest) else greatest.encode()[:-_RAISED].decode(errors="ignore")
+    return greatest if is_exact_bound(greatest) else greatest.encode()[:-_RAISED].decode(errors="ignore")
 
 
 def _misses_nulls(logged: int | None, nulls: int | None, rows: int) -> bool:

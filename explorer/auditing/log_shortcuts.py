@@ -60,7 +60,7 @@ def unusual_checkpoint_types(subject: Subject) -> tuple[Problem, ...]:
 
 def newest_compaction_problems(subject: Subject) -> tuple[Problem, ...] | None:
     """Return the differences between the newest compactions and their commits; None if they are too large."""
-    listing = subject.log.whole_listing()
+    listing = subject.log.full_listing()
     base = listing.checkpoints[-1].version if listing.checkpoints else -1
     newest = tuple(path for path in listing.compactions if path.version > base)
     if not newest:
@@ -76,7 +76,7 @@ def is_repairable(subject: Subject) -> bool:
     """Return whether the newest checkpoint is wrong but the rest of the log gives its version."""
     try:
         newest = _newest(subject)
-        return newest is not None and bool(checkpoint_faults(subject.log.store, subject.log.whole_listing(), newest))
+        return newest is not None and bool(checkpoint_faults(subject.log.store, subject.log.full_listing(), newest))
     except ExplorerError:
         return False
 
@@ -116,5 +116,5 @@ def _hint(subject: Subject) -> Iterator[Problem]:
 
 
 def _newest(subject: Subject) -> Checkpoint | None:
-    checkpoints = subject.log.whole_listing().checkpoints
+    checkpoints = subject.log.full_listing().checkpoints
     return checkpoints[-1] if checkpoints else None

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from explorer.auditing.footers import FooterReport
 from explorer.core.errors import RequestError
-from explorer.core.log.verify.verify import IntegrityReport
+from explorer.core.log.verify.integrity import IntegrityReport
 from explorer.core.transaction.row_engine import CheckReport
 
-__all__ = ["NOWHERE", "AuditOptions", "Looked", "saved_chain_head"]
+__all__ = ["NOWHERE", "AuditInputs", "AuditOptions", "saved_chain_head"]
 
 
 class AuditOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class AuditOptions(msgspec.Struct, frozen=True, kw_only=True):
         return self.check_rows or self.chain_head is not None
 
 
-class Looked(msgspec.Struct, frozen=True):
+class AuditInputs(msgspec.Struct, frozen=True):
     """Inputs of an audit; None for inputs that were not requested.
 
     Attributes:
@@ -51,7 +51,7 @@ class Looked(msgspec.Struct, frozen=True):
     footers: FooterReport | None = None
 
 
-NOWHERE: Final = Looked()
+NOWHERE: Final = AuditInputs()
 """Only the actions of the log."""
 
 

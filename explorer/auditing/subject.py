@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
-from explorer.auditing.options import NOWHERE, Looked
+from explorer.auditing.options import NOWHERE, AuditInputs
 from explorer.core.compatibility.access import ClientVerdict, Requirements, compatibility, requirements
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.demands import demands_of_paths
@@ -72,7 +72,7 @@ class Subject:
         now: datetime,
         *,
         missing: Set[str] | None = None,
-        looked: Looked = NOWHERE,
+        looked: AuditInputs = NOWHERE,
         commits: Callable[[], pa.Table] | None = None,
         lineage: Callable[[], Lineage] | None = None,
         risks: Callable[[], VersionRisks] | None = None,

@@ -37,7 +37,7 @@ from explorer.cli.standard_output import typed_output
 from explorer.core.errors import StorageError
 from explorer.credentials import without_credentials
 from explorer.debug import DEBUG_VARIABLE, debugging
-from explorer.storage.kept_indexes import CACHE_VARIABLE
+from explorer.storage.index_folder import CACHE_VARIABLE
 
 __all__ = ["app", "command_group", "main", "run"]
 

@@ -13,7 +13,7 @@ from explorer import formatting as fmt
 from explorer.cli.output import note
 from explorer.core.errors import RequestError, StorageError
 from explorer.core.protocol import limits
-from explorer.storage.written_aside import written_aside
+from explorer.storage.atomic_write import atomic_write
 from explorer.system import set_limits
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def read_whole(path: Path | None) -> bytes:
                 data = file.read(most + 1)
     except OSError as error:
         raise RequestError(f"{name} cannot be read: {error.strerror}.", path=name) from error
-    limits.check_given(name, len(data))
+    limits.check_input(name, len(data))
     limits.check_json_values(data, name)
     return data
 
@@ -84,7 +84,7 @@ def save_whole(path: Path, data: bytes) -> None:
         StorageError: It cannot be written.
     """
     try:
-        with written_aside(str(path)) as file:
+        with atomic_write(str(path)) as file:
             file.write(data)
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror}.", path=str(path)) from error

@@ -25,7 +25,7 @@ from explorer.cli.output import encode
 from explorer.cli.report_files import check_place
 from explorer.core.errors import RequestError, StorageError
 from explorer.spreadsheet import cells, escaped_words, text_column
-from explorer.storage.written_aside import written_aside
+from explorer.storage.atomic_write import atomic_write
 
 __all__ = [
     "FORMATS",
@@ -121,7 +121,7 @@ def write_rows(
     csv = partial(_write_csv, exact=exact_csv)
     writers: dict[str, _Writer] = {".parquet": _write_parquet, ".csv": csv, ".jsonl": _write_json}
     try:
-        with written_aside(os.path.abspath(path)) as file:
+        with atomic_write(os.path.abspath(path)) as file:
             escaped = writers[path.suffix](file, schema, counted())
     except OSError as error:
         raise StorageError(

@@ -48,7 +48,7 @@ from explorer.core.transaction.proposals.rows.delete_rows import delete_rows, hi
 from explorer.core.transaction.proposals.rows.overwrite_rows import overwrite_rows, replaced_files
 from explorer.core.versions.reads import Reads
 from explorer.data_files.file_plan import CHANGE_TYPE, file_plan
-from explorer.data_files.rows_at_hand import write_rows
+from explorer.data_files.in_memory_rows import write_rows
 from explorer.demo.data_files import logical_rows, stored_rows
 from explorer.demo.live_file import LiveFile, Mask
 from explorer.demo.log import LogWriter

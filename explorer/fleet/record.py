@@ -18,7 +18,7 @@ import msgspec
 from explorer.auditing.document import AuditDocument
 from explorer.auditing.options import AuditOptions
 from explorer.core.errors import RequestError, StorageError
-from explorer.storage.written_aside import written_aside
+from explorer.storage.atomic_write import atomic_write
 
 __all__ = ["AuditRecord"]
 
@@ -114,7 +114,7 @@ class AuditRecord:
 
     def _leave_out_others(self, spans: Iterable[tuple[int, int]]) -> None:
         """Write the file again with some spans of it alone: of each the start and the length, in bytes."""
-        with self._path.open("rb") as source, written_aside(str(self._path)) as file:
+        with self._path.open("rb") as source, atomic_write(str(self._path)) as file:
             for start, length in spans:
                 source.seek(start)
                 file.write(source.read(length))

@@ -17,7 +17,7 @@ ANNOUNCED: Final = (
     ("explorer.auditing.verdict", "Audit"),
     ("explorer.core.compatibility.access", "ClientVerdict"),
     ("explorer.core.errors", "ExplorerError"),
-    ("explorer.core.log.verify.verify", "IntegrityReport"),
+    ("explorer.core.log.verify.integrity", "IntegrityReport"),
     ("explorer.core.protocol.statistics.data_skipping", "SkippingResult"),
     ("explorer.core.transaction.commit_plan", "CommitResult"),
     ("explorer.core.transaction.commit_plan", "JudgedPlan"),

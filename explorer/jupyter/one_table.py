@@ -77,9 +77,9 @@ class OneTable:
         """Refuse a source of rows that may not be read."""
         self._changeable.check_source(source)
 
-    def look_again(self, name: str = "", *, reopen: bool = False) -> None:  # noqa: ARG002  # there is one
+    def check_again(self, name: str = "", *, reopen: bool = False) -> None:  # noqa: ARG002  # there is one
         """Check the log at the next question."""
-        self._followed.look_again(reopen=reopen)
+        self._followed.check_again(reopen=reopen)
 
     @property
     def _changeable(self) -> ChangeableTable:

@@ -229,7 +229,7 @@ class TableExplorer(anywidget.AnyWidget):
             ExplorerError: The table cannot be read any more. What was shown stays.
         """
         before = self._seen
-        self._tables.look_again(reopen=True)
+        self._tables.check_again(reopen=True)
         facts = self._seen = self.facts
         self.table.refresh()
         if before is not None and not facts.follows(before):

@@ -194,7 +194,7 @@ def _judge(facts: TableFacts, *, wait: bool) -> None:
         return
     if wait:
         facts.judge()
-    elif facts.audit_at_hand() is None and facts.is_judged_soon:
+    elif facts.cached_audit() is None and facts.is_judged_soon:
         # A large table's page would be made more slowly meanwhile. What is raised is raised again where the rest is
         # waited for.
         with suppress(NotYet):
@@ -233,7 +233,7 @@ def _table(
 ) -> Rendered:
     facts, tab = view.facts, tab_named(address.tab)
     regions = dict.fromkeys(TABLE_REGIONS, "") | _around(view, address, work)
-    person, found = work.of(ActDesk).person, facts.audit_at_hand()
+    person, found = work.of(ActDesk).person, facts.cached_audit()
     try:
         ask()
         shown = tab.view(view, address, work)

@@ -206,7 +206,7 @@ class TableSession(Session):
             return
         if not facts.is_judged:
             self._judge(facts.judge)
-        elif rendered.audit is not facts.audit_at_hand():
+        elif rendered.audit is not facts.cached_audit():
             self.draw_again()
         elif facts is not self._audited and facts.awaits_log:
             self._audited = facts

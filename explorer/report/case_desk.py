@@ -20,7 +20,7 @@ from explorer.core.errors import RequestError
 from explorer.credentials import safe_address, safe_path, without_credentials
 from explorer.report.case_file import AnyPin, CaseFile, FilePin, read_case
 from explorer.report.document import Pin
-from explorer.report.pins import case, found_findings, pinned
+from explorer.report.pins import case, pinned, report_findings
 from explorer.views.table.facts import TableFacts
 
 __all__ = ["CaseDesk", "CaseView", "PinLine"]
@@ -116,7 +116,7 @@ class CaseDesk:
         named = msgspec.structs.replace(pin, table=facts.location, pinned=now)
         if isinstance(named, FilePin):
             named = msgspec.structs.replace(named, path=facts.file_names(named.version).name(named.path))
-        return pinned(named, facts.subject(), found_findings(facts.audit()))
+        return pinned(named, facts.subject(), report_findings(facts.audit()))
 
     def add(self, pin: AnyPin) -> bool:
         """Put a pin into the case, unless it is there; return whether it was put in.
@@ -156,7 +156,7 @@ class CaseDesk:
 
     def view(self, facts: TableFacts) -> CaseView:
         """Return the case as a page of a table shows it."""
-        findings, subject = found_findings(facts.audit()), facts.subject()
+        findings, subject = report_findings(facts.audit()), facts.subject()
         about, lines = self._about, []
         for name, pin in self._pins.items():
             single = msgspec.structs.replace(about, pins=(pin,))

@@ -33,7 +33,7 @@ from explorer.report.case_file import (
 )
 from explorer.report.document import Case, Pin, PinFact
 
-__all__ = ["case", "found_findings", "pinned"]
+__all__ = ["case", "pinned", "report_findings"]
 
 _MOST_ROWS: Final = 50
 _MOST_CHANGES: Final = 20
@@ -54,7 +54,7 @@ def case(file: CaseFile, subject: Subject, findings: Sequence[ReportFinding], *,
     return Case(title=file.title, author=file.author, notes=file.notes, pins=pins)
 
 
-def found_findings(audited: Audit) -> tuple[ReportFinding, ...]:
+def report_findings(audited: Audit) -> tuple[ReportFinding, ...]:
     """Return the findings of an audit, as a report states them."""
     return audit_document(audited, "").findings
 

@@ -16,7 +16,7 @@ from explorer.core.versions.commit_times import moment
 from explorer.core.versions.diff import ColumnChange, diff_metadata, diff_properties, diff_protocols
 from explorer.core.versions.history import History
 from explorer.core.versions.provenance import CommitRecord
-from explorer.core.versions.retention.folder_look import FolderLook
+from explorer.core.versions.retention.folder_scan import FolderScan
 from explorer.core.versions.retention.horizon import Horizon
 from explorer.core.versions.retention.version_states import STATES
 from explorer.report.document import ClientLine, Retention, RetentionStep, TableChange
@@ -55,14 +55,14 @@ def _line(each: MatrixRow | ClientVerdict, used: MatrixRow | None) -> ClientLine
     )
 
 
-def retention(subject: Subject, look: FolderLook | None = None) -> Retention:
+def retention(subject: Subject, look: FolderScan | None = None) -> Retention:
     """Return what a VACUUM now keeps and deletes, for the current retention and for others.
 
     Args:
         subject: The table.
         look: What its folder holds; None goes by the log alone.
     """
-    horizon = subject.log.horizon(moment(subject.now), look=look)
+    horizon = subject.log.horizon(moment(subject.now), scan=look)
     counts = np.bincount(subject.states.codes, minlength=len(STATES)).tolist()
     in_force = horizon.what_if()
     log = subject.risks.terms.log

@@ -12,7 +12,7 @@ from explorer.auditing.subject import Subject
 from explorer.auditing.verdict import Audit
 from explorer.core.errors import ExplorerError
 from explorer.core.versions.commit_times import moment
-from explorer.core.versions.retention.folder_look import FolderLook
+from explorer.core.versions.retention.folder_scan import FolderScan
 from explorer.report.case_file import CaseFile
 from explorer.report.document import (
     Figures,
@@ -48,7 +48,7 @@ def table_report(
     since: Sequence[EarlierReport] | None = None,
     case: CaseFile | None = None,
     signer: Signer | None = None,
-    look: Callable[[], FolderLook] | None = None,
+    look: Callable[[], FolderScan] | None = None,
     one_of_many: bool = False,
 ) -> TableReport:
     """Make the report of a table.

@@ -21,7 +21,7 @@ from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
 from explorer.core.transaction.new_files.touched import RowIndexes, Touched
 from explorer.core.transaction.proposal import GuardResult, Written
-from explorer.core.transaction.row_engine import CheckReport, FoundChanges, Incoming, RowJob
+from explorer.core.transaction.row_engine import CheckReport, Incoming, MatchedChanges, RowJob
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 from explorer.spark.engine.session import require_pyspark
@@ -165,7 +165,7 @@ class SparkRowEngine:
         intent: Update | Merge,
         source: object,
         doubted: Collection[str] = (),
-    ) -> FoundChanges:
+    ) -> MatchedChanges:
         """See `RowEngine.find_changes`."""
         require_pyspark()
         from explorer.spark.engine.deadline import work_deadline
@@ -179,7 +179,7 @@ class SparkRowEngine:
         self,
         log: DeltaLog,
         snapshot: Snapshot,
-        found: FoundChanges,
+        found: MatchedChanges,
         touched: Sequence[Touched],
         layout: FileLayout,
         *,

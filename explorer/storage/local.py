@@ -31,11 +31,11 @@ from explorer.core.protocol.log_store import (
     joined_objects,
     no_objects,
 )
+from explorer.storage.atomic_write import atomic_write
 from explorer.storage.local_tree import local_files
 from explorer.storage.open_folders import OpenFolders
 from explorer.storage.real_files import RealFiles
 from explorer.storage.roots import AllowedRoots, Opener, folder_of
-from explorer.storage.written_aside import written_aside
 
 __all__ = ["LocalLogStore", "open_folder"]
 
@@ -237,7 +237,7 @@ class LocalLogStore:
             self._make_folder(folder, path)
             handle = self._files.opened(folder, path, _FOLDER)
             try:
-                with written_aside(name, name_it, durable=durable, folder=handle) as file:
+                with atomic_write(name, name_it, durable=durable, folder=handle) as file:
                     file.write(data)
                 named = True
                 if durable:

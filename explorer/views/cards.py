@@ -15,7 +15,7 @@ from explorer.auditing import Audit, Finding
 from explorer.auditing.erasure import Erasure, Place
 from explorer.core.compatibility.access import ClientVerdict
 from explorer.core.errors import ExplorerError
-from explorer.core.log.verify.verify import IntegrityReport
+from explorer.core.log.verify.integrity import IntegrityReport
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.schema.data_types import type_name
 from explorer.core.protocol.statistics.data_skipping import SkippingResult

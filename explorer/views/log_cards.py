@@ -9,7 +9,7 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.auditing.words import duration, runs, span, spans
-from explorer.core.log.verify.verify import IntegrityReport
+from explorer.core.log.verify.integrity import IntegrityReport
 from explorer.core.protocol.statistics.data_skipping import SkippingResult
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION
 from explorer.core.protocol.times import span_milliseconds
@@ -46,7 +46,7 @@ def integrity_card(report: IntegrityReport) -> Card:
 
 def horizon_card(horizon: Horizon) -> Card:
     """Return which versions can be read, and what a VACUUM with the table's own retention does."""
-    versions, own, folder = horizon.versions, horizon.what_if(), horizon.look
+    versions, own, folder = horizon.versions, horizon.what_if(), horizon.scan
     total, deleted = len(versions.versions), versions.versions[versions.gone]
     readable = versions.versions[~versions.gone]
     facts = (
@@ -117,7 +117,7 @@ def _expiry(effect: WhatIf) -> Rows | None:
 
 
 def _orphans(horizon: Horizon) -> str:
-    folder = horizon.look
+    folder = horizon.scan
     if folder is None or not folder.orphans.num_rows:
         return ""
     return f"{fmt.plural(folder.orphans.num_rows, 'file')}, {fmt.size(folder.orphan_bytes)}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from explorer import formatting as fmt
 from explorer.auditing.words import span, spans
 from explorer.core.transaction.row_engine import CheckReport, CheckResult
-from explorer.core.versions.column_matching import LeftOutColumn
+from explorer.core.versions.column_matching import UncomparedColumn
 from explorer.views.card import MOST, Card, Rows, first_rows
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _wrong(statistic: WrongStatistic) -> str:
     return f"{statistic.path}: {statistic.statistic}{column} is {logged} in the log and {real} in the rows"
 
 
-def _left_out(columns: Iterable[LeftOutColumn]) -> tuple[tuple[str, str], ...]:
+def _left_out(columns: Iterable[UncomparedColumn]) -> tuple[tuple[str, str], ...]:
     names = tuple(columns)
     facts = [("left out", f"{each.column}: {each.reason}") for each in names[:MOST]]
     more = len(names) - len(facts)

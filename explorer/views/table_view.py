@@ -106,7 +106,7 @@ class TableView(param.Parameterized):
     @property
     def lanes(self) -> tuple[Lane, ...]:
         """The stripes of the strip: what can be read, what may be lost, where the feed was recorded."""
-        return self.facts.lanes_at_hand() if self.at_hand else self.facts.lanes()
+        return self.facts.cached_lanes() if self.at_hand else self.facts.lanes()
 
     @property
     def zoomable(self) -> bool:

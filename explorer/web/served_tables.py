@@ -232,9 +232,9 @@ class Catalog:
         self.roots.locate(name)
         self._sources.check_source(source)
 
-    def look_again(self, name: str, *, reopen: bool = False) -> None:
-        """Check the log at the next question, even if that was done recently; see `FollowedTable.look_again`."""
-        self._table(name).look_again(reopen=reopen)
+    def check_again(self, name: str, *, reopen: bool = False) -> None:
+        """Check the log at the next question, even if that was done recently; see `FollowedTable.check_again`."""
+        self._table(name).check_again(reopen=reopen)
 
     def summary(self, ref: TableRef) -> TableSummary:
         """Return a table's row in the list; any failure becomes the row's problem."""

@@ -14,9 +14,9 @@ import pytest
 from typer.main import get_command
 
 import explorer
-from explorer.auditing import Looked, Subject, audit
+from explorer.auditing import AuditInputs, Subject, audit
 from explorer.auditing.finding import Aspect, Place, Remedy
-from explorer.auditing.footers import look_at_footers
+from explorer.auditing.footers import compared_footers
 from explorer.auditing.rules import RULES
 from explorer.auditing.steps import see
 from explorer.cli.app import app
@@ -53,12 +53,12 @@ def test_all_rules_are_silent_on_a_clean_table_at_which_everything_was_looked(tm
     small_logs.write_log(tmp_path, [[small_logs.commit_info("CREATE TABLE"), PROTOCOL, METADATA, add]])
     table = explorer.open_table(tmp_path)
     report = table.verify()
-    looked = Looked(
+    looked = AuditInputs(
         stored=table.store.list_files(),
         integrity=report,
         chain_head=report.chain_head,
         rows=CheckReport(0, ()),
-        footers=look_at_footers(table.snapshot(), table.store),
+        footers=compared_footers(table.snapshot(), table.store),
     )
     result = audit(Subject(table, NOW, looked=looked))
     assert (result.findings, result.not_answered) == ((), ())

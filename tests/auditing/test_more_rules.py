@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 import explorer
-from explorer.auditing import Audit, Finding, Looked, Subject, audit
+from explorer.auditing import Audit, AuditInputs, Finding, Subject, audit
 from explorer.auditing.rules.integrity import ELSEWHERE, FAULTS
 from explorer.core.errors import CorruptTable
 from explorer.core.log.log_path import commit_name
-from explorer.core.log.verify.verify import Problem
+from explorer.core.log.verify.integrity import Problem
 from explorer.core.protocol.actions import DomainMetadata, Protocol
 from explorer.core.transaction.intents.records import DropFeature, SetNotNull, SyncIdentity
 from explorer.core.transaction.row_engine import CheckReport, CheckResult
@@ -29,7 +29,7 @@ MINUTE = 60_000
 
 
 def _audit(table: explorer.Table, **looked: Any) -> Audit:
-    return audit(Subject(table, NOW, looked=Looked(**looked)))
+    return audit(Subject(table, NOW, looked=AuditInputs(**looked)))
 
 
 def _found(table: explorer.Table, rule: str, **looked: Any) -> Finding:

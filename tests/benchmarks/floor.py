@@ -35,7 +35,7 @@ import explorer
 from explorer.core.protocol.arrow.arrays import bools, int64s, string_maps, strings
 from explorer.core.protocol.arrow.text_spans import TextSpans
 from explorer.core.protocol.record_counts import counts_of_column, counts_of_lines
-from explorer.storage.kept_indexes import KeptFolder
+from explorer.storage.index_folder import IndexFolder
 from tests.benchmarks.operation import KEPT, chosen
 
 COLUMNS = {
@@ -213,7 +213,7 @@ def floor(name: str, path: str) -> Callable[[], int]:
     if name == "columns":
         return partial(_live_files, log)
     if name in KEPT_OF:
-        return partial(kept, Path(path), KeptFolder(KEPT, explorer.__version__), KEPT_OF[name])
+        return partial(kept, Path(path), IndexFolder(KEPT, explorer.__version__), KEPT_OF[name])
     return run
 
 
@@ -243,7 +243,7 @@ def _live_files(log: Path) -> int:
     return read + sum(map(len, since))
 
 
-def kept(table: Path, indexes: KeptFolder, name: str) -> int:
+def kept(table: Path, indexes: IndexFolder, name: str) -> int:
     """What is kept of a table under a name, if its log is as it was; it returns how many bytes that has."""
     folder = os.open(table / "_delta_log", os.O_RDONLY | os.O_DIRECTORY)
     names, columns = sorted(os.listdir(folder)), list[list[np.ndarray]]()

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from explorer.storage.kept_indexes import CACHE_VARIABLE
+from explorer.storage.index_folder import CACHE_VARIABLE
 from tests.benchmarks.sets import FOLDER
 
 TEN = 10

@@ -11,8 +11,8 @@ import pytest
 
 import explorer
 from explorer.core.log.log_segment import list_log
-from explorer.core.versions.kept_history import read_history
-from explorer.storage.kept_indexes import KeptFolder
+from explorer.core.versions.cached_history import read_history
+from explorer.storage.index_folder import IndexFolder
 from tests.benchmarks.floor import KEPT_OF, _Line, _Totals, kept
 from tests.benchmarks.operation import AGAIN, READERS
 from tests.benchmarks.parts.replay import GOALS
@@ -53,7 +53,7 @@ def test_the_bare_limit_sums_up_what_the_history_does(table: Path) -> None:
 
 
 def test_the_bare_limit_reads_what_is_kept_of_a_log_that_is_as_it_was(table: Path, tmp_path: Path) -> None:
-    indexes = KeptFolder(tmp_path, "test", worth=(1, 0), settled=0)
+    indexes = IndexFolder(tmp_path, "test", worth=(1, 0), settled=0)
     store = explorer.open_table(table).store
     history, _ = read_history(store, list_log(store), indexes)
     assert kept(table, indexes, KEPT_OF["history again"]) >= history.table().nbytes

@@ -11,7 +11,7 @@ import pytest
 
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.data_files.file_plan import file_plan
-from explorer.data_files.rows_at_hand import write_rows
+from explorer.data_files.in_memory_rows import write_rows
 from explorer.storage import open_store
 from tests.support.logs import small_logs
 

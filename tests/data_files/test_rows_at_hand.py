@@ -25,7 +25,7 @@ from explorer.core.transaction.new_files.file_facts import FileFacts
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.parquet import compression_codec
 from explorer.data_files.file_plan import file_plan
-from explorer.data_files.rows_at_hand import write_rows
+from explorer.data_files.in_memory_rows import write_rows
 from explorer.storage import open_store
 from tests.support.logs import small_logs
 from tests.support.logs.small_proposals import protocol

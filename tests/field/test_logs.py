@@ -11,7 +11,7 @@ import pytest
 import explorer
 from explorer.cli.app import run
 from explorer.core.errors import NotAllowed, VersionGap
-from explorer.core.log.verify.verify import verify
+from explorer.core.log.verify.integrity import verify
 from explorer.core.versions.retention.missing_files import absent, data_locations
 from explorer.storage import open_store
 from tests.support.shared_tables import field_table

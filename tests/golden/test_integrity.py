@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.core.log.verify.verify import verify
+from explorer.core.log.verify.integrity import verify
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
 from tests.support.shared_tables import golden_root, reference_root

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import explorer
-from explorer.core.log.verify.verify import IntegrityReport, Problem
+from explorer.core.log.verify.integrity import IntegrityReport, Problem
 from explorer.core.transaction.row_engine import CheckReport
 from explorer.views.cards import card_of
 from tests.support.comparison.audited_tables import DAY, NOW, ago

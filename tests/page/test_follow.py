@@ -101,7 +101,7 @@ def test_a_change_that_comes_during_a_look_is_seen_by_the_next(
         looking = pool.submit(catalog.facts, "w/t")
         assert catalog.held.seen.wait(60)
         commit(root / "t")
-        catalog.look_again("w/t", reopen=reopen)
+        catalog.check_again("w/t", reopen=reopen)
         catalog.held.gate.set()
         assert looking.result() is before
     monkeypatch.setattr("explorer.page.tables.followed_table._FRESH", 3_600.0)

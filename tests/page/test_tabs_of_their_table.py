@@ -16,11 +16,11 @@ import pyarrow as pa
 import pytest
 
 from explorer.auditing.erasure import Erasure
-from explorer.auditing.erasure.elsewhere import NeighbourTable
+from explorer.auditing.erasure.neighbour_tables import NeighbourTable
 from explorer.auditing.erasure.proof import Basis
 from explorer.auditing.erasure.stored_files import StoredFiles
 from explorer.core.errors import Cancelled, ExpressionRefused, RequestError
-from explorer.core.versions.file_search import FilesFound
+from explorer.core.versions.file_search import SearchResult
 from explorer.page.address import Address
 from explorer.page.pages import table_page
 from explorer.page.tabs import handlers
@@ -178,7 +178,7 @@ def test_a_saved_case_is_as_it_was_and_its_pins_are_named_the_same_again(root: P
 
 
 def _found(table_id: str = small_logs.METADATA.id, version: int = 2) -> Erasure:
-    read = FilesFound(pa.table({"key": ["a"], "rows": [5], "digest": ["0"]}), pa.table({"key": ["a"]}), {})
+    read = SearchResult(pa.table({"key": ["a"], "rows": [5], "digest": ["0"]}), pa.table({"key": ["a"]}), {})
     basis = Basis(
         table="a",
         table_id=table_id,

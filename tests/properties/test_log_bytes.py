@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import explorer
-from explorer.auditing import Looked, Subject, audit
+from explorer.auditing import AuditInputs, Subject, audit
 from explorer.auditing.rules.integrity import INTEGRITY_RULES
 from explorer.core.log.log_path import commit_name
-from explorer.core.log.verify.verify import verify
+from explorer.core.log.verify.integrity import verify
 from explorer.core.protocol.actions import encode_line
 from explorer.core.protocol.log_store import LogStore
 from tests.support.at_least_one import at_least_one
@@ -114,7 +114,9 @@ def test_commits_that_change_places_or_go_are_found_and_the_audit_says_so() -> N
     )
     for log in at_least_one(logs):
         assert _is_found(log, head)
-        found = audit(Subject(explorer.Table(_store(log)), NOW, looked=Looked(chain_head=head)), _RULES)
+        found = audit(Subject(explorer.Table(_store(log)), NOW, looked=AuditInputs(chain_head=head)), _RULES)
         assert [each.rule for each in found.findings] == ["tampered-log"]
     whole = explorer.Table(_store({**files, 3: b'{"txn":{"appId":"a","version":1}}\n'}))
-    assert audit(Subject(whole, NOW, looked=Looked(chain_head=head)), _RULES).findings == (), "later commits may come"
+    assert audit(Subject(whole, NOW, looked=AuditInputs(chain_head=head)), _RULES).findings == (), (
+        "later commits may come"
+    )

@@ -18,8 +18,8 @@ import pytest
 
 from explorer.core.errors import ExpressionRefused
 from explorer.core.protocol.sql.functions import ALLOWED, REFUSED, SYNTAX_WORDS
-from explorer.core.protocol.sql.remade import RemadeExpression
-from explorer.core.protocol.sql.vetting import remade_expression
+from explorer.core.protocol.sql.normalized import NormalizedExpression
+from explorer.core.protocol.sql.vetting import normalized_expression
 from explorer.spark.engine.session import Engine
 from tests.support.attacks.random_expressions import random_expression
 from tests.support.dose import WHOLE_DOSE
@@ -47,7 +47,7 @@ def test_what_the_gate_lets_through_parses_to_the_same_tree_without_anything_ref
     for _ in range(TRIED):
         text = random_expression(random)
         try:
-            remade = remade_expression(text)
+            remade = normalized_expression(text)
         except ExpressionRefused as refused:
             seen[f"refused: {refused.reason}"] += 1
             continue
@@ -73,7 +73,7 @@ def test_every_token_of_what_passes_is_a_token_of_spark(spark_engine: Engine, pa
     random, compared = Random(SEED + 1), 0
     for _ in range(TRIED // 10):
         try:
-            remade = remade_expression(random_expression(random))
+            remade = normalized_expression(random_expression(random))
         except ExpressionRefused:
             continue
         assert _spans(remade) == _joined(remade, _spark_tokens(jvm, remade.text)), remade.text
@@ -93,7 +93,7 @@ def test_no_function_that_is_refused_passes_however_it_is_written() -> None:
                 f"a -> {called}(a)",
             ):
                 with pytest.raises(ExpressionRefused):
-                    remade_expression(text)
+                    normalized_expression(text)
                 tried += 1
     assert tried == len(REFUSED) * 20
 
@@ -162,13 +162,13 @@ def _spark_tokens(jvm: Any, text: str) -> list[tuple[int, int]]:
     return [(t.getStartIndex(), t.getStopIndex() + 1) for t in lexer.getAllTokens() if not t.getChannel()]
 
 
-def _spans(remade: RemadeExpression) -> list[tuple[int, int]]:
+def _spans(remade: NormalizedExpression) -> list[tuple[int, int]]:
     """Where each token that cannot be a part of another begins and ends: quotes and words."""
     placed = zip(remade.tokens, remade.starts, strict=True)
     return [(start, start + len(t.text)) for t, start in placed if t.kind in ("string", "raw", "name")]
 
 
-def _joined(remade: RemadeExpression, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _joined(remade: NormalizedExpression, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Those of Spark's tokens that are quoted."""
     return [(start, end) for start, end in spans if _is_quoted(remade.text[start:end])]
 

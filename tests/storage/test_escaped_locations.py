@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from explorer.core.errors import NotAllowed
+from explorer.core.protocol.file_locations import FileLocations
 from explorer.core.protocol.file_paths import decode_path, encode_path
-from explorer.core.protocol.file_places import FilePlaces
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.transaction.guards.place import place_guards
 from explorer.core.versions.delta_log import DeltaLog
@@ -72,7 +72,7 @@ def test_the_rows_of_a_table_come_from_its_own_folder(folder: str, place: tuple[
     log = DeltaLog(open_store(location, options))
     paths = log.snapshot().files(["path"]).column("path").to_pylist()
     assert paths == ["p=x%2F y/f", decode_path(absolute)]
-    places = FilePlaces(store)
+    places = FileLocations(store)
     files = [remote_file(*places.place_of(path), None, scheme_of(location)) for path in paths]
     assert [bytes(obstore.get(file.store, file.key).bytes()) for file in files] == [b"inside", b"beside"]
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from explorer.storage.kept_indexes import KeptFolder
+from explorer.storage.index_folder import IndexFolder
 
 
 @pytest.mark.parametrize(("mode", "read"), [(0o600, True), (0o644, True), (0o620, False), (0o602, False)])
 def test_an_index_that_others_may_write_is_not_read(tmp_path: Path, mode: int, *, read: bool) -> None:
-    folder = KeptFolder(tmp_path / "cache", "1", worth=(0, 0), settled=0)
+    folder = IndexFolder(tmp_path / "cache", "1", worth=(0, 0), settled=0)
     location = (tmp_path / "table").as_uri()
     folder.keep(location, [], lambda: {"rows": pa.table({"a": [1]})})
     (file,) = (tmp_path / "cache").iterdir()

@@ -14,7 +14,7 @@ from explorer.auditing.erasure.proof import Basis, Place, State
 from explorer.auditing.erasure.stored_files import StoredFiles
 from explorer.auditing.erasure.traces import Trace
 from explorer.core.protocol.times import milliseconds
-from explorer.core.versions.file_search import FilesFound
+from explorer.core.versions.file_search import SearchResult
 from explorer.views.erasure_view import ErasureView, erasure_view, place_listing
 from tests.support.at_least_one import at_least_one
 
@@ -42,7 +42,7 @@ def _place(path: str, state: State, days: float | None, **values: Any) -> Place:
 
 def _proof(*places: Place, steps: tuple[Step, ...] = (), traces: tuple[Trace, ...] = ()) -> Erasure:
     files = StoredFiles(pa.table({"key": ["a"]}), (), 0, (), MONTH * 86_400_000)
-    read = FilesFound(pa.table({"key": ["a"], "rows": [5], "digest": ["0"]}), pa.table({"key": ["a"]}), {})
+    read = SearchResult(pa.table({"key": ["a"], "rows": [5], "digest": ["0"]}), pa.table({"key": ["a"]}), {})
     basis = Basis(
         table="t",
         table_id="t",

@@ -11,10 +11,10 @@ import explorer
 from explorer.core.errors import RequestError
 from explorer.views.table.facts import TableFacts
 from explorer.views.table.funnel import (
-    asked_columns,
     compared_words,
     funnel_of,
     read_files,
+    requested_columns,
     rule_listing,
 )
 from tests.support.logs.small_logs import MASKED, Line, add, commit_info, metadata, remove, vector, write_log
@@ -109,7 +109,7 @@ def test_a_part_that_no_statistics_answer_is_named(facts: TableFacts) -> None:
 
 
 def test_the_columns_of_a_condition_are_found_wherever_they_stand() -> None:
-    assert asked_columns("NOT (a = 1 OR b.c IS NULL) AND d LIKE 'x%' AND a < 3") == ("a", "b.c", "d")
+    assert requested_columns("NOT (a = 1 OR b.c IS NULL) AND d LIKE 'x%' AND a < 3") == ("a", "b.c", "d")
 
 
 def test_a_text_that_is_no_condition_is_refused(facts: TableFacts) -> None:

@@ -13,7 +13,7 @@ is not answered. Nothing here starts an engine or reads a clock.
 """
 
 from explorer.auditing.erasure.document import erasure_document
-from explorer.auditing.erasure.elsewhere import Neighbour, NeighbourTable, out_of_reach
+from explorer.auditing.erasure.neighbour_tables import Neighbour, NeighbourTable, out_of_reach
 from explorer.auditing.erasure.proof import Erasure, NotAnswered, Place, Step
 from explorer.auditing.erasure.traces import Trace
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from explorer.auditing.erasure.elsewhere import Neighbour
+from explorer.auditing.erasure.neighbour_tables import Neighbour
 from explorer.auditing.erasure.proof import Erasure
 from explorer.auditing.erasure.search import prove_erasure
 from explorer.core.protocol.times import milliseconds

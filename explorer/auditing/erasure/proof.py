@@ -15,12 +15,12 @@ import msgspec
 
 from explorer import formatting as fmt
 from explorer.auditing.erasure.constants import only_equalities
-from explorer.auditing.erasure.elsewhere import NeighbourTable
+from explorer.auditing.erasure.neighbour_tables import NeighbourTable
 from explorer.auditing.erasure.stored_files import StoredFiles, stored_key
 from explorer.auditing.erasure.traces import LogTraces, Trace
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, DELETION_VECTORS
-from explorer.core.versions.file_search import FilesFound
+from explorer.core.versions.file_search import SearchResult
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["Basis", "Erasure", "NotAnswered", "Place", "State", "Step", "erasure"]
@@ -101,7 +101,7 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     chain_head: str | None
     program: str
     stored: StoredFiles
-    found: FilesFound
+    found: SearchResult
     looked_in: tuple[str, ...] = ()
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from explorer.auditing.erasure.constants import Constants, constants_of, only_equalities
-from explorer.auditing.erasure.elsewhere import Neighbour, neighbours_of, related
 from explorer.auditing.erasure.logged_columns import logged_columns
+from explorer.auditing.erasure.neighbour_tables import Neighbour, neighbours_of, related
 from explorer.auditing.erasure.proof import Basis, Erasure, erasure
 from explorer.auditing.erasure.search_plan import named_columns, search_plan
 from explorer.auditing.erasure.stored_files import stored_files
@@ -22,7 +22,7 @@ from explorer.core.protocol.schema.field_metadata import COLLATIONS
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_definition import check_allowed_mapping
 from explorer.core.versions.delta_log import DeltaLog
-from explorer.core.versions.file_search import FilesFound, SearchGroup
+from explorer.core.versions.file_search import SearchGroup, SearchResult
 from explorer.core.versions.snapshot import Snapshot
 from explorer.version import VERSION
 
@@ -40,7 +40,7 @@ def prove_erasure(
     log: DeltaLog,
     predicates: Mapping[str, str],
     now: int,
-    search: Callable[[tuple[SearchGroup, ...]], FilesFound],
+    search: Callable[[tuple[SearchGroup, ...]], SearchResult],
     check_cancelled: Callable[[], None] = lambda: None,
     *,
     others: Iterable[Neighbour] = (),

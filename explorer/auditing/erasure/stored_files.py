@@ -173,7 +173,7 @@ class _Stored:
                 lacking.add(key)
                 self._unanswered.append((key, error.message))
         unreadable = {key for key, _ in self._unanswered}
-        self._log.known_missing.looked_for(set(unlisted) - unreadable, lacking - unreadable)
+        self._log.known_missing.record_checked(set(unlisted) - unreadable, lacking - unreadable)
         missing = 0
         for key, role in zip(keys, roles, strict=True):
             if key in lacking and key not in unreadable:

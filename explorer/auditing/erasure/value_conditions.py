@@ -22,12 +22,12 @@ from explorer.core.protocol.schema.nested_types import Path
 from explorer.core.protocol.schema.type_widening import widens
 from explorer.core.protocol.sql.predicates import (
     And,
-    Comparison,
     Constant,
     Expression,
     IsNull,
     Not,
     Or,
+    SqlComparison,
     Unsplittable,
     parts_of,
 )
@@ -69,7 +69,7 @@ class _Part(msgspec.Struct, frozen=True):
     @property
     def any_zone(self) -> bool:
         """Whether it compares moments with times without a zone, which the settings of a session place."""
-        compared = (each for each in parts_of(self.condition) if isinstance(each, Comparison))
+        compared = (each for each in parts_of(self.condition) if isinstance(each, SqlComparison))
         return self.type.name == "timestamp" and not all(has_zone(each.value.text) for each in compared)
 
 
@@ -123,7 +123,7 @@ def value_condition(where: str, snapshot: Snapshot, logged: Iterable[LoggedColum
     for unread in unsplittable_in(condition):
         return f"{unread.text}: {unread.reason}"
     for part in parts_of(condition):
-        if isinstance(part, IsNull | Constant) or (isinstance(part, Comparison) and part.value.kind == "null"):
+        if isinstance(part, IsNull | Constant) or (isinstance(part, SqlComparison) and part.value.kind == "null"):
             return "a null check or a constant alone cannot be compared with values"
     for path, column in used.items():
         if column.type.name == "boolean":

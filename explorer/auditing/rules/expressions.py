@@ -11,7 +11,7 @@ from explorer.auditing.steps import see, table_command
 from explorer.auditing.subject import Subject
 from explorer.core.errors import CorruptTable
 from explorer.core.transaction.intents.records import DropConstraint
-from explorer.core.transaction.new_files.kept_texts import KeptText
+from explorer.core.transaction.new_files.kept_texts import StoredExpression
 from explorer.core.transaction.new_files.row_constraints import kept_texts
 
 __all__ = ["EXPRESSION_RULES"]
@@ -47,7 +47,7 @@ def _ambiguous(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     )
 
 
-def _next_step(subject: Subject, stored: KeptText) -> Remedy:
+def _next_step(subject: Subject, stored: StoredExpression) -> Remedy:
     if subject.snapshot.unread_columns:
         # This program writes nothing to such a table.
         return see(
@@ -59,7 +59,7 @@ def _next_step(subject: Subject, stored: KeptText) -> Remedy:
     return Remedy(step, command=table_command(subject, "snapshot"))
 
 
-def _place(stored: KeptText) -> Place:
+def _place(stored: StoredExpression) -> Place:
     return Place("state") if stored.column is None else Place("columns", column=stored.column)
 
 

@@ -133,7 +133,7 @@ def _contested(subject: Subject) -> tuple[Finding, ...]:
             severity="error",
             label=f"{fmt.plural(len(paths), 'file')} read differently",
             title=f"Readers disagree about {fmt.plural(len(paths), 'live file')}: "
-            f"{fmt.quantity(contested.rows, 'row')} here, {fmt.count(contested.rows_elsewhere)} by {key}",
+            f"{fmt.quantity(contested.rows, 'row')} here, {fmt.count(contested.other_rows)} by {key}",
             evidence=(
                 Evidence(named(list(contested.paths)), Place("files", subject.version)),
                 *((Evidence("the first contradiction", Place("commit", first)),) if first is not None else ()),
@@ -154,7 +154,7 @@ def _empty_strings(subject: Subject, found: ContestedFiles) -> Finding:
         severity="error",
         label=f"{fmt.plural(len(found.paths), 'file')} read differently",
         title=f"Readers disagree about {named([found.column])} in {fmt.plural(len(found.paths), 'live file')}: NULL in "
-        f"{fmt.quantity(found.rows, 'row')} here, in {fmt.count(found.rows_elsewhere)} by delta-spark",
+        f"{fmt.quantity(found.rows, 'row')} here, in {fmt.count(found.other_rows)} by delta-spark",
         evidence=(Evidence(named(list(found.paths)), Place("files", subject.version)),),
         effect=found.message,
         remedy=Remedy("Write NULL instead\u2026", intent=Update(where=f"{column} IS NULL", set={column: "NULL"})),

@@ -17,7 +17,7 @@ from explorer.core.compatibility.demands import paths_without_uri
 from explorer.core.errors import ExplorerError, UnsupportedFeature
 from explorer.core.protocol.actions import DeletionVectorId
 from explorer.core.protocol.deletion_vectors import location
-from explorer.core.protocol.file_places import FilePlaces
+from explorer.core.protocol.file_locations import FileLocations
 from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.schema.type_widening import unlisted_changes
@@ -56,7 +56,7 @@ def _unread(subject: Subject) -> tuple[Finding, ...]:
 
 def _unreachable(subject: Subject) -> tuple[Finding, ...]:
     """Report live files, or their deletion vectors, in inaccessible locations."""
-    places, faults = FilePlaces(subject.log.store), dict[str, str]()
+    places, faults = FileLocations(subject.log.store), dict[str, str]()
     for name, path in _outside_paths(subject):
         try:
             places.place_of(path if isinstance(path, str) else location(path) or "")

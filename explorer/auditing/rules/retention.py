@@ -15,7 +15,7 @@ from explorer.auditing.steps import see, table_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, named, runs, spans, time_text
 from explorer.core.protocol.arrow.arrays import Int64s, exact_sum
-from explorer.core.protocol.file_places import way_back
+from explorer.core.protocol.file_locations import next_step_for_missing
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION, SET_TRANSACTION_RETENTION
 from explorer.core.protocol.times import span_milliseconds
 from explorer.core.transaction.intents.records import SetProperties, UnsetProperties
@@ -48,7 +48,7 @@ def _missing(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             label=f"{fmt.plural(count, 'file')} missing",
             title=f"{fmt.plural(count, 'live file')} {'is' if count == 1 else 'are'} missing",
             evidence=(Evidence(named(names, count), Place("files", subject.version)),),
-            effect=f"A query that needs {'it' if count == 1 else 'one of them'} fails. {way_back(names)}",
+            effect=f"A query that needs {'it' if count == 1 else 'one of them'} fails. {next_step_for_missing(names)}",
             remedy=see(subject, "See the files", Place("files"))
             if subject.lists_files
             else Remedy("See the missing files of each version", command=table_command(subject, "retention")),

@@ -14,7 +14,7 @@ from explorer.cli.output import emit, listing, patience
 from explorer.core.protocol.arrow.records import records
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.protocol.times import day_or_moment
-from explorer.core.versions.record_search import Wanted, found_entries
+from explorer.core.versions.record_search import EntryFilter, matching_entries
 from explorer.core.versions.settings_history import SETTING_TEXTS
 
 __all__ = ["BlameLine", "register"]
@@ -96,11 +96,11 @@ def blame(  # noqa: PLR0917  # options of the command line come by position in T
     state of everything. The options search all changes; parts of words are enough, and case does not count.
     """
     earliest = None if since is None else day_or_moment(since)
-    wanted = Wanted(by=by, operation=operation, text=text, since=earliest)
+    wanted = EntryFilter(by=by, operation=operation, text=text, since=earliest)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
         found = opened.settings_history() if name is None and (every or wanted) else opened.blame(name)
-    rows = records(found_entries(found, wanted, SETTING_TEXTS))
+    rows = records(matching_entries(found, wanted, SETTING_TEXTS))
     if json:
         for row in rows:
             emit(_line(row))

@@ -12,7 +12,7 @@ from explorer.cli.output import emit, listing, note
 from explorer.core.errors import StorageError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.protocol.times import from_milliseconds
-from explorer.storage.kept_indexes import CACHE_VARIABLE, KeptFile, user_indexes
+from explorer.storage.index_folder import CACHE_VARIABLE, IndexFile, user_indexes
 from explorer.version import VERSION
 
 __all__ = ["CacheLine", "register"]
@@ -70,5 +70,5 @@ def cache(action: ActionArgument = "list", json: JsonFlag = False) -> None:
         note(f"{size} of {fmt.plural(len(files), 'table')} {verb} in {indexes.folder}.")
 
 
-def _row(file: KeptFile) -> tuple[str, str, str]:
+def _row(file: IndexFile) -> tuple[str, str, str]:
     return file.location or fmt.UNKNOWN, fmt.size(file.size), fmt.timestamp(from_milliseconds(file.used))

@@ -23,7 +23,7 @@ from explorer.cli.output import emit, encode, note, patience
 from explorer.cli.progress import waiting
 from explorer.cli.row_output import WrittenFile, check_output_options, list_rows, print_stream, write_stream
 from explorer.core.protocol.json_values import JsonRecord
-from explorer.core.versions.change_feed.feed import FeedHole
+from explorer.core.versions.change_feed.feed import FeedGap
 
 if TYPE_CHECKING:
     from explorer.core.versions.change_feed.feed import ChangeSources
@@ -38,14 +38,14 @@ class ChangesFile(WrittenFile, frozen=True, kw_only=True):
     from_version: int
     to_version: int
     inferred_versions: tuple[int, ...]
-    skipped: tuple[FeedHole, ...]
+    skipped: tuple[FeedGap, ...]
 
 
 class FeedGaps(JsonRecord, frozen=True, kw_only=True):
     """The versions whose changes were inferred from their files, or skipped; on stderr beside the rows."""
 
     inferred_versions: tuple[int, ...]
-    skipped: tuple[FeedHole, ...]
+    skipped: tuple[FeedGap, ...]
 
 
 def register(app: typer.Typer) -> None:
@@ -174,7 +174,7 @@ def _print(seen: ChangePreview) -> None:
     _note_gaps(seen.inferred_versions, seen.skipped)
 
 
-def _note_gaps(inferred: tuple[int, ...], skipped: tuple[FeedHole, ...]) -> None:
+def _note_gaps(inferred: tuple[int, ...], skipped: tuple[FeedGap, ...]) -> None:
     if inferred:
         note(f"Inferred from files, not recorded: versions {', '.join(map(str, inferred))}.")
     for hole in skipped:

@@ -20,7 +20,7 @@ from explorer.core.protocol.times import day_or_moment
 from explorer.core.versions.commit_times import is_doubtful
 from explorer.core.versions.commits.amounts import row_amounts
 from explorer.core.versions.diff import ColumnChange, DiffTotals, PropertyChange
-from explorer.core.versions.record_search import Wanted, found_entries
+from explorer.core.versions.record_search import EntryFilter, matching_entries
 from explorer.formatting import UNKNOWN, count, hidden_rows, plural, quantity, size, timestamp
 
 __all__ = ["DiffDocument", "HistoryLine", "register"]
@@ -154,11 +154,11 @@ def history(  # noqa: PLR0917  # options of the command line come by position in
     note names commits whose writer recorded a time that differs by an hour or more.
     """
     earliest, before = (None if given is None else day_or_moment(given) for given in (since, until))
-    wanted = Wanted(by=by, operation=operation, text=text, since=earliest, until=before)
+    wanted = EntryFilter(by=by, operation=operation, text=text, since=earliest, until=before)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
         commits = opened.provenance() if no_totals else opened.history()
-        commits = (found_entries(commits, wanted, _TEXTS) if wanted else commits).slice(0, limit)
+        commits = (matching_entries(commits, wanted, _TEXTS) if wanted else commits).slice(0, limit)
     names = [(name, _COLUMNS.get(name, name)) for name in HistoryLine.__struct_fields__]
     members = {name: column for name, column in names if column in commits.column_names}
     rows = records(commits.select(list(members.values())))

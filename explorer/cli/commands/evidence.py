@@ -60,7 +60,7 @@ def pin(
     """
     from explorer.auditing import Subject, audit
     from explorer.report.case_file import CaseFile, CommitPin, DiffPin, FilePin, FindingPin
-    from explorer.report.pins import found_findings, pinned
+    from explorer.report.pins import pinned, report_findings
 
     check_place(case)
     known = read_case_file(case) if case.exists() else CaseFile(title=title or case.stem, author=author or "")
@@ -81,7 +81,7 @@ def pin(
         raise RequestError("Name one thing to pin: --commit, --diff, --finding, --file or --plan.")
     said = msgspec.structs.replace(named[0], note=text, pinned=now, table=opened.location)
     subject = Subject(opened, now)
-    added = pinned(said, subject, found_findings(audit(subject)))
+    added = pinned(said, subject, report_findings(audit(subject)))
     changed = msgspec.structs.replace(known, pins=(*known.pins, added))
     save_whole(case, changed.document())
     if json:

@@ -9,7 +9,7 @@ import typer
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import emit, listing, note, patience
-from explorer.core.log.verify.verify import verify
+from explorer.core.log.verify.integrity import verify
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.storage import open_store
 

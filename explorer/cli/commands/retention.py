@@ -168,7 +168,7 @@ def _what_if(table: str, asked: int, now: datetime, *, json: bool) -> None:
 
 
 def _document(table: explorer.Table, horizon: Horizon, found: WhatIf) -> WhatIfDocument:
-    look = horizon.look
+    scan = horizon.scan
     return WhatIfDocument(
         table=table.location,
         version=table.latest_version(),
@@ -179,8 +179,8 @@ def _document(table: explorer.Table, horizon: Horizon, found: WhatIf) -> WhatIfD
         change_feed=LostVersions(kept=found.feed_kept, lost=found.feed_versions),
         num_files=found.files,
         size_in_bytes=found.bytes,
-        num_missing_files=None if look is None else len(look.missing),
-        orphans=None if look is None else Orphans(num_files=look.orphans.num_rows, size_in_bytes=look.orphan_bytes),
+        num_missing_files=None if scan is None else len(scan.missing),
+        orphans=None if scan is None else Orphans(num_files=scan.orphans.num_rows, size_in_bytes=scan.orphan_bytes),
         dates=tuple(
             LossDate(version=row["version"], lost_from=row["lost_from"], change_feed_lost_from=row["feed_lost_from"])
             for row in records(found.dates)
@@ -200,11 +200,11 @@ def _document(table: explorer.Table, horizon: Horizon, found: WhatIf) -> WhatIfD
 
 
 def _orphans(horizon: Horizon) -> Iterator[tuple[str, str]]:
-    look = horizon.look
-    if look is not None and look.orphans.num_rows:
-        yield "named by no action", f"{fmt.plural(look.orphans.num_rows, 'file')}, {fmt.size(look.orphan_bytes)}"
-    if look is not None and look.missing:
-        yield "needed and missing", f"{fmt.plural(len(look.missing), 'file')}"
+    scan = horizon.scan
+    if scan is not None and scan.orphans.num_rows:
+        yield "named by no action", f"{fmt.plural(scan.orphans.num_rows, 'file')}, {fmt.size(scan.orphan_bytes)}"
+    if scan is not None and scan.missing:
+        yield "needed and missing", f"{fmt.plural(len(scan.missing), 'file')}"
 
 
 def _named(ranges: Sequence[VersionRange]) -> str:

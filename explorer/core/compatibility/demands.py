@@ -19,7 +19,13 @@ from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.schema.data_types import KNOWN_TYPES, is_invalid_decimal
 from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties import registry
-from explorer.core.protocol.table_properties.table_property import Choice, Flag, Integer, Interval, TableProperty
+from explorer.core.protocol.table_properties.table_property import (
+    ChoiceProperty,
+    Flag,
+    Integer,
+    Interval,
+    TableProperty,
+)
 
 __all__ = [
     "FILE_FORMAT",
@@ -178,7 +184,7 @@ def is_unreadable(row: TableProperty, value: str) -> bool:
     match row:
         case Interval():
             return not row.is_taken(value)
-        case Flag() | Integer() | Choice():
+        case Flag() | Integer() | ChoiceProperty():
             return row.why_fixed is None and bool(row.refusal(value))
         case _:
             return False

@@ -44,16 +44,16 @@ class ContestedFiles(msgspec.Struct, frozen=True):
         version: The version.
         paths: The files, decoded paths.
         rows: Visible rows as this program reads them; None if a file lacks its count.
-        rows_elsewhere: The same by the path and the vector; None if a file lacks its count.
+        other_rows: The same by the path and the vector; None if a file lacks its count.
         respelled: The disagreement is about spellings of paths, not about vectors.
         column: The disagreement is about empty strings in this partition column: ``rows`` are those with NULL in it
-            here, ``rows_elsewhere`` those with NULL in it where these are strings.
+            here, ``other_rows`` those with NULL in it where these are strings.
     """
 
     version: int
     paths: tuple[str, ...]
     rows: int | None
-    rows_elsewhere: int | None
+    other_rows: int | None
     respelled: bool = False
     column: str = ""
 
@@ -80,7 +80,7 @@ class ContestedFiles(msgspec.Struct, frozen=True):
         """The contradiction, both counts, and the readers of each."""
         several = f" and {len(self.paths) - 1:,} more" if len(self.paths) > 1 else ""
         if self.column:
-            here, there = (_rows(number) for number in (self.rows, self.rows_elsewhere))
+            here, there = (_rows(number) for number in (self.rows, self.other_rows))
             return (
                 f"Version {self.version} has files whose value of the partition column {self.column} is an empty "
                 f"string, {self.paths[0]}{several}. The protocol takes it for NULL, as do this program, delta-kernel, "
@@ -88,7 +88,7 @@ class ContestedFiles(msgspec.Struct, frozen=True):
                 f"{there}."
             )
         if self.respelled:
-            here, there = (_rows(number) for number in (self.rows, self.rows_elsewhere))
+            here, there = (_rows(number) for number in (self.rows, self.other_rows))
             return (
                 f"Version {self.version} contradicts itself: a commit replaced or removed {self.paths[0]}{several} "
                 f"under another spelling of the path. This program takes both for one file and reads {here}. "
@@ -102,7 +102,7 @@ class ContestedFiles(msgspec.Struct, frozen=True):
 
     @property
     def _counts(self) -> str:
-        here, there = (_rows(number) for number in (self.rows, self.rows_elsewhere))
+        here, there = (_rows(number) for number in (self.rows, self.other_rows))
         if here == there:
             return f"{_READERS} read {there}, some of them twice, and so does this program from a checkpoint."
         return (
@@ -116,7 +116,7 @@ class ContestedFiles(msgspec.Struct, frozen=True):
             path=self.paths[0],
             version=self.version,
             found=self.rows,
-            expected=self.rows_elsewhere,
+            expected=self.other_rows,
         )
 
 

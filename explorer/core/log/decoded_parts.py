@@ -15,7 +15,6 @@ import numpy as np
 
 from explorer.core.errors import MalformedAction
 from explorer.core.log.action_lines import part_end
-from explorer.core.log.alike_lines import AlikeLines, SimilarActions, SortedText
 from explorer.core.log.commit import (
     CommitFile,
     decode_commit,
@@ -25,6 +24,7 @@ from explorer.core.log.commit import (
     two_actions,
 )
 from explorer.core.log.log_path import LogPath
+from explorer.core.log.similar_lines import SimilarActions, SimilarLines, SortedText
 from explorer.core.protocol import limits
 from explorer.core.protocol.arrow.arrays import Int64s
 from explorer.core.protocol.log_store import JoinedObjects
@@ -98,7 +98,7 @@ class _Text(NamedTuple):
     ends: bool
 
 
-def decode_parts(files: Iterable[CommitFile], similar: AlikeLines | None) -> Iterator[DecodedPart]:
+def decode_parts(files: Iterable[CommitFile], similar: SimilarLines | None) -> Iterator[DecodedPart]:
     """Decode commit files, in their order.
 
     Args:
@@ -119,7 +119,7 @@ def decode_parts(files: Iterable[CommitFile], similar: AlikeLines | None) -> Ite
         before = last.before + part.count - last.start
 
 
-def decode_joined(paths: Sequence[LogPath], joined: JoinedObjects, similar: AlikeLines) -> Iterator[DecodedPart]:
+def decode_joined(paths: Sequence[LogPath], joined: JoinedObjects, similar: SimilarLines) -> Iterator[DecodedPart]:
     """Decode commit files in one buffer, which are fewer bytes than two parts.
 
     Args:
@@ -168,7 +168,7 @@ def _together(files: Iterable[CommitFile]) -> Iterator[list[_Text]]:
         yield texts
 
 
-def _with_columns(texts: Sequence[_Text], before: int, similar: AlikeLines | None) -> DecodedPart | None:
+def _with_columns(texts: Sequence[_Text], before: int, similar: SimilarLines | None) -> DecodedPart | None:
     """Return the part with similar lines as columns; None if it is to be decoded line by line."""
     size = sum(len(text.data) for text in texts)
     # A text larger than a part is one line.

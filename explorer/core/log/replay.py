@@ -18,8 +18,7 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from explorer.core.errors import CorruptTable, VersionGap
-from explorer.core.log.alike_lines import AlikeLines
-from explorer.core.log.checkpoint.kept_columns import KeptColumns
+from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.commit import (
     Commit,
@@ -31,6 +30,7 @@ from explorer.core.log.commit import (
 from explorer.core.log.decoded_parts import DecodedPart, decode_joined, decode_parts
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogSegment
+from explorer.core.log.similar_lines import SimilarLines
 from explorer.core.log.table_state import TableState
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.actions import Metadata, Protocol
@@ -69,7 +69,7 @@ def read_commits(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Commit]:
     return chain.from_iterable(map(decode_commits, _read_ahead(store, paths)))
 
 
-def read_parts(store: LogStore, paths: Iterable[LogPath], similar: AlikeLines | None) -> Iterator[DecodedPart]:
+def read_parts(store: LogStore, paths: Iterable[LogPath], similar: SimilarLines | None) -> Iterator[DecodedPart]:
     """Read commits in the order given, and decode some together, a large one in parts.
 
     Args:
@@ -239,7 +239,7 @@ def advance_state(base: TableState | None, commits: Iterable[Commit], version: i
 
 
 def replay_files(
-    base: CheckpointReader | None, commits: Iterable[Commit], cache: KeptColumns | None = None
+    base: CheckpointReader | None, commits: Iterable[Commit], cache: ColumnCache | None = None
 ) -> LogicalFiles:
     """Reconcile the file actions to the live files.
 
@@ -347,7 +347,7 @@ class Reconciliation:
         if other_spelling(before.path, path):
             self.respelled[before.path] = before
 
-    def files(self, base: CheckpointReader | None, cache: KeptColumns | None = None) -> LogicalFiles:
+    def files(self, base: CheckpointReader | None, cache: ColumnCache | None = None) -> LogicalFiles:
         """Return the live files: the remaining ones of the checkpoint before the commits, then those added since."""
         sources: list[FileSource] = []
         before: list[FileSource] = []

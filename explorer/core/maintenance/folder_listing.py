@@ -28,7 +28,7 @@ from explorer.core.protocol.table_properties.registry import ENABLED_FORMATS
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.history import History
 from explorer.core.versions.retention.expiry import FOREVER, retention_terms
-from explorer.core.versions.retention.folder_look import FILE_STATES, FolderLook
+from explorer.core.versions.retention.folder_scan import FILE_STATES, FolderScan
 from explorer.core.versions.retention.missing_files import absent, data_locations
 
 __all__ = ["look_at_folder"]
@@ -37,7 +37,7 @@ _LIVE, _REMOVED, _CHANGES, _ORPHAN = range(len(FILE_STATES))
 _Changes = list[tuple[Commit, int]]
 
 
-def look_at_folder(log: DeltaLog) -> FolderLook:
+def look_at_folder(log: DeltaLog) -> FolderScan:
     """List the folder, and hold it against the log; files that are missing are known from then on.
 
     Raises:
@@ -57,9 +57,9 @@ def look_at_folder(log: DeltaLog) -> FolderLook:
     files = _files(listing, stay, needed_files(carried, history.lifetimes, changes), changes)
     written = dict(zip(paths.to_pylist(), numbers(one_column(listing, "modified"))[0].tolist(), strict=True))
     needed = [place for place in data_locations(history.lifetimes) if place not in written]
-    found = FolderLook(files, absent(log.store, needed), _change_times(log, changes, written), others)
+    found = FolderScan(files, absent(log.store, needed), _change_times(log, changes, written), others)
     untold = {commit.version for commit, _ in changes} - found.changes.keys()
-    log.known_missing.looked_for_all(found.missing, history.latest, untold)
+    log.known_missing.record_all_checked(found.missing, history.latest, untold)
     return found
 
 
@@ -70,7 +70,7 @@ def _changes(log: DeltaLog, history: History) -> _Changes:
 
 
 def _files(listing: pa.Table, stay: Mask, needed: NeededFiles, changes: _Changes) -> pa.Table:
-    """The files that do not stay anyway, and the checksums of these; see `FolderLook.files`."""
+    """The files that do not stay anyway, and the checksums of these; see `FolderScan.files`."""
     import pyarrow.compute as pc
 
     paths = one_column(listing, "path")

@@ -21,8 +21,8 @@ from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 from explorer.core.versions.provenance import CommitRecord
 from explorer.core.versions.retention.expiry import FOREVER
-from explorer.core.versions.retention.lasting import feed_lasting
 from explorer.core.versions.retention.missing_files import MissingFiles, data_locations
+from explorer.core.versions.retention.readable_until import feed_readable_until
 
 __all__ = ["VacuumEffects", "vacuum_effects", "versions_in_words"]
 
@@ -135,7 +135,7 @@ def _feed_gone(history: History, files: _Files, recorded: Mapping[int, Sequence[
         return FOREVER, any(files.lacks(key) for key in recorded.get(record.version, ()))
 
     try:
-        feed = feed_lasting(history, never, files.instances(life), of_record)
+        feed = feed_readable_until(history, never, files.instances(life), of_record)
     except CorruptTable:  # no reader knows whether the feed is on, so nobody can read it
         return np.zeros(0, np.int64)
     return feed.versions[feed.gone]

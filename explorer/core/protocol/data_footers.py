@@ -18,13 +18,13 @@ import pyarrow as pa
 
 from explorer.core.errors import LimitExceeded, StorageError
 from explorer.core.protocol.arrow.open_parquet import read_footer
-from explorer.core.protocol.file_places import place_of
+from explorer.core.protocol.file_locations import place_of
 from explorer.core.protocol.log_store import LogStore
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-__all__ = ["DataFooter", "FooterColumn", "UnreadFooter", "footers_of", "is_whole"]
+__all__ = ["DataFooter", "FooterColumn", "UnreadFooter", "footers_of", "is_exact_bound"]
 
 _READERS: Final = 8
 _CUT_TEXT: Final = 60
@@ -93,7 +93,7 @@ def footers_of(
         return list(readers.map(partial(_footer, store, columns), paths))
 
 
-def is_whole(value: Any) -> bool:
+def is_exact_bound(value: Any) -> bool:
     """Return whether a bound of a footer is not a string that may be truncated."""
     return not isinstance(value, str) or len(value.encode()) < _CUT_TEXT
 

@@ -21,8 +21,8 @@ from pyroaring import BitMap, BitMap64
 
 from explorer.core.errors import CorruptDeletionVector, UnsupportedFeature
 from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVectorId
+from explorer.core.protocol.file_locations import place_of
 from explorer.core.protocol.file_paths import decode_path
-from explorer.core.protocol.file_places import place_of
 from explorer.core.protocol.limits import check_masked_rows
 from explorer.core.protocol.log_store import LogStore
 

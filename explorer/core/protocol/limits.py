@@ -24,7 +24,7 @@ __all__ = [
     "check_dotted_names",
     "check_file",
     "check_footer",
-    "check_given",
+    "check_input",
     "check_json_values",
     "check_lines",
     "check_masked_rows",
@@ -109,7 +109,7 @@ def check_file(path: str, size: int) -> None:
         )
 
 
-def check_given(name: str, size: int) -> None:
+def check_input(name: str, size: int) -> None:
     """Check the size of an input file, in bytes; a longer one need not be read to its end.
 
     Raises:

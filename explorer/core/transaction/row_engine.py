@@ -29,7 +29,7 @@ from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["CheckReport", "CheckResult", "FoundChanges", "Incoming", "RowEngine", "RowJob"]
+__all__ = ["CheckReport", "CheckResult", "Incoming", "MatchedChanges", "RowEngine", "RowJob"]
 
 
 _Answer_co = TypeVar("_Answer_co", covariant=True)
@@ -108,7 +108,7 @@ class Incoming(msgspec.Struct, frozen=True):
     partitions: frozenset[tuple[str | None, ...]] | None = None
 
 
-class FoundChanges(msgspec.Struct, frozen=True):
+class MatchedChanges(msgspec.Struct, frozen=True):
     """Rows that an update or a merge changes, found and not brought here.
 
     Attributes:
@@ -316,7 +316,7 @@ class RowEngine(Protocol):
         intent: Update | Merge,
         source: object,
         doubted: Collection[str] = (),
-    ) -> FoundChanges:
+    ) -> MatchedChanges:
         """Find the rows that an update or a merge changes, and check the new rows; nothing is written.
 
         Args:
@@ -335,7 +335,7 @@ class RowEngine(Protocol):
         self,
         log: DeltaLog,
         snapshot: Snapshot,
-        found: FoundChanges,
+        found: MatchedChanges,
         touched: Sequence[Touched],
         layout: FileLayout,
         *,

@@ -31,14 +31,14 @@ from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.history import History
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["ColumnComparison", "ComparedSide", "LeftOutColumn", "compare_columns"]
+__all__ = ["ColumnComparison", "ComparedSide", "UncomparedColumn", "compare_columns"]
 
 _MAPPING: Final = (PHYSICAL_NAME, FIELD_ID)
 _ABSENT: Final = "explorer-absent-8c1f2a60-"
 _Path = tuple[str, ...]
 
 
-class LeftOutColumn(msgspec.Struct, frozen=True):
+class UncomparedColumn(msgspec.Struct, frozen=True):
     """A column that is not compared: its dotted name at the version that has it, and the reason."""
 
     column: str
@@ -75,7 +75,7 @@ class ColumnComparison(msgspec.Struct, frozen=True):
     before: ComparedSide
     after: ComparedSide
     schema: StructType
-    left_out: tuple[LeftOutColumn, ...]
+    left_out: tuple[UncomparedColumn, ...]
 
 
 class _Unlike(Exception):
@@ -92,7 +92,7 @@ def compare_columns(history: History, before: Snapshot, after: Snapshot) -> Colu
     older, newer = sorted((before, after), key=lambda snapshot: snapshot.version)
     pairing = _Pairing(history.lineage(), older, newer)
     shared: list[tuple[StructField, StructField]] = []
-    left_out: list[LeftOutColumn] = []
+    left_out: list[UncomparedColumn] = []
     old_fields = {pairing.old_line((field.name,)): field for field in older.schema.fields}
     for new in newer.schema.fields:
         line = pairing.new_line((new.name,))
@@ -102,16 +102,16 @@ def compare_columns(history: History, before: Snapshot, after: Snapshot) -> Colu
             reason = (
                 f"version {older.version} has no such column but earlier ones had: retained files may hold values of it"
             )
-            left_out.append(LeftOutColumn(column, newer.version, reason))
+            left_out.append(UncomparedColumn(column, newer.version, reason))
             continue
         try:
             shared.append(
                 pairing.only_later(new) if old is None else pairing.fields(old, new, (old.name,), (new.name,))
             )
         except _Unlike as unlike:
-            left_out.append(LeftOutColumn(column, newer.version, str(unlike)))
+            left_out.append(UncomparedColumn(column, newer.version, str(unlike)))
     left_out += [
-        LeftOutColumn(format_column((field.name,)), older.version, f"version {newer.version} has no such column")
+        UncomparedColumn(format_column((field.name,)), older.version, f"version {newer.version} has no such column")
         for field in old_fields.values()
     ]
     sides = {

@@ -20,13 +20,13 @@ import pyarrow as pa
 from explorer.core.errors import ExplorerError, RequestError, UnsupportedFeature, VersionNotFound
 from explorer.core.log.action_lines import action_lines
 from explorer.core.log.catalog_commits import CatalogCommits
-from explorer.core.log.checkpoint.kept_columns import KeptColumns
+from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.commit import Commit
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment, list_log
 from explorer.core.log.replay import read_commits
 from explorer.core.log.verify.hash_chain import CommitSeal, seal
-from explorer.core.log.verify.verify import IntegrityReport, verify
+from explorer.core.log.verify.integrity import IntegrityReport, verify
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.times import aware_moment
 from explorer.core.versions.blame import blame
@@ -34,19 +34,19 @@ from explorer.core.versions.change_feed.feed import ChangeSources, change_source
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.diff import SnapshotDiff, diff_versions
 from explorer.core.versions.history import History
-from explorer.core.versions.kept_index import KeptIndexes
+from explorer.core.versions.index_cache import IndexCache
 from explorer.core.versions.located import located
 from explorer.core.versions.open_log.current import CurrentLog
 from explorer.core.versions.open_log.histories import ReadOptions
 from explorer.core.versions.open_log.reader import LogReader
 from explorer.core.versions.open_log.source import LogSource
 from explorer.core.versions.provenance import Provenance
-from explorer.core.versions.retention.folder_look import FolderLook
+from explorer.core.versions.retention.failed_reads import data_file_of
+from explorer.core.versions.retention.folder_scan import FolderScan
 from explorer.core.versions.retention.horizon import Horizon, horizon
 from explorer.core.versions.retention.known_missing import KnownMissing
-from explorer.core.versions.retention.learning import data_file_of
 from explorer.core.versions.retention.missing_files import absent, data_locations
-from explorer.core.versions.retention.retention import version_retention
+from explorer.core.versions.retention.version_retention import version_retention
 from explorer.core.versions.retention.version_states import VersionRisks
 from explorer.core.versions.settings_history import setting_changes, settings_table
 from explorer.core.versions.snapshot import Snapshot
@@ -65,7 +65,7 @@ class DeltaLog:
     Threads: any number may read, call `refresh` and `outdate`, and make successors of one log at once. Each result
     comes from one listing, and a `refresh` never puts an older listing in place of a newer one. A history is read by
     one thread, while others that need it wait. Two calls may use two listings if a `refresh` comes between them; a
-    `successor` is a log that nothing else refreshes. `follow`, `keep_columns` and `watch` are called before other
+    `successor` is a log that nothing else refreshes. `follow`, `cache_columns` and `watch` are called before other
     threads have the log.
 
     Attributes:
@@ -80,7 +80,7 @@ class DeltaLog:
         store: LogStore,
         catalog: CatalogCommits | None = None,
         time_zone: tzinfo = UTC,
-        indexes: Callable[[], KeptIndexes | None] | None = None,
+        indexes: Callable[[], IndexCache | None] | None = None,
     ) -> None:
         """Open the log.
 
@@ -256,11 +256,11 @@ class DeltaLog:
             skip=skip,
         )
         if skip:
-            return without_vacuumed(sources, self.look_for)
-        check_sources(sources, self.look_for)
+            return without_vacuumed(sources, self.find_missing)
+        check_sources(sources, self.find_missing)
         return sources
 
-    def look_for(self, locations: Iterable[str]) -> frozenset[str]:
+    def find_missing(self, locations: Iterable[str]) -> frozenset[str]:
         """Return the decoded locations at which there is no file, and remember them.
 
         Raises:
@@ -268,7 +268,7 @@ class DeltaLog:
         """
         wanted = frozenset(locations)
         missing = absent(self.store, wanted)
-        self.known_missing.looked_for(wanted, missing)
+        self.known_missing.record_checked(wanted, missing)
         return missing
 
     def learn(self, error: BaseException | None) -> None:
@@ -276,7 +276,7 @@ class DeltaLog:
         path = data_file_of(error)
         if path is not None:
             with suppress(ExplorerError):
-                self.look_for([path])
+                self.find_missing([path])
 
     @located
     def retention(self, now: datetime) -> pa.Table:
@@ -293,7 +293,7 @@ class DeltaLog:
         history, listing = self._reader.history_and_listing()
         needed = data_locations(history.lifetimes)
         missing = absent(self.store, needed)
-        self.known_missing.looked_for_all(missing, history.latest)
+        self.known_missing.record_all_checked(missing, history.latest)
         return version_retention(history, listing, now, missing)
 
     @located
@@ -332,17 +332,17 @@ class DeltaLog:
         return blame(self.provenance_record(), name)
 
     @located
-    def horizon(self, now: datetime, *, look: FolderLook | None = None) -> Horizon:
+    def horizon(self, now: datetime, *, scan: FolderScan | None = None) -> Horizon:
         """Return what a VACUUM now would leave readable, and what it would free, for every retention period.
 
         Args:
             now: The present, with a zone.
             look: The files in the folder, from `explorer.core.maintenance.folder_listing`; None goes by the log alone.
         """
-        return horizon(self.history_record(), self.version_risks(), now, look)
+        return horizon(self.history_record(), self.version_risks(), now, scan)
 
     @property
-    def is_history_kept(self) -> bool:
+    def is_history_cached(self) -> bool:
         """True if the history is one that an earlier process cached, so that `contradictions` reads the log."""
         return self.history_record().cached
 
@@ -403,7 +403,7 @@ class DeltaLog:
         """Keep what `successor` needs to read new commits alone; call it before the history is read."""
         self._reader.options = replace(self._reader.options, follows=True)
 
-    def keep_columns(self, columns: KeptColumns) -> None:
+    def cache_columns(self, columns: ColumnCache) -> None:
         """Cache the columns of checkpoints, so that another version that begins with one reads only its commits."""
         self._reader.options = replace(self._reader.options, columns=columns)
 
@@ -469,7 +469,7 @@ class DeltaLog:
         """
         return self._current.on_segment(version, lambda _, segment: action(segment))
 
-    def whole_listing(self) -> LogListing:
+    def full_listing(self) -> LogListing:
         """Return the full listing with the checkpoints that could not be used."""
         return list_log(self.store) if self._current.known.unusable else self.listing
 

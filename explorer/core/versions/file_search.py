@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from explorer.core.protocol.schema.data_types import StructType
 
-__all__ = ["FILE_COLUMNS", "FilesFound", "SearchGroup"]
+__all__ = ["FILE_COLUMNS", "SearchGroup", "SearchResult"]
 
 FILE_COLUMNS = (
     *("key", "path", "raw_path", "partition_values", "size"),
@@ -44,7 +44,7 @@ class SearchGroup(msgspec.Struct, frozen=True):
     needed: tuple[tuple[str, ...], ...] = ()
 
 
-class FilesFound(msgspec.Struct, frozen=True):
+class SearchResult(msgspec.Struct, frozen=True):
     """The result of a search.
 
     Attributes:

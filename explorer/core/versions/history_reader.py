@@ -15,12 +15,12 @@ from typing import Final, TypeAlias
 import msgspec
 import numpy as np
 
-from explorer.core.log.alike_lines import AlikeLines
 from explorer.core.log.commit import Commit, SmallActions, decode_provenance, is_provenance
 from explorer.core.log.decoded_parts import DecodedPart
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment
 from explorer.core.log.replay import checkpoint_reader, read_commits, read_parts, replay_files, replay_state
+from explorer.core.log.similar_lines import SimilarLines
 from explorer.core.protocol.actions import CommitInfo, DomainMetadata, Metadata, Protocol
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
@@ -256,7 +256,7 @@ class HistoryReader:
             self._take(read_parts(self._store, before, None), total, watch)
             self._pass(base)
             paths = paths[len(before) :]
-        self._take(read_parts(self._store, paths, AlikeLines()), total, watch)
+        self._take(read_parts(self._store, paths, SimilarLines()), total, watch)
         return History(
             list(self.recorder.records),
             self.builder.build(listing.latest, last=last),

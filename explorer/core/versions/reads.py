@@ -21,18 +21,18 @@ from explorer.core.protocol.logical_files import LineSource, LogicalFiles, vecto
 from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.protocol.sql.predicates import (
     And,
-    Comparison,
     Constant,
     Expression,
     IsNull,
     Like,
     Not,
     Or,
+    SqlComparison,
     parse_predicate,
 )
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Reads", "exactly", "first_read", "lasting", "partitions_of", "rows_matched", "rows_meeting"]
+__all__ = ["Reads", "first_read", "partitions_of", "reads_of_files", "reuse_unchanged", "rows_matched", "rows_meeting"]
 
 _TARGET: Final = "target"
 _ResultT = TypeVar("_ResultT")
@@ -54,7 +54,7 @@ class Reads(msgspec.Struct, frozen=True):
     partitions: frozenset[tuple[str | None, ...]] | None = None
 
 
-def rows_meeting(snapshot: Snapshot, where: str | None, *, alike: bool) -> Reads:
+def rows_meeting(snapshot: Snapshot, where: str | None, *, as_core: bool) -> Reads:
     """Return the reads of the rows for which a condition is TRUE.
 
     Args:
@@ -62,7 +62,7 @@ def rows_meeting(snapshot: Snapshot, where: str | None, *, alike: bool) -> Reads
         where: The condition; None for all rows.
         alike: The engine reads it as the core does.
     """
-    if where is None or not alike:
+    if where is None or not as_core:
         return Reads()
     try:
         return _meeting(snapshot, parse_predicate(where))
@@ -70,7 +70,7 @@ def rows_meeting(snapshot: Snapshot, where: str | None, *, alike: bool) -> Reads
         return Reads()  # the engine understands it, but the core does not
 
 
-def rows_matched(snapshot: Snapshot, on: str, *, alike: bool) -> Reads:
+def rows_matched(snapshot: Snapshot, on: str, *, as_core: bool) -> Reads:
     """Return the reads of the rows that may match a source row: those that meet the condition on the target alone.
 
     Args:
@@ -78,7 +78,7 @@ def rows_matched(snapshot: Snapshot, on: str, *, alike: bool) -> Reads:
         on: A condition over the columns of ``target`` and of the source.
         alike: The engine reads it as the core does.
     """
-    if not alike:
+    if not as_core:
         return Reads()
     try:
         on_target = _of_target(parse_predicate(on))
@@ -87,7 +87,7 @@ def rows_matched(snapshot: Snapshot, on: str, *, alike: bool) -> Reads:
         return Reads()
 
 
-def exactly(adds: Iterable[Add]) -> Reads:
+def reads_of_files(adds: Iterable[Add]) -> Reads:
     """Return the reads of some files; no other file matters."""
     return Reads(frozenset(canonical_key(add.path) for add in adds))
 
@@ -122,7 +122,7 @@ def partitions_of(snapshot: Snapshot, maps: pa.Array | pa.ChunkedArray) -> list[
     return [tuple((values or {}).get(key) or None for key in keys) for values in maps_of_files]
 
 
-def lasting(
+def reuse_unchanged(
     find: Callable[[Snapshot], _ResultT], changed: Callable[[_ResultT], Iterable[Add]]
 ) -> Callable[[Snapshot], _ResultT]:
     """Return a search that reuses its result of a version for later ones in which its files are unchanged.
@@ -199,7 +199,7 @@ def _stripped(part: Expression) -> Expression | None:
             return None if negated is None else Not(negated)
         case Constant():
             return part
-        case Comparison() | Like() | IsNull():
+        case SqlComparison() | Like() | IsNull():
             first, *rest = part.column
             return msgspec.structs.replace(part, column=tuple(rest)) if rest and first.lower() == _TARGET else None
         case _:

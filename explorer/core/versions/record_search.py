@@ -15,10 +15,10 @@ import pyarrow as pa
 from explorer.core.protocol.arrow.arrays import mask
 from explorer.core.protocol.arrow.records import moments
 
-__all__ = ["Wanted", "found_entries"]
+__all__ = ["EntryFilter", "matching_entries"]
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class EntryFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Criteria for entries; None is any.
 
     Attributes:
@@ -35,10 +35,10 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     until: datetime | None = None
 
     def __bool__(self) -> bool:
-        return self != Wanted()
+        return self != EntryFilter()
 
 
-def found_entries(table: pa.Table, wanted: Wanted, texts: Sequence[str]) -> pa.Table:
+def matching_entries(table: pa.Table, wanted: EntryFilter, texts: Sequence[str]) -> pa.Table:
     """Return the matching rows of a table, in its order.
 
     Args:
@@ -70,7 +70,7 @@ def _texts(value: object) -> Iterator[str]:
             yield from (item for _, item in value if isinstance(item, str))
 
 
-def _is_within(wanted: Wanted, time: datetime | None) -> bool:
+def _is_within(wanted: EntryFilter, time: datetime | None) -> bool:
     if wanted.since is None and wanted.until is None:
         return True
     if time is None:

@@ -356,9 +356,9 @@ class Snapshot:
         """Return statistics that could not be used, and so count as unknown (STATS-002): path and detail."""
         return self._statistics.problems()
 
-    def zone_doubts(self) -> tuple[ZoneWarning, ...]:
+    def zone_warnings(self) -> tuple[ZoneWarning, ...]:
         """Return partition columns whose values are times without a zone, so that they depend on `time_zone` (D-18)."""
-        return self._statistics.zone_doubts()
+        return self._statistics.zone_warnings()
 
     @cached_property
     def statistics_columns(self) -> tuple[StatisticsColumn, ...]:

@@ -84,8 +84,8 @@ class ActMessages:
 
     def look(self, message: Message) -> None:
         """Begin a check of the rows."""
-        if self._desk.begin_look():
-            self._window.begin(self._desk.look_at_rows)
+        if self._desk.start_row_check():
+            self._window.begin(self._desk.run_row_check)
         self._show(message)
 
     def cancel_look(self, message: Message) -> None:

@@ -21,7 +21,8 @@ from explorer.views import TableView
 from explorer.views.act.commit_command import commit_command
 from explorer.views.act.desk.desk import DeskSheet
 from explorer.views.act.desk.draft import Draft
-from explorer.views.act.desk.state import Committing, Ended, Looking, Planning
+from explorer.views.act.desk.state import CheckingRows, Committing, Ended, Planning
+from explorer.views.act.guard_steps import GuardStep
 from explorer.views.act.guard_views import guard_counts, guard_views
 from explorer.views.act.intent_form import IntentForm, offers
 from explorer.views.act.intents.entry import COLUMNS, CONSTRAINTS, PROPERTIES, Headline
@@ -29,7 +30,6 @@ from explorer.views.act.intents.hints import column_suggestions
 from explorer.views.act.intents.registry import entry_of, headline
 from explorer.views.act.logged_receipt import logged_receipt, seal_facts
 from explorer.views.act.plan_view import plan_view
-from explorer.views.act.ways import Way
 from explorer.views.rows.row_work import live_rows
 from explorer.views.rows.spark_work import start_notice
 from explorer.views.table.overview import top_fields
@@ -151,12 +151,12 @@ def _plan(view: TableView, address: Address, sheet: DeskSheet, draft: Draft) -> 
     snapshot = view.facts.snapshot(plan.read_version) if known else draft.table.snapshot(plan.read_version)
     shown = plan_view(plan, snapshot)
     committing = isinstance(state, Committing)
-    step = _LOOK if isinstance(state, Looking) else _COMMIT if committing else _PLAN
+    step = _LOOK if isinstance(state, CheckingRows) else _COMMIT if committing else _PLAN
     return {
         "plan": shown,
         "draft": draft,
         "committing": committing,
-        "look_again": state.look if isinstance(state, Committing) else None,
+        "check_again": state.look if isinstance(state, Committing) else None,
         "amount": _amount(snapshot),
         "estimate": _estimate(snapshot),
         "stale": draft.is_stale(view.facts.last) and not committing,
@@ -210,7 +210,7 @@ def _back(address: Address) -> Back | None:
     return None if before is None else Back(entry_of(before.act).title, before.to())
 
 
-def _way_to(address: Address, way: Way) -> str:
+def _way_to(address: Address, way: GuardStep) -> str:
     """The address of a guard's next step; the Edit tab leads back from it to the plan."""
     if way.part:
         return f"#{way.part}"

@@ -97,7 +97,7 @@ class FollowedTable:
             self._stopped = time.monotonic()
             reading.stop()
 
-    def look_again(self, *, reopen: bool = False) -> None:
+    def check_again(self, *, reopen: bool = False) -> None:
         """Check the log at the next question, even if that was done recently.
 
         Args:

@@ -16,7 +16,7 @@ from explorer.page.window_work import WindowWork
 from explorer.views import TableView
 from explorer.views.column_search import MOST_OFFERED
 from explorer.views.listing import Listing
-from explorer.views.rows.row_work import PagedRows, RowsAsked, live_rows, rows_estimate
+from explorer.views.rows.row_work import PagedRows, RowsRequest, live_rows, rows_estimate
 from explorer.views.rows.spark_work import WorkState, engine_state
 from explorer.views.table.overview import top_fields
 
@@ -55,7 +55,7 @@ class RowsWork:
         self._rows.cancel()
 
     @property
-    def asked(self) -> RowsAsked:
+    def asked(self) -> RowsRequest:
         """What was asked for last.
 
         Raises:

@@ -20,7 +20,7 @@ from explorer.views.listing import Listing
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.coverage import Covered, coverage_of
 from explorer.views.table.files import ranges_listing
-from explorer.views.table.funnel import Funnel, asked_columns, compared_words, funnel_of, read_files, rule_listing
+from explorer.views.table.funnel import Funnel, compared_words, funnel_of, read_files, requested_columns, rule_listing
 from explorer.views.table.ranges import ColumnRanges
 
 __all__ = ["TAB"]
@@ -133,7 +133,7 @@ def _asked(view: TableView, address: Address) -> Asked:
     except RequestError as error:
         return Asked(where, problem=problem_of(error))
     words = compared_words(*found) if compared else ""
-    return Asked(where, found, asked_columns(where), words, clustering_advice(view.facts, found[-1]))
+    return Asked(where, found, requested_columns(where), words, clustering_advice(view.facts, found[-1]))
 
 
 def _files(view: TableView, address: Address, asked: Asked) -> Listing:

@@ -17,7 +17,7 @@ from explorer.core.versions.change_feed.sources import ReadEstimate
 from explorer.spark.engine.job import Job, submit
 
 if TYPE_CHECKING:
-    from explorer.core.versions.change_feed.feed import ChangeSources, ChangeVersion, FeedHole
+    from explorer.core.versions.change_feed.feed import ChangeSources, ChangeVersion, FeedGap
     from explorer.core.versions.delta_log import DeltaLog
 
 __all__ = ["ChangePreview", "change_preview"]
@@ -52,7 +52,7 @@ class ChangePreview:
     complete: bool
     versions: tuple[ChangeVersion, ...]
     inferred_versions: tuple[int, ...]
-    skipped: tuple[FeedHole, ...]
+    skipped: tuple[FeedGap, ...]
     estimate: ReadEstimate
 
 
@@ -128,7 +128,7 @@ def _first_changes(
     files, parts, found = sources.files, list[pa.Table](), 0
     begin, end = 0, _enough(files, limit)
     while True:
-        end = sources.whole_until(min(end, files.num_rows))
+        end = sources.next_cut(min(end, files.num_rows))
         job.report(f"Reading the changes of {end - begin:,} of {files.num_rows:,} files")
         piece = msgspec.structs.replace(sources, files=files.slice(begin, end - begin))
         # One row more than wanted shows whether there are others.

@@ -25,7 +25,7 @@ from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.schema.named_columns import first_names
 from explorer.core.versions.change_feed.sources import ReadEstimate, difference_table, read_estimate
-from explorer.core.versions.column_matching import ColumnComparison, ComparedSide, LeftOutColumn, compare_columns
+from explorer.core.versions.column_matching import ColumnComparison, ComparedSide, UncomparedColumn, compare_columns
 from explorer.spark.changes.comparable import by_place, comparable, same
 from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, file_parts, source_rows
 from explorer.spark.changes.surplus import SIGN, are_few, surplus
@@ -82,7 +82,7 @@ class RowDiff:
     to_version: int
     keys: tuple[str, ...]
     schema: StructType
-    left_out: tuple[LeftOutColumn, ...]
+    left_out: tuple[UncomparedColumn, ...]
     estimate: ReadEstimate
     parts: tuple[SourceRows, ...]
 

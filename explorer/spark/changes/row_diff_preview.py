@@ -19,7 +19,7 @@ from explorer.spark.engine.job import Job, submit
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from explorer.core.versions.column_matching import LeftOutColumn
+    from explorer.core.versions.column_matching import UncomparedColumn
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.spark.changes.row_diff import RowDiff, RowDiffCounts
 
@@ -52,7 +52,7 @@ class RowDiffPreview:
     from_version: int
     to_version: int
     keys: tuple[str, ...]
-    left_out: tuple[LeftOutColumn, ...]
+    left_out: tuple[UncomparedColumn, ...]
     estimate: ReadEstimate
 
 

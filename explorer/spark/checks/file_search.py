@@ -25,7 +25,7 @@ from explorer.core.errors import (
 from explorer.core.protocol.arrow.arrays import int64s, strings
 from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.logical_files import vector_descriptors
-from explorer.core.versions.file_search import FilesFound, SearchGroup
+from explorer.core.versions.file_search import SearchGroup, SearchResult
 from explorer.spark.engine.expression_tree import joined
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _OF_FILES: Final = (StorageError, TableError, UnsupportedFeature, NotAllowed)
 
 def search_files(
     job: Job[Any], log: DeltaLog, snapshot: Snapshot, groups: Sequence[SearchGroup], predicates: Mapping[str, str]
-) -> FilesFound:
+) -> SearchResult:
     """Search files for rows for which a predicate is TRUE.
 
     Args:
@@ -76,7 +76,7 @@ class _Search:
         self._read: list[tuple[str, int, str]] = []
         self._matches: list[tuple[str, str, int, int]] = []
 
-    def run(self, groups: Sequence[SearchGroup]) -> FilesFound:
+    def run(self, groups: Sequence[SearchGroup]) -> SearchResult:
         from explorer.spark.scan.predicate import vet
 
         self._job.report("Vetting the predicates")
@@ -217,10 +217,10 @@ class _Search:
     def _texts(self) -> str:
         return "; ".join(self._predicates.values())
 
-    def _found(self) -> FilesFound:
+    def _found(self) -> SearchResult:
         read = [row for row in self._read if row[0] not in self._failed]
         matches = self._matches
-        return FilesFound(
+        return SearchResult(
             pa.table(
                 {
                     "key": strings([key for key, _, _ in read]),

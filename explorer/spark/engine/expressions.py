@@ -22,8 +22,8 @@ from pyspark.sql import functions as sf
 
 from explorer.core.errors import ExpressionRefused
 from explorer.core.protocol.sql.functions import REFUSED
-from explorer.core.protocol.sql.remade import RemadeExpression
-from explorer.core.protocol.sql.vetting import called_functions, quoted_text, remade_expression
+from explorer.core.protocol.sql.normalized import NormalizedExpression
+from explorer.core.protocol.sql.vetting import called_functions, normalized_expression, quoted_text
 from explorer.spark.engine.deadline import analysis_deadline
 from explorer.spark.engine.expression_classes import foreign_class
 
@@ -79,10 +79,10 @@ def expressions(rows: DataFrame, texts: Sequence[str]) -> tuple[Column, ...]:
         ExpressionRefused: One is not a single expression that may be evaluated.
         PySparkException: Spark does not accept one, such as for a column that is not there.
     """
-    return analysed(rows, [remade_expression(text) for text in texts]).columns if texts else ()
+    return analysed(rows, [normalized_expression(text) for text in texts]).columns if texts else ()
 
 
-def analysed(rows: DataFrame, remade: Sequence[RemadeExpression]) -> Analysed:
+def analysed(rows: DataFrame, remade: Sequence[NormalizedExpression]) -> Analysed:
     """The same for expressions that were made anew, with what Spark found out.
 
     Args:
@@ -113,11 +113,11 @@ def catalog_description(session: SparkSession, parts: Sequence[str]) -> list[Row
         PySparkException: There is no such table.
     """
     name = ".".join(f"`{part.replace('`', '``')}`" for part in parts)
-    _check_settings(session, remade_expression(name))
+    _check_settings(session, normalized_expression(name))
     return session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
 
 
-def _check_settings(session: SparkSession, one: RemadeExpression) -> None:
+def _check_settings(session: SparkSession, one: NormalizedExpression) -> None:
     """Refuse what the session would read in another way, and switch variables off in it."""
     _switch_variables_off(session, one.original)
     for setting, quote, mark, what, advice in _MEANINGS:
@@ -158,7 +158,7 @@ def _switch_variables_off(session: SparkSession, text: str) -> None:
     ) from cause
 
 
-def _check_own_functions(session: SparkSession, remade: Sequence[RemadeExpression]) -> None:
+def _check_own_functions(session: SparkSession, remade: Sequence[NormalizedExpression]) -> None:
     """Refuse the user's functions, also those with the name of one of Spark's."""
     called = [(one, called_functions(one.original, one.tokens)) for one in remade]
     if not any(found for _, found in called):
@@ -177,7 +177,7 @@ def _check_own_functions(session: SparkSession, remade: Sequence[RemadeExpressio
                 )
 
 
-def _checked_plan(frame: DataFrame, rows: DataFrame, remade: Sequence[RemadeExpression]) -> str:
+def _checked_plan(frame: DataFrame, rows: DataFrame, remade: Sequence[NormalizedExpression]) -> str:
     """The analysed plan as text; asking for it is the analysis."""
     private: Any = frame
     if type(frame).__module__.startswith("pyspark.sql.connect"):
@@ -216,7 +216,7 @@ def _plan_lines(plan: str) -> list[str]:
     return [_NUMBER.sub("", line.lstrip(" :+-")) for line in plan.strip("\n").split("\n")]
 
 
-def _check_names(plan: str, frame: DataFrame, remade: Sequence[RemadeExpression]) -> None:
+def _check_names(plan: str, frame: DataFrame, remade: Sequence[NormalizedExpression]) -> None:
     """What the text of a plan shows of the functions in it; strings and names of columns are shown as they are."""
     for one in remade:
         for token in one.tokens:
@@ -229,7 +229,7 @@ def _check_names(plan: str, frame: DataFrame, remade: Sequence[RemadeExpression]
             raise _foreign(remade[0], found[1])
 
 
-def _foreign(one: RemadeExpression, name: str) -> ExpressionRefused:
+def _foreign(one: NormalizedExpression, name: str) -> ExpressionRefused:
     return ExpressionRefused(
         f"The condition {quoted_text(one.original)} becomes a plan with {name}, which is not part of a plain "
         "expression over one row. Use plain functions and the table's columns.",

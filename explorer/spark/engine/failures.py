@@ -22,7 +22,7 @@ from explorer.core.errors import (
     StorageError,
     UnsupportedFeature,
 )
-from explorer.core.protocol.file_places import way_back
+from explorer.core.protocol.file_locations import next_step_for_missing
 from explorer.core.protocol.limits import footer_bytes, too_large_footer, too_many_decoded
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE
 from explorer.debug import SEE_MORE
@@ -209,7 +209,7 @@ def _told_by_task(what: str, path: str, detail: str, at: str, version: int | Non
 def _missing(path: str, at: str, version: int | None) -> StorageError:
     return StorageError(
         f"The data file {path}{at} does not exist. It was removed after the commit, by VACUUM or by hand. "
-        f"{way_back([path])}",
+        f"{next_step_for_missing([path])}",
         path=path,
         version=version,
     )

@@ -21,7 +21,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from explorer.core.errors import CorruptTable, StorageError, UnsupportedFeature
-from explorer.core.protocol.file_places import way_back
+from explorer.core.protocol.file_locations import next_step_for_missing
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage.schemes import Scheme
 
@@ -173,7 +173,7 @@ def check_present(addresses: Sequence[FileAddress], sizes: Sequence[int | None],
         except OSError as error:
             raise StorageError(
                 f"The data file {address.raw_path} of version {version} does not exist ({error.strerror}). "
-                f"It was removed after the commit, by VACUUM or by hand. {way_back([address.raw_path])}",
+                f"It was removed after the commit, by VACUUM or by hand. {next_step_for_missing([address.raw_path])}",
                 path=address.raw_path,
                 version=version,
             ) from error

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from explorer.spark.engine.java import cache_folder
-from explorer.storage.written_aside import written_aside
+from explorer.storage.atomic_write import atomic_write
 
 __all__ = ["StartTimes"]
 
@@ -43,7 +43,7 @@ class StartTimes:
         known = [entry for entry in self._all().items() if entry[0] != name]
         self._known = dict([*known, (name, round(seconds, 1))][-_MOST:])
         try:
-            with written_aside(str(self._place()), durable=False) as file:
+            with atomic_write(str(self._place()), durable=False) as file:
                 file.write(json.dumps(self._known).encode())
         except OSError as error:
             _log.debug("the time of Spark's start cannot be kept: %s", error)

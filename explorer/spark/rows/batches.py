@@ -161,7 +161,7 @@ def change_stream(
     def parts() -> Iterator[Part]:
         from explorer.spark.changes.changes import changes_of
 
-        for files in _groups(sources.files, sources.whole_until, single=whole):
+        for files in _groups(sources.files, sources.next_cut, single=whole):
             yield Part.of(changes_of(log, msgspec.structs.replace(sources, files=files), keys), files)
 
     return RowStream(
@@ -202,16 +202,14 @@ def row_batches(
         _stop(job, batches)
 
 
-def _groups(
-    files: pa.Table, whole_until: Callable[[int], int] = lambda end: end, *, single: bool
-) -> Iterator[pa.Table]:
+def _groups(files: pa.Table, next_cut: Callable[[int], int] = lambda end: end, *, single: bool) -> Iterator[pa.Table]:
     """Files in parts, each of about the size that is allowed, and of one file at least.
 
     No files are one part: nothing is read of it, but what was asked is checked when it is planned.
 
     Args:
         files: With their ``size`` in bytes.
-        whole_until: The first place from one on at which they may be cut.
+        next_cut: The first place from one on at which they may be cut.
         single: Cut wherever that is allowed.
     """
     if not files.num_rows:
@@ -220,7 +218,7 @@ def _groups(
     begin, most = 0, 0 if single else _FIRST_PART_BYTES
     while begin < len(ends):
         before = ends[begin - 1] if begin else 0
-        end = whole_until(max(begin + 1, int(np.searchsorted(ends, before + most, "right"))))
+        end = next_cut(max(begin + 1, int(np.searchsorted(ends, before + most, "right"))))
         yield files.slice(begin, end - begin)
         begin, most = end, min(most * _PART_GROWTH, _LARGEST_PART_BYTES)
 

@@ -23,7 +23,7 @@ from pyspark.sql import types as st
 from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.schema.data_types import VOID, PrimitiveType, StructType, format_column, type_name
-from explorer.core.versions.column_matching import ComparedSide, LeftOutColumn, compare_columns
+from explorer.core.versions.column_matching import ComparedSide, UncomparedColumn, compare_columns
 from explorer.core.versions.key_files import KeyFiles, key_condition, live_between
 from explorer.spark.changes.comparable import by_place, comparable
 from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, source_rows
@@ -67,7 +67,7 @@ class RowHistory:
     from_version: int
     to_version: int
     spans: pa.Table
-    left_out: tuple[LeftOutColumn, ...]
+    left_out: tuple[UncomparedColumn, ...]
     files_read: int
     files_total: int
 
@@ -141,14 +141,14 @@ def key_history(
     return submit(f"History of a row of {log.name}", work)
 
 
-def _epochs(log: DeltaLog, files: pa.Table, first: int, shown: Snapshot) -> tuple[list[_Epoch], list[LeftOutColumn]]:
+def _epochs(log: DeltaLog, files: pa.Table, first: int, shown: Snapshot) -> tuple[list[_Epoch], list[UncomparedColumn]]:
     """The files by the schema under which they were last live, and the columns that some of these cannot give."""
     history = log.history_record()
     starts = history.layout_changes(first, shown.version)
     ends = [start - 1 for start in starts[1:]] + [shown.version]
     lasts = files.column("last").to_pylist()
     epochs: list[_Epoch] = []
-    left_out: dict[tuple[str, int], LeftOutColumn] = {}
+    left_out: dict[tuple[str, int], UncomparedColumn] = {}
     for start, end in zip(starts, ends, strict=True):
         chosen = files.filter(pa.array([start <= last <= end for last in lasts], pa.bool_()))
         then = shown if end == shown.version else log.snapshot(start)
@@ -166,7 +166,7 @@ def _epochs(log: DeltaLog, files: pa.Table, first: int, shown: Snapshot) -> tupl
     return epochs, list(left_out.values())
 
 
-def _common_schema(shown: Snapshot, epochs: Sequence[_Epoch], left_out: list[LeftOutColumn]) -> StructType:
+def _common_schema(shown: Snapshot, epochs: Sequence[_Epoch], left_out: list[UncomparedColumn]) -> StructType:
     """The columns of the last version that all files can be read as; adds to ``left_out`` those that narrowed."""
     common = []
     for field in shown.schema.fields:
@@ -174,14 +174,14 @@ def _common_schema(shown: Snapshot, epochs: Sequence[_Epoch], left_out: list[Lef
         wider = next((kind for kind in kinds if kind != VOID and type_name(kind) != type_name(field.type)), None)
         if wider is not None:
             reason = f"it was {type_name(wider)}, which holds more than its {type_name(field.type)}"
-            left_out.append(LeftOutColumn(format_column((field.name,)), shown.version, reason))
+            left_out.append(UncomparedColumn(format_column((field.name,)), shown.version, reason))
         elif len(kinds) == len(epochs):
             common.append(field)
     return StructType(tuple(common))
 
 
 def _check_followed(
-    key: Mapping[str, Any], schema: StructType, left_out: Sequence[LeftOutColumn], first: int, last: int
+    key: Mapping[str, Any], schema: StructType, left_out: Sequence[UncomparedColumn], first: int, last: int
 ) -> None:
     for name in key:
         if schema.field(name) is None:

@@ -34,9 +34,9 @@ from explorer.spark.scan import measured_batches, object_rows
 from explorer.spark.scan.measured_batches import Room
 from explorer.spark.scan.object_rows import ObjectRows, Shape
 from explorer.storage import ranged_file
+from explorer.storage.atomic_write import atomic_write
 from explorer.storage.objects import ObjectLogStore
 from explorer.storage.schemes import SCHEMES, Scheme
-from explorer.storage.written_aside import written_aside
 
 if TYPE_CHECKING:
     from explorer.core.protocol.log_store import LogStore
@@ -184,7 +184,7 @@ def spooled(store: LogStore, key: str) -> str:
     target = os.path.join(_spool(), sha256(data).hexdigest() + ".parquet")
     if not os.path.exists(target):
         # Two threads may write the same bytes at once; each to a name of its own.
-        with written_aside(target, durable=False) as file:
+        with atomic_write(target, durable=False) as file:
             file.write(data)
     return target
 

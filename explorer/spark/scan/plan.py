@@ -28,7 +28,7 @@ from explorer.core.errors import CorruptTable
 from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.deletion_vectors import read_rows
-from explorer.core.protocol.file_places import FilePlaces
+from explorer.core.protocol.file_locations import FileLocations
 from explorer.core.protocol.logical_files import vector_descriptors
 from explorer.core.protocol.partition_values import parse_partition_value, partition_key
 from explorer.core.protocol.schema.data_types import StructField
@@ -84,7 +84,7 @@ PATH: Final = f"{_PREFIX}path"
 ROW: Final = f"{_PREFIX}row"
 MASK: Final = f"{_PREFIX}mask"
 _FILE: Final = f"{_PREFIX}file"
-_places: Final[WeakKeyDictionary[DeltaLog, FilePlaces]] = WeakKeyDictionary()
+_places: Final[WeakKeyDictionary[DeltaLog, FileLocations]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ def addresses_of(log: DeltaLog, files: pa.Table) -> list[FileAddress]:
     """
     raw_paths, paths = files.column("raw_path").to_pylist(), files.column("path").to_pylist()
     sizes = files.column("size").to_pylist()
-    places, first = _places.setdefault(log, FilePlaces(log.store)), dict[str, str]()
+    places, first = _places.setdefault(log, FileLocations(log.store)), dict[str, str]()
     found = list[FileAddress]()
     for raw_path, path, size in zip(raw_paths, paths, sizes, strict=True):
         address = _address(places, raw_path, path, size)
@@ -244,7 +244,7 @@ def addresses_of(log: DeltaLog, files: pa.Table) -> list[FileAddress]:
     return found
 
 
-def _address(places: FilePlaces, raw_path: str, path: str, size: int | None) -> FileAddress:
+def _address(places: FileLocations, raw_path: str, path: str, size: int | None) -> FileAddress:
     holder, key = places.place_of(path)
     scheme = scheme_of(holder.root)
     match scheme.rows:
@@ -254,7 +254,7 @@ def _address(places: FilePlaces, raw_path: str, path: str, size: int | None) -> 
             return local_address(raw_path, spooled(holder, key))
         case "fetched":
             location = places.location_of(path)
-            return remote_address(raw_path, location, remote_file(*places.place_at(location), size, scheme))
+            return remote_address(raw_path, location, remote_file(*places.store_at(location), size, scheme))
         case _:
             assert_never(scheme.rows)
 

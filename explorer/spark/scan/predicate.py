@@ -19,8 +19,8 @@ from pyspark.sql import types as st
 from explorer.core.errors import EngineUnavailable, ExpressionRefused
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.schema.named_columns import choices, first_names
-from explorer.core.protocol.sql.remade import RemadeExpression
-from explorer.core.protocol.sql.vetting import check_clock, quoted_text, remade_expression
+from explorer.core.protocol.sql.normalized import NormalizedExpression
+from explorer.core.protocol.sql.vetting import check_clock, normalized_expression, quoted_text
 from explorer.spark.engine.expressions import analysed
 from explorer.spark.engine.failures import condition_of, failure_of, first_sentence
 from explorer.spark.engine.session import engine
@@ -71,7 +71,7 @@ def vetted(schema: StructType, texts: Iterable[str], *, repeatable: bool = True)
     nothing: DataFrame | None = None
     for text in texts:
         try:
-            remade = remade_expression(text)
+            remade = normalized_expression(text)
             nothing = _no_rows(schema) if nothing is None else nothing
             _condition(nothing, remade, repeatable=repeatable)
         except ExpressionRefused as refusal:
@@ -106,7 +106,7 @@ def condition(session: SparkSession, columns: st.StructType, text: str, *, repea
         ExpressionRefused: It is no such expression.
         EngineUnavailable: Spark's Java process died.
     """
-    remade = remade_expression(text)
+    remade = normalized_expression(text)
     try:
         # Over columns alone, not over the frame that is read: a frame has hidden ones too.
         nothing = session.createDataFrame([], columns)
@@ -122,7 +122,7 @@ def stable_type(rows: DataFrame, text: str) -> st.DataType:
         ExpressionRefused: It may not be evaluated, or depends on the time or the session.
         PySparkException: Spark does not accept it.
     """
-    remade = remade_expression(text)
+    remade = normalized_expression(text)
     check_clock(text, remade.tokens, {name.lower() for name in rows.columns})
     found = analysed(rows, [remade])
     _check_plan(remade, found.plan, rows.columns, repeatable=True)
@@ -137,7 +137,7 @@ def _no_rows(schema: StructType) -> DataFrame:
     return session.createDataFrame([], columns)
 
 
-def _condition(nothing: DataFrame, remade: RemadeExpression, *, repeatable: bool) -> Column:
+def _condition(nothing: DataFrame, remade: NormalizedExpression, *, repeatable: bool) -> Column:
     """The predicate, whose text was checked, over the columns of a frame without rows."""
     text = remade.original
     if repeatable:
@@ -160,7 +160,7 @@ def _condition(nothing: DataFrame, remade: RemadeExpression, *, repeatable: bool
     return found.columns[0]
 
 
-def _check_plan(remade: RemadeExpression, plan: str, columns: Sequence[str], *, repeatable: bool) -> None:
+def _check_plan(remade: NormalizedExpression, plan: str, columns: Sequence[str], *, repeatable: bool) -> None:
     text = remade.original
     if (variable := _VARIABLE.search(plan)) is not None:
         name = variable[1].rsplit(".", 1)[-1]
@@ -181,7 +181,7 @@ def _check_plan(remade: RemadeExpression, plan: str, columns: Sequence[str], *, 
         )
 
 
-def _refusal(remade: RemadeExpression, error: Exception) -> ExpressionRefused | EngineUnavailable:
+def _refusal(remade: NormalizedExpression, error: Exception) -> ExpressionRefused | EngineUnavailable:
     text = remade.original
     if not isinstance(error, PySparkException):
         failure = failure_of(error)
@@ -213,7 +213,7 @@ def _refusal(remade: RemadeExpression, error: Exception) -> ExpressionRefused | 
     )
 
 
-def _position(remade: RemadeExpression, error: Exception) -> int | None:
+def _position(remade: NormalizedExpression, error: Exception) -> int | None:
     """Where the fault is in the text as written: a character, from 1; past the end if the text ends too early."""
     match = re.search(r"\(line (\d+), pos (\d+)\)", str(error))
     if match is not None:
@@ -221,10 +221,10 @@ def _position(remade: RemadeExpression, error: Exception) -> int | None:
         lines = remade.text.split("\n")
         # One character of ours, the parenthesis, is before the first line, and one after the last.
         place = sum(len(before) + 1 for before in lines[: line - 1]) + column - (line == 1)
-        return remade.original_place(place) + 1
+        return remade.original_position(place) + 1
     contexts = error.getQueryContext() if isinstance(error, PySparkException) else []
     starts = [context.startIndex() for context in contexts if str(context.contextType()).endswith("SQL")]
-    return None if not starts or starts[0] <= 0 else remade.original_place(starts[0] - 1) + 1
+    return None if not starts or starts[0] <= 0 else remade.original_position(starts[0] - 1) + 1
 
 
 def _place(text: str, position: int) -> str:

@@ -22,7 +22,7 @@ from explorer.core.protocol.schema.field_metadata import (
 from explorer.core.protocol.schema.named_columns import choices, first_names
 from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.transaction.intents.records import MergeClause
-from explorer.core.transaction.new_files.kept_texts import kept_defaults
+from explorer.core.transaction.new_files.kept_texts import default_expressions
 from explorer.spark.engine.expressions import expression
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.writes.column_values import column_value
@@ -47,7 +47,7 @@ class AssignedValues:
         self._lenient = lenient
         self._rows = rows
         self._schema = snapshot.schema
-        self._defaults = kept_defaults(snapshot)
+        self._defaults = default_expressions(snapshot)
 
     def of_clause(self, clause: MergeClause, given: Sequence[str]) -> tuple[list[Column], set[str]]:
         """The values that a clause of a merge gives, and the columns that it assigns."""

@@ -41,7 +41,7 @@ from explorer.core.protocol.schema.field_metadata import (
 from explorer.core.protocol.schema.named_columns import choices, first_names
 from explorer.core.transaction.guards.rows import row_texts
 from explorer.core.transaction.new_files.identity_values import Numbering
-from explorer.core.transaction.new_files.kept_texts import default_guards, kept_defaults, kept_generated
+from explorer.core.transaction.new_files.kept_texts import default_expressions, default_guards, generated_expression
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
 from explorer.core.transaction.proposal import GuardResult, Written
@@ -336,7 +336,7 @@ def _shaped(frame: DataFrame, snapshot: Snapshot) -> _Shaped:
     lacking = {field.name: field for field in snapshot.schema.fields if field.name.lower() not in given}
     defaults = {
         name: _cast(evaluated(kept, frame), lacking[name])
-        for name, kept in kept_defaults(snapshot).items()
+        for name, kept in default_expressions(snapshot).items()
         if name in lacking and not _computed(lacking[name], given)
     }
     plain = own | {name: one.value for name, one in defaults.items()}
@@ -349,7 +349,7 @@ def _shaped(frame: DataFrame, snapshot: Snapshot) -> _Shaped:
         )
     )
     generated = {
-        name: _cast(evaluated(kept_generated(field, snapshot.schema), first), field)
+        name: _cast(evaluated(generated_expression(field, snapshot.schema), first), field)
         for name, field in lacking.items()
         if _computed(field, given)
     }

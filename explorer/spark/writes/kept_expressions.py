@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from explorer.core.errors import CorruptTable, ExpressionRefused
-from explorer.core.transaction.new_files.kept_texts import KeptText
+from explorer.core.transaction.new_files.kept_texts import StoredExpression
 from explorer.core.transaction.new_files.row_constraints import RowRule
 from explorer.spark.engine.expressions import expression
 from explorer.spark.engine.failures import first_sentence
@@ -33,12 +33,12 @@ class Evaluated:
         value: What it gives for each.
     """
 
-    kept: KeptText
+    kept: StoredExpression
     rows: DataFrame
     value: Column
 
 
-def evaluated(kept: KeptText, rows: DataFrame) -> Evaluated:
+def evaluated(kept: StoredExpression, rows: DataFrame) -> Evaluated:
     """Analyze an expression of the table over some rows; nothing of them is read.
 
     Raises:
@@ -94,7 +94,7 @@ def _failure(rows: DataFrame, values: Sequence[Column]) -> Exception | None:
     return None
 
 
-def _broken(kept: KeptText, error: Exception) -> CorruptTable | ExpressionRefused:
+def _broken(kept: StoredExpression, error: Exception) -> CorruptTable | ExpressionRefused:
     why = error.message if isinstance(error, ExpressionRefused) else first_sentence(error)
     sentences = (f"{kept.name}, {kept.text}, cannot be evaluated: {why.rstrip('.')}.", kept.doubt, kept.advice)
     message = " ".join(filter(None, sentences))

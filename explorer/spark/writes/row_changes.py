@@ -26,12 +26,12 @@ from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.transaction.intents.records import Merge, MergeClause, Update, merge_clauses
 from explorer.core.transaction.new_files.file_facts import FileFacts
 from explorer.core.transaction.new_files.identity_values import Numbering
-from explorer.core.transaction.new_files.kept_texts import default_guards, kept_generated
+from explorer.core.transaction.new_files.kept_texts import default_guards, generated_expression
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
 from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
-from explorer.core.transaction.row_engine import FoundChanges
+from explorer.core.transaction.row_engine import MatchedChanges
 from explorer.data_files.written_files import WrittenFiles
 from explorer.spark.engine.expressions import expression
 from explorer.spark.engine.failures import failure_of
@@ -138,7 +138,7 @@ class _Changes:
 
 def find_changes(
     log: DeltaLog, snapshot: Snapshot, intent: Update | Merge, source: object, doubted: Collection[str] = ()
-) -> FoundChanges:
+) -> MatchedChanges:
     """Find the rows that change, count them, and judge the new ones; see `RowEngine.find_changes`."""
     if isinstance(intent, Update):
         changes = _updates(log, snapshot, intent, doubted)
@@ -170,7 +170,7 @@ def _fault(changes: _Changes) -> CorruptTable | ExpressionRefused | None:
 def write_changes(
     log: DeltaLog,
     snapshot: Snapshot,
-    found: FoundChanges,
+    found: MatchedChanges,
     touched: Sequence[Touched],
     layout: FileLayout,
     *,
@@ -431,7 +431,7 @@ def _with_generated(
 ) -> tuple[DataFrame, tuple[Evaluated, ...]]:
     """The changes with generated columns worked out from the new values, where their clause does not assign them."""
     texts = {
-        place: kept_generated(field, schema)
+        place: generated_expression(field, schema)
         for place, field in enumerate(schema.fields)
         if GENERATION_EXPRESSION in field.metadata
     }
@@ -452,7 +452,7 @@ def _with_generated(
     return over.select(*columns), tuple(made_of.values())
 
 
-def _counted(changes: _Changes) -> FoundChanges:
+def _counted(changes: _Changes) -> MatchedChanges:
     """Which rows change, how many, and how many of the new ones break a rule: one pass over the changes."""
     new = changes.frame.select("*", *_named(changes.schema, _AFTER))
     place = sf.col(_ROW) + 1
@@ -496,7 +496,7 @@ def _counted(changes: _Changes) -> FoundChanges:
     counted = msgspec.structs.replace(RowCounts(*numbers), source=changes.source_rows)
     planned = replace(changes, which=sum(row[_WHICH] for row in told))
     given = [field.name for field in changes.schema.fields if _given_always(changes, field.name)]
-    return FoundChanges(matched, counted, tuple(guards), planned, tuple(given))
+    return MatchedChanges(matched, counted, tuple(guards), planned, tuple(given))
 
 
 def _distinct(rows: Iterable[Mapping[str, Any]]) -> int:

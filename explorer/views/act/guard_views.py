@@ -12,7 +12,7 @@ from typing import Final, TypeGuard
 from explorer import formatting as fmt
 from explorer.core.transaction.commit_plan import CommitPlan, MaintenancePlan, Plan
 from explorer.core.transaction.proposal import GRAVEST_FIRST, GuardResult, GuardStatus
-from explorer.views.act.ways import Way, next_steps_of
+from explorer.views.act.guard_steps import GuardStep, next_steps_of
 
 __all__ = ["EvidenceTable", "GuardView", "guard_counts", "guard_views", "verdict"]
 
@@ -55,7 +55,7 @@ class GuardView:
     facts: tuple[tuple[str, str], ...]
     tables: tuple[EvidenceTable, ...]
     remedy: str
-    ways: tuple[Way, ...]
+    ways: tuple[GuardStep, ...]
     accepted: bool
     blocks: bool
 

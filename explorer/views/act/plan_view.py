@@ -72,7 +72,7 @@ class PlanView:
         who_reads, who_writes: What it means to them, in words.
         consequences: What else follows, by name.
         committable: Nothing blocks it.
-        needs_rows, looked_at_rows: It has a rule that rows must keep, and whether the rows were checked.
+        needs_rows, row_check_done: It has a rule that rows must keep, and whether the rows were checked.
         digest: SHA-256 of what it would write.
     """
 
@@ -100,7 +100,7 @@ class PlanView:
     consequences: tuple[tuple[str, str], ...]
     committable: bool
     needs_rows: bool
-    looked_at_rows: bool
+    row_check_done: bool
     digest: str
 
 
@@ -151,7 +151,7 @@ def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
         ),
         committable=plan.committable,
         needs_rows=isinstance(plan, CommitPlan) and plan.rests_on_rows,
-        looked_at_rows=isinstance(plan, CommitPlan) and plan.checked_rows,
+        row_check_done=isinstance(plan, CommitPlan) and plan.checked_rows,
         digest=plan.digest,
     )
 

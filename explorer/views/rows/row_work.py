@@ -37,7 +37,7 @@ __all__ = [
     "ComparedRows",
     "PagedRows",
     "RangeChanges",
-    "RowsAsked",
+    "RowsRequest",
     "change_origins",
     "change_range",
     "comparison_estimate",
@@ -58,7 +58,7 @@ _NAME: Final = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]+?))\s*(?:,|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
-class RowsAsked:
+class RowsRequest:
     """Whose rows, of which version, under which condition, masked ones too.
 
     ``table_id`` tells tables apart that were at one location, one after the other.
@@ -106,9 +106,9 @@ class PagedRows:
         self._work.cancel()
 
     @property
-    def asked(self) -> RowsAsked | None:
+    def asked(self) -> RowsRequest | None:
         """What is being read, or was read last."""
-        return self._work.key if isinstance(self._work.key, RowsAsked) else None
+        return self._work.key if isinstance(self._work.key, RowsRequest) else None
 
     def is_of(self, view: ChosenVersions) -> bool:
         """Return whether the current or last request belongs to the table of a view."""
@@ -146,7 +146,7 @@ class PagedRows:
             return None
         return rows_listing(f"rows-v{request.version}", page.table, page.places)
 
-    def _read(self, view: ChosenVersions, request: RowsAsked, begin: RowPosition | None) -> None:
+    def _read(self, view: ChosenVersions, request: RowsRequest, begin: RowPosition | None) -> None:
         def make() -> Job[RowPage]:
             from explorer.spark.rows.pages import row_page
 
@@ -372,8 +372,8 @@ def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`" if "," in name or "`" in name else name
 
 
-def _rows_request(view: ChosenVersions, where: str, *, masked: bool) -> RowsAsked:
-    return RowsAsked(view.facts.location, _table_id(view), view.version, where, masked)
+def _rows_request(view: ChosenVersions, where: str, *, masked: bool) -> RowsRequest:
+    return RowsRequest(view.facts.location, _table_id(view), view.version, where, masked)
 
 
 def _table_id(view: ChosenVersions) -> str:

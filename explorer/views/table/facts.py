@@ -20,7 +20,7 @@ import pyarrow as pa
 from explorer import formatting as fmt
 from explorer.auditing import Audit, Subject, audit
 from explorer.core.errors import ExplorerError, TableError, VersionGap, VersionNotFound
-from explorer.core.log.checkpoint.kept_columns import KeptColumns
+from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.log_path import LogPath
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage
@@ -47,7 +47,7 @@ _FRESH_MINUTES = 5
 # How many commits and files there may be for the rules to be asked while a person waits.
 _FEW_COMMITS, _FEW_FILES = 2_000, 20_000
 # One for all tables that a process shows, so that its 256 MiB are all that is kept of their checkpoints.
-_COLUMNS = KeptColumns()
+_COLUMNS = ColumnCache()
 _LOST = "Its rows can no longer be read or restored; the log still shows what it changed."
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ class TableFacts:
         partial: bool = False,
     ) -> None:
         self.log, self.partial = log, partial
-        log.keep_columns(_COLUMNS)
+        log.cache_columns(_COLUMNS)
         self._clock = clock
         self.name: str = name or log.name
         self.location: str = log.location
@@ -308,11 +308,11 @@ class TableFacts:
         unread = not wait and self.awaits_log
         return self.keep(("audit", self._moment(), unread), lambda: audit(self.subject(unread=unread)))
 
-    def audit_at_hand(self) -> Audit | None:
+    def cached_audit(self) -> Audit | None:
         """Return the findings of the last `judge`; None before the first."""
         return self._cached_audit
 
-    def lanes_at_hand(self) -> tuple[Lane, ...]:
+    def cached_lanes(self) -> tuple[Lane, ...]:
         """Return the lanes of the last `judge`; before the first those of retention are empty."""
         if self.partial:
             return ()
@@ -346,7 +346,7 @@ class TableFacts:
                 return
             risks, lineage = self._known_or_none(self.log.version_risks), self._known_or_none(self.lineage)
             if risks is not None:
-                self._known_or_none(lambda: self.log.look_for(risks.deciding(milliseconds(self._clock()))))
+                self._known_or_none(lambda: self.log.find_missing(risks.deciding(milliseconds(self._clock()))))
                 self.keep("risks", lambda: risks)
                 changes = setting_changes(self.log.history_record())
                 self.keep("settings", lambda: changes)
@@ -371,7 +371,7 @@ class TableFacts:
     @property
     def awaits_log(self) -> bool:
         """True until the log is read for the rules that use no cache."""
-        return self.problem is None and self.log.is_history_kept
+        return self.problem is None and self.log.is_history_cached
 
     def prepare_audit(self, watch: Callable[[int, int], None] | None = None) -> None:
         """Read the log again for an audit, as its rules ask; other questions are answered meanwhile.

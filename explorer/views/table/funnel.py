@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Mask
 from explorer.core.protocol.schema.data_types import format_column
-from explorer.core.protocol.sql.predicates import Comparison, IsNull, Like, parse_predicate, parts_of
+from explorer.core.protocol.sql.predicates import IsNull, Like, SqlComparison, parse_predicate, parts_of
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.listing import Listing, ListingColumn
 from explorer.views.table.facts import TableFacts
@@ -27,10 +27,10 @@ __all__ = [
     "RULE_WORDS",
     "Funnel",
     "Step",
-    "asked_columns",
     "compared_words",
     "funnel_of",
     "read_files",
+    "requested_columns",
     "rule_listing",
 ]
 
@@ -128,9 +128,9 @@ def funnel_of(facts: TableFacts, version: int, where: str, scale: int = 0) -> Fu
     )
 
 
-def asked_columns(where: str) -> tuple[str, ...]:
+def requested_columns(where: str) -> tuple[str, ...]:
     """Return the dotted names of the columns that a condition compares, as it spells them."""
-    leaves = (part for part in parts_of(parse_predicate(where)) if isinstance(part, Comparison | Like | IsNull))
+    leaves = (part for part in parts_of(parse_predicate(where)) if isinstance(part, SqlComparison | Like | IsNull))
     return tuple(dict.fromkeys(format_column(leaf.column) for leaf in leaves))
 
 

@@ -15,7 +15,7 @@ from explorer.auditing.erasure import Erasure
 from explorer.auditing.erasure.search import prove_erasure
 from explorer.auditing.erasure.stored_files import stored_files
 from explorer.core.protocol.times import aware_moment, milliseconds
-from explorer.core.versions.file_search import FilesFound
+from explorer.core.versions.file_search import SearchResult
 from tests.support.logs.small_logs import MASKED, add, metadata, remove, write_log
 from tests.support.logs.spark_tables import masking
 
@@ -91,7 +91,7 @@ def proof(
 ) -> Erasure:
     """A proof of what a search found: visible and masked rows by file."""
     rows = [(name, visible, masked) for name, (visible, masked) in matches.items()]
-    files = FilesFound(
+    files = SearchResult(
         pa.table({"key": list(matches), "rows": [5] * len(rows), "digest": ["d"] * len(rows)}),
         pa.table(
             {

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import explorer
-from explorer.auditing.erasure.elsewhere import Neighbour, NeighbourTable, neighbours_of, related
+from explorer.auditing.erasure.neighbour_tables import Neighbour, NeighbourTable, neighbours_of, related
 from tests.support.logs.hostile_tables import HOSTILE
 from tests.support.logs.small_logs import PROTOCOL, add, metadata, remove, write_log
 

@@ -16,7 +16,7 @@ from explorer.auditing.erasure.search import prove_erasure
 from explorer.auditing.erasure.traces import LogTraces, log_traces
 from explorer.core.protocol.actions import Add, CommitInfo
 from explorer.core.protocol.times import aware_moment, milliseconds
-from explorer.core.versions.file_search import FilesFound
+from explorer.core.versions.file_search import SearchResult
 from tests.support.logs.small_logs import MASKED, metadata, remove, write_log
 
 NOW = milliseconds(aware_moment("2026-11-22T10:00:00Z"))
@@ -56,7 +56,7 @@ def test_a_number_counts_after_the_last_file_is_gone_too(tmp_path: Path) -> None
     stats = {"numRecords": 2, "minValues": {"id": 17}, "maxValues": {"id": 99}}
     root = write_log(tmp_path / "t", [[MASKED, metadata(COLUMNS), _add("a.parquet", stats)], [remove("a.parquet")]])
     names, counts = pa.array([], pa.string()), pa.array([], pa.int64())
-    none = FilesFound(
+    none = SearchResult(
         pa.table({"key": names, "rows": counts, "digest": names}),
         pa.table({"request": names, "key": names, "visible": counts, "masked": counts}),
         {},

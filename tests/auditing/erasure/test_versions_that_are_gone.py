@@ -14,7 +14,7 @@ from explorer.auditing.erasure import Erasure
 from explorer.auditing.erasure.search import prove_erasure
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.times import aware_moment, milliseconds
-from explorer.core.versions.file_search import FilesFound
+from explorer.core.versions.file_search import SearchResult
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
 from tests.support.logs.checkpoint_shapes import write_checkpoint
@@ -40,7 +40,7 @@ def log_from_a_checkpoint(root: Path, *, lost: bool) -> explorer.Table:
 def proof(table: explorer.Table, where: str) -> Erasure:
     """The proof where no stored file holds a row that matches."""
     names, counts = pa.array([], pa.string()), pa.array([], pa.int64())
-    none = FilesFound(
+    none = SearchResult(
         pa.table({"key": names, "rows": counts, "digest": names}),
         pa.table({"request": names, "key": names, "visible": counts, "masked": counts}),
         {},

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from explorer.page.tabs import TABS
-from explorer.storage.kept_indexes import CACHE_VARIABLE
+from explorer.storage.index_folder import CACHE_VARIABLE
 from tests.benchmarks.runs import environment
 from tests.benchmarks.sets import FOLDER, REPOSITORY, prepared
 from tests.e2e.conftest import ARGUMENTS, CHROMIUM

@@ -7,7 +7,7 @@ from time import sleep
 
 import pytest
 
-from explorer.storage.kept_indexes import CACHE_VARIABLE, user_indexes
+from explorer.storage.index_folder import CACHE_VARIABLE, user_indexes
 from explorer.version import VERSION
 from tests.cli.conftest import Call
 from tests.support.logs import small_logs

@@ -18,7 +18,7 @@ from explorer.core.compatibility.demands import (
     UNSUPPORTED_MAPPING,
 )
 from explorer.core.errors import CorruptTable
-from explorer.core.log.verify.verify import verify
+from explorer.core.log.verify.integrity import verify
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.table_definition import check_allowed_mapping
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, new_store, write

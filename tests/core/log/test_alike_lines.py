@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from explorer.core.errors import LimitExceeded, MalformedAction
-from explorer.core.log import alike_lines, decoded_parts
-from explorer.core.log.alike_lines import AlikeLines, SimilarActions
+from explorer.core.log import decoded_parts, similar_lines
 from explorer.core.log.commit import decode_commit
 from explorer.core.log.decoded_parts import DecodedPart, decode_joined, decode_parts
 from explorer.core.log.line_shape import shape_of
 from explorer.core.log.log_path import LogFileKind, LogPath
+from explorer.core.log.similar_lines import SimilarActions, SimilarLines
 from explorer.core.protocol import limits
 from explorer.core.protocol.log_store import joined_objects
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
@@ -36,7 +36,7 @@ _NUMBERS = ("size", "modification_time", "deletion_timestamp", "base_row_id", "d
 def _however_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines are looked for in the shortest text, and one alone has a shape."""
     monkeypatch.setattr(decoded_parts, "_FEWEST", 0)
-    monkeypatch.setattr(alike_lines, "_FEWEST", 1)
+    monkeypatch.setattr(similar_lines, "_FEWEST", 1)
 
 
 def _path(version: int) -> LogPath:
@@ -100,8 +100,8 @@ def _lines_of(contents: Sequence[bytes]) -> tuple[list[tuple[int, int, dict[str,
 def _in_parts(contents: Sequence[bytes]) -> tuple[list[tuple[int, int, dict[str, Any]]], tuple[int, int] | None]:
     """The same in parts, with columns; no other in one buffer."""
     paths = [_path(version) for version in range(len(contents))]
-    found = _decoded(decode_parts(zip(paths, contents, strict=True), AlikeLines()))
-    assert _decoded(decode_joined(paths, joined_objects(contents), AlikeLines())) == found
+    found = _decoded(decode_parts(zip(paths, contents, strict=True), SimilarLines()))
+    assert _decoded(decode_joined(paths, joined_objects(contents), SimilarLines())) == found
     return found
 
 
@@ -158,12 +158,12 @@ def test_usual_lines_become_columns_and_say_what_they_say(
     seed: int, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(decoded_parts, "_PART", size)
-    monkeypatch.setattr(alike_lines, "_BLOCK", (1 << 18, 64, 7, 1)[seed])
+    monkeypatch.setattr(similar_lines, "_BLOCK", (1 << 18, 64, 7, 1)[seed])
     lines = _usual(seed, 300)
     contents = ["\n".join(lines[start : start + 60]).encode() + b"\n" * (start % 2) for start in range(0, 300, 60)]
     assert _in_parts(contents) == _lines_of(contents)
     files = [(_path(version), data) for version, data in enumerate(contents)]
-    parts = list(decode_parts(files, AlikeLines()))
+    parts = list(decode_parts(files, SimilarLines()))
     as_columns = sum(len(each.places) for part in parts for each in part.similar)
     assert as_columns == sum("commitInfo" not in line for line in lines)
     assert sum(len(part.lines) for part in parts) == sum("commitInfo" in line for line in lines)
@@ -277,7 +277,7 @@ def test_a_broken_line_is_named_whatever_is_around_it(line: str) -> None:
         assert _lines_of(contents) == ([], (1, len(around) + 1))
         assert _in_parts(contents) == _lines_of(contents)
         with pytest.raises(MalformedAction) as refused:
-            list(decode_parts([(_path(version), data) for version, data in enumerate(contents)], AlikeLines()))
+            list(decode_parts([(_path(version), data) for version, data in enumerate(contents)], SimilarLines()))
         assert refused.value.path == "_delta_log/1.json"
 
 
@@ -286,14 +286,14 @@ def test_a_text_with_other_bytes_is_read_line_by_line(bad: bytes) -> None:
     for line in at_least_one((b'{"add":{"path":"a%s","size":1}}' % bad, b'{"add":{"path":"a","size":1}}' + bad)):
         contents = [b"\n".join([_GOOD.encode(), line, _GOOD.encode()])]
         assert _in_parts(contents) == _lines_of(contents)
-        assert AlikeLines().find([contents[0] + b"\n"]) is None
+        assert SimilarLines().find([contents[0] + b"\n"]) is None
 
 
 @pytest.mark.parametrize("empty", [[0], [1], [2], [0, 1], [0, 1, 2, 3]])
 def test_commits_without_lines_are_commits(empty: list[int]) -> None:
     contents = [b"" if version in empty else "\n".join(_usual(version, 9)).encode() for version in range(4)]
     assert _in_parts(contents) == _lines_of(contents)
-    parts = decode_parts([(_path(version), data) for version, data in enumerate(contents)], AlikeLines())
+    parts = decode_parts([(_path(version), data) for version, data in enumerate(contents)], SimilarLines())
     assert [piece.path.version for part in parts for piece in part.pieces] == [*range(4)]
 
 
@@ -301,7 +301,7 @@ def test_commits_without_lines_are_commits(empty: list[int]) -> None:
 def test_lines_without_actions_are_not_looked_at_twice(filler: bytes) -> None:
     contents = [b"\n".join([filler] * 50 + [_GOOD.encode()] + [filler] * 50)]
     assert _in_parts(contents) == _lines_of(contents)
-    found = AlikeLines().find([contents[0] + b"\n"])
+    found = SimilarLines().find([contents[0] + b"\n"])
     assert found is not None
     assert (len(found.breaks), len(found.others)) == (101, 100 if filler else 0)
 
@@ -356,13 +356,13 @@ def test_a_line_with_another_escape_is_read_by_itself(
     block: int, escape: str, place: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It stands in the statistics, which stay JSON; one that JSON does not know makes the line a broken one."""
-    monkeypatch.setattr(alike_lines, "_BLOCK", block)
+    monkeypatch.setattr(similar_lines, "_BLOCK", block)
     lines = [ADD % ("x", number, "x", number, number, number, "y") for number in range(6)]
     lines[place] = lines[place].replace("minValues", f"min{escape}Values")
     data = "\n".join(lines).encode()
     assert _in_parts([data]) == _lines_of([data])
     assert (_lines_of([data])[1] is None) is (escape in {"\\\\", "\\n", "\\u00e9"})
-    found = AlikeLines().find([data + b"\n"])
+    found = SimilarLines().find([data + b"\n"])
     assert found is not None
     assert found.others.tolist() == [place]
 
@@ -387,7 +387,7 @@ def test_columns_of_lines_that_are_alike_are_those_of_the_lines(seed: int) -> No
     lines += [lines[place].removesuffix("}}") + extra % (place, 2 * place) for place in range(20)]
     lines += [FLAGGED % (place, flag) for place in range(3) for flag in ("true", "false", "null")]
     codes, others = (FileCodes(PathCodes(), TextCodes(), VectorCodes()) for _ in range(2))
-    found = AlikeLines().find(["\n".join([*lines, ""]).encode()])
+    found = SimilarLines().find(["\n".join([*lines, ""]).encode()])
     assert found is not None
     assert len(found.others) == 0
     parts = []
@@ -418,12 +418,12 @@ def test_columns_of_lines_that_are_alike_are_those_of_the_lines(seed: int) -> No
 def test_what_is_wrong_is_told_with_the_file_and_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
     both = '{"add":{"path":"a"},"remove":{"path":"b"}}'
     contents = [_GOOD.encode(), "\n".join([_GOOD, _GOOD, both]).encode()]
-    [part] = decode_parts([(_path(version), data) for version, data in enumerate(contents)], AlikeLines())
+    [part] = decode_parts([(_path(version), data) for version, data in enumerate(contents)], SimilarLines())
     error = part.two_actions(0)
     assert (error.version, error.path, error.line) == (1, "_delta_log/1.json", 3)
     monkeypatch.setattr(limits, "MAX_LINE_BYTES", len(_GOOD) - 1)
     with pytest.raises(LimitExceeded) as refused:
-        list(decode_parts([(_path(7), _GOOD.encode())], AlikeLines()))
+        list(decode_parts([(_path(7), _GOOD.encode())], SimilarLines()))
     assert (refused.value.version, refused.value.path) == (7, "_delta_log/7.json")
 
 
@@ -468,17 +468,17 @@ def test_some_lines_have_no_shape(line: str) -> None:
 
 def test_shapes_are_no_longer_looked_for_where_lines_have_none_or_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[bytes] = []
-    known = alike_lines.shape_of
-    monkeypatch.setattr(alike_lines, "shape_of", lambda line: (made.append(line), known(line))[1])
+    known = similar_lines.shape_of
+    monkeypatch.setattr(similar_lines, "shape_of", lambda line: (made.append(line), known(line))[1])
     arrays = b"".join(b'{"add":{"path":"%d","x":[]}}\n' % place for place in range(20))
-    found = AlikeLines().find([arrays])
+    found = SimilarLines().find([arrays])
     assert found is not None
     assert (len(made), len(found.others), found.lines) == (3, 20, arrays.splitlines())
     made.clear()
-    monkeypatch.setattr(alike_lines, "_MOST_SHAPES", 5)
+    monkeypatch.setattr(similar_lines, "_MOST_SHAPES", 5)
     unlike = b"".join(b'{"add":{"path":"a","%s":1}}\n' % (b"x" * place) for place in range(1, 20))
-    finder = AlikeLines()
-    monkeypatch.setattr(alike_lines, "_MOST_FAILURES", 100)
+    finder = SimilarLines()
+    monkeypatch.setattr(similar_lines, "_MOST_FAILURES", 100)
     for _ in range(2):
         again = finder.find([unlike])
         assert again is not None
@@ -487,7 +487,7 @@ def test_shapes_are_no_longer_looked_for_where_lines_have_none_or_are_too_many(m
 
 def test_json_of_a_member_is_the_text_that_it_has() -> None:
     line = '{"add":{"path":"a","partitionValues":{ "p" : "q" },"stats":"{}","size":1}}'
-    found = AlikeLines().find([line.encode() + b"\n"])
+    found = SimilarLines().find([line.encode() + b"\n"])
     assert found is not None
     ((_, _, texts, numbers),) = found.similar
     assert {name: spans.text(0) for name, spans in texts.items()} == {

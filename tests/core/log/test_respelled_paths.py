@@ -36,7 +36,7 @@ def test_both_counts_are_an_error_of_the_version_and_of_the_audit(
     table = _table(*commits)
     found = table.snapshot().contested
     assert found is not None
-    assert (found.rows, found.rows_elsewhere, table.snapshot().num_records) == (here, elsewhere, here)
+    assert (found.rows, found.other_rows, table.snapshot().num_records) == (here, elsewhere, here)
     for text in (f"reads {here} row", f"read {elsewhere} row", "delta-spark", "another spelling of the path"):
         assert text in found.message
     finding = next(each for each in table.audit().findings if each.rule == "contested-files")

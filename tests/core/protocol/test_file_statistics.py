@@ -207,9 +207,9 @@ def test_a_partition_value_of_another_type_names_its_file() -> None:
 
 def test_times_without_a_zone_are_read_in_the_one_given_and_told() -> None:
     east = timezone(timedelta(hours=2))
-    assert statistics().zone_doubts() == (ZoneWarning("at", "UTC", 2, "2020-01-01 00:00:00"),)
+    assert statistics().zone_warnings() == (ZoneWarning("at", "UTC", 2, "2020-01-01 00:00:00"),)
     found = statistics(east)
-    assert found.zone_doubts() == (ZoneWarning("at", "UTC+02:00", 2, "2020-01-01 00:00:00"),)
+    assert found.zone_warnings() == (ZoneWarning("at", "UTC+02:00", 2, "2020-01-01 00:00:00"),)
     assert found.bounds(AT).low.to_pylist() == [
         datetime(2019, 12, 31, 22, tzinfo=UTC),
         datetime(2020, 1, 1, tzinfo=UTC),
@@ -217,9 +217,9 @@ def test_times_without_a_zone_are_read_in_the_one_given_and_told() -> None:
         datetime(2020, 6, 1, 10, tzinfo=UTC),
     ]
     plain = StatisticsColumn(("at",), ("at",), TIME, False)
-    assert FileStatistics(LogicalFiles([LineSource(LINES)]), [plain, DAY]).zone_doubts() == ()
+    assert FileStatistics(LogicalFiles([LineSource(LINES)]), [plain, DAY]).zone_warnings() == ()
     zoned = [line("a", at="2020-01-01 00:00:00Z")]
-    assert FileStatistics(LogicalFiles([LineSource(zoned)]), [AT]).zone_doubts() == ()
+    assert FileStatistics(LogicalFiles([LineSource(zoned)]), [AT]).zone_warnings() == ()
 
 
 # --- counts of rows ---------------------------------------------------------------------------------------------------

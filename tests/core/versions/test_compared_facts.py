@@ -20,7 +20,7 @@ from explorer.core.protocol.schema.data_types import (
     StructType,
     type_name,
 )
-from explorer.core.versions.column_matching import ColumnComparison, ComparedSide, LeftOutColumn, compare_columns
+from explorer.core.versions.column_matching import ColumnComparison, ComparedSide, UncomparedColumn, compare_columns
 from explorer.core.versions.key_files import KeyFiles, key_condition, live_between
 from tests.support.logs.checkpoint_shapes import begun_late
 from tests.support.logs.small_logs import MASKED, PROTOCOL, add, metadata, remove, table, vector
@@ -74,7 +74,7 @@ def test_two_versions_of_a_table_without_a_mapping_are_read_by_their_names() -> 
             partitions=("new", "k"),
         ),
         StructType((kept, StructField("new", STRING, True, {"comment": "y"}), StructField("p.q", INTEGER, True, {}))),
-        (LeftOutColumn("gone", 0, "version 1 has no such column"),),
+        (UncomparedColumn("gone", 0, "version 1 has no such column"),),
     )
     back = compared(first, second, before=1, after=0)
     assert back == ColumnComparison(found.after, found.before, found.schema, found.left_out)
@@ -196,7 +196,7 @@ def test_types_without_a_common_form_are_named_with_their_place(old: Any, new: A
         was = "array<long>"
     where = place or "c.element.value.u"
     reason = f"{where} is {was} at version 1 and {now} at version 2"
-    assert found.left_out == (LeftOutColumn("c", 2, reason),)
+    assert found.left_out == (UncomparedColumn("c", 2, reason),)
     assert [each.name for each in found.schema.fields] == ["k"]
 
 
@@ -210,8 +210,8 @@ def test_what_came_back_and_what_is_gone_are_left_out_in_that_order() -> None:
     found = compared(both, one, both, before=1)
     back = "version 1 has no such column but earlier ones had: retained files may hold values of it"
     assert found.left_out == (
-        LeftOutColumn("`v.w`", 2, back),
-        LeftOutColumn("`x.y`", 1, "version 2 has no such column"),
+        UncomparedColumn("`v.w`", 2, back),
+        UncomparedColumn("`x.y`", 1, "version 2 has no such column"),
     )
     later = compared(one, both)
     assert [each.column for each in later.left_out] == ["`x.y`"]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import explorer
-from explorer.core.log.checkpoint.kept_columns import KeptColumns
+from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.log_path import commit_name
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
@@ -77,8 +77,8 @@ def test_every_version_answers_as_if_nothing_was_kept() -> None:
             versions = _steps(table, rng)
         except explorer.ExplorerError:
             continue  # nothing of it can be read
-        table.keep_columns(KeptColumns())
-        small.keep_columns(KeptColumns(LEAST))
+        table.cache_columns(ColumnCache())
+        small.cache_columns(ColumnCache(LEAST))
         for version in versions:
             try:
                 meant = _answers(explorer.open_table(folder).snapshot(version))
@@ -109,7 +109,7 @@ def _long(shape: Shape) -> FaultyStore:
 def test_of_every_shape_every_version_answers_as_if_nothing_was_kept(shape: Shape) -> None:
     store = _long(shape)
     table = explorer.Table(store)
-    table.keep_columns(KeptColumns())
+    table.cache_columns(ColumnCache())
     for version in (11, 1, 5, 4, 5, 0, 10, 2):
         found, meant = _answers(table.snapshot(version)), _answers(explorer.Table(store).snapshot(version))
         assert found == meant, version
@@ -121,7 +121,7 @@ def test_of_every_shape_every_version_answers_as_if_nothing_was_kept(shape: Shap
 def test_a_step_opens_no_checkpoint_for_its_files(shape: Shape) -> None:
     store = _long(shape)
     table = explorer.Table(store)
-    table.keep_columns(KeptColumns())
+    table.cache_columns(ColumnCache())
     table.snapshot(9)
     _answers(table.snapshot(8))
     opened = {request for request in store.requests if request.startswith("open ")}
@@ -134,7 +134,7 @@ def test_a_step_opens_no_checkpoint_for_its_files(shape: Shape) -> None:
 
 
 def test_no_more_is_kept_than_may_be() -> None:
-    columns = KeptColumns(10_000)
+    columns = ColumnCache(10_000)
     for number in range(50):
         columns.put(number, "value", 900)
         columns.find(0)
@@ -155,13 +155,13 @@ def test_a_checkpoint_that_was_written_again_is_read_again(tmp_path: Path) -> No
     files = [add(f"{n}", 1, bounds={"id": (n, n)}) for n in range(5)]
     store.put_if_absent(commit_name(0), lines([PROTOCOL, columns, *files]))
     (key,) = write_checkpoint(store, 0, [PROTOCOL, columns, *files], "classic")
-    kept = KeptColumns()
+    kept = ColumnCache()
     table = explorer.Table(store)
-    table.keep_columns(kept)
+    table.cache_columns(kept)
     assert table.snapshot(0).column_ranges("id").column("max").to_pylist() == [0, 1, 2, 3, 4]
     store.delete(key)
     files = [add(f"{n}", 1, bounds={"id": (n, n + 70)}) for n in range(6)]
     write_checkpoint(store, 0, [PROTOCOL, columns, *files], "classic")
     again = explorer.Table(store)
-    again.keep_columns(kept)
+    again.cache_columns(kept)
     assert again.snapshot(0).column_ranges("id").column("max").to_pylist() == [70, 71, 72, 73, 74, 75]

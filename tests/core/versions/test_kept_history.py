@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import explorer
 from explorer.storage import open_store
-from explorer.storage.kept_indexes import KeptFolder
+from explorer.storage.index_folder import IndexFolder
 from explorer.views import TableFacts
 from tests.support.attacks.faulty_store import FaultyStore
 from tests.support.dose import WHOLE_DOSE, some_of
@@ -27,12 +27,12 @@ pytestmark = pytest.mark.sampled(tests=9)
 ROOTS = [pytest.param("golden", marks=pytest.mark.golden), pytest.param("reference", marks=pytest.mark.reference)]
 
 
-def kept_in(folder: Path) -> KeptFolder:
+def kept_in(folder: Path) -> IndexFolder:
     """A folder that keeps everything at once."""
-    return KeptFolder(folder, "test", worth=(1, 0), settled=0)
+    return IndexFolder(folder, "test", worth=(1, 0), settled=0)
 
 
-def opened(root: Path, indexes: KeptFolder) -> tuple[explorer.Table, FaultyStore]:
+def opened(root: Path, indexes: IndexFolder) -> tuple[explorer.Table, FaultyStore]:
     """A table that keeps what it reads, and its store, which counts."""
     store = FaultyStore(open_store(root))
     return explorer.Table(store, indexes=lambda: indexes), store
@@ -69,7 +69,7 @@ def test_every_log_is_the_same_out_of_what_is_kept(root: str, tmp_path: Path) ->
     assert served >= 25
 
 
-def grown(source: Path, folder: Path, indexes: KeptFolder, cut: int) -> bool:
+def grown(source: Path, folder: Path, indexes: IndexFolder, cut: int) -> bool:
     """Keep the beginning of a log, let it grow, and compare; whether only the new commits were read then."""
     (folder / "_delta_log").mkdir(parents=True)
     names = sorted(path.name for path in (source / "_delta_log").iterdir() if path.is_file())
@@ -127,7 +127,7 @@ def test_what_is_kept_is_read_without_a_commit_and_other_people_cannot_read_it(f
 
 
 def test_only_the_new_commits_are_read_and_what_follows_is_read_alone(folder: Path, tmp_path: Path) -> None:
-    indexes = KeptFolder(tmp_path / "kept", "test", worth=(3, 1 << 40), settled=0)
+    indexes = IndexFolder(tmp_path / "kept", "test", worth=(3, 1 << 40), settled=0)
     opened(folder, indexes)[0].history()
     small_logs.write_log(folder, [[small_logs.add("new", 1)]], 30)
     table, store = opened(folder, indexes)
@@ -193,13 +193,13 @@ def test_who_asks_for_integrity_again_pays_for_the_new_commits_alone(folder: Pat
 
 
 def test_a_commit_that_is_as_new_as_its_listing_is_not_kept(folder: Path, tmp_path: Path) -> None:
-    indexes = KeptFolder(tmp_path / "kept", "test", worth=(1, 0), settled=60)
+    indexes = IndexFolder(tmp_path / "kept", "test", worth=(1, 0), settled=60)
     opened(folder, indexes)[0].history()
     assert indexes.files() == []
 
 
 def test_another_version_of_the_program_keeps_for_itself(folder: Path, tmp_path: Path) -> None:
-    one, other = (KeptFolder(tmp_path / "kept", name, worth=(1, 0), settled=0) for name in ("1", "2"))
+    one, other = (IndexFolder(tmp_path / "kept", name, worth=(1, 0), settled=0) for name in ("1", "2"))
     opened(folder, one)[0].history()
     table, store = opened(folder, other)
     table.history()
@@ -310,7 +310,7 @@ def refusing(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
 def test_a_folder_that_takes_nothing_changes_nothing(
     folder: Path, refusing: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level("DEBUG", "explorer.storage.kept_indexes"):
+    with caplog.at_level("DEBUG", "explorer.storage.index_folder"):
         same(opened(folder, kept_in(refusing))[0], explorer.open_table(folder))
     # Pages of other tests in this process log too: Panel sets its own log to DEBUG, and says sessions at INFO.
     said = [record for record in caplog.records if record.name.startswith("explorer")]

@@ -15,8 +15,8 @@ from explorer.core.log.log_path import LogPath, checkpoint_name, commit_name
 from explorer.core.log.log_segment import list_log
 from explorer.core.protocol.actions import Action, CommitInfo, DomainMetadata, Metadata, Protocol
 from explorer.core.protocol.log_store import LogStore
+from explorer.core.versions.cached_history import read_history, read_provenance
 from explorer.core.versions.history_reader import FirstReadable, HistoryReader, first_read
-from explorer.core.versions.kept_history import read_history, read_provenance
 from explorer.core.versions.provenance import BaseState
 from tests.core.versions.test_kept_history import commits_read
 from tests.support.attacks.faulty_store import FaultyStore
@@ -237,9 +237,9 @@ def test_contradictions_are_read_out_of_the_log_and_who_watches_is_told() -> Non
     read(store, kept)
     found = opened(store, kept)
     told: list[tuple[int, int]] = []
-    assert found.is_history_kept
+    assert found.is_history_cached
     assert found.contradictions(lambda *said: told.append(said)) == ((8, "added and removed", "9"),)
-    assert (told, found.is_history_kept) == ([(0, 9)], False)
+    assert (told, found.is_history_cached) == ([(0, 9)], False)
     assert found.contradictions(lambda *said: told.append(said)) == found.history_record().lifetimes.contradictions
     assert told == [(0, 9)]
 

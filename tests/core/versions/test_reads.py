@@ -13,13 +13,13 @@ from explorer.core.protocol.actions import (
     Add,
 )
 from explorer.core.protocol.raw_actions import AddLine
-from explorer.core.protocol.sql.predicates import And, Comparison, Constant, IsNull, Like, LiteralValue, Not, Or
+from explorer.core.protocol.sql.predicates import And, Constant, IsNull, Like, LiteralValue, Not, Or, SqlComparison
 from explorer.core.versions.reads import (
     Reads,
-    exactly,
     first_read,
-    lasting,
     partitions_of,
+    reads_of_files,
+    reuse_unchanged,
     rows_matched,
     rows_meeting,
 )
@@ -28,10 +28,10 @@ from tests.support.logs import small_logs
 from tests.support.logs.small_logs import MASKED, add, remove
 from tests.support.logs.small_schemas import MAPPED, NAME, field, mapped, struct
 
-ID_5 = Comparison(("id",), "=", LiteralValue("integer", "5"))
-ID_1 = Comparison(("id",), "=", LiteralValue("integer", "1"))
+ID_5 = SqlComparison(("id",), "=", LiteralValue("integer", "5"))
+ID_1 = SqlComparison(("id",), "=", LiteralValue("integer", "1"))
 FIVE = And((ID_5,))
-IN_A = Comparison(("p",), "=", LiteralValue("string", "a"))
+IN_A = SqlComparison(("p",), "=", LiteralValue("string", "a"))
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ IN_A = Comparison(("p",), "=", LiteralValue("string", "a"))
     [
         ("id = 5", True, Reads(frozenset({"p=a/1", "p=a/2 2"}), ID_5)),
         ("id = 1", True, Reads(frozenset({"p=a/1"}), ID_1)),
-        ("id = 100", True, Reads(frozenset(), Comparison(("id",), "=", LiteralValue("integer", "100")))),
-        ("id > 0", True, Reads(None, Comparison(("id",), ">", LiteralValue("integer", "0")))),
+        ("id = 100", True, Reads(frozenset(), SqlComparison(("id",), "=", LiteralValue("integer", "100")))),
+        ("id > 0", True, Reads(None, SqlComparison(("id",), ">", LiteralValue("integer", "0")))),
         ("id = 5", False, Reads()),
         (None, True, Reads()),
         (None, False, Reads()),
@@ -49,9 +49,9 @@ IN_A = Comparison(("p",), "=", LiteralValue("string", "a"))
     ],
 )
 def test_rows_that_meet_a_condition_are_in_the_files_that_may_hold_them(
-    where: str | None, alike: bool, reads: Reads
+    where: str | None, as_core: bool, reads: Reads
 ) -> None:
-    assert rows_meeting(state_of(*FILES), where, alike=alike) == reads
+    assert rows_meeting(state_of(*FILES), where, as_core=as_core) == reads
     assert Reads() == Reads(None, None, None)
 
 
@@ -85,13 +85,13 @@ IN_P_A = frozenset({"p=a/1", "p=a/2 2"})
     ],
 )
 def test_a_merge_looks_for_what_its_condition_asks_of_the_target_alone(on: str, reads: Reads) -> None:
-    assert rows_matched(state_of(*FILES), on, alike=True) == reads
-    assert rows_matched(state_of(*FILES), on, alike=False) == Reads()
+    assert rows_matched(state_of(*FILES), on, as_core=True) == reads
+    assert rows_matched(state_of(*FILES), on, as_core=False) == Reads()
 
 
 def test_a_look_into_some_files_is_at_them_alone() -> None:
-    assert exactly(FILES[:2]) == Reads(frozenset({"p=a/1", "p=a/2 2"}))
-    assert exactly([]) == Reads(frozenset())
+    assert reads_of_files(FILES[:2]) == Reads(frozenset({"p=a/1", "p=a/2 2"}))
+    assert reads_of_files([]) == Reads(frozenset())
 
 
 def lines(*adds: Add) -> list[AddLine]:
@@ -160,7 +160,7 @@ def versions_found(table: explorer.Table, changed: tuple[Add, ...]) -> tuple[lis
         sought.append(snapshot.version)
         return snapshot.version
 
-    found = lasting(find, lambda _: changed)
+    found = reuse_unchanged(find, lambda _: changed)
     return [found(table.snapshot(version)) for version in (0, 0, 1)], sought
 
 

@@ -11,7 +11,7 @@ import pytest
 import explorer
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import DomainMetadata
-from explorer.core.versions.record_search import Wanted, found_entries
+from explorer.core.versions.record_search import EntryFilter, matching_entries
 from explorer.core.versions.settings_history import SETTING_TEXTS
 from tests.support.logs import small_logs
 from tests.support.logs.checkpoint_shapes import write_checkpoint
@@ -211,7 +211,7 @@ def test_a_name_that_nothing_has_is_refused_with_those_near_it() -> None:
     ],
 )
 def test_changes_are_found_by_person_operation_text_and_time(wanted: dict[str, Any], versions: list[int]) -> None:
-    found = found_entries(_story().settings_history(), Wanted(**wanted), SETTING_TEXTS)
+    found = matching_entries(_story().settings_history(), EntryFilter(**wanted), SETTING_TEXTS)
     assert list(dict.fromkeys(found.column("version").to_pylist())) == versions
 
 

@@ -227,7 +227,7 @@ def test_a_version_as_it_would_be_keeps_the_rest() -> None:
     empty = found.holding(LogicalFiles([]))
     assert (empty.version, empty.num_files, empty.time_zone, empty.state) == (6, 0, ZONE, found.state)
     assert empty.timestamp == found.timestamp
-    assert ([doubt.column for doubt in found.zone_doubts()], empty.zone_doubts()) == (["t"], ())
+    assert ([doubt.column for doubt in found.zone_warnings()], empty.zone_warnings()) == (["t"], ())
     with pytest.raises(UnsupportedFeature) as refused:
         found.changed(msgspec.structs.replace(MASKED, reader_features=("zeta",)), PARTED)
     assert (refused.value.version, refused.value.features) == (6, ["zeta"])

@@ -11,7 +11,7 @@ from explorer.page.act.desk import ActDesk
 from explorer.page.address import Address
 from explorer.page.pages import table_page
 from explorer.views.act.desk.draft import Draft
-from explorer.views.act.desk.state import Committing, Ended, Looking, Ready, Unplannable
+from explorer.views.act.desk.state import CheckingRows, Committing, Ended, Ready, Unplannable
 from explorer.views.act.receipt import Receipt
 from explorer.views.problems import Problem
 from explorer.web.served_tables import Catalog
@@ -41,7 +41,7 @@ def desk_at(root: Path, *, allow_commits: bool = True, person: str = "ana", sign
 
 
 def draft(desk: ActDesk) -> Draft:
-    assert isinstance(desk.state, Ready | Looking | Committing | Ended), desk.state
+    assert isinstance(desk.state, Ready | CheckingRows | Committing | Ended), desk.state
     return desk.state.draft
 
 
@@ -234,13 +234,13 @@ def test_what_makes_no_sense_is_kept_as_the_error_it_is(root: Path) -> None:
 def test_a_look_that_was_cancelled_before_it_began_ends_as_cancelled(root: Path) -> None:
     desk = desk_at(root)
     planned(desk, RULE)
-    assert desk.begin_look()
-    assert not desk.begin_look()
+    assert desk.start_row_check()
+    assert not desk.start_row_check()
     with pytest.raises(RequestError, match="being checked"):
         desk.approve("orders", "why", planned(desk, RULE))
     desk.stop_reading()
     assert draft(desk).look.outcome == "cancelled"
-    desk.look_at_rows()
+    desk.run_row_check()
     assert draft(desk).look.outcome == "cancelled"
 
 

@@ -274,7 +274,7 @@ def test_a_plan_that_was_shown_stays_and_says_that_the_table_has_moved_on(tmp_pa
     assert "Commit v1" in before
     other = explorer.open_table(tmp_path / "w" / "moving")
     other.commit(other.plan({"kind": "set-transaction", "appId": "other", "version": 1}), reason="first")
-    catalog.look_again("w/moving")
+    catalog.check_again("w/moving")
     after = table_page(catalog, address, "light", work_at(desk)).regions["lead"]
     assert "The table has a newer version." in after
     assert "data-confirm" in before

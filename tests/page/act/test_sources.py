@@ -61,4 +61,4 @@ def test_a_log_still_names_files_under_the_root_of_its_table_alone(catalog: Cata
     opened = catalog.open("tables/orders")
     opened.check_source(f"{tmp_path}/incoming/new.parquet")
     with pytest.raises(NotAllowed):
-        opened.look_for([f"{tmp_path}/incoming/new.parquet"])
+        opened.find_missing([f"{tmp_path}/incoming/new.parquet"])

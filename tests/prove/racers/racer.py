@@ -26,7 +26,7 @@ from explorer.core.transaction.proposal import Proposal, Writing, Written
 from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows
 from explorer.core.versions.snapshot import Snapshot
 from explorer.data_files.file_plan import file_plan
-from explorer.data_files.rows_at_hand import write_rows
+from explorer.data_files.in_memory_rows import write_rows
 from explorer.system import system_context
 
 __all__ = ["SHARED", "append_plan", "remove_plan", "settled"]

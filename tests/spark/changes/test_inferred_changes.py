@@ -172,6 +172,6 @@ def test_a_range_is_never_cut_within_an_inferred_version() -> None:
     versions = sources.files.column("version").to_pylist()
     assert len(versions) > len(set(versions))
     for end in range(1, len(versions) + 1):
-        cut = sources.whole_until(end)
+        cut = sources.next_cut(end)
         assert cut >= end
         assert cut == len(versions) or versions[cut] != versions[cut - 1]

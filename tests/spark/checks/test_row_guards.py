@@ -106,7 +106,7 @@ def test_rows_are_looked_at_again_when_others_came_first(orders: explorer.Table)
     assert [each.status for each in result.plan.guards if each.name == "existing-rows"] == ["pass"]
 
 
-def look_again(desk: ActDesk) -> RowCheckProgress | None:
+def check_again(desk: ActDesk) -> RowCheckProgress | None:
     return desk.state.look if isinstance(desk.state, Committing) else None
 
 
@@ -116,8 +116,8 @@ def approved(orders: explorer.Table, catalog: Catalog, changed: Callable[[ActDes
     (ref,) = catalog.refs()
     address = Address.parse(f"?t={ref.name}{RULE}")
     desk.ask(address, newest=0, show=True)
-    assert desk.begin_look()
-    desk.look_at_rows()
+    assert desk.start_row_check()
+    desk.run_row_check()
     assert isinstance(desk.state, Ready)
     plan = desk.state.draft.plan
     orders.commit(orders.plan({"kind": "set-transaction", "appId": "other", "version": 1}))
@@ -128,7 +128,7 @@ def approved(orders: explorer.Table, catalog: Catalog, changed: Callable[[ActDes
 def test_a_commit_that_has_to_look_again_shows_how_far_it_is(orders: explorer.Table, tmp_path: Path) -> None:
     shown: list[RowCheckProgress | None] = []
     catalog = Catalog([str(tmp_path)], allow_commits=True)
-    desk = approved(orders, catalog, lambda desk: shown.append(look_again(desk)))
+    desk = approved(orders, catalog, lambda desk: shown.append(check_again(desk)))
     shown.clear()
     desk.commit()
     assert isinstance(desk.state, Ended)
@@ -147,7 +147,7 @@ def test_a_commit_that_looks_again_is_cancelled_and_says_that_nothing_was_commit
     catalog = Catalog([str(tmp_path)], allow_commits=True)
 
     def shown(desk: ActDesk) -> None:
-        if look_again(desk) is not None:
+        if check_again(desk) is not None:
             pages.append(table_page(catalog, wanted, "light", work_at(desk)).regions["lead"])
             desk.cancel_commit()
 

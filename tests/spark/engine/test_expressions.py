@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 import explorer
 from explorer.core.errors import ExpressionRefused, RequestError
 from explorer.core.protocol.sql.functions import ALLOWED, CLOCK_FUNCTIONS, REFUSED
-from explorer.core.protocol.sql.remade import remake
+from explorer.core.protocol.sql.normalized import normalize_expression
 from explorer.core.protocol.sql.tokens import tokens_of
 from explorer.spark.engine.deadline import WORK_VARIABLE
 from explorer.spark.engine.expression_classes import EXPRESSION_CLASSES
@@ -285,7 +285,7 @@ def test_the_analysed_plan_is_refused_by_its_classes_whatever_the_text_passed(
     del classic
     # As if the first check had not seen it.
     with pytest.raises(ExpressionRefused) as refused:
-        analysed(frame, [remake(text, tokens_of(text))])
+        analysed(frame, [normalize_expression(text, tokens_of(text))])
     assert refused.value.reason == "plan"
     assert "which is not part of a plain expression over one row" in str(refused.value)
 

@@ -15,13 +15,13 @@ from pyspark.sql import types as st
 from explorer.core.errors import RequestError
 from explorer.core.protocol.sql.predicates import (
     And,
-    Comparison,
     Constant,
     Expression,
     IsNull,
     Like,
     Not,
     Or,
+    SqlComparison,
     Unsplittable,
     parse_predicate,
     parts_of,
@@ -106,7 +106,7 @@ def _is_read_alike(parser: Any, text: str) -> bool:
         return False
     wanted = _tree(parser, text)
     assert wanted is not None, f"{text!r} is no expression of Spark"
-    columns = [part.column for part in parts_of(found) if isinstance(part, Comparison | Like | IsNull)]
+    columns = [part.column for part in parts_of(found) if isinstance(part, SqlComparison | Like | IsNull)]
     for column in columns:
         # A column that is read as such stays the same in backticks.
         quoted = ".".join(f"`{part}`" for part in column)
@@ -162,7 +162,7 @@ def _written(found: Expression) -> str:
             return f"({(' AND ' if isinstance(found, And) else ' OR ').join(map(_written, found.parts))})"
         case Not():
             return f"(NOT {_written(found.part)})"
-        case Comparison():
+        case SqlComparison():
             return f"({'.'.join(f'`{part}`' for part in found.column)} {found.operator} {found.value.text})"
         case IsNull():
             return f"({'.'.join(f'`{part}`' for part in found.column)} IS NULL)"

@@ -14,7 +14,7 @@ import pytest
 import explorer
 from explorer.core.errors import NotAllowed
 from explorer.core.protocol.actions import AddCDCFile, Protocol
-from explorer.core.protocol.file_places import place_of
+from explorer.core.protocol.file_locations import place_of
 from explorer.core.transaction.commit_plan import CommitPlan
 from tests.support.logs.small_logs import add, commit_info, metadata, write_log
 

@@ -16,7 +16,7 @@ from explorer.core.transaction.new_files.identity_values import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.touched import RowIndexes, Touched
 from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
-from explorer.core.transaction.row_engine import FoundChanges, Incoming
+from explorer.core.transaction.row_engine import Incoming, MatchedChanges
 from tests.support.logs.small_logs import add
 
 Asked = tuple[str, Mapping[str, Any]]
@@ -94,9 +94,9 @@ class GivenRows:
         _intent: object,
         source: object,
         _doubted: Collection[str] = (),
-    ) -> FoundChanges:
+    ) -> MatchedChanges:
         self._note("find_changes", version=snapshot.version, source=source)
-        return FoundChanges(self.matched, self.counts, self._guards, "found", self._given)
+        return MatchedChanges(self.matched, self.counts, self._guards, "found", self._given)
 
     def incoming_rows(
         self, snapshot: explorer.Snapshot, source: object, *, rules: Sequence[Any] = (), partitions: bool = False
@@ -115,7 +115,7 @@ class GivenRows:
         stay = sum(file.rows_left for file in touched)
         return Written((add("kept", stay, size=11),) if stay else (), change_files("gone") if recorded else (), stay)
 
-    def write_changes(self, _log: object, _snapshot: object, found: FoundChanges, *_: object, **more: Any) -> Written:
+    def write_changes(self, _log: object, _snapshot: object, found: MatchedChanges, *_: object, **more: Any) -> Written:
         numbered: Sequence[Numbering] = more.pop("numbered")
         self._note("write_changes", found=found.source, numbered=[one.column for one in numbered], **more)
         marks = {one.column: one.last(self.counts.inserted) for one in numbered}

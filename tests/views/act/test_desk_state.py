@@ -49,7 +49,7 @@ def examples(draft: Draft) -> tuple[dict[type, Any], dict[type, Any]]:
     job: Any = object()
     states = [
         at.Idle(), at.Planning(draft.question, 1), at.Unplannable(draft.question, RequestError("no")), at.Ready(draft),
-        at.Looking(draft, 1), at.Committing(draft, "why", 1), at.Ended(draft, "why", receipt, {}),
+        at.CheckingRows(draft, 1), at.Committing(draft, "why", 1), at.Ended(draft, "why", receipt, {}),
     ]  # fmt: skip
     events = [
         happened.Asked(draft.question, 2),
@@ -86,7 +86,7 @@ def test_each_event_leads_where_the_table_says_and_nowhere_else(draft: Draft, st
 
 
 def test_work_that_ends_late_changes_nothing(draft: Draft) -> None:
-    planning, looking = at.Planning(draft.question, 2), at.Looking(draft, 2)
+    planning, looking = at.Planning(draft.question, 2), at.CheckingRows(draft, 2)
     job: Any = object()
     for state, event in (
         (planning, happened.PlanMoved(1, job, RowCheckProgress("running"))),

@@ -51,7 +51,7 @@ def test_a_rename_is_a_rename(table: explorer.Table) -> None:
 
 def test_rows_that_were_not_looked_at_are_asked_for(table: explorer.Table) -> None:
     plan = view(table, kind="add-constraint", name="positive", expression="id > 0")
-    assert (plan.needs_rows, plan.looked_at_rows, plan.committable, plan.tone) == (True, False, False, "warning")
+    assert (plan.needs_rows, plan.row_check_done, plan.committable, plan.tone) == (True, False, False, "warning")
     assert plan.verdict == "Check the rows before you commit this."
     assert [guard.name for guard in plan.guards if guard.blocks] == ["existing-rows"]
     assert plan.guards[0].name == "existing-rows"

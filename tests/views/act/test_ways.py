@@ -8,9 +8,9 @@ import pytest
 import explorer
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.proposal import GuardResult
+from explorer.views.act.guard_steps import GuardStep
 from explorer.views.act.guard_views import guard_views
 from explorer.views.act.intent_form import intent_form, intent_of, missing_answers
-from explorer.views.act.ways import Way
 from tests.support.logs import hostile_tables, small_logs
 from tests.support.logs.small_plans import plan_with
 
@@ -22,7 +22,7 @@ def table(tmp_path: Path) -> explorer.Table:
     return explorer.open_table(tmp_path / "t")
 
 
-def ways(table: explorer.Table, guard: str, **intent: Any) -> tuple[Way, ...]:
+def ways(table: explorer.Table, guard: str, **intent: Any) -> tuple[GuardStep, ...]:
     plan = table.plan(intent, check_rows=False)
     (match,) = (view for view in guard_views(plan) if view.name == guard)
     assert match.status != "pass"

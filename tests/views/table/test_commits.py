@@ -80,4 +80,4 @@ def test_a_predicate_reads_the_same_however_its_writer_recorded_it() -> None:
     for recorded, read in (('["(a#12 = 1)","b"]', "(a#12 = 1) AND b"), ("a = 1", "a = 1"), ("[]", ""), ("{}", "{}")):
         commit = CommitSummary(3, None, "DELETE", "", "", parameters={"predicate": recorded, "x": "[]", "y": None})
         assert commit.predicate == read
-        assert dict(commit.said_parameters) == ({"predicate": read} if read not in ("", "{}") else {})
+        assert dict(commit.shown_parameters) == ({"predicate": read} if read not in ("", "{}") else {})

@@ -61,13 +61,13 @@ def test_versions_lost_to_a_vacuum_are_gone_in_the_strip_audit_overview_and_data
 def test_a_vacuum_of_another_process_is_known_once_the_rules_were_asked() -> None:
     facts = _facts(_lost())
     facts.judge()
-    assert [span.state for span in facts.lanes_at_hand()[1].spans] == ["readable", "gone", "readable"]
+    assert [span.state for span in facts.cached_lanes()[1].spans] == ["readable", "gone", "readable"]
     there = _lost()
     there.store.put("0.parquet", b"PAR1")
     there.store.put("1.parquet", b"PAR1")
     facts = _facts(there)
     facts.judge()
-    assert [span.state for span in facts.lanes_at_hand()[1].spans] == ["readable", "at risk", "readable"]
+    assert [span.state for span in facts.cached_lanes()[1].spans] == ["readable", "at risk", "readable"]
 
 
 def test_what_one_window_learns_of_missing_files_every_window_knows(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.errors import IncompleteCheckpoint
+from explorer.core.log.checkpoint.column_cache import PartCache
 from explorer.core.log.checkpoint.file_columns import (
     Values,
     column_of,
@@ -27,7 +28,6 @@ from explorer.core.log.checkpoint.file_columns import (
     struct_with_nulls,
     unique_ids,
 )
-from explorer.core.log.checkpoint.kept_columns import PartCache
 from explorer.core.protocol.arrow.arrays import Int64s, Mask, int64s, mask, one_array, strings, validity
 from explorer.core.protocol.arrow.open_parquet import in_parallel
 from explorer.core.protocol.arrow.row_groups import RowGroups, value_count

@@ -15,8 +15,8 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import IncompleteCheckpoint
+from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.checkpoint.column_types import unusual_columns
-from explorer.core.log.checkpoint.kept_columns import KeptColumns
 from explorer.core.log.checkpoint.parquet_part import CheckpointPart
 from explorer.core.log.commit import decode_commit
 from explorer.core.log.log_path import SIDECAR_FOLDER, LogPath
@@ -25,8 +25,8 @@ from explorer.core.log.table_state import TableState
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction, Sidecar
 from explorer.core.protocol.arrow.row_groups import RowGroups
 from explorer.core.protocol.decoded_bytes import DecodedBytes
+from explorer.core.protocol.file_locations import place_of
 from explorer.core.protocol.file_paths import decode_path, is_absolute
-from explorer.core.protocol.file_places import place_of
 from explorer.core.protocol.json_values import JsonObject, JsonValue, decode_json
 from explorer.core.protocol.limits import check_checkpoint
 from explorer.core.protocol.log_store import LogStore
@@ -99,7 +99,7 @@ class CheckpointReader:
             {domain.domain: domain for domain in domains if not domain.removed},
         )
 
-    def files(self, cache: KeptColumns | None = None) -> Sequence[FileSource]:
+    def files(self, cache: ColumnCache | None = None) -> Sequence[FileSource]:
         """Open the live files, those in sidecars included; their columns are read at first need.
 
         Args:
@@ -186,7 +186,7 @@ class CheckpointReader:
         size = sum(part.size for part in self._checkpoint.parts)
         return rows, size + sum(sidecar.size_in_bytes for _, sidecar in self.sidecars())
 
-    def _files(self, cache: KeptColumns | None) -> list[FileSource]:
+    def _files(self, cache: ColumnCache | None) -> list[FileSource]:
         sources: list[FileSource] = []
         version, size = self._checkpoint.version, sum(part.size for part in self._checkpoint.parts)
         check_checkpoint(version, size)
@@ -206,7 +206,7 @@ class CheckpointReader:
         path: str,
         part: LogPath,
         action: Literal["add", "remove"] = "add",
-        cache: KeptColumns | None = None,
+        cache: ColumnCache | None = None,
     ) -> CheckpointPart:
         part_cache = None if cache is None else cache.part(self._store, part, path)
         return CheckpointPart(self._opened(path, part), partial(_unreadable_file, part, path), action, cache=part_cache)

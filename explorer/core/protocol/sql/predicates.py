@@ -20,7 +20,6 @@ from explorer.core.protocol.sql.vetting import check_text
 
 __all__ = [
     "And",
-    "Comparison",
     "Constant",
     "Expression",
     "IsNull",
@@ -29,6 +28,7 @@ __all__ = [
     "Not",
     "Operator",
     "Or",
+    "SqlComparison",
     "Unsplittable",
     "parse_predicate",
     "parts_of",
@@ -50,7 +50,7 @@ class LiteralValue(msgspec.Struct, frozen=True):
     text: str
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class SqlComparison(msgspec.Struct, frozen=True):
     """A column compared with a constant, the column on the left."""
 
     column: tuple[str, ...]
@@ -113,7 +113,7 @@ class Or(msgspec.Struct, frozen=True):
     parts: tuple[Expression, ...]
 
 
-Expression = Comparison | Like | IsNull | Constant | Unsplittable | Not | And | Or
+Expression = SqlComparison | Like | IsNull | Constant | Unsplittable | Not | And | Or
 
 
 def parts_of(condition: Expression) -> Iterator[Expression]:
@@ -229,7 +229,7 @@ class _Parser:
             negated = self._word("NOT")
             for word, kind in (("NULL", "null"), ("TRUE", "boolean"), ("FALSE", "boolean")):
                 if self._word(word):
-                    known = Comparison(column, "<=>", LiteralValue(kind, word.lower()))
+                    known = SqlComparison(column, "<=>", LiteralValue(kind, word.lower()))
                     return _negated(IsNull(column) if word == "NULL" else known, negated)
             raise _NotUnderstood("only IS NULL, IS TRUE and IS FALSE are understood")
         negated = self._word("NOT")
@@ -241,7 +241,7 @@ class _Parser:
             return _negated(self._like(column), negated)
         if negated or not self._at_border():
             raise _NotUnderstood(_PLAIN)
-        return Comparison(column, "=", LiteralValue("boolean", "true"))
+        return SqlComparison(column, "=", LiteralValue("boolean", "true"))
 
     def _list(self, column: tuple[str, ...]) -> Expression:
         self._mark("(")
@@ -265,7 +265,7 @@ class _Parser:
             return Constant(None)
         if pattern.kind != "string":
             raise _NotUnderstood("LIKE is understood only with a plain text")
-        return Like(column, pattern.text) if _WILDCARD.search(pattern.text) else Comparison(column, "=", pattern)
+        return Like(column, pattern.text) if _WILDCARD.search(pattern.text) else SqlComparison(column, "=", pattern)
 
     def _needed_literal(self) -> LiteralValue:
         if self._at_border():
@@ -344,11 +344,11 @@ class _Parser:
 def _compare(column: tuple[str, ...], operator: str, value: LiteralValue) -> Expression:
     match operator:
         case "<>" | "!=":
-            return Not(Comparison(column, "=", value))
+            return Not(SqlComparison(column, "=", value))
         case "==":
-            return Comparison(column, "=", value)
+            return SqlComparison(column, "=", value)
         case "=" | "<" | "<=" | ">" | ">=" | "<=>":
-            return Comparison(column, operator, value)
+            return SqlComparison(column, operator, value)
     raise _NotUnderstood(f"the operator {operator} cannot be answered")
 
 

@@ -22,10 +22,10 @@ from explorer.core.protocol.sql.functions import (
     why_refused,
 )
 from explorer.core.protocol.sql.growth import TooLarge, check_growth
-from explorer.core.protocol.sql.remade import RemadeExpression, remake
+from explorer.core.protocol.sql.normalized import NormalizedExpression, normalize_expression
 from explorer.core.protocol.sql.tokens import Token, tokens_of
 
-__all__ = ["called_functions", "check_clock", "check_text", "quoted_text", "remade_expression"]
+__all__ = ["called_functions", "check_clock", "check_text", "normalized_expression", "quoted_text"]
 
 _REFUSED_WORDS: Final = frozenset({"select", "with"})
 _REFUSED_AFTER_PARENTHESIS: Final = frozenset({"from", "table", "values", "map", "reduce", "execute"})
@@ -87,13 +87,13 @@ def check_text(text: str) -> list[Token]:
     return tokens
 
 
-def remade_expression(text: str) -> RemadeExpression:
+def normalized_expression(text: str) -> NormalizedExpression:
     """Check a text as `check_text` does, and normalize it for Spark's parser.
 
     Raises:
         ExpressionRefused: Naming the word and its position (a character, from 1).
     """
-    return remake(text, check_text(text))
+    return normalize_expression(text, check_text(text))
 
 
 def called_functions(text: str, tokens: Sequence[Token]) -> dict[str, Token]:

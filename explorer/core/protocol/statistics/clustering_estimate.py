@@ -18,7 +18,7 @@ import pyarrow as pa
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, int64s, numbers
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.schema.data_types import StructType
-from explorer.core.protocol.sql.predicates import Comparison, Expression, IsNull, Like, Not, parts_of
+from explorer.core.protocol.sql.predicates import Expression, IsNull, Like, Not, SqlComparison, parts_of
 from explorer.core.protocol.statistics.column_facts import BoundValues, ColumnFacts, Side
 from explorer.core.protocol.statistics.data_skipping import answerable
 from explorer.core.protocol.statistics.file_statistics import FileStatistics, StatisticsColumn
@@ -137,9 +137,9 @@ def _of_texts(
 ) -> ClusteringEstimate:
     """Return at best a file for each text and partition: how many rows share a text is not in the log."""
     parts = list(parts_of(condition))
-    on_column = [part for part in parts if isinstance(part, Comparison | Like | IsNull) and part.column == path]
-    texts = {part.value.text for part in on_column if isinstance(part, Comparison)}
-    equal = all(isinstance(part, Comparison) and part.operator == "=" for part in on_column)
+    on_column = [part for part in parts if isinstance(part, SqlComparison | Like | IsNull) and part.column == path]
+    texts = {part.value.text for part in on_column if isinstance(part, SqlComparison)}
+    equal = all(isinstance(part, SqlComparison) and part.operator == "=" for part in on_column)
     if not equal or any(isinstance(part, Not) for part in parts):
         return ClusteringEstimate(name, why="how many rows a range of texts contains is not in the log")
     files = len(layout.rows)

@@ -22,13 +22,13 @@ from explorer.core.protocol.schema.data_types import DataType, StructField, Stru
 from explorer.core.protocol.schema.named_columns import first_names
 from explorer.core.protocol.sql.predicates import (
     And,
-    Comparison,
     Constant,
     Expression,
     IsNull,
     Like,
     Not,
     Or,
+    SqlComparison,
     Unsplittable,
     parse_predicate,
     parts_of,
@@ -222,11 +222,11 @@ class _Resolver:
                 return Not(self.resolved(part.part))
             case Constant() | Unsplittable():
                 return part
-            case Comparison() | Like() | IsNull():
+            case SqlComparison() | Like() | IsNull():
                 return self._leaf(part)
         assert_never(part)
 
-    def _leaf(self, part: Comparison | Like | IsNull) -> Expression:
+    def _leaf(self, part: SqlComparison | Like | IsNull) -> Expression:
         resolved = self._find(part.column)
         if isinstance(resolved, str):
             return Unsplittable(format_column(part.column), 0, resolved)

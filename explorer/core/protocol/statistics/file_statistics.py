@@ -169,7 +169,7 @@ class FileStatistics:
             statistics.load(some)
             yield some, statistics
 
-    def zone_doubts(self) -> tuple[ZoneWarning, ...]:
+    def zone_warnings(self) -> tuple[ZoneWarning, ...]:
         """Return partition columns whose values are times without a zone."""
         moments = [column for column in self._columns if column.partition and column.type.name == "timestamp"]
         maps = self._files.column("partition_values") if moments else None

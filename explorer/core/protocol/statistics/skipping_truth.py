@@ -20,7 +20,6 @@ from explorer.core.protocol.schema.field_metadata import COLLATIONS
 from explorer.core.protocol.schema.type_widening import recorded_changes
 from explorer.core.protocol.sql.predicates import (
     And,
-    Comparison,
     Constant,
     Expression,
     IsNull,
@@ -28,6 +27,7 @@ from explorer.core.protocol.sql.predicates import (
     Not,
     Operator,
     Or,
+    SqlComparison,
     Unsplittable,
 )
 from explorer.core.protocol.statistics.column_facts import ColumnFacts, Side
@@ -68,7 +68,7 @@ def truth_of(part: Expression, facts: Mapping[tuple[str, ...], ColumnFacts], fil
             return Truth(np.full(files, part.value is True), np.full(files, part.value is False))
         case Unsplittable():
             return Truth(np.ones(files, bool), np.ones(files, bool))
-        case Comparison():
+        case SqlComparison():
             return _comparison_truth(part, facts[part.column], hopeful)
         case Like():
             return _like_truth(part, facts[part.column], hopeful)
@@ -78,7 +78,7 @@ def truth_of(part: Expression, facts: Mapping[tuple[str, ...], ColumnFacts], fil
 
 
 def unanswerable(
-    part: Comparison | Like | IsNull, kind: PrimitiveType, field: StructField, *, padded: bool
+    part: SqlComparison | Like | IsNull, kind: PrimitiveType, field: StructField, *, padded: bool
 ) -> str | None:
     """Return why statistics cannot answer a condition on a column; None if they can.
 
@@ -114,7 +114,7 @@ def successor(prefix: str) -> str | None:
     return None
 
 
-def _comparison_truth(part: Comparison, facts: ColumnFacts, hopeful: bool) -> Truth:
+def _comparison_truth(part: SqlComparison, facts: ColumnFacts, hopeful: bool) -> Truth:
     """Return the truth of a comparison of a column with a constant.
 
     Args:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from explorer.core.protocol.table_properties.table_property import (
-    Choice,
+    ChoiceProperty,
     Choices,
     Columns,
     Flag,
@@ -57,7 +57,7 @@ STATS_AS_STRUCT: Final = _flag(
 CHECKPOINT_INTERVAL: Final = Integer(
     "delta.checkpointInterval", "Number of commits between two checkpoints.", "10", minimum=1
 )
-CHECKPOINT_POLICY: Final = Choice(
+CHECKPOINT_POLICY: Final = ChoiceProperty(
     "delta.checkpointPolicy", "The kind of checkpoint that is written.", "classic", ("classic", "v2"), exact=True
 )
 CHECKPOINT_RETENTION: Final = Interval(
@@ -69,7 +69,7 @@ HAS_DROPPED_OR_RENAMED: Final = Flag(
 MAX_COLUMN_ID: Final = Integer(
     "delta.columnMapping.maxColumnId", "The highest column id ever assigned.", why_fixed=_MAPPING
 )
-COLUMN_MAPPING_MODE: Final = Choice(
+COLUMN_MAPPING_MODE: Final = ChoiceProperty(
     "delta.columnMapping.mode",
     "Columns have names and ids of their own in the files, so they can be renamed and dropped.",
     "none",
@@ -148,7 +148,7 @@ ICT_ENABLEMENT_TIMESTAMP: Final = Integer(
 ICT_ENABLEMENT_VERSION: Final = Integer(
     "delta.inCommitTimestampEnablementVersion", "Version from which commits have their own time.", why_fixed=_CLOCK
 )
-ISOLATION_LEVEL: Final = Choice(
+ISOLATION_LEVEL: Final = ChoiceProperty(
     "delta.isolationLevel", "The isolation level of writers.", "Serializable", ("Serializable",)
 )
 LOG_RETENTION: Final = Interval(
@@ -168,7 +168,7 @@ MIN_WRITER_VERSION: Final = Integer(
     minimum=1,
     maximum=7,
 )
-COMPRESSION_CODEC: Final = Choice(
+COMPRESSION_CODEC: Final = ChoiceProperty(
     "delta.parquet.compression.codec",
     "The compression of new data files.",
     allowed=("uncompressed", "none", "snappy", "gzip", "brotli", "lz4", "lz4_raw", "zstd"),

@@ -16,7 +16,7 @@ import msgspec
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.table_properties.values import flag, interval, number
 
-__all__ = ["Choice", "Choices", "Columns", "Flag", "FreeText", "Integer", "Interval", "TableProperty"]
+__all__ = ["ChoiceProperty", "Choices", "Columns", "Flag", "FreeText", "Integer", "Interval", "TableProperty"]
 
 _LARGEST: Final = 2**31 - 1
 _MOST_DIGITS: Final = 20
@@ -133,7 +133,7 @@ class Interval(TableProperty, frozen=True):
         return () if possible else ("an interval such as 'interval 7 days', without months and years",)
 
 
-class Choice(TableProperty, frozen=True):
+class ChoiceProperty(TableProperty, frozen=True):
     """One of several words.
 
     Attributes:

@@ -7,7 +7,7 @@ from typing import Final
 
 from explorer.core.errors import StorageError
 from explorer.core.protocol.counted import all_of
-from explorer.core.protocol.file_places import way_back
+from explorer.core.protocol.file_locations import next_step_for_missing
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.retention.missing_files import absent
@@ -34,4 +34,4 @@ def file_guards(store: LogStore, paths: Sequence[str]) -> tuple[GuardResult, ...
     detail = f"{len(gone):,} of {len(paths):,} files {verb} gone, such as {gone[0]}."
     if len(paths) == 1:
         detail = f"The only file is gone: {gone[0]}."
-    return (GuardResult("files-exist", "fail", evidence | {"detail": detail}, way_back(gone)),)
+    return (GuardResult("files-exist", "fail", evidence | {"detail": detail}, next_step_for_missing(gone)),)

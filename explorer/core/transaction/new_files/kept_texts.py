@@ -17,10 +17,17 @@ from explorer.core.protocol.table_features import active_features
 from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["KeptText", "default_guards", "kept_check", "kept_defaults", "kept_generated", "kept_of_column"]
+__all__ = [
+    "StoredExpression",
+    "check_expression",
+    "column_expression",
+    "default_expressions",
+    "default_guards",
+    "generated_expression",
+]
 
 
-class KeptText(msgspec.Struct, frozen=True):
+class StoredExpression(msgspec.Struct, frozen=True):
     """An expression that a table keeps.
 
     Attributes:
@@ -45,7 +52,7 @@ class KeptText(msgspec.Struct, frozen=True):
         return f"{self.advice} If its meaning is right as Spark reads it, accept this guard by name."
 
 
-def kept_defaults(snapshot: Snapshot) -> dict[str, KeptText]:
+def default_expressions(snapshot: Snapshot) -> dict[str, StoredExpression]:
     """Return the default expressions in force at a version, by column."""
     if "allowColumnDefaults" not in active_features(snapshot.protocol):
         return {}
@@ -55,27 +62,27 @@ def kept_defaults(snapshot: Snapshot) -> dict[str, KeptText]:
         if text is not None:
             unclear = doubt(str(text), snapshot.schema, of="default")
             advice = f"Give {column} a value in the rows, or set another default with the engine that wrote this one."
-            found[field.name] = KeptText(f"The default of {column}", str(text), unclear, advice, column)
+            found[field.name] = StoredExpression(f"The default of {column}", str(text), unclear, advice, column)
     return found
 
 
-def kept_check(name: str, text: str, schema: StructType) -> KeptText:
+def check_expression(name: str, text: str, schema: StructType) -> StoredExpression:
     """Return a CHECK constraint as an expression that the table keeps."""
     better = in_backticks(text, schema)
     again = " with columns in backticks and texts in single quotes" if better is None else f" as {better}"
     advice = f"Drop the constraint (drop-constraint), and add it again{again}."
-    return KeptText(f"The constraint {name}", text, doubt(text, schema, of="rows"), advice, constraint=name)
+    return StoredExpression(f"The constraint {name}", text, doubt(text, schema, of="rows"), advice, constraint=name)
 
 
-def kept_of_column(what: str, column: str, text: str, schema: StructType, *, of: Subject) -> KeptText:
+def column_expression(what: str, column: str, text: str, schema: StructType, *, of: Subject) -> StoredExpression:
     advice = f"Have the engine that wrote it change {column}, or create the table again from its rows without it."
-    return KeptText(f"The {what} {column}", text, doubt(text, schema, of=of), advice, column)
+    return StoredExpression(f"The {what} {column}", text, doubt(text, schema, of=of), advice, column)
 
 
-def kept_generated(field: StructField, schema: StructType) -> KeptText:
+def generated_expression(field: StructField, schema: StructType) -> StoredExpression:
     """Return the expression of a generated column."""
     column, text = format_column((field.name,)), str(field.metadata[GENERATION_EXPRESSION])
-    return kept_of_column("generated column", column, text, schema, of="values")
+    return column_expression("generated column", column, text, schema, of="values")
 
 
 def default_guards(snapshot: Snapshot, given: Collection[str], rows: int) -> Iterator[GuardResult]:
@@ -86,7 +93,7 @@ def default_guards(snapshot: Snapshot, given: Collection[str], rows: int) -> Ite
         given: The columns that have a value in all of the rows.
         rows: How many rows there are.
     """
-    for name, kept in kept_defaults(snapshot).items():
+    for name, kept in default_expressions(snapshot).items():
         if rows and name not in given and kept.doubt:
             evidence = {"rule": kept.text, "rows": rows, "detail": kept.doubt}
             yield GuardResult(f"new-rows:default:{kept.column}", "unknown", evidence, kept.remedy)

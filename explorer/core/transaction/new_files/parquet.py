@@ -11,7 +11,7 @@ from typing import Final
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.arrow.open_parquet import read_footer
-from explorer.core.protocol.file_places import place_of
+from explorer.core.protocol.file_locations import place_of
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import (
     VOID,

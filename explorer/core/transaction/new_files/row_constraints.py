@@ -26,11 +26,11 @@ from explorer.core.protocol.schema.nested_types import walk_structs
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.transaction.new_files.kept_texts import (
-    KeptText,
-    kept_check,
-    kept_defaults,
-    kept_generated,
-    kept_of_column,
+    StoredExpression,
+    check_expression,
+    column_expression,
+    default_expressions,
+    generated_expression,
 )
 from explorer.core.versions.snapshot import Snapshot
 
@@ -52,7 +52,7 @@ class RowRule(msgspec.Struct, frozen=True):
     kind: str
     name: str
     expression: str
-    kept: KeptText | None = None
+    kept: StoredExpression | None = None
 
 
 def row_rules(snapshot: Snapshot) -> tuple[RowRule, ...]:
@@ -67,7 +67,7 @@ def row_rules(snapshot: Snapshot) -> tuple[RowRule, ...]:
     if "checkConstraints" in features:
         checks = constraints(snapshot.metadata.configuration)
         rules += [
-            RowRule("check", name, text, kept_check(name, text, snapshot.schema)) for name, text in checks.items()
+            RowRule("check", name, text, check_expression(name, text, snapshot.schema)) for name, text in checks.items()
         ]
     if "invariants" in features:
         rules += _invariants(snapshot.schema)
@@ -81,14 +81,14 @@ def quoted_column(path: Path) -> str:
     return ".".join(f"`{part.replace('`', '``')}`" for part in path)
 
 
-def kept_texts(snapshot: Snapshot) -> tuple[KeptText, ...]:
+def kept_texts(snapshot: Snapshot) -> tuple[StoredExpression, ...]:
     """Return the expressions in force at a version: those of `row_rules`, and the defaults.
 
     Raises:
         CorruptTable: An invariant cannot be read.
     """
     rules = [rule.kept for rule in row_rules(snapshot) if rule.kept is not None]
-    return (*rules, *kept_defaults(snapshot).values())
+    return (*rules, *default_expressions(snapshot).values())
 
 
 def _nullability(schema: StructType) -> Iterator[RowRule]:
@@ -173,7 +173,7 @@ def _invariants(schema: StructType) -> Iterator[RowRule]:
         if text is not None:
             column = format_column(path)
             rule = _invariant(str(text), column)
-            yield RowRule("invariant", column, rule, kept_of_column("invariant of", column, rule, schema, of="rows"))
+            yield RowRule("invariant", column, rule, column_expression("invariant of", column, rule, schema, of="rows"))
 
 
 def _invariant(text: str, column: str) -> str:
@@ -199,4 +199,4 @@ def _generated(schema: StructType) -> Iterator[RowRule]:
         if text is not None:
             column = format_column((field.name,))
             rule = f"{quoted_column((field.name,))} <=> (\n{text}\n)"
-            yield RowRule("generated", column, rule, kept_generated(field, schema))
+            yield RowRule("generated", column, rule, generated_expression(field, schema))

@@ -24,7 +24,7 @@ from explorer.core.protocol.sql.stored_expressions import (
 )
 from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX, constraint_name
 from explorer.core.transaction.intents.records import AddConstraint, DropConstraint
-from explorer.core.transaction.new_files.kept_texts import KeptText, kept_check
+from explorer.core.transaction.new_files.kept_texts import StoredExpression, check_expression
 from explorer.core.transaction.proposal import GuardResult, Proposal, RowCheck
 from explorer.core.transaction.proposals.entry import proposes_alone
 from explorer.core.versions.snapshot import Snapshot
@@ -69,7 +69,7 @@ def add_constraint(intent: AddConstraint, snapshot: Snapshot) -> Proposal:
                 _UNSEEN,
             ),
         ),
-        guards=(_expression_guard(kept_check(name, text, snapshot.schema), columns, clock),),
+        guards=(_expression_guard(check_expression(name, text, snapshot.schema), columns, clock),),
         undo=f"Drop the constraint {name!r}.",
     )
 
@@ -147,7 +147,7 @@ def _no_column(name: str, expression: str, snapshot: Snapshot) -> InvalidIntent:
     )
 
 
-def _expression_guard(rule: KeptText, columns: list[str], clock: tuple[str, ...]) -> GuardResult:
+def _expression_guard(rule: StoredExpression, columns: list[str], clock: tuple[str, ...]) -> GuardResult:
     evidence: dict[str, object] = {"expression": rule.text, "columns": columns}
     if rule.doubt:
         remedy = (

@@ -20,7 +20,7 @@ from explorer.core.transaction.proposal import Circumstances, Proposal, Written
 from explorer.core.transaction.proposals.rows.append_rows import numberings
 from explorer.core.transaction.proposals.rows.change_rows import change_rows
 from explorer.core.transaction.proposals.rows.delete_rows import hides_rows, records_changes, touched_files
-from explorer.core.transaction.row_engine import FoundChanges, RowEngine
+from explorer.core.transaction.row_engine import MatchedChanges, RowEngine
 from explorer.core.transaction.row_preparation.found_files import (
     Found,
     OnVersion,
@@ -29,7 +29,7 @@ from explorer.core.transaction.row_preparation.found_files import (
     to_be_written,
 )
 from explorer.core.versions.delta_log import DeltaLog
-from explorer.core.versions.reads import Reads, lasting, rows_matched, rows_meeting
+from explorer.core.versions.reads import Reads, reuse_unchanged, rows_matched, rows_meeting
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["changing"]
@@ -44,14 +44,14 @@ def changing(
 ) -> OnVersion:
     """Return what proposes a commit that changes rows: by a condition, or matched with those of a source."""
     change = _Change(log, intent, source, context.row_engine(intent_kind(intent)), circumstances)
-    found_at = lasting(change.find, _FoundChanges.changed)
+    found_at = reuse_unchanged(change.find, _FoundChanges.changed)
     return lambda snapshot: change.propose(snapshot, found_at(snapshot))
 
 
 class _FoundChanges(Found, frozen=True, kw_only=True):
     """What an update or a merge found, and the identity columns that it fills."""
 
-    found: FoundChanges
+    found: MatchedChanges
     numbered: tuple[Numbering, ...]
 
 
@@ -88,7 +88,7 @@ class _Change:
     def write(
         self,
         snapshot: Snapshot,
-        found: FoundChanges,
+        found: MatchedChanges,
         touched: Sequence[Touched],
         numbered: Sequence[Numbering],
     ) -> Written:
@@ -120,9 +120,9 @@ class _Change:
 
     def _reads(self, snapshot: Snapshot) -> Reads:
         """What the change looked into; all of it for a merge that changes rows which match nothing, too."""
-        alike = self.engine.reads_alike(snapshot)
+        as_core = self.engine.reads_alike(snapshot)
         if isinstance(self.intent, intents.Update):
-            return rows_meeting(snapshot, self.intent.where, alike=alike)
+            return rows_meeting(snapshot, self.intent.where, as_core=as_core)
         if self.intent.not_matched_by_source:
             return Reads()
-        return rows_matched(snapshot, self.intent.on, alike=alike)
+        return rows_matched(snapshot, self.intent.on, as_core=as_core)

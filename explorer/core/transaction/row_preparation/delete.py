@@ -20,7 +20,7 @@ from explorer.core.transaction.row_preparation.found_files import (
     statistics_guard,
 )
 from explorer.core.versions.delta_log import DeltaLog
-from explorer.core.versions.reads import lasting, rows_meeting
+from explorer.core.versions.reads import reuse_unchanged, rows_meeting
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["deleting"]
@@ -40,10 +40,10 @@ def deleting(log: DeltaLog, intent: intents.Delete, context: Context, circumstan
         def write() -> Written:
             return engine.rewrite(log, snapshot, chosen, intent.where, layout, recorded=recorded)
 
-        reads = rows_meeting(snapshot, intent.where, alike=engine.reads_alike(snapshot))
+        reads = rows_meeting(snapshot, intent.where, as_core=engine.reads_alike(snapshot))
         return Found(touched, reads, write, statistics_guard(snapshot, intent.where, touched, unread))
 
-    found_at = lasting(find, Found.changed)
+    found_at = reuse_unchanged(find, Found.changed)
 
     def delete(snapshot: Snapshot) -> Proposal:
         found = found_at(snapshot)

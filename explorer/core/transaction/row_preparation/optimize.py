@@ -17,7 +17,7 @@ from explorer.core.transaction.proposal import Circumstances, Estimate, Proposal
 from explorer.core.transaction.proposals.rewriting.optimize_files import Compaction, compaction, optimize_files
 from explorer.core.transaction.row_preparation.found_files import OnVersion, vet_partitions
 from explorer.core.versions.delta_log import DeltaLog
-from explorer.core.versions.reads import lasting
+from explorer.core.versions.reads import reuse_unchanged
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["optimizing"]
@@ -36,7 +36,7 @@ def optimizing(log: DeltaLog, intent: intents.Optimize, context: Context, circum
         layout = FileLayout.of(snapshot)
         return found, lambda: engine.compact(log, snapshot, found.arrangement, layout)
 
-    found_at = lasting(find, lambda found: found[0].gone)
+    found_at = reuse_unchanged(find, lambda found: found[0].gone)
 
     def optimize(snapshot: Snapshot) -> Proposal:
         found, write = found_at(snapshot)

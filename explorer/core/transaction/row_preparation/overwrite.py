@@ -26,7 +26,7 @@ from explorer.core.transaction.row_engine import Incoming, RowEngine
 from explorer.core.transaction.row_preparation.found_files import OnVersion, skipped, statistics_guard, to_be_written
 from explorer.core.transaction.row_preparation.skipped_files import SkippedFiles
 from explorer.core.versions.delta_log import DeltaLog
-from explorer.core.versions.reads import Reads, exactly, lasting, rows_meeting
+from explorer.core.versions.reads import Reads, reads_of_files, reuse_unchanged, rows_meeting
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["overwriting"]
@@ -37,7 +37,7 @@ def overwriting(
 ) -> OnVersion:
     """Return what proposes a commit that replaces rows by those of a source."""
     overwrite = _Overwrite(log, intent, source, context.row_engine("overwrite"), circumstances)
-    found_at = lasting(overwrite.find, _FoundRows.changed)
+    found_at = reuse_unchanged(overwrite.find, _FoundRows.changed)
     return lambda snapshot: overwrite.propose(snapshot, found_at(snapshot))
 
 
@@ -91,9 +91,9 @@ class _Overwrite:
         if where is None:
             replaced, reads = replaced_files(snapshot, incoming.partitions), Reads(partitions=incoming.partitions)
             if partitions:
-                reads = msgspec.structs.replace(reads, files=exactly(replaced.whole).files)
+                reads = msgspec.structs.replace(reads, files=reads_of_files(replaced.whole).files)
         else:
-            reads = rows_meeting(snapshot, where, alike=self.engine.reads_alike(snapshot))
+            reads = rows_meeting(snapshot, where, as_core=self.engine.reads_alike(snapshot))
         numbered = numberings(snapshot.schema, incoming.given, incoming.rows) if incoming.rows else ()
         guards = (*incoming.guards, *statistics_guard(snapshot, where, replaced.touched, unread))
         return _FoundRows(snapshot, replaced, reads, incoming, numbered, guards)

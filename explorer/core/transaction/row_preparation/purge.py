@@ -22,7 +22,7 @@ from explorer.core.transaction.row_preparation.found_files import (
 )
 from explorer.core.transaction.row_preparation.skipped_files import NONE_SKIPPED
 from explorer.core.versions.delta_log import DeltaLog
-from explorer.core.versions.reads import Reads, lasting
+from explorer.core.versions.reads import Reads, reuse_unchanged
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["purging"]
@@ -52,7 +52,7 @@ def purging(log: DeltaLog, intent: intents.Purge, context: Context, circumstance
         guards = statistics_guard(snapshot, None, (), unread)
         return _Purge(touched, Reads(), write, guards, with_dropped=len(dropped))
 
-    found_at = lasting(find, _Purge.changed)
+    found_at = reuse_unchanged(find, _Purge.changed)
 
     def purge(snapshot: Snapshot) -> Proposal:
         found = found_at(snapshot)

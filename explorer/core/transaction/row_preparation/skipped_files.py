@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.arrow_types import to_arrow
-from explorer.core.protocol.data_footers import DataFooter, FooterColumn, UnreadFooter, footers_of, is_whole
+from explorer.core.protocol.data_footers import DataFooter, FooterColumn, UnreadFooter, footers_of, is_exact_bound
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LineSource, LogicalFiles, vector_descriptors
 from explorer.core.protocol.raw_actions import AddLine
@@ -117,7 +117,7 @@ def _statistics(footer: DataFooter, columns: Sequence[StatisticsColumn]) -> str:
 def _bounds(found: FooterColumn, column: StatisticsColumn) -> pa.Array:
     """The minimum and the maximum in the type of the table, which may be wider; nothing where they do not fit it."""
     kind = to_arrow(column.type)
-    if found.least is None or not is_whole(found.greatest):
+    if found.least is None or not is_exact_bound(found.greatest):
         return pa.nulls(0, kind)
     try:
         return pa.array([found.least, found.greatest], kind)

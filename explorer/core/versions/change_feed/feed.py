@@ -32,10 +32,10 @@ from explorer.core.versions.provenance import CommitRecord
 __all__ = [
     "ChangeSources",
     "ChangeVersion",
-    "FeedHole",
+    "FeedGap",
     "FeedSpan",
     "change_feed_coverage",
-    "change_feed_holes",
+    "change_feed_gaps",
     "change_sources",
     "check_sources",
     "without_vacuumed",
@@ -52,7 +52,7 @@ class FeedSpan(msgspec.Struct, frozen=True):
     to_version: int
 
 
-class FeedHole(msgspec.Struct, frozen=True, rename="camel"):
+class FeedGap(msgspec.Struct, frozen=True, rename="camel"):
     """Why the changes of some versions, both inclusive, cannot be read.
 
     ``off``: the feed was not enabled. ``schema``: their rows do not fit the schema that the range is read with.
@@ -111,14 +111,14 @@ class ChangeSources(msgspec.Struct, frozen=True):
     schema_version: int
     versions: tuple[ChangeVersion, ...]
     files: pa.Table
-    skipped: tuple[FeedHole, ...] = ()
+    skipped: tuple[FeedGap, ...] = ()
 
     @property
     def inferred_versions(self) -> tuple[int, ...]:
         """Versions whose changes no feed recorded: they are inferred from the added and removed files."""
         return tuple(version.version for version in self.versions if not version.recorded and version.source != "none")
 
-    def whole_until(self, end: int) -> int:
+    def next_cut(self, end: int) -> int:
         """Return the first row from ``end`` on at which the sources can be cut: not within an inferred version.
 
         The rows that such a commit deleted and inserted are compared with each other, so they are read together.
@@ -145,9 +145,9 @@ def change_feed_coverage(history: History) -> tuple[FeedSpan, ...]:
     return tuple(spans)
 
 
-def change_feed_holes(
+def change_feed_gaps(
     history: History, from_version: int, to_version: int, *, inferred: bool = False, schema_version: int | None = None
-) -> tuple[FeedHole, ...]:
+) -> tuple[FeedGap, ...]:
     """Return the gaps in the changes of a range.
 
     Args:
@@ -195,10 +195,10 @@ def change_sources(
 
     Raises:
         ChangeFeedGap: The range has a gap.
-        RequestError, VersionNotFound: As in `change_feed_holes`.
+        RequestError, VersionNotFound: As in `change_feed_gaps`.
         CorruptTable: A commit lacks the in-commit timestamp that it must have (CDF-010).
     """
-    holes = change_feed_holes(history, from_version, to_version, inferred=inferred, schema_version=schema_version)
+    holes = change_feed_gaps(history, from_version, to_version, inferred=inferred, schema_version=schema_version)
     if holes and not skip:
         raise _gap(history, from_version, to_version, holes)
     skipped = {version for hole in holes for version in range(hole.from_version, hole.to_version + 1)}
@@ -260,7 +260,7 @@ def without_vacuumed(sources: ChangeSources, find_missing: FindMissing) -> Chang
     if not first:
         return sources
     holes = [
-        FeedHole("vacuumed", version, version, f"the file {path} is no longer in the table's folder")
+        FeedGap("vacuumed", version, version, f"the file {path} is no longer in the table's folder")
         for version, path in sorted(first.items())
     ]
     return msgspec.structs.replace(
@@ -303,25 +303,25 @@ def _schema_version(history: History, to_version: int) -> int:
     return history.latest if history.mapping_mode(history.latest) == "none" else to_version
 
 
-def _off(history: History, from_version: int, to_version: int) -> Iterator[FeedHole]:
+def _off(history: History, from_version: int, to_version: int) -> Iterator[FeedGap]:
     start = from_version
     after = FeedSpan(to_version + 1, to_version + 1)
     for span in (*change_feed_coverage(history), after):
         end = min(span.from_version - 1, to_version)
         if start <= end:
-            yield FeedHole("off", start, end, f"the change feed was off ({CHANGE_DATA_FEED} was not true)")
+            yield FeedGap("off", start, end, f"the change feed was off ({CHANGE_DATA_FEED} was not true)")
         start = max(start, span.to_version + 1)
 
 
-def _gone(history: History, from_version: int, to_version: int) -> Iterator[FeedHole]:
+def _gone(history: History, from_version: int, to_version: int) -> Iterator[FeedGap]:
     """Yield versions that only a log compaction covers: it has their result, not their changes."""
     in_log = {record.version for record in history.commits}
     for version in range(from_version, to_version + 1):
         if version not in in_log:
-            yield FeedHole("gone", version, version, "the commit is no longer in the log")
+            yield FeedGap("gone", version, version, "the commit is no longer in the log")
 
 
-def _other_schemas(history: History, from_version: int, to_version: int, shown: int) -> Iterator[FeedHole]:
+def _other_schemas(history: History, from_version: int, to_version: int, shown: int) -> Iterator[FeedGap]:
     if shown > history.latest or history.metadata_at(shown) is None:
         raise VersionNotFound(
             f"The schema of version {shown} is not in the log, whose newest version is {history.latest}. "
@@ -335,10 +335,10 @@ def _other_schemas(history: History, from_version: int, to_version: int, shown: 
     for version, end in zip(known, ends, strict=True):
         reason = why_not_readable_as(history, version, shown)
         if reason is not None:
-            yield FeedHole("schema", version, end, f"{reason}, that of version {shown}")
+            yield FeedGap("schema", version, end, f"{reason}, that of version {shown}")
 
 
-def _unresolved(history: History, from_version: int, to_version: int) -> Iterator[FeedHole]:
+def _unresolved(history: History, from_version: int, to_version: int) -> Iterator[FeedGap]:
     """Yield a gap for files of which the log has only the remove, without partition values (CDF-020)."""
     life, metadata = history.lifetimes, history.metadata_at(from_version)
     if metadata is None or not metadata.partition_columns:
@@ -353,7 +353,7 @@ def _unresolved(history: History, from_version: int, to_version: int) -> Iterato
         version = int(life.removed[row])
         if not values and version in from_files and life.removed_data_change[row]:
             path = life.take(np.array([row]), ["raw_path"]).column(0)[0].as_py()
-            yield FeedHole(
+            yield FeedGap(
                 "unresolved",
                 version,
                 version,
@@ -368,7 +368,7 @@ def _named(spans: Sequence[tuple[int, int]]) -> str:
     return f"version{'' if len(texts) == 1 and texts[0].isdigit() else 's'} {', '.join(texts)}"
 
 
-def _gap(history: History, from_version: int, to_version: int, holes: Sequence[FeedHole]) -> ChangeFeedGap:
+def _gap(history: History, from_version: int, to_version: int, holes: Sequence[FeedGap]) -> ChangeFeedGap:
     first = holes[0]
     spans = [(each.from_version, each.to_version) for each in change_feed_coverage(history)]
     where = _named([(first.from_version, first.to_version)])

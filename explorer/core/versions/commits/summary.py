@@ -75,7 +75,7 @@ class CommitSummary:
         return " AND ".join(map(str, parts)) if isinstance(parts, list) else recorded
 
     @property
-    def said_parameters(self) -> tuple[tuple[str, str], ...]:
+    def shown_parameters(self) -> tuple[tuple[str, str], ...]:
         """The parameters of its operation with a value, by name, in readable form."""
         parameters = {**self.parameters, "predicate": self.predicate}
         return tuple((name, text) for name, text in sorted(parameters.items()) if text not in (None, "", "[]", "{}"))

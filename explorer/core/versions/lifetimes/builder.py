@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.errors import LimitExceeded
-from explorer.core.log.alike_lines import SimilarActions
 from explorer.core.log.decoded_parts import DecodedPart
+from explorer.core.log.similar_lines import SimilarActions
 from explorer.core.protocol.actions import DeletionVectorId
 from explorer.core.protocol.arrow.arrays import (
     Int32s,

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from explorer.core.log.alike_lines import SimilarActions
+from explorer.core.log.similar_lines import SimilarActions
 from explorer.core.protocol.arrow.arrays import (
     Int32s,
     Int64s,

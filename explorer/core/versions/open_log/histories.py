@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from explorer.core.log.checkpoint.kept_columns import KeptColumns
+from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.log_store import LogStore
+from explorer.core.versions.cached_history import read_history, read_provenance, read_provenance_table
 from explorer.core.versions.history import PROVENANCE, History
 from explorer.core.versions.history_reader import HistoryReader
-from explorer.core.versions.kept_history import read_history, read_provenance, read_provenance_table
-from explorer.core.versions.kept_index import KeptIndexes
+from explorer.core.versions.index_cache import IndexCache
 from explorer.core.versions.open_log.once import Once
 from explorer.core.versions.provenance import Provenance
 
@@ -37,12 +37,12 @@ class ReadOptions:
         watch: Called with how many commits are read, and how many there are; an exception from it ends the reading.
     """
 
-    indexes: Callable[[], KeptIndexes | None] | None = None
-    columns: KeptColumns | None = None
+    indexes: Callable[[], IndexCache | None] | None = None
+    columns: ColumnCache | None = None
     follows: bool = False
     watch: Callable[[int, int], None] | None = None
 
-    def opened_indexes(self) -> KeptIndexes | None:
+    def opened_indexes(self) -> IndexCache | None:
         """Open the cache of tables."""
         return None if self.indexes is None else self.indexes()
 

@@ -17,11 +17,11 @@ from explorer.core.protocol.deletion_vectors import location
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 from explorer.core.versions.retention.expiry import FOREVER, LastNeeded
-from explorer.core.versions.retention.folder_look import FolderLook
-from explorer.core.versions.retention.lasting import TakenFiles, written
+from explorer.core.versions.retention.folder_scan import FolderScan
+from explorer.core.versions.retention.readable_until import TakenFiles, written
 from explorer.core.versions.retention.version_states import VersionRisks
 
-__all__ = ["Freed", "freed_by_folder", "freed_by_log"]
+__all__ = ["Freed", "freed_by_log", "freed_by_scan"]
 
 # A file of deletion vectors begins with a byte; each vector has its size before it and a checksum after it.
 _AROUND_VECTOR: Final = 8
@@ -36,7 +36,7 @@ class Freed(msgspec.Struct, frozen=True):
     known: Mask
 
 
-def freed_by_folder(scan: FolderLook) -> Freed:
+def freed_by_scan(scan: FolderScan) -> Freed:
     """Return the files of a scan of the folder."""
     old = scan.old_from
     rows = np.flatnonzero(old != FOREVER)

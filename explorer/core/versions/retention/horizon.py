@@ -23,16 +23,16 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 from explorer.core.versions.retention.expiry import FOREVER, LastNeeded, data_risk
-from explorer.core.versions.retention.folder_look import FolderLook
-from explorer.core.versions.retention.freed_files import Freed, freed_by_folder, freed_by_log
-from explorer.core.versions.retention.lasting import (
-    Lasting,
-    TakenFiles,
-    feed_lasting,
-    recorded_by_folder,
-    recorded_by_log,
-)
+from explorer.core.versions.retention.folder_scan import FolderScan
+from explorer.core.versions.retention.freed_files import Freed, freed_by_log, freed_by_scan
 from explorer.core.versions.retention.missing_files import MissingFiles
+from explorer.core.versions.retention.readable_until import (
+    ReadableUntil,
+    TakenFiles,
+    feed_readable_until,
+    recorded_by_log,
+    recorded_by_scan,
+)
 from explorer.core.versions.retention.version_states import VersionRisks
 
 __all__ = ["Horizon", "VersionRange", "WhatIf", "horizon"]
@@ -88,10 +88,10 @@ class Horizon(msgspec.Struct, frozen=True, dict=True):
     now: int
     retention: int
     basis: Literal["log", "folder"]
-    versions: Lasting
-    feed: Lasting
+    versions: ReadableUntil
+    feed: ReadableUntil
     freed: Freed
-    look: FolderLook | None = None
+    scan: FolderScan | None = None
 
     def __repr__(self) -> str:
         readable = f"{len(self._version_limits)} of {len(self.versions.versions)} versions readable"
@@ -206,7 +206,7 @@ class Horizon(msgspec.Struct, frozen=True, dict=True):
         return np.concatenate([np.cumsum(sizes[::-1])[::-1], np.zeros(1, np.int64)])
 
 
-def horizon(history: History, risks: VersionRisks, now: datetime, look: FolderLook | None = None) -> Horizon:
+def horizon(history: History, risks: VersionRisks, now: datetime, scan: FolderScan | None = None) -> Horizon:
     """Compute the effect of a VACUUM now with every retention period.
 
     Args:
@@ -220,38 +220,38 @@ def horizon(history: History, risks: VersionRisks, now: datetime, look: FolderLo
         RequestError: ``now`` has no zone.
     """
     life, present = history.lifetimes, milliseconds(now)
-    if look is None:
+    if scan is None:
         states, needed = risks.at(present), risks.needed
         taken = TakenFiles([vacuum for vacuum in risks.vacuums if vacuum.version > risks.known.now.checked_to])
         missing = MissingFiles(life, risks.known.now.missing).instances
         lost, recorded = taken.mask(needed.first, life.removed) | missing, partial(recorded_by_log, risks, taken)
         freed = freed_by_log(history, risks, needed, taken)
     else:
-        states, needed = risks.at(present, look.missing), _with_times(life, risks.needed, look)
-        lost, recorded = MissingFiles(life, look.missing).instances, partial(recorded_by_folder, look)
-        freed = freed_by_folder(look)
+        states, needed = risks.at(present, scan.missing), _with_times(life, risks.needed, scan)
+        lost, recorded = MissingFiles(life, scan.missing).instances, partial(recorded_by_scan, scan)
+        freed = freed_by_scan(scan)
     since = data_risk(life, needed.first).since
     versions = life.readable_from + np.arange(len(since), dtype=np.int64)
     lost_versions = np.isin(versions, states.versions("data gone"))
     return Horizon(
         now=present,
         retention=risks.terms.files,
-        basis="log" if look is None else "folder",
-        versions=Lasting(versions, since, lost_versions),
-        feed=feed_lasting(history, needed.first, lost, recorded),
+        basis="log" if scan is None else "folder",
+        versions=ReadableUntil(versions, since, lost_versions),
+        feed=feed_readable_until(history, needed.first, lost, recorded),
         freed=freed,
-        look=look,
+        scan=scan,
     )
 
 
-def _with_times(life: Lifetimes, needed: LastNeeded, look: FolderLook) -> LastNeeded:
+def _with_times(life: Lifetimes, needed: LastNeeded, scan: FolderScan) -> LastNeeded:
     """Return the needed times with the times of the files: a file is old only once it was written long enough ago."""
     paths, vectors = needed.paths.copy(), needed.vectors.copy()
     rows = np.flatnonzero(paths != FOREVER)
-    paths[rows] = np.maximum(paths[rows], look.modified(life.take(rows, ["path"]).column(0).combine_chunks()))
+    paths[rows] = np.maximum(paths[rows], scan.modified(life.take(rows, ["path"]).column(0).combine_chunks()))
     files, ids = life.vector_files
     rows = np.flatnonzero(vectors != FOREVER)
-    written = look.modified(strings([location(vector) for vector in ids]))
+    written = scan.modified(strings([location(vector) for vector in ids]))
     vectors[rows] = np.maximum(vectors[rows], written[files[rows]])
     return LastNeeded(paths, vectors)
 

@@ -55,12 +55,12 @@ class KnownMissing:
         missing, versions = frozenset(paths), frozenset(feed)
         self._learn(lambda known: (known.missing | missing, known.feed | versions, known.checked_to))
 
-    def looked_for(self, locations: Iterable[str], missing: Set[str]) -> None:
+    def record_checked(self, locations: Iterable[str], missing: Set[str]) -> None:
         """Record which of some checked locations have no file."""
         present = frozenset(locations) - missing
         self._learn(lambda known: ((known.missing - present) | missing, known.feed, known.checked_to))
 
-    def looked_for_all(self, missing: Set[str], version: int, feed: Iterable[int] | None = None) -> None:
+    def record_all_checked(self, missing: Set[str], version: int, feed: Iterable[int] | None = None) -> None:
         """Record which of all files that a version and earlier ones need are missing.
 
         Args:

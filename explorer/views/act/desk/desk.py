@@ -108,7 +108,7 @@ class DeskTables(Protocol):
     def check_source(self, name: str, source: str) -> None:
         """Refuse a source of rows for a table that may not be read."""
 
-    def look_again(self, name: str, *, reopen: bool = False) -> None:
+    def check_again(self, name: str, *, reopen: bool = False) -> None:
         """Take notice that a table was changed; ``reopen`` if more than its log was."""
 
 
@@ -224,8 +224,8 @@ class Desk:
 
     # --- the rows
 
-    def begin_look(self) -> bool:
-        """Approve a check by Spark of the rows that the plan has rules for; `look_at_rows` must follow if it is True.
+    def start_row_check(self) -> bool:
+        """Approve a check by Spark of the rows that the plan has rules for; `run_row_check` must follow if it is True.
 
         Raises:
             RequestError: There is no plan.
@@ -233,10 +233,10 @@ class Desk:
         self._current_plan()
         return self._take(happened.CheckStarted(next(self._numbers)))
 
-    def look_at_rows(self) -> None:
+    def run_row_check(self) -> None:
         """Plan with a check of the rows; for a thread of its own."""
         state = self._state
-        if not isinstance(state, at.Looking):
+        if not isinstance(state, at.CheckingRows):
             return
         plan, watch = state.draft.plan, partial(self._watch_check, state.number)
         try:
@@ -260,7 +260,7 @@ class Desk:
     def stop_reading(self) -> None:
         """Stop a running check of the rows."""
         with self._lock:
-            if isinstance(self._state, at.Looking):
+            if isinstance(self._state, at.CheckingRows):
                 self._leave(happened.CheckEnded(self._state.number, self._current_check("cancelled")))
 
     # --- committing
@@ -276,7 +276,7 @@ class Desk:
             if isinstance(self._state, at.Committing):
                 return False
             plan = self._current_plan()
-            if isinstance(self._state, at.Looking):
+            if isinstance(self._state, at.CheckingRows):
                 raise RequestError("The rows are being checked. Wait until the check ends, or cancel it.", field="plan")
             if digest != plan.digest:
                 raise RequestError("The plan has changed since it was shown. Read it again.", field="digest")
@@ -315,7 +315,7 @@ class Desk:
         self._take(event)
         self._tables.attempts.end(self, draft.question, came_of_it, version)
         try:
-            self._tables.look_again(draft.question.table, reopen=not isinstance(draft.plan, CommitPlan))
+            self._tables.check_again(draft.question.table, reopen=not isinstance(draft.plan, CommitPlan))
         finally:
             self._changed()
 
@@ -404,9 +404,9 @@ class Desk:
         job: RowJob[Any] | None = None
         with self._lock:
             before = self._state
-            if self._take(event) and isinstance(before, at.Looking | at.Planning):
+            if self._take(event) and isinstance(before, at.CheckingRows | at.Planning):
                 job = before.job
-                if job is not None or isinstance(before, at.Looking):
+                if job is not None or isinstance(before, at.CheckingRows):
                     self._opened = None
         if job is not None:
             job.cancel()
@@ -487,14 +487,14 @@ class Desk:
 
     def _current_plan(self) -> Plan:
         state = self._state
-        if not isinstance(state, at.Ready | at.Looking):
+        if not isinstance(state, at.Ready | at.CheckingRows):
             raise RequestError("There is no plan yet. Fill in the form and preview the plan first.", field="plan")
         return state.draft.plan
 
     def _current_check(self, outcome: str) -> RowCheckProgress:
         """Return the check with the known progress of its job."""
         state = self._state
-        job = state.job if isinstance(state, at.Looking) else None
+        job = state.job if isinstance(state, at.CheckingRows) else None
         return RowCheckProgress(outcome) if job is None else _progress(job, outcome)
 
     def _watch_check(self, number: int, job: RowJob[CheckReport]) -> None:
@@ -527,7 +527,7 @@ def _progress(job: RowJob[Any], outcome: str = "running") -> RowCheckProgress:
     return RowCheckProgress(outcome, job.phase, job.done, job.total, job.elapsed)
 
 
-def _answers(state: at.Ready | at.Looking | at.Committing | at.Ended, question: Question) -> bool:
+def _answers(state: at.Ready | at.CheckingRows | at.Committing | at.Ended, question: Question) -> bool:
     """Return whether a state belongs to a question; the state of a commit belongs to every question."""
     if isinstance(state, at.Committing | at.Ended):
         return state.draft.question.same_change(question)

@@ -67,10 +67,10 @@ from explorer.views.act.receipt import Receipt
 
 __all__ = [
     "TRANSITIONS",
+    "CheckingRows",
     "Committing",
     "Ended",
     "Idle",
-    "Looking",
     "Planning",
     "Ready",
     "State",
@@ -110,7 +110,7 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
+class CheckingRows:
     """Spark checks the rows against the plan's constraints; the job is None until Spark has one."""
 
     draft: Draft
@@ -144,19 +144,19 @@ class Ended:
     document: dict[str, Any]
 
 
-State: TypeAlias = Idle | Planning | Unplannable | Ready | Looking | Committing | Ended
+State: TypeAlias = Idle | Planning | Unplannable | Ready | CheckingRows | Committing | Ended
 
 TRANSITIONS: Final[Mapping[type[Event], Mapping[type[State], type[State]]]] = {
-    Asked: dict.fromkeys((Idle, Planning, Unplannable, Ready, Looking, Ended), Planning),
+    Asked: dict.fromkeys((Idle, Planning, Unplannable, Ready, CheckingRows, Ended), Planning),
     PlanMoved: {Planning: Planning},
     PlanMade: {Planning: Ready},
     PlanRefused: {Planning: Unplannable},
-    Forgotten: dict.fromkeys((Idle, Planning, Unplannable, Ready, Looking, Ended), Idle),
-    Shown: {Ready: Ready, Looking: Looking, Ended: Ended},
-    Accepted: {Ready: Ready, Looking: Looking},
-    CheckStarted: {Ready: Looking},
-    CheckProgressed: {Looking: Looking},
-    CheckEnded: {Looking: Ready},
+    Forgotten: dict.fromkeys((Idle, Planning, Unplannable, Ready, CheckingRows, Ended), Idle),
+    Shown: {Ready: Ready, CheckingRows: CheckingRows, Ended: Ended},
+    Accepted: {Ready: Ready, CheckingRows: CheckingRows},
+    CheckStarted: {Ready: CheckingRows},
+    CheckProgressed: {CheckingRows: CheckingRows},
+    CheckEnded: {CheckingRows: Ready},
     ApprovalRefused: {Ready: Ready},
     Approved: {Ready: Committing},
     CommitBegun: {Committing: Committing},
@@ -177,7 +177,7 @@ def _is_about(state: State, event: Event) -> bool:
     """Return whether an event belongs to this state: its own work, or an outcome that can be closed or retried."""
     if isinstance(state, Planning) and isinstance(event, PlanMoved | PlanMade | PlanRefused):
         return state.number == event.number
-    if isinstance(state, Looking) and isinstance(event, CheckProgressed | CheckEnded):
+    if isinstance(state, CheckingRows) and isinstance(event, CheckProgressed | CheckEnded):
         return state.number == event.number
     if isinstance(state, Committing) and isinstance(event, CommitBegun | CommitMoved | CommitEnded | CommitBrokeOff):
         return state.number == event.number and not (state.begun and isinstance(event, CommitBegun))
@@ -203,12 +203,12 @@ def _next(state: State, event: Event) -> State:
             assert isinstance(state, Planning)
             return Unplannable(state.question, event.error)
         case _:
-            assert isinstance(state, Ready | Looking | Committing | Ended)
+            assert isinstance(state, Ready | CheckingRows | Committing | Ended)
             return _with_plan(state, event)
 
 
 def _with_plan(
-    state: Ready | Looking | Committing | Ended,
+    state: Ready | CheckingRows | Committing | Ended,
     event: Shown | Accepted | CheckStarted | CheckProgressed | CheckEnded | ApprovalRefused | Approved | CommitBegun
     | CommitMoved | CommitEnded | CommitBrokeOff | TriedAgain,
 ) -> State:  # fmt: skip
@@ -220,9 +220,9 @@ def _with_plan(
             accepted = msgspec.structs.replace(draft.plan, accepted=(*draft.plan.accepted, event.guard))
             return replace(state, draft=replace(draft, plan=accepted))
         case CheckStarted():
-            return Looking(replace(draft, look=RowCheckProgress("running")), event.number)
+            return CheckingRows(replace(draft, look=RowCheckProgress("running")), event.number)
         case CheckProgressed():
-            return Looking(replace(draft, look=event.look), event.number, event.job)
+            return CheckingRows(replace(draft, look=event.look), event.number, event.job)
         case CheckEnded():
             return Ready(replace(draft, look=event.look, plan=event.plan or draft.plan))
         case ApprovalRefused():

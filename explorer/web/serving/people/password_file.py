@@ -20,7 +20,7 @@ from argon2 import PasswordHasher, extract_parameters
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from explorer.core.errors import RequestError
-from explorer.storage.written_aside import flush_folder, written_aside
+from explorer.storage.atomic_write import atomic_write, flush_folder
 
 __all__ = ["PasswordFile", "remove_user", "write_user"]
 
@@ -108,7 +108,7 @@ def remove_user(path: Path, name: str) -> None:
 def _write(path: Path, users: Mapping[str, str]) -> None:
     target = str(path.absolute())
     try:
-        with written_aside(target, mode=0o600) as file:
+        with atomic_write(target, mode=0o600) as file:
             file.write(json.dumps(users, ensure_ascii=False, indent=2).encode() + b"\n")
         flush_folder(os.path.dirname(target))
     except OSError as error:

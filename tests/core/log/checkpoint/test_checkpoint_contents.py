@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from explorer.core.errors import IncompleteCheckpoint, LimitExceeded, MalformedAction
-from explorer.core.log.checkpoint.kept_columns import KeptColumns
+from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.checkpoint.parquet_part import CheckpointPart
 from explorer.core.log.checkpoint.reader import (
     CheckpointFile,
@@ -75,9 +75,9 @@ LIVE = {
 }
 
 
-@pytest.mark.parametrize("kept", [None, KeptColumns()])
+@pytest.mark.parametrize("kept", [None, ColumnCache()])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_live_files_come_part_by_part_and_those_of_sidecars_behind(shape: Shape, kept: KeptColumns | None) -> None:
+def test_live_files_come_part_by_part_and_those_of_sidecars_behind(shape: Shape, kept: ColumnCache | None) -> None:
     store = new_store()
     write_checkpoint(store, 4, HELD, shape)
     sources = reader(store).files(kept)
@@ -266,7 +266,7 @@ def test_all_parts_and_sidecars_count_towards_the_size_that_is_read(
 
 
 def test_what_was_not_used_for_longest_goes_first_and_half_of_it_is_the_most_for_one() -> None:
-    columns = KeptColumns(10)
+    columns = ColumnCache(10)
     for key, size in (("a", 5), ("b", 5), ("large", 6)):
         columns.put(key, key, size)
     assert (columns.num_bytes, columns.find("a"), columns.find("b"), columns.find("large")) == (10, "a", "b", None)
@@ -279,13 +279,13 @@ def test_what_was_not_used_for_longest_goes_first_and_half_of_it_is_the_most_for
 
 @pytest.mark.parametrize(("size", "found"), [(1 << 27, "x"), ((1 << 27) + 1, None)])
 def test_usually_256_mebibytes_are_kept(size: int, found: str | None) -> None:
-    columns = KeptColumns()
+    columns = ColumnCache()
     columns.put("x", "x", size)
     assert columns.find("x") == found
 
 
 def test_a_file_counts_as_much_as_a_mebibyte_beside_its_paths() -> None:
-    columns = KeptColumns()
+    columns = ColumnCache()
     sources = [LineSource([]), LineSource([])]
     asked: list[int] = []
 
@@ -298,7 +298,7 @@ def test_a_file_counts_as_much_as_a_mebibyte_beside_its_paths() -> None:
 
 
 def test_only_columns_that_are_not_kept_are_made() -> None:
-    columns, asked = KeptColumns(), list[list[str]]()
+    columns, asked = ColumnCache(), list[list[str]]()
 
     def make(names: Sequence[str]) -> list[pa.Array]:
         asked.append(list(names))
@@ -321,7 +321,7 @@ def test_only_columns_that_are_not_kept_are_made() -> None:
 def test_only_statistics_that_are_not_kept_are_parsed() -> None:
     texts = pa.array([json.dumps({"numRecords": 4, "minValues": {"x": 1, "y": 2, "z": 3}}), "{"])
     x, y, z = (StatisticsLeaf((name,), PrimitiveType("long")) for name in "xyz")
-    columns, asked = KeptColumns(), list[list[StatisticsLeaf]]()
+    columns, asked = ColumnCache(), list[list[StatisticsLeaf]]()
 
     def make(leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
         asked.append(list(leaves))

@@ -13,7 +13,7 @@ import pytest
 
 from explorer.core.errors import IncompleteCheckpoint
 from explorer.core.log.checkpoint import parquet_part
-from explorer.core.log.checkpoint.kept_columns import KeptColumns
+from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.checkpoint.parquet_part import CheckpointPart
 from explorer.core.protocol.arrow.row_groups import RowGroups
 from explorer.core.protocol.schema.data_types import PrimitiveType
@@ -56,7 +56,7 @@ def rows_of(data: bytes) -> RowGroups:
 
 
 def opened(data: bytes, kept: bool = False, **more: Any) -> CheckpointPart:
-    part = KeptColumns().part("one") if kept else None
+    part = ColumnCache().part("one") if kept else None
     return CheckpointPart(rows_of(data), lambda error: IncompleteCheckpoint(str(error)), cache=part, **more)
 
 

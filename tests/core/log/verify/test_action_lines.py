@@ -18,7 +18,7 @@ import explorer
 from explorer.core.errors import MalformedAction
 from explorer.core.log.action_lines import action_lines
 from explorer.core.log.log_path import commit_name
-from explorer.core.log.verify.verify import verify
+from explorer.core.log.verify.integrity import verify
 from explorer.core.protocol.log_store import LogStore
 from tests.support.clients.other_readers import deltalake_rows, duckdb_rows
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, commit_info, lines, new_store, remove, write

@@ -22,7 +22,7 @@ BEGIN = [MASKED, METADATA, add("a.parquet", 10), add("b.parquet", 7)]
 
 def _counts(found: explorer.Table, version: int | None = None) -> tuple[int | None, int | None] | None:
     contested = found.snapshot(version).contested
-    return None if contested is None else (contested.rows, contested.rows_elsewhere)
+    return None if contested is None else (contested.rows, contested.other_rows)
 
 
 @pytest.mark.conformance("REPLAY-003")

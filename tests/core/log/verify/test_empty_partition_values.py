@@ -31,7 +31,7 @@ def test_both_counts_are_an_error_of_the_version_and_of_the_audit_with_a_change_
     )
     contested = found.snapshot().contested
     assert contested is not None
-    assert (contested.paths, contested.rows, contested.rows_elsewhere) == (("a", "d"), 8, 3)
+    assert (contested.paths, contested.rows, contested.other_rows) == (("a", "d"), 8, 3)
     for text in ("NULL in p", "delta-spark and deltalake read an empty string", "8 rows", "3 rows"):
         assert text in contested.message
     finding = next(each for each in found.audit().findings if each.rule == "contested-files")
@@ -71,7 +71,7 @@ def test_a_mapped_column_is_found_under_its_name_in_the_log(tmp_path: Path) -> N
     write_table(tmp_path, fields, [DataFile("a.parquet", rows, {"col-1": ""})], ["part"], mapped)
     contested = explorer.open_table(tmp_path).snapshot().contested
     assert contested is not None
-    assert (contested.column, contested.rows, contested.rows_elsewhere) == ("part", 2, 0)
+    assert (contested.column, contested.rows, contested.other_rows) == ("part", 2, 0)
 
 
 @pytest.mark.spark

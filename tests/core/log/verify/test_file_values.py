@@ -9,7 +9,7 @@ import pytest
 
 import explorer
 from explorer.core.log.log_path import commit_name
-from explorer.core.log.verify.verify import verify
+from explorer.core.log.verify.integrity import verify
 from explorer.core.protocol.log_store import LogStore
 from tests.support.logs.checkpoint_shapes import write_checkpoint
 from tests.support.logs.small_logs import PROTOCOL, add, metadata, new_store, write

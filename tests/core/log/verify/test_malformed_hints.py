@@ -10,7 +10,7 @@ import explorer
 from explorer.core.errors import VersionGap
 from explorer.core.log.last_checkpoint import hinted_version, parse_last_checkpoint
 from explorer.core.log.log_path import LAST_CHECKPOINT, commit_name
-from explorer.core.log.verify.verify import verify
+from explorer.core.log.verify.integrity import verify
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, paths, write

@@ -15,7 +15,7 @@ from explorer.core.compatibility.access import verdict_of
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.errors import CorruptTable, IncompleteCheckpoint
 from explorer.core.log.log_path import checkpoint_name
-from explorer.core.log.verify.verify import verify
+from explorer.core.log.verify.integrity import verify
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.partition_values import parse_partition_value
 from explorer.core.protocol.schema.data_types import PrimitiveType

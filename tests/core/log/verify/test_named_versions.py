@@ -12,7 +12,7 @@ import explorer
 from explorer.core.errors import TableNotFound, UnsupportedFeature, VersionGap
 from explorer.core.log.log_path import STAGED_FOLDER, commit_name
 from explorer.core.log.log_segment import list_log
-from explorer.core.log.verify.verify import verify
+from explorer.core.log.verify.integrity import verify
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.log_store import LogStore, ObjectMeta
 from explorer.storage import open_store

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from explorer.core.log.verify.integrity import Problem as Exported
 from explorer.core.log.verify.problem import BREAKING, Problem
-from explorer.core.log.verify.verify import Problem as Exported
 
 KINDS = set(re.findall(r"``([a-z-]+)``", Problem.__doc__ or ""))
 

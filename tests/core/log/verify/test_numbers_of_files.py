@@ -10,7 +10,7 @@ import pytest
 
 import explorer
 from explorer.core.log.log_path import checksum_name, commit_name
-from explorer.core.log.verify.verify import verify
+from explorer.core.log.verify.integrity import verify
 from explorer.core.protocol.actions import Add, DomainMetadata
 from explorer.core.protocol.log_store import LogStore
 from tests.support.logs.checkpoint_shapes import write_checkpoint

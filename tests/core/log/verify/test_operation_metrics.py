@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from explorer.core.log.log_path import commit_name
-from explorer.core.log.verify.verify import verify
+from explorer.core.log.verify.integrity import verify
 from explorer.core.protocol.actions import AddCDCFile
 from tests.support.logs.checkpoint_shapes import write_checkpoint
 from tests.support.logs.small_logs import MASKED, METADATA, PROTOCOL, add, commit_info, new_store, remove, vector, write

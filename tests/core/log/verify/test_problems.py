@@ -21,8 +21,8 @@ from explorer.core.log.log_path import (
 from explorer.core.log.table_state import LiveFile
 from explorer.core.log.verify.hash_chain import START as BEFORE
 from explorer.core.log.verify.hash_chain import link
+from explorer.core.log.verify.integrity import BREAKING, IntegrityReport, Problem, verify
 from explorer.core.log.verify.running_state import RunningState
-from explorer.core.log.verify.verify import BREAKING, IntegrityReport, Problem, verify
 from explorer.core.protocol.actions import Action, DomainMetadata, Metadata, SetTransaction
 from tests.support.logs.checkpoint_shapes import write_checkpoint
 from tests.support.logs.small_logs import (

@@ -13,7 +13,7 @@ import pytest
 import explorer
 from explorer.core.errors import ExplorerError, TableError, UnsupportedFeature
 from explorer.core.log.log_path import checkpoint_name, commit_name, compaction_name
-from explorer.core.log.verify.verify import IntegrityReport, verify
+from explorer.core.log.verify.integrity import IntegrityReport, verify
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store

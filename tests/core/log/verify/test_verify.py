@@ -14,7 +14,7 @@ from explorer.core.errors import ChangeFeedGap, TableNotFound
 from explorer.core.log.log_path import checkpoint_name, checksum_name, commit_name
 from explorer.core.log.log_segment import list_log
 from explorer.core.log.verify.hash_chain import link, links, seal
-from explorer.core.log.verify.verify import IntegrityReport, verify
+from explorer.core.log.verify.integrity import IntegrityReport, verify
 from explorer.core.log.writing.compaction import write_compaction
 from explorer.core.protocol.actions import Action, DomainMetadata, Metadata, SetTransaction
 from explorer.core.protocol.log_store import LogStore

@@ -11,7 +11,7 @@ import pytest
 import explorer
 from explorer.core.errors import IncompleteCheckpoint
 from explorer.core.log.log_path import LAST_CHECKPOINT, checkpoint_name, commit_name, replaced_name
-from explorer.core.log.verify.verify import verify
+from explorer.core.log.verify.integrity import verify
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
 from tests.support.logs.checkpoint_shapes import Shape, write_checkpoint

@@ -6,11 +6,11 @@ import pytest
 
 from explorer.core.protocol.sql.predicates import (
     And,
-    Comparison,
     Expression,
     IsNull,
     LiteralValue,
     Not,
+    SqlComparison,
     Unsplittable,
     parse_predicate,
     parts_of,
@@ -23,8 +23,8 @@ WORDS = (
 )
 
 
-def _equal(column: str, text: str) -> Comparison:
-    return Comparison((column,), "=", LiteralValue("integer", text))
+def _equal(column: str, text: str) -> SqlComparison:
+    return SqlComparison((column,), "=", LiteralValue("integer", text))
 
 
 @pytest.mark.parametrize("word", [*WORDS, *map(str.upper, WORDS)])
@@ -54,8 +54,8 @@ def test_what_spark_does_not_take_for_a_column_leaves_out_no_file(text: str) -> 
 
 def test_a_typed_text_and_a_column_of_its_type_are_told_apart() -> None:
     typed = LiteralValue("date", "2026-05-01")
-    assert parse_predicate("date = DATE '2026-05-01'") == Comparison(("date",), "=", typed)
-    assert parse_predicate("DATE'2026-05-01' < date") == Comparison(("date",), ">", typed)
+    assert parse_predicate("date = DATE '2026-05-01'") == SqlComparison(("date",), "=", typed)
+    assert parse_predicate("DATE'2026-05-01' < date") == SqlComparison(("date",), ">", typed)
 
 
 @pytest.mark.parametrize(("text", "value"), [("1L", "1"), ("-2s", "-2"), ("+3Y", "3"), ("0012l", "0012")])
@@ -73,7 +73,7 @@ def test_a_whole_number_may_have_its_type_behind_it(text: str, value: str) -> No
 )
 def test_a_column_called_end_does_not_end_a_case(text: str) -> None:
     found: list[Expression] = list(parts_of(parse_predicate(text)))
-    assert Comparison(("z",), "=", LiteralValue("integer", "2")) not in found
+    assert SqlComparison(("z",), "=", LiteralValue("integer", "2")) not in found
 
 
 @pytest.mark.parametrize("text", ["and = 1", 'x > 0 AND "and" = 1', "not < 3", '"AND" IS NULL', "f(`and`)"])

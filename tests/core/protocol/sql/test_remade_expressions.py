@@ -6,7 +6,7 @@ import pytest
 
 from explorer.core.errors import ExpressionRefused, InvalidIntent
 from explorer.core.protocol.sql.stored_expressions import check_stored_expression
-from explorer.core.protocol.sql.vetting import check_text, remade_expression
+from explorer.core.protocol.sql.vetting import check_text, normalized_expression
 
 
 @pytest.mark.parametrize(
@@ -28,17 +28,17 @@ from explorer.core.protocol.sql.vetting import check_text, remade_expression
     ],
 )
 def test_an_expression_keeps_its_tokens_and_loses_its_comments(text: str, remade: str) -> None:
-    found = remade_expression(text)
+    found = normalized_expression(text)
     assert found.text == remade
-    assert remade_expression(found.text).text == remade
+    assert normalized_expression(found.text).text == remade
 
 
 def test_each_place_in_what_is_made_anew_has_one_in_the_text() -> None:
     text = "a /* why */ =\n   'b' -- c"
-    found = remade_expression(text)
+    found = normalized_expression(text)
     assert found.text == "a = 'b'"
-    assert [found.original_place(place) for place in range(len(found.text))] == [0, 0, 12, 12, 17, 18, 19]
-    assert found.original_place(99) == len(text)
+    assert [found.original_position(place) for place in range(len(found.text))] == [0, 0, 12, 12, 17, 18, 19]
+    assert found.original_position(99) == len(text)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_what_spark_takes_for_a_variable_is_refused_wherever_it_is(text: str) ->
 
 @pytest.mark.parametrize("text", ["s = concat('$', '{')", "s = '$.a' AND t = '{$}'", "s RLIKE '^a$' AND b = '{'"])
 def test_a_dollar_alone_passes(text: str) -> None:
-    assert remade_expression(text).text == text
+    assert normalized_expression(text).text == text
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_what_spark_could_read_otherwise_or_nobody_judged_is_refused(text: str, 
     ],
 )
 def test_what_people_write_passes(text: str) -> None:
-    assert remade_expression(text).text == text
+    assert normalized_expression(text).text == text
 
 
 def test_a_function_that_is_misspelled_is_answered_with_those_that_are_meant() -> None:

@@ -12,7 +12,7 @@ import pytest
 from explorer.core.errors import CorruptTable, InvalidIntent, RequestError
 from explorer.core.protocol import times
 from explorer.core.protocol.table_properties.table_property import (
-    Choice,
+    ChoiceProperty,
     Choices,
     Columns,
     Flag,
@@ -97,11 +97,15 @@ def test_each_kind_of_property_reads_its_value_or_its_default() -> None:
     assert [each.of({"k": "true"}, unset=False) for each in states] == [True, True, True]
     assert [Integer("k", "").of({}), Integer("k", "", "3").of({}), Integer("k", "", "3").of({"k": "4"})] == [0, 3, 4]
     assert (Integer("k", "").minimum, Integer("k", "").maximum) == (0, None)
-    assert (Choice("k", "").exact, FreeText("k", "").form) == (False, None)
+    assert (ChoiceProperty("k", "").exact, FreeText("k", "").form) == (False, None)
     kept = Interval("k", "", "interval 1 day")
     assert [kept.of({}), kept.of({}, unset=timedelta(9)), kept.of({"k": "2 days"})] == [*map(timedelta, (1, 1, 2))]
     assert [Interval("k", "").of({}), Interval("k", "").of({}, unset=timedelta(9))] == [timedelta(), timedelta(9)]
-    assert [Choice("k", "", "Ab").of({}), Choice("k", "").of({}), Choice("k", "").of({"k": "XY"})] == ["ab", "", "xy"]
+    assert [
+        ChoiceProperty("k", "", "Ab").of({}),
+        ChoiceProperty("k", "").of({}),
+        ChoiceProperty("k", "").of({"k": "XY"}),
+    ] == ["ab", "", "xy"]
     some = Choices("k", "", "a,b")
     assert [some.words({}), some.words({"k": "c"}), some.words({"k": ""})] == [("a", "b"), ("c",), ()]
     assert Choices("k", "").words({}) == ()
@@ -116,8 +120,8 @@ WORDS = ("Ab", "c")
         (TableProperty("k", ""), ["", "x"], [], ()),
         (Columns("k", "", allowed=WORDS), ["a.b,c"], [], ()),
         (Flag("k", "", None, ("true", "false")), ["TRUE", "false"], ["", " true", "yes"], ("true", "false")),
-        (Choice("k", "", None, WORDS), ["Ab", "AB", "C"], ["", "a"], WORDS),
-        (Choice("k", "", None, WORDS, exact=True), ["Ab", "c"], ["ab", "C"], WORDS),
+        (ChoiceProperty("k", "", None, WORDS), ["Ab", "AB", "C"], ["", "a"], WORDS),
+        (ChoiceProperty("k", "", None, WORDS, exact=True), ["Ab", "c"], ["ab", "C"], WORDS),
         (
             Choices("k", "", None, WORDS),
             ["", "Ab", "c,Ab", "c,c"],

@@ -18,7 +18,7 @@ from explorer.core.protocol.actions import Action, CommitInfo, DomainMetadata, S
 from explorer.core.transaction.commit.conflicts import conflict_with, holds_transaction
 from explorer.core.transaction.commit_info import isolation_level
 from explorer.core.transaction.proposal import Proposal, RowCheck
-from explorer.core.versions.reads import Reads, exactly, lasting, rows_matched, rows_meeting
+from explorer.core.versions.reads import Reads, reads_of_files, reuse_unchanged, rows_matched, rows_meeting
 from tests.support.logs.small_logs import (
     MASKED,
     PROTOCOL,
@@ -59,7 +59,7 @@ def change(snapshot: explorer.Snapshot, where: str | None, *removed: str, **more
         removes=tuple(map(remove, removed)),
         is_blind_append=False,
         reads_files=True,
-        reads=rows_meeting(snapshot, where, alike=True),
+        reads=rows_meeting(snapshot, where, as_core=True),
         **more,
     )
 
@@ -191,7 +191,7 @@ def test_statistics_written_again_beside_one_that_came_first(winner: tuple[Actio
         adds=(again,),
         isolation="SnapshotIsolation",
         reads_files=True,
-        reads=exactly([again]),
+        reads=reads_of_files([again]),
     )
     assert verdict(made, winner, read(), blind=False) == wanted
 
@@ -229,17 +229,17 @@ def test_a_merge_reads_what_its_condition_asks_of_the_target(
     on: str, winner: tuple[Action, ...], wanted: str | None
 ) -> None:
     snapshot = read()
-    reads = rows_matched(snapshot, on, alike=True)
+    reads = rows_matched(snapshot, on, as_core=True)
     made = Proposal(operation="MERGE", parameters={}, is_blind_append=False, reads_files=True, reads=reads)
     assert verdict(made, winner, snapshot, blind=False) == wanted
-    assert rows_matched(snapshot, on, alike=False) == Reads()
+    assert rows_matched(snapshot, on, as_core=False) == Reads()
 
 
 def test_an_engine_that_reads_conditions_in_its_own_way_reads_every_file() -> None:
     snapshot = read()
-    assert rows_meeting(snapshot, IN_A, alike=False) == Reads()
-    assert rows_meeting(snapshot, IN_A, alike=True).files == {"p=a/1", "p=a/2"}
-    assert rows_meeting(snapshot, "unknown = 1", alike=True) == Reads()
+    assert rows_meeting(snapshot, IN_A, as_core=False) == Reads()
+    assert rows_meeting(snapshot, IN_A, as_core=True).files == {"p=a/1", "p=a/2"}
+    assert rows_meeting(snapshot, "unknown = 1", as_core=True) == Reads()
 
 
 def test_statistics_that_cannot_be_read_prove_nothing() -> None:
@@ -258,7 +258,7 @@ def test_what_was_found_holds_as_long_as_the_files_that_change_are_the_same() ->
         sought.append(snapshot.version)
         return snapshot.version
 
-    found = lasting(find, lambda _: (first,))
+    found = reuse_unchanged(find, lambda _: (first,))
     assert found(explorer.Table(store).snapshot()) == 1
     for version, actions, wanted in (
         (2, BLIND, 1),

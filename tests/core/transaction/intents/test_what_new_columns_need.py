@@ -21,7 +21,7 @@ from explorer.core.transaction.proposal import Proposal
 from explorer.core.transaction.proposals.create_table import create_table
 from explorer.core.transaction.proposals.identity_columns import sync_identity
 from explorer.data_files.file_plan import file_plan
-from explorer.data_files.rows_at_hand import write_rows
+from explorer.data_files.in_memory_rows import write_rows
 from tests.support.at_least_one import at_least_one
 from tests.support.logs import small_logs
 from tests.support.logs.small_proposals import circumstances, proposal, protocol, snapshot

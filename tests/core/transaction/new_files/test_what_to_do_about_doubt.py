@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from explorer.core.protocol.schema.data_types import parse_schema
-from explorer.core.transaction.new_files.kept_texts import kept_check, kept_generated
+from explorer.core.transaction.new_files.kept_texts import check_expression, generated_expression
 
 SCHEMA = parse_schema(
     '{"type":"struct","fields":['
@@ -16,7 +16,7 @@ SCHEMA = parse_schema(
 
 @pytest.mark.parametrize("text", ['x <> "b"', "\"x\" <> 'b'", "1 = 1"])
 def test_a_constraint_in_doubt_can_be_accepted_by_name(text: str) -> None:
-    kept = kept_check("c", text, SCHEMA)
+    kept = check_expression("c", text, SCHEMA)
     assert kept.doubt
     assert kept.remedy.startswith("Drop the constraint (drop-constraint), and add it again")
     assert kept.remedy.endswith("accept this guard by name.")
@@ -24,6 +24,6 @@ def test_a_constraint_in_doubt_can_be_accepted_by_name(text: str) -> None:
 
 
 def test_a_generated_column_in_doubt_can_be_accepted_by_name() -> None:
-    kept = kept_generated(SCHEMA.fields[1], SCHEMA)
+    kept = generated_expression(SCHEMA.fields[1], SCHEMA)
     assert kept.doubt
     assert kept.remedy.endswith("accept this guard by name.")

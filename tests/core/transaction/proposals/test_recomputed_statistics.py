@@ -21,7 +21,7 @@ from explorer.core.transaction.proposals.rewriting.recompute_statistics import (
     described_leaves,
     recompute_statistics,
 )
-from explorer.core.versions.reads import exactly
+from explorer.core.versions.reads import reads_of_files
 from tests.support.logs import small_logs
 from tests.support.logs.small_logs import add, vector
 from tests.support.logs.small_proposals import protocol
@@ -194,7 +194,7 @@ def test_what_is_described_again_is_said_whole(where: str | None) -> None:
         is_blind_append=False,
         isolation="SnapshotIsolation",
         reads_files=True,
-        reads=exactly(files.values()),
+        reads=reads_of_files(files.values()),
         guards=(GuardResult("statistics-differ", "pass", {"files": 3, "changed": 2, "detail": detail}),),
         change_feed="Nothing appears in it: no row changes.",
         undo="There is nothing to undo: rows and files stay as they are. A restore does not bring statistics back.",

@@ -16,7 +16,7 @@ from explorer.core.transaction.intents.records import Delete, RecomputeStatistic
 from explorer.core.transaction.new_files.file_facts import LiveFacts
 from explorer.core.transaction.proposals.rewriting.recompute_statistics import described_leaves, recompute_statistics
 from explorer.core.transaction.proposals.rows.delete_rows import delete_rows, touched_files
-from explorer.core.versions.reads import exactly
+from explorer.core.versions.reads import reads_of_files
 from tests.support.logs import small_logs
 from tests.support.logs.small_proposals import circumstances
 
@@ -35,7 +35,7 @@ def test_rows_of_a_file_whose_statistics_cannot_be_used_are_counted_before_some_
     file = msgspec.structs.replace(small_logs.add("f.parquet"), stats=stats)
     snapshot = small_logs.table({0: (small_logs.MASKED, described, file)}, store).snapshot()
     touched = touched_files(store, snapshot, {"f.parquet": np.array([1, 2], np.uint64)}, {})
-    made = delete_rows(Delete(where="id in (2, 3)"), snapshot, touched, None, circumstances(), reads=exactly(()))
+    made = delete_rows(Delete(where="id in (2, 3)"), snapshot, touched, None, circumstances(), reads=reads_of_files(()))
     ((again,), (gone,)) = made.adds, made.removes
     assert json.loads(again.stats or "") == {"numRecords": 4, "tightBounds": False}
     assert again.deletion_vector is not None

@@ -19,7 +19,7 @@ from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Action, AddCDCFile, CommitInfo, DeletionVectorDescriptor, Metadata, Protocol
 from explorer.core.protocol.deletion_vectors import encode_bitmap, z85_encode
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.versions.change_feed.feed import ChangeSources, FeedSpan, change_feed_coverage, change_feed_holes
+from explorer.core.versions.change_feed.feed import ChangeSources, FeedSpan, change_feed_coverage, change_feed_gaps
 from explorer.core.versions.change_feed.sources import masked_difference
 from explorer.storage import open_store
 from tests.support.logs import small_logs
@@ -226,7 +226,7 @@ def test_a_version_without_the_feed_is_a_hole_unless_changes_are_inferred() -> N
     )
     history = table.history_record()
     assert change_feed_coverage(history) == (FeedSpan(2, 3),)
-    holes = change_feed_holes(history, 0, 5)
+    holes = change_feed_gaps(history, 0, 5)
     assert [(hole.kind, hole.from_version, hole.to_version) for hole in holes] == [("off", 0, 1), ("off", 4, 5)]
     with pytest.raises(ChangeFeedGap, match=r"versions 0 to 1 .* was off .* on in versions 2 to 3") as caught:
         table.change_sources(0, 3)
@@ -311,7 +311,7 @@ def test_a_field_that_comes_inside_an_array_is_no_hole_and_another_element_type_
         ("long", "string", 1),
     ):
         table = _table([FEED, listed(before)], [listed(after)])
-        assert len(change_feed_holes(table.history_record(), 0, 1)) == holes
+        assert len(change_feed_gaps(table.history_record(), 0, 1)) == holes
 
 
 @pytest.mark.conformance("CDF-013")

@@ -14,8 +14,8 @@ from explorer.core.protocol.actions import AddCDCFile, CommitInfo, DeletionVecto
 from explorer.core.versions.change_feed.feed import (
     ChangeSources,
     ChangeVersion,
-    FeedHole,
-    change_feed_holes,
+    FeedGap,
+    change_feed_gaps,
     change_sources,
     check_sources,
     without_vacuumed,
@@ -183,7 +183,7 @@ def test_files_that_are_gone_are_counted_with_the_first_of_them_named() -> None:
     found = broken()
     whole = sources(found, 0, 5, inferred=True)
     with pytest.raises(ChangeFeedGap) as refused:
-        check_sources(whole, found.look_for)
+        check_sources(whole, found.find_missing)
     error = refused.value
     assert str(error) == (
         "The changes of version 2 cannot be read: their file _change_data/c is no longer in the table's folder, most "
@@ -191,21 +191,21 @@ def test_files_that_are_gone_are_counted_with_the_first_of_them_named() -> None:
     )
     assert (error.version, error.versions, error.path, error.missing) == (2, [2, 3, 4], "_change_data/c", 4)
     with pytest.raises(ChangeFeedGap) as ending:
-        check_sources(sources(found, 2, 2), found.look_for)
+        check_sources(sources(found, 2, 2), found.find_missing)
     assert str(ending.value).endswith("deleted by VACUUM. 2 files are missing, of 1 version.")
-    check_sources(sources(found, 5, 5), found.look_for)
+    check_sources(sources(found, 5, 5), found.find_missing)
     assert kinds(found.change_sources(5, 5)) == [(5, "insert", "d")]
 
 
 def test_versions_whose_files_are_gone_are_left_out_and_named_among_the_holes() -> None:
     found = broken()
-    left = without_vacuumed(sources(found, 0, 5, skip=True), found.look_for)
+    left = without_vacuumed(sources(found, 0, 5, skip=True), found.find_missing)
     gone = "is no longer in the table's folder"
     place = sources(found, 3, 3).files.column("dv_path_or_inline")[0].as_py().removeprefix("file://")
     assert left.skipped == (
-        FeedHole("vacuumed", 2, 2, f"the file _change_data/c {gone}"),
-        FeedHole("vacuumed", 3, 3, f"the file {place} {gone}"),
-        FeedHole("off", 4, 4, f"the change feed was off ({ENABLED} was not true)"),
+        FeedGap("vacuumed", 2, 2, f"the file _change_data/c {gone}"),
+        FeedGap("vacuumed", 3, 3, f"the file {place} {gone}"),
+        FeedGap("off", 4, 4, f"the change feed was off ({ENABLED} was not true)"),
     )
     assert kinds(left) == [(1, "insert", "a"), (5, "insert", "d")]
     assert [(each.version, each.source, each.num_sources) for each in left.versions] == [
@@ -216,7 +216,7 @@ def test_versions_whose_files_are_gone_are_left_out_and_named_among_the_holes() 
     assert (left.from_version, left.to_version, left.schema_version) == (0, 5, 5)
     assert found.change_sources(0, 5, skip=True) == left
     unbroken = sources(found, 5, 5)
-    assert without_vacuumed(unbroken, found.look_for) is unbroken
+    assert without_vacuumed(unbroken, found.find_missing) is unbroken
 
 
 def inferred() -> explorer.Table:
@@ -257,9 +257,9 @@ def test_a_version_that_no_feed_recorded_says_where_the_ids_of_its_rows_are() ->
 def test_sources_are_cut_between_versions_that_no_feed_recorded_and_anywhere_else(end: int, place: int) -> None:
     found = sources(inferred(), 0, 7, inferred=True)
     assert found.files.column("version").to_pylist() == [0, 1, 1, 1, 2, 4, 4, 5, 6, 7]
-    assert found.whole_until(end) == place
+    assert found.next_cut(end) == place
     recorded = sources(table({0: [FEED, fed()], 1: [add("a"), add("b")]}), 0, 1)
-    assert recorded.whole_until(1) == 1
+    assert recorded.next_cut(1) == 1
 
 
 def late(*second: Any, values: dict[str, str | None] | None = None) -> explorer.Table:
@@ -278,21 +278,21 @@ def late(*second: Any, values: dict[str, str | None] | None = None) -> explorer.
 
 def test_a_removed_file_of_no_known_partition_is_a_hole() -> None:
     said = "the partition values of the removed file x%20x are neither in its remove nor in an add of the log"
-    hole = FeedHole("unresolved", 5, 5, said)
+    hole = FeedGap("unresolved", 5, 5, said)
     history = late().history_record()
-    assert change_feed_holes(history, 5, 6) == (hole,)
-    assert change_feed_holes(history, 5, 5) == (hole,)
-    assert change_feed_holes(history, 6, 6) == ()
+    assert change_feed_gaps(history, 5, 6) == (hole,)
+    assert change_feed_gaps(history, 5, 5) == (hole,)
+    assert change_feed_gaps(history, 6, 6) == ()
     with pytest.raises(ChangeFeedGap) as refused:
         sources(late(), 5, 6)
     assert str(refused.value) == (
         f"The changes of versions 5 to 6 cannot be read: at version 5 {said}. Request a range that begins later."
     )
-    assert change_feed_holes(late(values={"p": None}).history_record(), 5, 6) == ()
+    assert change_feed_gaps(late(values={"p": None}).history_record(), 5, 6) == ()
     recorded = late(AddCDCFile(path="c", size=1)).history_record()
-    assert change_feed_holes(recorded, 5, 6) == ()
+    assert change_feed_gaps(recorded, 5, 6) == ()
     plain = table({0: [FEED, fed(), add("a")], 1: [remove("a")]}).history_record()
-    assert change_feed_holes(plain, 0, 1) == ()
+    assert change_feed_gaps(plain, 0, 1) == ()
 
 
 def test_a_version_without_its_time_is_refused_by_its_number() -> None:

@@ -14,7 +14,7 @@ from explorer.core.errors import ChangeFeedGap, CorruptDeletionVector, RequestEr
 from explorer.core.protocol.actions import AddCDCFile, CommitInfo, DeletionVectorDescriptor, Metadata
 from explorer.core.protocol.deletion_vectors import encode_bitmap, z85_encode
 from explorer.core.versions.change_feed import feed
-from explorer.core.versions.change_feed.feed import ChangeSources, ChangeVersion, FeedHole, FeedSpan
+from explorer.core.versions.change_feed.feed import ChangeSources, ChangeVersion, FeedGap, FeedSpan
 from explorer.core.versions.change_feed.sources import (
     ReadEstimate,
     difference_table,
@@ -243,10 +243,10 @@ def test_a_log_of_a_checkpoint_alone_has_no_changes_and_names_no_version_that_ha
 def test_a_range_that_runs_backwards_is_refused_where_its_ends_exist() -> None:
     found = table({0: [FEED, on()], 1: [add("a")]})
     with pytest.raises(RequestError) as refused:
-        feed.change_feed_holes(found.history_record(), 1, 0)
+        feed.change_feed_gaps(found.history_record(), 1, 0)
     assert str(refused.value) == "The range 1 to 0 is reversed. Give the earlier version first."
     with pytest.raises(VersionNotFound, match=r"^The changes of version 9 are not in the log"):
-        feed.change_feed_holes(found.history_record(), 9, 1)
+        feed.change_feed_gaps(found.history_record(), 9, 1)
     for version in (-1, 2):
         with pytest.raises(VersionNotFound) as unknown:
             told(found, 0, 1, schema_version=version)
@@ -284,7 +284,7 @@ def test_a_range_in_which_the_feed_was_off_is_refused_with_where_it_was_on(
     found = switched(*(value == "1" for value in values))
     with pytest.raises(ChangeFeedGap) as refused:
         told(found, first, last)
-    holes = feed.change_feed_holes(found.history_record(), first, last)
+    holes = feed.change_feed_gaps(found.history_record(), first, last)
     assert str(refused.value) == (
         f"The changes of versions {first} to {last} cannot be read: at {where} {OFF_DETAIL}. {advice} "
         "Infer the changes from the files: inferred=True in Python, --inferred in the command."
@@ -300,13 +300,13 @@ def test_holes_of_several_kinds_come_in_the_order_of_their_versions() -> None:
     found = table({0: [FEED, columns], 1: [on()], 2: [columns], 3: [on("false")], 4: [on()]})
     history = found.history_record()
     gone = "column x is not in the schema to read with (dropped, or replaced by another column), that of version"
-    assert feed.change_feed_holes(history, 0, 4) == (
-        FeedHole("schema", 0, 0, f"{gone} 4"),
-        FeedHole("schema", 2, 2, f"{gone} 4"),
-        FeedHole("off", 3, 3, OFF_DETAIL),
+    assert feed.change_feed_gaps(history, 0, 4) == (
+        FeedGap("schema", 0, 0, f"{gone} 4"),
+        FeedGap("schema", 2, 2, f"{gone} 4"),
+        FeedGap("off", 3, 3, OFF_DETAIL),
     )
-    assert feed.change_feed_holes(history, 2, 4, inferred=True, schema_version=3) == (
-        FeedHole("schema", 2, 2, f"{gone} 3"),
+    assert feed.change_feed_gaps(history, 2, 4, inferred=True, schema_version=3) == (
+        FeedGap("schema", 2, 2, f"{gone} 3"),
     )
     with pytest.raises(ChangeFeedGap) as refused:
         told(found, 0, 1)
@@ -325,9 +325,9 @@ def test_a_commit_that_is_gone_is_a_hole_of_its_own() -> None:
     left = [record for record in whole.commits if record.version not in (1, 3)]
     history = History(left, whole.lifetimes, None, versions=(0, 4))
     said = "the commit is no longer in the log"
-    holes = tuple(FeedHole("gone", version, version, said) for version in (1, 3))
-    assert feed.change_feed_holes(history, 0, 4) == holes
-    assert feed.change_feed_holes(history, 3, 3) == holes[1:]
+    holes = tuple(FeedGap("gone", version, version, said) for version in (1, 3))
+    assert feed.change_feed_gaps(history, 0, 4) == holes
+    assert feed.change_feed_gaps(history, 3, 3) == holes[1:]
     with pytest.raises(ChangeFeedGap) as refused:
         feed.change_sources(found.store, found.listing, history, 1, 4)
     assert str(refused.value) == (

@@ -9,7 +9,7 @@ import pytest
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import Metadata, Protocol, Remove
-from explorer.core.versions.change_feed.feed import change_feed_holes
+from explorer.core.versions.change_feed.feed import change_feed_gaps
 from explorer.core.versions.retention.expiry import FOREVER, data_risk, expiries, last_needed, retention_terms
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, remove, table
 
@@ -58,7 +58,7 @@ def test_a_rename_is_one_where_the_protocol_allows_the_mapping(
 )
 def test_a_change_feed_matches_columns_by_the_names_in_force(protocol: Protocol, detail: str) -> None:
     renamed = table({0: (protocol, _metadata("id", "c1"), add("a")), 1: (_metadata("key", "c1"),)})
-    holes = change_feed_holes(renamed.history_record(), 0, 1, schema_version=1)
+    holes = change_feed_gaps(renamed.history_record(), 0, 1, schema_version=1)
     assert [hole.detail for hole in holes if hole.kind == "schema"] == [f"{detail}, that of version 1"]
 
 

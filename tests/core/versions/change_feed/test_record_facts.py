@@ -10,8 +10,8 @@ import pytest
 
 from explorer.core.errors import ChangeFeedGap, CorruptTable
 from explorer.core.protocol.actions import Metadata, Protocol
-from explorer.core.versions.change_feed.feed import ChangeSources, FeedHole, change_feed_holes, change_sources
-from explorer.core.versions.record_search import Wanted, found_entries
+from explorer.core.versions.change_feed.feed import ChangeSources, FeedGap, change_feed_gaps, change_sources
+from explorer.core.versions.record_search import EntryFilter, matching_entries
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, metadata, remove, table
 
 FEED = Protocol(min_reader_version=1, min_writer_version=4)
@@ -53,7 +53,7 @@ TIMES = (NOON - MOMENT, NOON, NOON + MOMENT, None)
     ],
 )
 def test_entries_are_found_from_a_time_on_and_before_another(wanted: dict[str, Any], places: list[int]) -> None:
-    found = found_entries(_entries(*TIMES), Wanted(**wanted), ())
+    found = matching_entries(_entries(*TIMES), EntryFilter(**wanted), ())
     assert found.column("user_name").to_pylist() == [f"user {place}" for place in places]
 
 
@@ -89,9 +89,9 @@ def test_the_versions_in_which_the_feed_was_off_are_left_out_and_no_other(
 ) -> None:
     found = table(_feeds(*(each == "1" for each in on)))
     history, listing = found.history_record(), found.listing
-    said = change_feed_holes(history, first, last)
+    said = change_feed_gaps(history, first, last)
     detail = "the change feed was off (delta.enableChangeDataFeed was not true)"
-    assert said == tuple(FeedHole("off", *span, detail) for span in holes)
+    assert said == tuple(FeedGap("off", *span, detail) for span in holes)
     skipped = change_sources(found.store, listing, history, first, last, skip=True)
     gone = {version for start, end in holes for version in range(start, end + 1)}
     kept = [version for version in range(first, last + 1) if version not in gone]

@@ -17,7 +17,7 @@ from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commits.amounts import row_amounts, updated_rows
 from explorer.core.versions.located import located
 from explorer.core.versions.provenance import BaseState, CommitRecord, Provenance
-from explorer.core.versions.record_search import Wanted, found_entries
+from explorer.core.versions.record_search import EntryFilter, matching_entries
 from tests.support.logs.small_logs import METADATA, PROTOCOL, commit_info, metadata
 
 FEED = Protocol(min_reader_version=1, min_writer_version=4)
@@ -298,9 +298,9 @@ ENTRIES = pa.table(
 def test_entries_are_found_by_parts_of_what_they_say(
     wanted: dict[str, Any], texts: tuple[str, ...], rows: list[int]
 ) -> None:
-    found = found_entries(ENTRIES, Wanted(**wanted), texts)
+    found = matching_entries(ENTRIES, EntryFilter(**wanted), texts)
     assert found == ENTRIES.take(pa.array(rows, pa.int64()))
-    assert bool(Wanted(**wanted)) is bool(wanted)
+    assert bool(EntryFilter(**wanted)) is bool(wanted)
 
 
 def history(*rows: tuple[dict[str, str] | None, int | None, int | None, int | None, int | None]) -> pa.Table:

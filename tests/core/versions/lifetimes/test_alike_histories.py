@@ -6,7 +6,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import ExplorerError
-from explorer.core.log import alike_lines, decoded_parts
+from explorer.core.log import decoded_parts, similar_lines
 from explorer.core.log.decoded_parts import DecodedPart
 from explorer.core.versions import history_reader
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder
@@ -19,7 +19,7 @@ ROOTS = [pytest.param("golden", marks=pytest.mark.golden), pytest.param("referen
 @pytest.mark.parametrize("root", ROOTS)
 def test_every_log_says_the_same_as_line_by_line(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoded_parts, "_FEWEST", 0)
-    monkeypatch.setattr(alike_lines, "_FEWEST", 1)
+    monkeypatch.setattr(similar_lines, "_FEWEST", 1)
     made: list[int] = []
     take = LifetimesBuilder.take
 
@@ -32,7 +32,7 @@ def test_every_log_says_the_same_as_line_by_line(root: str, monkeypatch: pytest.
         mine, meant = explorer.open_table(folder), explorer.open_table(folder)
         refused = _read(mine)
         with monkeypatch.context() as patch:
-            patch.setattr(history_reader, "AlikeLines", lambda: None)
+            patch.setattr(history_reader, "SimilarLines", lambda: None)
             assert _read(meant) == refused
             if refused is None:
                 same(mine, meant)

@@ -13,7 +13,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import LimitExceeded, MalformedAction, VersionNotFound
-from explorer.core.log import alike_lines, decoded_parts
+from explorer.core.log import decoded_parts, similar_lines
 from explorer.core.protocol.actions import Action, Add, Remove
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder
 from explorer.core.versions.lifetimes.codes import VectorCodes
@@ -312,7 +312,7 @@ def test_a_history_is_the_same_however_many_lines_become_columns_at_once(
 ) -> None:
     monkeypatch.setattr(decoded_parts, "_PART", lines * 100)
     monkeypatch.setattr(decoded_parts, "_FEWEST", fewest)
-    monkeypatch.setattr(alike_lines, "_FEWEST", 1)
+    monkeypatch.setattr(similar_lines, "_FEWEST", 1)
     for seed in range(5):
         model = _made(seed)
         found = table(dict(enumerate(model.commits)))

@@ -22,7 +22,7 @@ from explorer.core.versions.retention.expiry import (
     readable_spans,
     retention_terms,
 )
-from explorer.core.versions.retention.folder_look import FolderLook
+from explorer.core.versions.retention.folder_scan import FolderScan
 from explorer.core.versions.retention.horizon import horizon
 from explorer.core.versions.retention.version_states import VersionRisks
 from tests.support.at_least_one import at_least_one
@@ -160,6 +160,6 @@ def test_a_file_of_vectors_is_old_only_once_it_was_written_long_enough_ago() -> 
         }
     )
     risks = VersionRisks(history, small_logs.listed({}, {0: present - 40 * DAY, 1: present - 20 * DAY}))
-    found = horizon(history, risks, now, FolderLook(files, frozenset(), {}))
+    found = horizon(history, risks, now, FolderScan(files, frozenset(), {}))
     dates = found.what_if(WEEK).dates.column("lost_from").to_pylist()
     assert dates == [datetime.fromtimestamp((present - 8 * DAY) / 1000, UTC), None]

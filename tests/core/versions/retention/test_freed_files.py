@@ -14,14 +14,14 @@ from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.deletion_vectors import z85_encode
 from explorer.core.versions.provenance import CommitRecord
 from explorer.core.versions.retention.expiry import FOREVER
-from explorer.core.versions.retention.folder_look import FILE_STATES, FolderLook
-from explorer.core.versions.retention.freed_files import Freed, freed_by_folder, freed_by_log
-from explorer.core.versions.retention.lasting import (
-    Lasting,
+from explorer.core.versions.retention.folder_scan import FILE_STATES, FolderScan
+from explorer.core.versions.retention.freed_files import Freed, freed_by_log, freed_by_scan
+from explorer.core.versions.retention.readable_until import (
+    ReadableUntil,
     TakenFiles,
-    feed_lasting,
-    recorded_by_folder,
+    feed_readable_until,
     recorded_by_log,
+    recorded_by_scan,
     written,
 )
 from explorer.core.versions.retention.version_states import RecordedVacuum, VersionRisks
@@ -40,7 +40,7 @@ ROWS: list[tuple[str, int | None, int, str, int | None]] = [
 ]
 
 
-def look_of(rows: list[tuple[str, int | None, int, str, int | None]], **more: Any) -> FolderLook:
+def look_of(rows: list[tuple[str, int | None, int, str, int | None]], **more: Any) -> FolderScan:
     kinds = {"size": pa.int64(), "modified": pa.int64(), "needed_until": pa.int64()}
     names = ("path", "size", "modified", "state", "needed_until")
     columns = {
@@ -49,7 +49,7 @@ def look_of(rows: list[tuple[str, int | None, int, str, int | None]], **more: An
         )
         for place, name in enumerate(names)
     }
-    return FolderLook(pa.table(columns), **{"missing": frozenset(), "changes": {}, **more})
+    return FolderScan(pa.table(columns), **{"missing": frozenset(), "changes": {}, **more})
 
 
 def test_a_file_in_the_folder_is_old_once_nothing_needs_it_and_it_was_written() -> None:
@@ -70,7 +70,7 @@ def told(freed: Freed) -> list[tuple[int, int, bool]]:
 
 
 def test_files_that_a_look_found_are_freed_with_their_sizes() -> None:
-    assert told(freed_by_folder(look_of(ROWS))) == [
+    assert told(freed_by_scan(look_of(ROWS))) == [
         *((9, 20, True), (50, 0, False), (8, 40, True), (6, 50, True), (11, 60, True)),
     ]
 
@@ -152,7 +152,7 @@ LATEST = 253_402_300_799_999
 
 def test_versions_last_until_the_first_of_what_they_need_is_old() -> None:
     until = np.array([FOREVER, 100, 300, 50, LATEST - 20, LATEST - 19])
-    lasting = Lasting(np.arange(3, 9), until, np.array([False, False, False, True, False, False]))
+    lasting = ReadableUntil(np.arange(3, 9), until, np.array([False, False, False, True, False, False]))
     assert lasting.least(200).tolist() == [0, 100, 0, 150, 0, 0]
     assert [lasting.dying(200, retention).tolist() for retention in (99, 100, 0)] == [[4], [], [4]]
     found = lasting.lost_from(20)
@@ -193,7 +193,7 @@ def test_changes_last_as_long_as_the_files_that_hold_them(descends: bool) -> Non
     history = small_logs.table(FED_FILES).history_record()
     until = np.arange(11, dtype=np.int64)[:: -1 if descends else 1] + 100
     for lost in range(11):
-        found = feed_lasting(history, until, np.arange(11) == lost, recorded)
+        found = feed_readable_until(history, until, np.arange(11) == lost, recorded)
         assert found.versions.tolist() == [0, 1, 2, 3, 4, 5, 7]
         ends = {version: min((int(until[row]) for row in rows), default=FOREVER) for version, rows in NEEDED.items()}
         assert found.until.tolist() == [*(ends | {4: 4_004}).values()]
@@ -204,7 +204,7 @@ def test_changes_are_told_from_the_first_version_that_can_be_read() -> None:
     live: list[Any] = [FED, ON, add("b"), add("m"), add("c"), add("q", data_change=False)]
     history = begun_late(FED_FILES, 2, live, gone=1).history_record()
     count = len(history.lifetimes.added)
-    found = feed_lasting(history, np.full(count, 7), np.ones(count, bool), recorded)
+    found = feed_readable_until(history, np.full(count, 7), np.ones(count, bool), recorded)
     assert found.versions.tolist() == [2, 3, 4, 5, 7]
     assert found.until.tolist() == [7, 7, 4_004, FOREVER, 7]
     assert found.gone.tolist() == [True, True, True, False, True]
@@ -238,6 +238,6 @@ def test_changes_that_are_recorded_last_by_the_log_or_by_the_folder() -> None:
         assert recorded_by_log(risks, taken, record(3, stated=5)) == (700, took)
         assert recorded_by_log(risks, taken, record(4, stated=5)) == (FOREVER, False)
     look = look_of(ROWS, changes={3: 60, 4: 0})
-    assert [recorded_by_folder(look, record(version)) for version in (3, 4, 5)] == [
+    assert [recorded_by_scan(look, record(version)) for version in (3, 4, 5)] == [
         *((60, False), (0, False), (FOREVER, True)),
     ]

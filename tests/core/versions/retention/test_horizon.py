@@ -128,8 +128,8 @@ def test_what_is_gone_does_not_die_again(story: explorer.Table) -> None:
     (folder_of(story) / "a").unlink()
     (folder_of(story) / "_change_data/c1").unlink()
     found = explorer.open_table(folder_of(story)).horizon(NOW, folder=True)
-    assert found.look is not None
-    assert found.look.missing == {"a"}
+    assert found.scan is not None
+    assert found.scan.missing == {"a"}
     assert found.versions.versions[found.versions.gone].tolist() == [0, 1]
     assert found.feed.versions[found.feed.gone].tolist() == [0, 1, 2]
     assert found.what_if(0).versions == ((2, 5),)
@@ -140,9 +140,9 @@ def test_what_is_gone_does_not_die_again(story: explorer.Table) -> None:
 
 
 def test_orphans_are_those_that_no_action_names(story: explorer.Table) -> None:
-    look = story.folder()
-    assert look.orphans.column("path").to_pylist() == [".orphan.crc", "orphan", "young-orphan"]
-    states = dict(zip(look.files.column("path").to_pylist(), look.files.column("state").to_pylist(), strict=True))
+    scan = story.folder()
+    assert scan.orphans.column("path").to_pylist() == [".orphan.crc", "orphan", "young-orphan"]
+    states = dict(zip(scan.files.column("path").to_pylist(), scan.files.column("state").to_pylist(), strict=True))
     assert (states["e"], states["d"], states["_change_data/c1"], states[".a.crc"]) == (
         "live",
         "removed",

@@ -164,7 +164,7 @@ def test_each_thing_learned_has_a_revision_and_nothing_new_has_none() -> None:
     first = known.now
     known.deleted(["a"])
     assert known.now is first
-    known.looked_for(["a", "c"], {"c"})
+    known.record_checked(["a", "c"], {"c"})
     assert (known.now.missing, known.now.feed, known.now.revision) == ({"b", "c"}, {3}, 2)
-    known.looked_for_all({"b"}, 7, [])
+    known.record_all_checked({"b"}, 7, [])
     assert (known.now.missing, known.now.feed, known.now.checked_to) == ({"b"}, frozenset(), 7)

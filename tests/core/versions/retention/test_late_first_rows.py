@@ -13,7 +13,7 @@ from explorer.core.protocol.actions import Protocol
 from explorer.core.versions.provenance import CommitRecord
 from explorer.core.versions.retention import version_states
 from explorer.core.versions.retention.expiry import FOREVER
-from explorer.core.versions.retention.lasting import feed_lasting
+from explorer.core.versions.retention.readable_until import feed_readable_until
 from tests.support.comparison.audited_tables import NOW
 from tests.support.logs import small_logs
 from tests.support.logs.checkpoint_shapes import begun_late, write_checkpoint
@@ -37,7 +37,7 @@ def test_a_file_of_a_version_that_cannot_be_read_ends_the_changes_of_no_other(lo
     paths: list[str] = life.take(np.arange(len(life.added)), ["path"]).column(0).to_pylist()
     assert set(paths) == {"early", "first", "late"}
     until = np.array([{"first": 40, "early": 50, "late": 60}[path] for path in paths], np.int64)
-    found = feed_lasting(history, until, np.array([path == lost for path in paths]), _never)
+    found = feed_readable_until(history, until, np.array([path == lost for path in paths]), _never)
     assert found.versions.tolist() == [2, 3]
     assert found.until.tolist() == [FOREVER, 60]
     assert found.gone.tolist() == [False, lost == "late"]

@@ -113,7 +113,7 @@ def test_what_was_read_is_the_same_object_until_the_log_is_looked_at_again() -> 
     assert found.history().column("version").to_pylist() == [3, 2, 1, 0]
     assert found.history(2).column("version").to_pylist() == [3, 2]
     assert found.history(0).num_rows == 0
-    assert not found.is_history_kept
+    assert not found.is_history_cached
 
 
 def test_commits_are_read_as_far_as_they_are_there() -> None:

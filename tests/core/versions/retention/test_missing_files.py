@@ -16,7 +16,7 @@ from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 from explorer.core.versions.retention.missing_files import MissingFiles, absent, data_locations
-from explorer.core.versions.retention.retention import version_retention
+from explorer.core.versions.retention.version_retention import version_retention
 from explorer.storage import open_store
 from tests.core.versions.retention.test_freed_files import ONE, TWO, gone, vector
 from tests.support.attacks.faulty_store import FaultyStore

@@ -19,7 +19,7 @@ from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.actions import Action, Metadata
 from explorer.core.versions.retention.expiry import _earliest, is_hidden
 from explorer.core.versions.retention.missing_files import MOST_NAMED, absent, data_locations
-from explorer.core.versions.retention.retention import version_retention
+from explorer.core.versions.retention.version_retention import version_retention
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
 from tests.support.logs import small_logs

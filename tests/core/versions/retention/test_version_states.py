@@ -6,7 +6,7 @@ import pytest
 
 import explorer
 from explorer.core.log.log_path import commit_name
-from explorer.core.versions.retention.retention import version_retention
+from explorer.core.versions.retention.version_retention import version_retention
 from explorer.core.versions.retention.version_states import StateSpan, VersionRisks
 from tests.support.comparison.audited_tables import DAY, HOUR, NOW, ago, loaded, written
 from tests.support.logs import small_logs

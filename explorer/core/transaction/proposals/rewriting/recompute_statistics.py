@@ -26,7 +26,7 @@ from explorer.core.transaction.intents.records import RecomputeStatistics
 from explorer.core.transaction.new_files.file_facts import LiveFacts
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.rows.delete_rows import kept_tags
-from explorer.core.versions.reads import exactly
+from explorer.core.versions.reads import reads_of_files
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["Described", "described_leaves", "recompute_statistics"]
@@ -109,7 +109,7 @@ def recompute_statistics(
         is_blind_append=False,
         isolation="SnapshotIsolation",
         reads_files=True,
-        reads=exactly(files.values()),
+        reads=reads_of_files(files.values()),
         guards=(_found(len(files), len(changed)),),
         change_feed="Nothing appears in it: no row changes.",
         undo="There is nothing to undo: rows and files stay as they are. A restore does not bring statistics back.",

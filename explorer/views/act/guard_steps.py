@@ -24,13 +24,13 @@ from explorer.core.transaction.intents.records import CleanLog, SetProperties, V
 from explorer.core.transaction.proposal import GuardResult
 from explorer.views.act.intent_form import answers_of
 
-__all__ = ["Way", "next_steps_of", "violating"]
+__all__ = ["GuardStep", "next_steps_of", "violating"]
 
 _MOST: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class GuardStep:
     """A next step.
 
     Attributes:
@@ -49,7 +49,7 @@ class Way:
     part: str = ""
 
 
-def next_steps_of(guard: GuardResult, plan: Plan) -> tuple[Way, ...]:
+def next_steps_of(guard: GuardResult, plan: Plan) -> tuple[GuardStep, ...]:
     """Return the next steps of a guard that did not pass."""
     if guard.status == "pass":
         return ()
@@ -63,21 +63,21 @@ def violating(predicate: str) -> str:
     return f"({predicate}) IS NOT TRUE"
 
 
-def _rows(guard: GuardResult, _plan: Plan) -> Iterator[Way]:
+def _rows(guard: GuardResult, _plan: Plan) -> Iterator[GuardStep]:
     predicate, number = guard.evidence.get("predicate"), guard.evidence.get("violations")
     if isinstance(predicate, str) and isinstance(number, int) and guard.status == "fail":
         rows_text = "this row" if number == 1 else f"these {fmt.count(number)} rows"
-        yield Way(f"Show {rows_text}", where=violating(predicate))
-        yield Way(f"Delete {rows_text} \u2026", "delete", (("where", violating(predicate)),))
+        yield GuardStep(f"Show {rows_text}", where=violating(predicate))
+        yield GuardStep(f"Delete {rows_text} \u2026", "delete", (("where", violating(predicate)),))
 
 
-def _features(guard: GuardResult, _plan: Plan) -> Iterator[Way]:
+def _features(guard: GuardResult, _plan: Plan) -> Iterator[GuardStep]:
     lacking = guard.evidence.get("lacking")
     names = sorted({str(feature) for feature in lacking.values()}) if isinstance(lacking, Mapping) else []
-    yield from (Way(f"Enable {name} \u2026", "enable-feature", (("feature", name),)) for name in names)
+    yield from (GuardStep(f"Enable {name} \u2026", "enable-feature", (("feature", name),)) for name in names)
 
 
-def _retention(guard: GuardResult, plan: Plan) -> Iterator[Way]:
+def _retention(guard: GuardResult, plan: Plan) -> Iterator[GuardStep]:
     if isinstance(plan, CommitPlan) and plan.proposal.metadata is not None:
         # Only where files outlive the log: a longer log helps with no other retention.
         if guard.status != "fail" or LOG_RETENTION.key not in guard.evidence:
@@ -99,57 +99,57 @@ def _interval(text: str | None) -> str:
     return interval if interval.lower().startswith("interval") else ""
 
 
-def _set(properties: Mapping[str, str], label: str) -> Way:
+def _set(properties: Mapping[str, str], label: str) -> GuardStep:
     answers = answers_of(SetProperties(properties=dict(properties)))
-    return Way(label, "set-properties", tuple((name, text) for name, text in answers.items() if text))
+    return GuardStep(label, "set-properties", tuple((name, text) for name, text in answers.items() if text))
 
 
-def _append_only(_guard: GuardResult, _plan: Plan) -> Iterator[Way]:
+def _append_only(_guard: GuardResult, _plan: Plan) -> Iterator[GuardStep]:
     yield _set({APPEND_ONLY.key: "false"}, f"Set {APPEND_ONLY} to false \u2026")
 
 
-def _mapping(guard: GuardResult, _plan: Plan) -> Iterator[Way]:
+def _mapping(guard: GuardResult, _plan: Plan) -> Iterator[GuardStep]:
     if guard.evidence.get("from", "none") == "none":
-        yield Way("Map columns by name \u2026", "set-column-mapping", (("mode", "name"),))
+        yield GuardStep("Map columns by name \u2026", "set-column-mapping", (("mode", "name"),))
 
 
-def _names(guard: GuardResult, _plan: Plan) -> Iterator[Way]:
+def _names(guard: GuardResult, _plan: Plan) -> Iterator[GuardStep]:
     if guard.remedy == MAP_FIRST:
         yield from _mapping(guard, _plan)
 
 
-def _constraints(guard: GuardResult, _plan: Plan) -> Iterator[Way]:
+def _constraints(guard: GuardResult, _plan: Plan) -> Iterator[GuardStep]:
     expressions = guard.evidence.get("expressions")
     named = [str(name).partition(" ") for name in expressions] if isinstance(expressions, Mapping) else []
     yield from (
-        Way(f"Drop the constraint {fmt.plain(name, 60)} \u2026", "drop-constraint", (("name", name),))
+        GuardStep(f"Drop the constraint {fmt.plain(name, 60)} \u2026", "drop-constraint", (("name", name),))
         for word, _, name in named
         if word == "constraint"
     )
 
 
-def _switched_off(guard: GuardResult, _plan: Plan) -> Iterator[Way]:
+def _switched_off(guard: GuardResult, _plan: Plan) -> Iterator[GuardStep]:
     name, key = str(guard.evidence.get("feature", "")), str(guard.evidence.get("property", ""))
     feature = FEATURES.get(name.removesuffix("-preview"))
     if name == "columnMapping":
-        yield Way("Map columns by nothing \u2026", "set-column-mapping", (("mode", "none"),))
+        yield GuardStep("Map columns by nothing \u2026", "set-column-mapping", (("mode", "none"),))
     elif feature is not None and feature.switch is not None:
         yield _set({key: feature.switch.default or ""}, f"Set {key} \u2026")
 
 
-def _dependents(guard: GuardResult, _plan: Plan) -> Iterator[Way]:
+def _dependents(guard: GuardResult, _plan: Plan) -> Iterator[GuardStep]:
     dependents = guard.evidence.get("neededBy")
     names = list(map(str, dependents)) if isinstance(dependents, list) else []
-    yield from (Way(f"Drop {name} \u2026", "drop-feature", (("feature", name),)) for name in names)
+    yield from (GuardStep(f"Drop {name} \u2026", "drop-feature", (("feature", name),)) for name in names)
 
 
-def _restored(guard: GuardResult, _plan: Plan) -> Iterator[Way]:
+def _restored(guard: GuardResult, _plan: Plan) -> Iterator[GuardStep]:
     version = guard.evidence.get("version")
     if isinstance(version, int):
-        yield Way(f"Compare with v{version}", compared=version)
+        yield GuardStep(f"Compare with v{version}", compared=version)
 
 
-_WAYS: Final[Mapping[str, Callable[[GuardResult, Plan], Iterator[Way]]]] = {
+_WAYS: Final[Mapping[str, Callable[[GuardResult, Plan], Iterator[GuardStep]]]] = {
     "existing-rows": _rows,
     "features-present": _features,
     "retention": _retention,
@@ -160,11 +160,11 @@ _WAYS: Final[Mapping[str, Callable[[GuardResult, Plan], Iterator[Way]]]] = {
     "constraint-columns": _constraints,
     "feature-switched-off": _switched_off,
     "feature-dependents": _dependents,
-    "history-barrier": lambda _guard, _plan: iter([Way("Write a checkpoint \u2026", "checkpoint")]),
-    "protected-history": lambda _guard, _plan: iter([Way("Clean the log \u2026", "clean-log")]),
-    "files-exist": lambda _guard, _plan: iter([Way("Choose another version \u2026", "restore")]),
+    "history-barrier": lambda _guard, _plan: iter([GuardStep("Write a checkpoint \u2026", "checkpoint")]),
+    "protected-history": lambda _guard, _plan: iter([GuardStep("Clean the log \u2026", "clean-log")]),
+    "files-exist": lambda _guard, _plan: iter([GuardStep("Choose another version \u2026", "restore")]),
     "restore": _restored,
-    "committer": lambda _guard, _plan: iter([Way("Give your name", part="person-card")]),
-    "access": lambda _guard, _plan: iter([Way("Show these clients", part="losses")]),
+    "committer": lambda _guard, _plan: iter([GuardStep("Give your name", part="person-card")]),
+    "access": lambda _guard, _plan: iter([GuardStep("Show these clients", part="losses")]),
 }
 """By the guard's name."""

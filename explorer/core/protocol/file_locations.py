@@ -16,12 +16,12 @@ from urllib.parse import unquote, urlsplit
 from explorer.core.protocol.file_paths import is_absolute_location
 from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["FilePlaces", "leaves_table", "location_of", "place_of", "way_back"]
+__all__ = ["FileLocations", "leaves_table", "location_of", "next_step_for_missing", "place_of"]
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/")
 
 
-class FilePlaces:
+class FileLocations:
     """The locations of many files of one table: the store of each folder is opened once.
 
     Args:
@@ -34,13 +34,13 @@ class FilePlaces:
 
     def place_of(self, path: str) -> tuple[LogStore, str]:
         """Return the result of `place_of`."""
-        return self.place_at(self.location_of(path)) if leaves_table(path) else (self._store, path)
+        return self.store_at(self.location_of(path)) if leaves_table(path) else (self._store, path)
 
     def location_of(self, path: str) -> str:
         """Return the location of a file of the table, as `location_of` does."""
         return location_of(self._store.root, path)
 
-    def place_at(self, location: str) -> tuple[LogStore, str]:
+    def store_at(self, location: str) -> tuple[LogStore, str]:
         """Return the same for an absolute location."""
         folder, _, name = location.rpartition("/")
         known = self._opened.get(folder)
@@ -87,7 +87,7 @@ def location_of(root: str, path: str) -> str:
     return f"{split.scheme}://{split.netloc}{unquote(split.path).rstrip('/')}/{path}"
 
 
-def way_back(names: Iterable[str]) -> str:
+def next_step_for_missing(names: Iterable[str]) -> str:
     """Return the next step for missing data files, as a sentence; those of a shallow clone are its source's.
 
     Args:

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO
 
-__all__ = ["flush_folder", "written_aside"]
+__all__ = ["atomic_write", "flush_folder"]
 
 
 @contextmanager
-def written_aside(
+def atomic_write(
     target: str,
     name_it: Callable[..., None] = os.replace,
     *,

@@ -18,7 +18,7 @@ import pyarrow as pa
 from explorer.core.protocol.logical_files import FileSource
 from explorer.core.protocol.statistics.json_statistics import ParsedTexts, StatisticsLeaf
 
-__all__ = ["KeptColumns", "PartCache"]
+__all__ = ["ColumnCache", "PartCache"]
 
 _MOST_BYTES: Final = 1 << 28
 _TOTALS: Final = "totals"
@@ -26,7 +26,7 @@ _TOTALS: Final = "totals"
 _FILE: Final = 1 << 20
 
 
-class KeptColumns:
+class ColumnCache:
     """The columns used last, of any number of tables; it may be used on several threads at once.
 
     Args:
@@ -84,7 +84,7 @@ class PartCache:
         identity: The identity of this file.
     """
 
-    def __init__(self, columns: KeptColumns, identity: tuple[object, ...]) -> None:
+    def __init__(self, columns: ColumnCache, identity: tuple[object, ...]) -> None:
         self._columns, self._identity = columns, identity
 
     def columns(

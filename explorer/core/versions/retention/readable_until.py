@@ -17,15 +17,15 @@ from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 from explorer.core.versions.provenance import CommitRecord
 from explorer.core.versions.retention.expiry import FOREVER, UNTIMED
-from explorer.core.versions.retention.folder_look import FolderLook
+from explorer.core.versions.retention.folder_scan import FolderScan
 from explorer.core.versions.retention.version_states import RecordedVacuum, VersionRisks
 
-__all__ = ["Lasting", "TakenFiles", "feed_lasting", "recorded_by_folder", "recorded_by_log", "written"]
+__all__ = ["ReadableUntil", "TakenFiles", "feed_readable_until", "recorded_by_log", "recorded_by_scan", "written"]
 
 _MAX_DATE: Final = 253_402_300_799_999
 
 
-class Lasting(msgspec.Struct, frozen=True):
+class ReadableUntil(msgspec.Struct, frozen=True):
     """Some versions, ascending, and until when all files that each needs were needed.
 
     Attributes:
@@ -74,12 +74,12 @@ class TakenFiles:
         return taken
 
 
-def feed_lasting(
+def feed_readable_until(
     history: History,
     until: Int64s,
     lost: Mask,
     recorded: Callable[[CommitRecord], tuple[int, bool]],
-) -> Lasting:
+) -> ReadableUntil:
     """Return the versions with the change feed enabled, and until when the files of their changes were needed.
 
     Args:
@@ -105,7 +105,7 @@ def feed_lasting(
         elif record.changes_no_row:
             times[record.version - first], lost_by_version[record.version - first] = FOREVER, False
     chosen = np.array([record.version for record in records], np.int64)
-    return Lasting(chosen, times[chosen - first], lost_by_version[chosen - first])
+    return ReadableUntil(chosen, times[chosen - first], lost_by_version[chosen - first])
 
 
 def recorded_by_log(risks: VersionRisks, taken: TakenFiles, record: CommitRecord) -> tuple[int, bool]:
@@ -122,7 +122,7 @@ def written(record: CommitRecord) -> int:
     return record.timestamp if writer_time is None or record.time_in_commit else min(max(writer_time, 0), _MAX_DATE)
 
 
-def recorded_by_folder(scan: FolderLook, record: CommitRecord) -> tuple[int, bool]:
+def recorded_by_scan(scan: FolderScan, record: CommitRecord) -> tuple[int, bool]:
     """Return the same by a scan of the folder."""
     written = scan.changes.get(record.version)
     return (FOREVER, True) if written is None else (written, False)

@@ -30,7 +30,7 @@ from explorer.core.protocol.logical_files import LaterFiles, LogicalFiles
 from explorer.core.versions.commit_times import file_times
 from explorer.core.versions.history import PROVENANCE, History, info_columns, record_table, time_columns
 from explorer.core.versions.history_reader import FirstReadable, HistoryReader, Recorder, first_read
-from explorer.core.versions.kept_index import KeptIndex, KeptIndexes
+from explorer.core.versions.index_cache import CachedIndex, IndexCache
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder, files_of_tables
 from explorer.core.versions.lifetimes.lifetimes import InstanceFacts, Lifetimes
 from explorer.core.versions.provenance import BaseState, CommitRecord, Provenance
@@ -79,7 +79,7 @@ _DECODER: Final = msgspec.json.Decoder(_Facts, float_hook=exact_number)
 def read_history(
     store: LogStore,
     listing: LogListing,
-    indexes: KeptIndexes | None,
+    indexes: IndexCache | None,
     reader: HistoryReader | None = None,
     *,
     follow: bool = False,
@@ -123,7 +123,7 @@ def read_history(
     return history, reader if follow else None
 
 
-def read_provenance(store: LogStore, listing: LogListing, indexes: KeptIndexes | None) -> Provenance:
+def read_provenance(store: LogStore, listing: LogListing, indexes: IndexCache | None) -> Provenance:
     """Read the small actions of the commits, without their files.
 
     Raises:
@@ -149,7 +149,7 @@ def read_provenance(store: LogStore, listing: LogListing, indexes: KeptIndexes |
     )
 
 
-def read_provenance_table(store: LogStore, listing: LogListing, indexes: KeptIndexes | None) -> pa.Table:
+def read_provenance_table(store: LogStore, listing: LogListing, indexes: IndexCache | None) -> pa.Table:
     """Read operation, time and author of the commits from their provenance alone.
 
     Where one has an in-commit timestamp, all small actions are read: the metadata in force decides whether it counts.
@@ -179,7 +179,7 @@ def read_provenance_table(store: LogStore, listing: LogListing, indexes: KeptInd
 class _CachedHistory:
     """The cached history of a log, and the log itself, to replace damaged tables."""
 
-    def __init__(self, index: KeptIndex, facts: _Facts, log: pa.Table, store: LogStore, listing: LogListing) -> None:
+    def __init__(self, index: CachedIndex, facts: _Facts, log: pa.Table, store: LogStore, listing: LogListing) -> None:
         self._index, self._facts, self._log = index, facts, log
         self._store, self._listing = store, listing
 
@@ -277,7 +277,7 @@ class _CachedHistory:
         return FirstReadable(self._store, self._listing.segment(self._facts.readable_from), base.known())
 
 
-def _find_cached(indexes: KeptIndexes, store: LogStore, listing: LogListing) -> _CachedHistory | None:
+def _find_cached(indexes: IndexCache, store: LogStore, listing: LogListing) -> _CachedHistory | None:
     """Return the cached history of a log, if it is of this one."""
     index = indexes.find(store.root)
     log = None if index is None else index.table("log")

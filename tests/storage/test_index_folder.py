@@ -10,17 +10,17 @@ import pyarrow as pa
 import pytest
 
 import explorer
-from explorer.storage.kept_indexes import CACHE_VARIABLE, KeptFolder, user_indexes
+from explorer.storage.index_folder import CACHE_VARIABLE, IndexFolder, user_indexes
 from tests.support.logs import small_logs
 
 TABLE = pa.table({"text": ["x" * 100] * 100})
 
 
-def _folder(place: Path, **options: int) -> KeptFolder:
-    return KeptFolder(place, "test", worth=(1, 0), settled=0, **options)
+def _folder(place: Path, **options: int) -> IndexFolder:
+    return IndexFolder(place, "test", worth=(1, 0), settled=0, **options)
 
 
-def _locations(folder: KeptFolder) -> list[str | None]:
+def _locations(folder: IndexFolder) -> list[str | None]:
     return [each.location for each in folder.files()]
 
 

@@ -13,10 +13,10 @@ import msgspec
 
 from explorer.core.protocol.sql.tokens import Token
 
-__all__ = ["RemadeExpression", "remake"]
+__all__ = ["NormalizedExpression", "normalize_expression"]
 
 
-class RemadeExpression(msgspec.Struct, frozen=True):
+class NormalizedExpression(msgspec.Struct, frozen=True):
     """A normalized expression.
 
     Attributes:
@@ -31,7 +31,7 @@ class RemadeExpression(msgspec.Struct, frozen=True):
     tokens: tuple[Token, ...]
     starts: tuple[int, ...]
 
-    def original_place(self, place: int) -> int:
+    def original_position(self, place: int) -> int:
         """Return where a character of ``text`` is in the original, both from 0; past the end, the original's length."""
         if place >= len(self.text):
             return len(self.original)
@@ -44,7 +44,7 @@ class RemadeExpression(msgspec.Struct, frozen=True):
         return any(token.kind == kind and mark in token.text[1:-1] for token in self.tokens)
 
 
-def remake(text: str, tokens: Sequence[Token]) -> RemadeExpression:
+def normalize_expression(text: str, tokens: Sequence[Token]) -> NormalizedExpression:
     """Normalize an expression.
 
     Args:
@@ -62,4 +62,4 @@ def remake(text: str, tokens: Sequence[Token]) -> RemadeExpression:
         pieces.append(token.text)
         length += len(token.text)
         end = token.end
-    return RemadeExpression(text, "".join(pieces), tuple(tokens), tuple(starts))
+    return NormalizedExpression(text, "".join(pieces), tuple(tokens), tuple(starts))

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from explorer.core.log.log_path import LogPath
 
-__all__ = ["KeptIndex", "KeptIndexes"]
+__all__ = ["CachedIndex", "IndexCache"]
 
 
-class KeptIndex(Protocol):
+class CachedIndex(Protocol):
     """The cached tables of one Delta table."""
 
     def table(self, name: str) -> pa.Table | None:
@@ -24,14 +24,14 @@ class KeptIndex(Protocol):
         ...
 
 
-class KeptIndexes(Protocol):
+class IndexCache(Protocol):
     """The cache of all tables. No method fails: a folder that cannot be read or written caches nothing."""
 
     def wants(self, commits: int, size: int) -> bool:
         """Return whether that many commits, of so many bytes, take longer to read again than their cache."""
         ...
 
-    def find(self, location: str) -> KeptIndex | None:
+    def find(self, location: str) -> CachedIndex | None:
         """Return the cache of the table at a location."""
         ...
 

@@ -14,13 +14,13 @@ import pyarrow as pa
 from explorer.core.protocol.arrow.arrays import Int64s, Mask, mask, numbers, validity
 from explorer.core.versions.retention.expiry import FOREVER
 
-__all__ = ["FILE_STATES", "FolderLook"]
+__all__ = ["FILE_STATES", "FolderScan"]
 
 FILE_STATES: Final = ("live", "removed", "changes", "orphan")
 """The state of a stored file in the log: live; removed; with recorded changes; in no action."""
 
 
-class FolderLook(msgspec.Struct, frozen=True):
+class FolderScan(msgspec.Struct, frozen=True):
     """The folder's listing compared with the log.
 
     Attributes:

@@ -19,7 +19,7 @@ from explorer.core.protocol.arrow.digits import decimal_numbers
 from explorer.core.protocol.arrow.text_spans import WORD, Bytes, TextSpans, Words, is_at, words_of
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 
-__all__ = ["AlikeLines", "SimilarActions", "SortedText"]
+__all__ = ["SimilarActions", "SimilarLines", "SortedText"]
 
 _SPACE, _QUOTE, _SLASH, _BREAK = b' "\\\n'
 _ASCII: Final = 0x7F
@@ -66,7 +66,7 @@ class SortedText(NamedTuple):
     breaks: Int64s
 
 
-class AlikeLines:
+class SimilarLines:
     """Finds the lines of texts that have shapes; the shapes of one text are tried first on the next."""
 
     def __init__(self) -> None:

@@ -27,10 +27,10 @@ import pyarrow as pa
 
 from explorer.core.errors import ExplorerError
 from explorer.core.log.log_path import LogPath
+from explorer.storage.atomic_write import atomic_write
 from explorer.storage.schemes import known_scheme
-from explorer.storage.written_aside import written_aside
 
-__all__ = ["CACHE_VARIABLE", "KeptFile", "KeptFolder", "user_indexes"]
+__all__ = ["CACHE_VARIABLE", "IndexFile", "IndexFolder", "user_indexes"]
 
 CACHE_VARIABLE: Final = "DELTA_EXPLORER_CACHE"
 """``off``, or the folder to keep indexes in, in place of the one in the user's cache folder."""
@@ -74,7 +74,7 @@ class _Directory(msgspec.Struct, frozen=True):
 _DIRECTORY: Final = msgspec.json.Decoder(_Directory)
 
 
-class KeptFile(msgspec.Struct, frozen=True):
+class IndexFile(msgspec.Struct, frozen=True):
     """One file of the folder, for people: the table's location, its size in bytes, and when it was last used (ms since
     the epoch). The location is None where the file is broken or of another version of the program."""
 
@@ -84,7 +84,7 @@ class KeptFile(msgspec.Struct, frozen=True):
 
 
 class _Index:
-    """What is kept of one table: see `explorer.core.versions.kept_index.KeptIndex`."""
+    """What is kept of one table: see `explorer.core.versions.index_cache.CachedIndex`."""
 
     def __init__(self, whole: pa.Buffer, directory: _Directory, path: Path) -> None:
         self._whole, self._path = whole, path
@@ -102,8 +102,8 @@ class _Index:
         return pa.ipc.open_stream(data).read_all()
 
 
-class KeptFolder:
-    """A folder of indexes: see `explorer.core.versions.kept_index.KeptIndexes`.
+class IndexFolder:
+    """A folder of indexes: see `explorer.core.versions.index_cache.IndexCache`.
 
     Args:
         folder: The folder; it is made when something is to be kept.
@@ -153,7 +153,7 @@ class KeptFolder:
         path = self._path(location)
         try:
             self._make_folder()
-            with written_aside(str(path), durable=False, mode=0o600) as file:
+            with atomic_write(str(path), durable=False, mode=0o600) as file:
                 _write(file, tables(), _harmless(location), self._program, self._most_bytes)
             self._bound()
         except _HARMLESS as error:
@@ -164,11 +164,11 @@ class KeptFolder:
         with suppress(OSError):
             self._path(location).unlink()
 
-    def files(self) -> list[KeptFile]:
+    def files(self) -> list[IndexFile]:
         """What is kept, the most recently used first."""
         return [self._described(path, status) for path, status in self._by_use()]
 
-    def clear(self) -> list[KeptFile]:
+    def clear(self) -> list[IndexFile]:
         """Remove all that is kept, and return what it was.
 
         Raises:
@@ -234,16 +234,16 @@ class KeptFolder:
             whole = file.read_buffer()
         return _directory(whole)
 
-    def _described(self, path: Path, status: os.stat_result) -> KeptFile:
+    def _described(self, path: Path, status: os.stat_result) -> IndexFile:
         found = None
         with suppress(*_HARMLESS):
             found = self._opened(path)
         readable = found is not None and found[1].program == self._program and path.name.endswith(_SUFFIX)
         location = found[1].location if found is not None and readable else None
-        return KeptFile(location, status.st_size, status.st_mtime_ns // 1_000_000)
+        return IndexFile(location, status.st_size, status.st_mtime_ns // 1_000_000)
 
 
-def user_indexes(program: str) -> KeptFolder | None:
+def user_indexes(program: str) -> IndexFolder | None:
     """The indexes of the user who runs this program, None if they are switched off.
 
     Args:
@@ -253,10 +253,10 @@ def user_indexes(program: str) -> KeptFolder | None:
     if chosen.lower() == "off":
         return None
     if chosen:
-        return KeptFolder(Path(chosen).expanduser(), program)
+        return IndexFolder(Path(chosen).expanduser(), program)
     from platformdirs import user_cache_path
 
-    return KeptFolder(user_cache_path("delta-table-explorer", appauthor=False), program)
+    return IndexFolder(user_cache_path("delta-table-explorer", appauthor=False), program)
 
 
 def _write(file: IO[bytes], tables: Mapping[str, pa.Table], location: str, program: str, most_bytes: int) -> None:
