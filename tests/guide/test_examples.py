@@ -16,6 +16,7 @@ from tests.support.at_least_one import at_least_one
 from tests.support.dose import IN_WHOLE_DOSE, WHOLE_DOSE
 
 MARKS = {"", "not run", "whole", "file"}
+WITHOUT_SPARK = [page for page in PAGES if any(block.mark != "whole" for block in blocks_of(page))]
 WITH_SPARK = [page for page in PAGES if any(block.mark == "whole" for block in blocks_of(page))]
 
 
@@ -27,17 +28,17 @@ def folder(demo_warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return tmp_path
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_examples_that_need_no_spark_run(page: Path, folder: Path, cli: Any) -> None:  # noqa: F811
-    for block in at_least_one([block for block in blocks_of(page) if block.mark != "whole"]):
+@pytest.mark.parametrize("document", WITHOUT_SPARK, ids=lambda path: path.stem)
+def test_examples_that_need_no_spark_run(document: Path, folder: Path, cli: Any) -> None:  # noqa: F811
+    for block in at_least_one([block for block in blocks_of(document) if block.mark != "whole"]):
         _run(block, folder, cli)
 
 
 @pytest.mark.skipif(not WHOLE_DOSE, reason=f"{IN_WHOLE_DOSE}; the small one: the examples without Spark")
 @pytest.mark.spark
-@pytest.mark.parametrize("page", WITH_SPARK, ids=lambda page: page.stem)
-def test_all_examples_run_in_their_order(page: Path, folder: Path, cli: Any, spark_engine: Any) -> None:  # noqa: F811
-    for block in at_least_one(blocks_of(page)):
+@pytest.mark.parametrize("document", WITH_SPARK, ids=lambda path: path.stem)
+def test_all_examples_run_in_their_order(document: Path, folder: Path, cli: Any, spark_engine: Any) -> None:  # noqa: F811
+    for block in at_least_one(blocks_of(document)):
         _run(block, folder, cli)
 
 
