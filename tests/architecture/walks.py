@@ -28,7 +28,13 @@ from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, 
 from tests.support.pages.idle_windows import idle_work
 
 # Called everywhere: the rules of single values, and words for people.
-EVERYWHERE = ("explorer.core.protocol", "explorer.core.errors", "explorer.credentials", "explorer.formatting", "explorer.system")
+EVERYWHERE = (
+    "explorer.core.protocol",
+    "explorer.core.errors",
+    "explorer.credentials",
+    "explorer.formatting",
+    "explorer.system",
+)
 MOST_NAMED = 5
 
 

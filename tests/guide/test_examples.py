@@ -25,6 +25,8 @@ def folder(demo_warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     shutil.copytree(demo_warehouse, tmp_path / "demo")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DELTA_EXPLORER_CACHE", str(tmp_path / "cache"))
+    # A command sets it for the work that it starts, and ends; here the process goes on.
+    monkeypatch.setenv("DELTA_EXPLORER_CLIENTS", "")
     return tmp_path
 
 
