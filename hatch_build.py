@@ -1,8 +1,8 @@
 """The page of the package index, and the project's links on it, for the build.
 
-The repository names no host of its own. `PROJECT_URL` says where it is published, as the release workflow does; then the
-README's links and pictures become absolute and the index shows the project's links. Without it, links to files become
-plain text and pictures are left out: a page of the index has no dead link.
+The repository names no host of its own. `PROJECT_URL` says where it is published, as the release workflow does; then
+links and pictures of the README become absolute, and the index shows the project's links. Without it, links to files
+become plain text and pictures are left out: a page of the index has no dead link.
 """
 
 from __future__ import annotations

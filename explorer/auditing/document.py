@@ -3,20 +3,104 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import SEVERITIES, Evidence, Finding, Remedy, Severity
 from explorer.auditing.verdict import Audit
-from explorer.core.protocol.json_values import JsonObject, JsonValue
+from explorer.core.protocol.json_values import JsonObject, JsonRecord, JsonValue
 from explorer.core.transaction.intents.documents import intent_document
 from explorer.core.versions.commit_times import moment
 
-__all__ = ["audit_document", "verdict"]
+__all__ = [
+    "AuditDocument",
+    "FoundEvidence",
+    "FoundFinding",
+    "NextStep",
+    "NotAnsweredRule",
+    "audit_document",
+    "canonical",
+    "digest_of",
+    "sealed",
+    "verdict",
+]
 
 _WORDS: Final[dict[Severity, str]] = {"error": "error", "warning": "warning", "info": "note"}
+
+
+_SealedType = TypeVar("_SealedType", bound=JsonRecord)
+
+
+class FoundEvidence(JsonRecord, frozen=True, kw_only=True):
+    """A piece of evidence, and the version at which it can be seen."""
+
+    text: str
+    version: int | None
+
+
+class NextStep(JsonRecord, frozen=True, kw_only=True):
+    """A remedy: its name, and an intent filled in or a command."""
+
+    label: str
+    intent: JsonValue
+    command: str | None
+
+
+class FoundFinding(JsonRecord, frozen=True, kw_only=True):
+    """A finding.
+
+    Attributes:
+        id: The id of its rule.
+        subject: What of the table it is about, if a rule can report the same of several things.
+        versions: The versions concerned, as ranges with both ends.
+        files, rows, bytes: How many are concerned; null if that is not the point, or not known.
+        deadline: When the next step stops working.
+    """
+
+    id: str
+    subject: str = ""
+    severity: Severity
+    title: str
+    evidence: tuple[FoundEvidence, ...]
+    effect: str
+    remedy: NextStep | None
+    versions: tuple[tuple[int, int], ...]
+    files: int | None
+    rows: int | None
+    bytes: int | None
+    deadline: str | None
+
+
+class NotAnsweredRule(JsonRecord, frozen=True, kw_only=True):
+    """A rule that could not run, and why."""
+
+    id: str
+    reason: str
+
+
+class AuditDocument(JsonRecord, frozen=True, kw_only=True):
+    """The audit of a table.
+
+    Attributes:
+        version: The newest version.
+        time: When the audit was made.
+        basis: What was read: the log, and files, replay, chain, rows or footers if requested.
+        verdict: The result in a sentence.
+        found_nothing: The ids of the rules that passed.
+        digest: SHA-256 of the rest, as JSON with sorted keys and no spaces.
+    """
+
+    table: str
+    version: int
+    time: str
+    basis: str
+    verdict: str
+    findings: tuple[FoundFinding, ...]
+    not_answered: tuple[NotAnsweredRule, ...]
+    found_nothing: tuple[str, ...]
+    digest: str = ""
 
 
 def verdict(audit: Audit) -> str:
@@ -31,24 +115,44 @@ def verdict(audit: Audit) -> str:
     return f"{found} {fmt.plural(open_, 'rule')} {'has' if open_ == 1 else 'have'} no answer." if open_ else found
 
 
-def audit_document(audit: Audit, table: str) -> JsonObject:
-    """Return an audit as JSON: table, version, time, basis, verdict, findings, notAnswered, foundNothing, digest.
+def audit_document(audit: Audit, table: str) -> AuditDocument:
+    """Return an audit as a JSON document, with its digest.
 
     Args:
         audit: The audit.
         table: The table's location.
     """
-    document: JsonObject = {
-        "table": table,
-        "version": audit.version,
-        "time": moment(audit.now).isoformat(),
-        "basis": _basis(audit.basis),
-        "verdict": verdict(audit),
-        "findings": [_finding(finding) for finding in audit.findings],
-        "notAnswered": [{"id": each.rule.id, "reason": each.not_answered} for each in audit.not_answered],
-        "foundNothing": [rule.id for rule in audit.silent],
-    }
-    return {**document, "digest": hashlib.sha256(msgspec.json.encode(document, order="sorted")).hexdigest()}
+    return sealed(
+        AuditDocument(
+            table=table,
+            version=audit.version,
+            time=moment(audit.now).isoformat(),
+            basis=_basis(audit.basis),
+            verdict=verdict(audit),
+            findings=tuple(_finding(finding) for finding in audit.findings),
+            not_answered=tuple(
+                NotAnsweredRule(id=each.rule.id, reason=each.not_answered) for each in audit.not_answered
+            ),
+            found_nothing=tuple(rule.id for rule in audit.silent),
+        )
+    )
+
+
+def canonical(value: object) -> bytes:
+    """The one form of a document, or a part of one, as JSON."""
+    return msgspec.json.encode(value, order="sorted")
+
+
+def digest_of(document: JsonRecord | JsonObject) -> str:
+    """The digest of a document: SHA-256 of the rest, as JSON with sorted keys and no spaces."""
+    members: JsonObject = msgspec.to_builtins(document)
+    stated = {name: value for name, value in members.items() if name != "digest"}
+    return hashlib.sha256(canonical(stated)).hexdigest()
+
+
+def sealed(document: _SealedType) -> _SealedType:
+    """Return a document with its digest."""
+    return msgspec.structs.replace(document, digest=digest_of(document))
 
 
 def _basis(parts: tuple[str, ...]) -> str:
@@ -56,31 +160,31 @@ def _basis(parts: tuple[str, ...]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _finding(finding: Finding) -> JsonObject:
-    return {
-        "id": finding.rule,
-        "subject": finding.subject,
-        "severity": finding.severity,
-        "title": finding.title,
-        "evidence": [_evidence(each) for each in finding.evidence],
-        "effect": finding.effect,
-        "remedy": _remedy(finding.remedy),
-        "versions": [list(span) for span in finding.versions],
-        "files": finding.files,
-        "rows": finding.rows,
-        "bytes": finding.size,
-        "deadline": None if finding.deadline is None else moment(finding.deadline).isoformat(),
-    }
+def _finding(finding: Finding) -> FoundFinding:
+    return FoundFinding(
+        id=finding.rule,
+        subject=finding.subject,
+        severity=finding.severity,
+        title=finding.title,
+        evidence=tuple(_evidence(each) for each in finding.evidence),
+        effect=finding.effect,
+        remedy=_next_step(finding.remedy),
+        versions=finding.versions,
+        files=finding.files,
+        rows=finding.rows,
+        bytes=finding.size,
+        deadline=None if finding.deadline is None else moment(finding.deadline).isoformat(),
+    )
 
 
-def _evidence(evidence: Evidence) -> JsonValue:
+def _evidence(evidence: Evidence) -> FoundEvidence:
     place = evidence.place
-    return {"text": evidence.text, "version": None if place is None else place.version}
+    return FoundEvidence(text=evidence.text, version=None if place is None else place.version)
 
 
-def _remedy(remedy: Remedy) -> JsonValue:
-    return {
-        "label": remedy.label.rstrip("\u2026"),
-        "intent": None if remedy.intent is None else intent_document(remedy.intent),
-        "command": remedy.command or None,
-    }
+def _next_step(remedy: Remedy) -> NextStep:
+    return NextStep(
+        label=remedy.label.rstrip("\u2026"),
+        intent=None if remedy.intent is None else intent_document(remedy.intent),
+        command=remedy.command or None,
+    )

@@ -81,7 +81,7 @@ def _options(
         ),
     ] = False,
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Read all of every log, and keep nothing in the user's cache folder.")
+        bool, typer.Option("--no-cache", help="Do not read or write the cache; read every log in full.")
     ] = False,
 ) -> None:
     """Explain a Delta table: what it is now, how it came to be so, and what each commit did."""

@@ -35,19 +35,24 @@ TableArgument = Annotated[
     typer.Argument(metavar="TABLE", help=f"A folder, or a {spellings(lasting=True)} URL.", show_default=False),
 ]
 VersionOption = Annotated[
-    int | None, typer.Option("--version", metavar="N", min=0, help="The version to read; else the newest.")
+    int | None, typer.Option("--version", metavar="N", min=0, help="Version to read (default: newest).")
 ]
 TimestampOption = Annotated[
     str | None,
     typer.Option(
-        "--timestamp", metavar="T", help="Read the version that was current at this time, such as 2026-03-02T14:05:11Z."
+        "--timestamp",
+        metavar="T",
+        help="Read the version that was current at this time, for example 2026-03-02T14:05:11Z.",
     ),
 ]
-JsonFlag = Annotated[bool, typer.Option("--json", help="Write JSON; errors too, as one object on stderr.")]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON. Errors are printed to stderr as a JSON object.")]
 LimitOption = Annotated[
     int | None,
     typer.Option(
-        "--limit", metavar="N", min=0, help=f"At most N rows; else {SCREEN}, and all with --json or --output."
+        "--limit",
+        metavar="N",
+        min=0,
+        help=f"Maximum number of rows (default: {SCREEN}, or all with --json or --output).",
     ),
 ]
 ClientsOption = Annotated[
@@ -56,11 +61,12 @@ ClientsOption = Annotated[
         "--clients",
         metavar="FILE",
         envvar=CLIENTS_VARIABLE,
-        help="The clients in use: a TOML file with [[client]] tables of name, version, role, owner and note.",
+        help="TOML file listing the clients you use: [\\[client]] tables with name, version, role, owner and note.",
     ),
 ]
 OutputOption = Annotated[
-    Path | None, typer.Option("--output", metavar="FILE", help="Write to a .parquet, .csv or .jsonl file instead.")
+    Path | None,
+    typer.Option("--output", metavar="FILE", help="Write to a .parquet, .csv or .jsonl file instead of stdout."),
 ]
 ExactCsvFlag = Annotated[
     bool,
@@ -75,7 +81,8 @@ SparkOption = Annotated[
     typer.Option(
         "--spark",
         metavar="MASTER",
-        help="Where Spark runs, such as local[4], spark://host:7077 or sc://host:15002; else here, on all processors.",
+        help="Spark master, such as local[4], spark://host:7077 or sc://host:15002 "
+        "(default: all cores of this machine).",
     ),
 ]
 LogSparkOption = Annotated[
@@ -83,8 +90,8 @@ LogSparkOption = Annotated[
     typer.Option(
         "--spark",
         metavar="MASTER",
-        help="Let Spark replay the log, for lists of files that are too long for one process: local[*] is this "
-        "machine; or spark://host:7077, sc://host:15002.",
+        help="Replay the log with Spark, for tables with too many files for one process: local[*] for this "
+        "machine, or spark://host:7077, sc://host:15002.",
     ),
 ]
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
 import typer
 
 from explorer.core.errors import (
@@ -28,7 +29,7 @@ from explorer.core.errors import (
 )
 from explorer.debug import in_words
 
-__all__ = ["CANCELLED", "exit_code", "facts_of"]
+__all__ = ["CANCELLED", "ErrorDocument", "exit_code", "facts_of"]
 
 CANCELLED: Final = 130
 _CODES: Final[tuple[tuple[type[Exception], int], ...]] = (
@@ -42,6 +43,13 @@ _CODES: Final[tuple[tuple[type[Exception], int], ...]] = (
     (typer.TyperException, 2),
 )
 _FAULT: Final = 1
+
+
+class ErrorDocument(msgspec.Struct, frozen=True):
+    """An error: its class, its message, and the facts of that class beside them, such as path, version or nearest."""
+
+    error: str
+    message: str
 
 
 def exit_code(error: Exception) -> int:

@@ -15,7 +15,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Protocol
+from uuid import UUID
 
 import msgspec
 
@@ -48,6 +51,8 @@ __all__ = [
 ]
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
+_EXACT_TYPES: Final = (bytes, bytearray, memoryview, date, datetime, time, timedelta, Decimal, UUID)
+"""What the encoder writes itself."""
 _ADDRESSES: Final = frozenset(
     ["path", "paths", "rawPath", "location", "locations", "table", "source", "folder", "file", "files", "vector"]
 )
@@ -96,11 +101,11 @@ def shown_in(cell: Cell) -> Iterator[None]:
         _CELL.reset(token)
 
 
-def emit(document: Mapping[str, Any]) -> None:
+def emit(document: msgspec.Struct) -> None:
     """Write one JSON document, or one row, as a line."""
     line = encode(document)
     if b":/" in line and any(mark in line for mark in _MARKS):
-        line = encode(_shared(document))
+        line = encode(_shared(exact(document)))
     sys.stdout.buffer.write(line + b"\n")
 
 
@@ -118,7 +123,7 @@ def _shared(value: Any, key: str = "") -> Any:
 
 
 def encode(value: Any) -> bytes:
-    """Encode a value made of builtins, datetimes and decimals as one line, without the newline."""
+    """Encode a record, or a value made of builtins, datetimes and decimals, as one line without the newline."""
     text = _ENCODER.encode(exact(value))
     if text.isascii():
         return text
@@ -127,8 +132,10 @@ def encode(value: Any) -> bytes:
 
 
 def exact(value: Any) -> Any:
-    """Replace the numbers that JSON does not know, at any depth."""
+    """Return a value as builtins, without the numbers that JSON does not know, at any depth."""
     match value:
+        case msgspec.Struct():
+            return exact(msgspec.to_builtins(value, builtin_types=_EXACT_TYPES))
         case float():
             return value if math.isfinite(value) else _name(value)
         case Mapping():

@@ -1,4 +1,4 @@
-"""The files beside a report: read and written whole, with errors that name them."""
+"""Files that a command reads and writes whole, such as reports and case files, with errors that name them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import typer
 
 from explorer import formatting as fmt
 from explorer.cli.output import note
-from explorer.cli.output_place import check_place
 from explorer.core.errors import RequestError, StorageError
 from explorer.core.protocol import limits
 from explorer.storage.written_aside import written_aside
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PASSPHRASE",
+    "check_place",
     "check_signed_place",
     "read_case_file",
     "read_whole",
@@ -34,6 +34,22 @@ __all__ = [
 
 PASSPHRASE: Final = "DELTA_EXPLORER_KEY_PASSPHRASE"  # noqa: S105  # the name of a variable
 """The environment variable that holds the passphrase of a key."""
+
+
+def check_place(path: Path) -> None:
+    """Refuse a place where no file can be, before anything is read.
+
+    Raises:
+        RequestError: The place is a folder, or its folder does not exist.
+    """
+    if os.path.isdir(path):
+        raise RequestError(f"{path} cannot be written: it is a folder. Name a file in it.", path=str(path))
+    folder = path.absolute().parent
+    if not os.path.isdir(folder):
+        raise RequestError(
+            f"{path} cannot be written: there is no folder {folder}. Make it, or name a file in another folder.",
+            path=str(path),
+        )
 
 
 def read_whole(path: Path | None) -> bytes:

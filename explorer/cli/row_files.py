@@ -22,7 +22,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from explorer.cli.output import encode
-from explorer.cli.output_place import check_place
+from explorer.cli.report_files import check_place
 from explorer.core.errors import RequestError, StorageError
 from explorer.spreadsheet import cells, escaped_words, text_column
 from explorer.storage.written_aside import written_aside
@@ -92,8 +92,8 @@ class WrittenRows:
     escaped: int | None
 
     def facts(self) -> dict[str, int]:
-        """Return the same for JSON: rows, and escapedCells where it is CSV."""
-        return {"rows": self.rows} | ({} if self.escaped is None else {"escapedCells": self.escaped})
+        """Return the fields of the JSON document: rows, and escaped_cells where it is CSV."""
+        return {"rows": self.rows} | ({} if self.escaped is None else {"escaped_cells": self.escaped})
 
 
 def write_rows(

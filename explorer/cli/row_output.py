@@ -1,20 +1,77 @@
-"""Rows on the screen: Arrow batches as JSON lines, a few rows as a table."""
+"""Rows of a stream on the screen or in a file: what `rows` and `changes` share."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from explorer import formatting as fmt
 from explorer.cli.output import listing
+from explorer.core.protocol.json_values import JsonRecord
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["limited", "list_rows", "print_rows"]
+    from explorer.cli.row_files import WrittenRows
+    from explorer.spark.rows.batches import RowStream
+
+__all__ = ["WrittenFile", "check_output_options", "limited", "list_rows", "print_stream", "write_stream"]
 
 _WIDEST = 60
+
+
+class WrittenFile(JsonRecord, frozen=True, kw_only=True):
+    """The file of --output.
+
+    Attributes:
+        rows: How many were written.
+        escaped_cells: Cells of CSV that were marked as text; left out for other formats.
+    """
+
+    output: str
+    rows: int
+    escaped_cells: int | msgspec.UnsetType = msgspec.UNSET
+    table: str
+
+
+def check_output_options(output: Path | None, *, exact_csv: bool) -> None:
+    """Refuse a file that cannot be written, before anything is read.
+
+    Raises:
+        RequestError: Its ending is not one of ours, it cannot be there, or it is not CSV and exact cells are wanted.
+    """
+    from explorer.cli.row_files import check_exact_csv, check_output
+
+    if output is not None:
+        check_output(output)
+    if exact_csv:
+        check_exact_csv(output)
+
+
+def write_stream(stream: RowStream, output: Path, limit: int | None, *, exact_csv: bool) -> WrittenRows:
+    """Write the rows to a file."""
+    from explorer.cli.progress import followed
+    from explorer.cli.row_files import write_rows
+    from explorer.spark.rows.batches import row_batches
+
+    with closing(row_batches(stream, followed)) as batches:
+        return write_rows(output, stream.schema, limited(batches, limit), exact_csv=exact_csv)
+
+
+def print_stream(stream: RowStream, limit: int | None) -> None:
+    """Write each row as a JSON line."""
+    from explorer.cli.progress import followed
+    from explorer.cli.row_files import json_rows
+    from explorer.spark.rows.batches import row_batches
+
+    with closing(row_batches(stream, followed)) as batches:
+        for batch in limited(batches, limit):
+            sys.stdout.buffer.writelines(line + b"\n" for line in json_rows(batch))
 
 
 def limited(batches: Iterator[pa.RecordBatch], limit: int | None) -> Iterator[pa.RecordBatch]:
@@ -26,14 +83,6 @@ def limited(batches: Iterator[pa.RecordBatch], limit: int | None) -> Iterator[pa
             return
         yield batch if left is None else batch.slice(0, left)
         left = None if left is None else left - batch.num_rows
-
-
-def print_rows(batches: Iterable[pa.RecordBatch]) -> None:
-    """Write each row as a JSON line."""
-    from explorer.cli.row_files import json_rows
-
-    for batch in batches:
-        sys.stdout.buffer.writelines(line + b"\n" for line in json_rows(batch))
 
 
 def list_rows(rows: pa.Table) -> None:

@@ -1,4 +1,4 @@
-"""Standard output, whose failures are typed: a full disk is no fault of the program.
+"""Standard output, whose failures are typed: a full disk is not a bug.
 
 Every way to print ends in one place, the file under ``sys.stdout``. Invariant: what fails there is a `StorageError`,
 except a broken pipe, after which nobody reads what is printed.

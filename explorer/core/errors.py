@@ -1,14 +1,14 @@
-"""The error tree: one base, facts as typed attributes, messages that say what, where and what to do.
+"""The error tree: one base, facts as typed attributes, messages with cause, location and next step.
 
     ExplorerError               table
-    ├── RequestError            the question cannot be answered as asked: what of it, what was found, what may be there
-    │   ├── VersionNotFound         version, earliest, latest, nearest
+    ├── RequestError            the request is not valid: the part of it, its value, the allowed values
+    │   ├── VersionNotFound         earliest, latest, nearest
     │   ├── TimestampOutOfRange     timestamp, earliest, latest, nearest
-    │   ├── ChangeFeedGap           version, versions, holes, path, missing
-    │   ├── InvalidIntent           field, column, found, allowed, nearest, earliest, latest; those of ExpressionRefused
-    │   ├── ExpressionRefused       expression, position, reason, condition, found, expected, nearest
-    │   └── NotAllowed              location, field
-    ├── TableError              the table, or what should be one, is broken
+    │   ├── ChangeFeedGap           versions, holes, missing
+    │   ├── InvalidIntent           expression, condition, nearest, earliest, latest
+    │   ├── ExpressionRefused       expression, condition, found, nearest
+    │   └── NotAllowed
+    ├── TableError              the table, or its log, is damaged
     │   ├── TableNotFound           location
     │   ├── VersionGap              version, vanished, missing, earliest, latest
     │   ├── MalformedAction         version, path, line
@@ -17,7 +17,7 @@
     │   ├── LimitExceeded           version, path, line, found, allowed
     │   └── CorruptTable            path, version, column, found, expected
     ├── UnsupportedFeature      features, operation, path, version, column
-    ├── CommitError             a commit was not made, or its outcome is not known
+    ├── CommitError             a commit was not made, or its outcome is unknown
     │   ├── GuardFailed             results
     │   ├── CommitConflict          winner, version
     │   └── CommitUnknown           version, found
@@ -25,9 +25,8 @@
     ├── EngineUnavailable       engine, install
     └── Cancelled               operation, found
 
-Two kinds of fault are kept apart: `RequestError` means that the caller asked for something that does not exist,
-`TableError` that the table itself does not keep to the protocol. Every fact is None where it is not known; an error
-inherits the facts of its base.
+`RequestError` means that the caller requested something that does not exist or is not valid, `TableError` that the
+table itself violates the protocol. Every fact is None where it is not known; an error inherits the facts of its base.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ class ExplorerError(Exception):
     """Base of every error this package raises on purpose.
 
     Attributes:
-        message: What went wrong, where, and what to do about it.
+        message: What happened, where, and the next step.
         table: Location of the table; added where it is known.
     """
 
@@ -93,9 +92,11 @@ class ExplorerError(Exception):
     def facts(self) -> dict[str, object]:
         """Return the error as a JSON-able record: ``error`` (class name), ``message``, and the facts that are known.
 
-        The facts that a class declares come first, in its order, then those of its bases.
+        The facts of the bases come first, then those of the class, each in its order, and the table last.
         """
-        declared = [name for kind in type(self).__mro__ for name in get_annotations(kind)]
+        kinds = type(self).__mro__
+        kinds = (*reversed(kinds[: kinds.index(ExplorerError)]), ExplorerError)
+        declared = [name for kind in kinds for name in get_annotations(kind)]
         known = {name: getattr(self, name) for name in dict.fromkeys(declared)}
         facts = {name: _plain(value) for name, value in known.items() if value is not None}
         return {"error": type(self).__name__, "message": self.message, **facts}
@@ -103,7 +104,15 @@ class ExplorerError(Exception):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class RequestError(ExplorerError):
-    """What was asked for does not exist or is not valid."""
+    """The requested object does not exist, or the request is not valid.
+
+    Attributes:
+        location, path, column, columns, version, timestamp: The object of the request.
+        field: The argument or the field of a document that is not valid.
+        position: A character of an expression, from 1.
+        reason: One word for the cause.
+        found, expected, allowed, nearest: The value given, and the valid ones.
+    """
 
     location: str | None = None
     path: str | None = None
@@ -122,9 +131,8 @@ class RequestError(ExplorerError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class VersionNotFound(RequestError):
-    """No such version; ``nearest`` is one that can be read."""
+    """The version does not exist; ``nearest`` is one that can be read."""
 
-    version: int | None = None
     earliest: int | None = None
     latest: int | None = None
     nearest: int | None = None
@@ -132,7 +140,7 @@ class VersionNotFound(RequestError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TimestampOutOfRange(RequestError):
-    """No version answers to that time; ``nearest`` is a version that can be read."""
+    """No version was current at that time; ``nearest`` is a version that can be read."""
 
     timestamp: datetime | None = None
     earliest: datetime | None = None
@@ -142,28 +150,19 @@ class TimestampOutOfRange(RequestError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ChangeFeedGap(RequestError):
-    """The change feed has a hole in the versions asked for; ``version`` is the first one, ``holes`` says each."""
+    """The change feed has a gap in the requested versions; ``version`` is the first one, ``holes`` has each."""
 
-    version: int | None = None
     versions: Sequence[int] | None = None
     holes: Sequence[Mapping[str, object]] | None = None
-    path: str | None = None
     missing: int | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class InvalidIntent(RequestError):
-    """A change was asked for that makes no sense on this table."""
+    """The requested change is not valid for this table."""
 
-    field: str | None = None
     expression: str | None = None
-    position: int | None = None
-    reason: str | None = None
     condition: str | None = None
-    column: str | None = None
-    found: object = None
-    expected: str | None = None
-    allowed: Sequence[str | list[int]] | None = None
     nearest: str | Sequence[str] | None = None
     earliest: int | None = None
     latest: int | None = None
@@ -171,23 +170,20 @@ class InvalidIntent(RequestError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ExpressionRefused(RequestError):
-    """A SQL expression may not be evaluated; ``position`` (a character, from 1) is where, ``reason`` one word why."""
+    """A SQL expression may not be evaluated."""
 
     expression: str | None = None
-    position: int | None = None
-    reason: str | None = None
     condition: str | None = None
     found: str | None = None
-    expected: str | None = None
     nearest: Sequence[str] | None = None
 
 
 class NotAllowed(RequestError):
-    """The location is outside the served roots, or the operation was not permitted at start."""
+    """The location is outside the served folders, or the operation was not permitted at start."""
 
 
 class TableError(ExplorerError):
-    """The table does not keep to the protocol."""
+    """The table violates the protocol."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -199,7 +195,7 @@ class TableNotFound(TableError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class VersionGap(TableError):
-    """A commit that is needed is missing from the log; ``vanished`` says that it was there when the log was listed."""
+    """A needed commit is missing from the log; ``vanished`` is True if it existed when the log was listed."""
 
     version: int | None = None
     vanished: bool | None = None
@@ -237,7 +233,7 @@ class CorruptDeletionVector(TableError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LimitExceeded(TableError):
-    """The log asks for more than this program is set to read; see `explorer.core.protocol.limits`."""
+    """The log is beyond a limit of this program; see `explorer.core.protocol.limits`."""
 
     version: int | None = None
     path: str | None = None
@@ -248,7 +244,7 @@ class LimitExceeded(TableError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CorruptTable(TableError):
-    """The table's state contradicts itself or lacks what the protocol demands."""
+    """The table's state contradicts itself or lacks something that the protocol requires."""
 
     path: str | None = None
     version: int | None = None
@@ -269,7 +265,7 @@ class UnsupportedFeature(ExplorerError):
 
 
 class CommitError(ExplorerError):
-    """A commit was not made, or its outcome is not known."""
+    """A commit was not made, or its outcome is unknown."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -281,7 +277,7 @@ class GuardFailed(CommitError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CommitConflict(CommitError):
-    """Another commit took the version, and the two cannot both hold."""
+    """Another commit took the version and conflicts with this one."""
 
     winner: int | None = None
     version: int | None = None
@@ -289,7 +285,7 @@ class CommitConflict(CommitError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CommitUnknown(CommitError):
-    """The answer of the store was lost: the commit may or may not exist; ``found`` is its transaction."""
+    """The response of the store was lost: the commit may or may not exist; ``found`` is its transaction."""
 
     version: int | None = None
     found: str | None = None
@@ -297,7 +293,7 @@ class CommitUnknown(CommitError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class StorageError(ExplorerError):
-    """The store failed; the cause is chained. ``unwritten`` says that nothing of a put is there."""
+    """The store failed; the cause is chained. ``unwritten`` is True if nothing of a put was written."""
 
     path: str | None = None
     version: int | None = None
@@ -306,7 +302,7 @@ class StorageError(ExplorerError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class EngineUnavailable(ExplorerError):
-    """Spark or Java is missing; ``install`` says how to get it."""
+    """Spark or Java is missing; ``install`` explains how to get it."""
 
     engine: str | None = None
     install: str | None = None
@@ -314,7 +310,7 @@ class EngineUnavailable(ExplorerError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Cancelled(ExplorerError):
-    """The person or program that asked for the work cancelled it."""
+    """The user or program that started the work cancelled it."""
 
     operation: str | None = None
     found: str | None = None
@@ -326,7 +322,7 @@ _STEERING = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\u202a-\\u2
 
 
 def _printable(message: str) -> str:
-    """A message as UTF-8 without credentials, whatever names it holds; one that is too long loses its middle."""
+    """Return a message as UTF-8 without credentials, whatever names it contains; a long one loses its middle."""
     message = without_credentials(message)  # before it is cut, and its names perhaps with it
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[: _LONGEST_MESSAGE - 1_000]} […] {message[-1_000:]}"

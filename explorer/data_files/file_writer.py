@@ -12,8 +12,9 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -255,15 +256,33 @@ def _sink(plan: FilePlan, location: str) -> Any:
         folder, _, name = (plan.root + location).rpartition("/")
         # What a link leads to is compared before anything is made there, and written to by its real path.
         real = os.path.realpath(folder)
-        if plan.allowed is not None and not any(f"{real}/".startswith(f"{one.rstrip('/')}/") for one in plan.allowed):
-            raise NotAllowed(
-                f"The file {location} would be written outside the folders this program was given: a link in the "
-                "table's folder leads out of them. Replace the link by a folder.",
-                location=location,
-            )
+        _check_inside(real, plan.allowed, location)
         os.makedirs(real, exist_ok=True)
-        return open(f"{real}/{name}", "xb")
+        handle = os.open(real, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        try:
+            # A link may have taken its place since.
+            _check_inside(_path_of(handle, real), plan.allowed, location)
+            return open(name, "xb", opener=partial(os.open, mode=0o666, dir_fd=handle))
+        finally:
+            os.close(handle)
     return _ObjectSink(plan.store, plan.root + location)
+
+
+def _path_of(handle: int, named: str) -> str:
+    """The real path of an open folder as Linux names it; elsewhere the path by which it was opened."""
+    try:
+        return os.readlink(f"/proc/self/fd/{handle}")
+    except OSError:
+        return named
+
+
+def _check_inside(folder: str, allowed: Sequence[str] | None, location: str) -> None:
+    if allowed is not None and not any(f"{folder}/".startswith(f"{one.rstrip('/')}/") for one in allowed):
+        raise NotAllowed(
+            f"The file {location} would be written outside the folders this program was given: a link in the table's "
+            "folder leads out of them. Replace the link by a folder.",
+            location=location,
+        )
 
 
 class _ObjectSink:

@@ -136,14 +136,14 @@ def row_of(found: TableAudit) -> dict[str, Any]:
     if found.error is not None:
         row |= {"error": type(found.error).__name__, "message": found.error.message}
     elif found.document is not None:
-        findings = found.document["findings"]
+        findings = found.document.findings
         for each in findings:
-            counts[each["severity"]] += 1
+            counts[each.severity] += 1
         row |= {
-            "table": found.document["table"],
-            "version": found.document["version"],
-            "not_answered": len(found.document["notAnswered"]),
-            "worst": findings[0]["title"] if findings else None,
-            "findings": [each["id"] for each in findings],
+            "table": found.document.table,
+            "version": found.document.version,
+            "not_answered": len(found.document.not_answered),
+            "worst": findings[0].title if findings else None,
+            "findings": [each.id for each in findings],
         }
     return row | {"errors": counts["error"], "warnings": counts["warning"], "notes": counts["info"]}

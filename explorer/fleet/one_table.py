@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from explorer.auditing.document import audit_document
+from explorer.auditing.document import AuditDocument, audit_document
 from explorer.auditing.options import AuditOptions
 from explorer.core.errors import ExplorerError
 from explorer.credentials import concealed, secrets_of
@@ -28,7 +28,7 @@ class TableAudit(msgspec.Struct, frozen=True):
     """
 
     location: str
-    document: dict[str, Any] | None = None
+    document: AuditDocument | None = None
     error: ExplorerError | None = None
     known: bool = False
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from explorer.auditing.document import AuditDocument
 from explorer.auditing.options import AuditOptions
 from explorer.core.errors import RequestError, StorageError
 from explorer.storage.written_aside import written_aside
@@ -22,21 +23,24 @@ from explorer.storage.written_aside import written_aside
 __all__ = ["AuditRecord"]
 
 
-class _Audit(msgspec.Struct):
-    """What is needed of a document to say whether it counts."""
-
-    version: int
-    time: datetime
-
-
 class _Line(msgspec.Struct):
+    """An audit that is done, and what it looked at."""
+
     location: str
     looks: dict[str, Any]
-    document: _Audit
+    document: AuditDocument
+
+    def __post_init__(self) -> None:
+        """Demand a time.
+
+        Raises:
+            ValueError: The document has none.
+        """
+        datetime.fromisoformat(self.document.time)
 
     @property
     def day(self) -> date:
-        return self.document.time.astimezone(UTC).date()
+        return datetime.fromisoformat(self.document.time).astimezone(UTC).date()
 
 
 class AuditRecord:
@@ -68,21 +72,20 @@ class AuditRecord:
         except OSError as error:
             raise self._failed(error) from error
 
-    def document(self, location: str) -> dict[str, Any]:
+    def document(self, location: str) -> AuditDocument:
         """The audit of a table that is in the record."""
         start, length = self._places[location]
         with self._path.open("rb") as file:
             file.seek(start)
-            found: dict[str, Any] = msgspec.json.decode(file.read(length))["document"]
-        return found
+            return msgspec.json.decode(file.read(length), type=_Line).document
 
-    def add(self, location: str, document: dict[str, Any]) -> None:
+    def add(self, location: str, document: AuditDocument) -> None:
         """Add a table that is done.
 
         Raises:
             StorageError: The file cannot be written.
         """
-        line = msgspec.json.encode({"location": location, "looks": self._options, "document": document}) + b"\n"
+        line = msgspec.json.encode(_Line(location, self._options, document)) + b"\n"
         try:
             with self._path.open("ab") as file:
                 file.write(line)

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
+from explorer.auditing.document import AuditDocument
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.fleet.one_table import TableAudit, Task
 from explorer.storage.schemes import known_scheme
@@ -16,6 +17,14 @@ from explorer.storage.schemes import known_scheme
 __all__ = ["on_spark"]
 
 _ANSWERS: Final = pa.schema([("location", pa.string()), ("answer", pa.binary())])
+
+
+class _TaskResult(msgspec.Struct):
+    """What a task sends back of a table: its audit, or the facts of the error."""
+
+    document: AuditDocument | None
+    error: dict[str, Any] | None
+    known: bool
 
 
 def on_spark(places: Iterator[str | TableAudit], task: Task) -> Iterator[TableAudit]:
@@ -38,16 +47,13 @@ def on_spark(places: Iterator[str | TableAudit], task: Task) -> Iterator[TableAu
 def _in_task(location: str, task: Task) -> dict[str, Any]:
     found = task(location)
     error = None if found.error is None else found.error.facts()
-    answer = {"document": found.document, "error": error, "known": found.known}
-    return {"location": location, "answer": msgspec.json.encode(answer)}
+    return {"location": location, "answer": msgspec.json.encode(_TaskResult(found.document, error, found.known))}
 
 
 def _read_answer(row: Mapping[str, Any]) -> TableAudit:
-    answer = msgspec.json.decode(row["answer"])
-    facts, error = answer["error"], None
-    if facts is not None:
-        error = _error_of(facts)
-    return TableAudit(row["location"], answer["document"], error, answer["known"])
+    answer = msgspec.json.decode(row["answer"], type=_TaskResult)
+    error = None if answer.error is None else _error_of(answer.error)
+    return TableAudit(row["location"], answer.document, error, answer.known)
 
 
 def _error_of(facts: dict[str, Any]) -> ExplorerError:

@@ -8,22 +8,19 @@ unless the widget was made for that.
 
 from __future__ import annotations
 
-import gzip
 import logging
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import cache
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import anywidget
 import traitlets
-from ipywidgets import widget_serialization
 
 from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.debug import log_failure
-from explorer.jupyter.browser.page_kit import PageKit, page_kit, waiting_script
+from explorer.jupyter.browser.page_kit import PAGE_KIT, packed_plotly, waiting_script
 from explorer.jupyter.displays import card_html
 from explorer.jupyter.notebook_host import NotebookHost
 from explorer.jupyter.one_table import OneTable
@@ -33,7 +30,6 @@ from explorer.jupyter.window import WidgetWindow
 from explorer.page.address import Address
 from explorer.page.identity import Identity
 from explorer.page.pages import Rendered
-from explorer.page.resources import plotly_script
 from explorer.page.session import screen_of, theme_of
 from explorer.page.tabs import TABS
 from explorer.page.window import Message
@@ -49,7 +45,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.diff import SnapshotDiff
 
-__all__ = ["TableExplorer", "packed_plotly"]
+__all__ = ["TableExplorer"]
 
 _log = logging.getLogger(__name__)
 _THEMES = ("auto", "light", "dark")
@@ -72,7 +68,7 @@ class TableExplorer(anywidget.AnyWidget):
         version: The version chosen at first; the newest one unless given.
         compare_version: The version to compare it with.
         tab, selected_files, predicate, theme: Values of the traits.
-        allow_commits: Let the Act tab commit what it plans; otherwise it says what a change would do.
+        allow_commits: Let the Edit tab commit what it plans; otherwise it says what a change would do.
 
     Attributes:
         version: The chosen version; None only where the table cannot be read.
@@ -92,7 +88,6 @@ class TableExplorer(anywidget.AnyWidget):
     selected_files = _Checked(default_value=(), help="Decoded paths of data files.")
     predicate = _Checked(default_value="", help="A boolean SQL expression over the columns; empty for none.")
     theme = _Checked(default_value="auto", help="The colors; auto follows the notebook.").tag(sync=True)
-    kit = traitlets.Instance(PageKit).tag(sync=True, **widget_serialization)
 
     def __init__(
         self,
@@ -113,7 +108,7 @@ class TableExplorer(anywidget.AnyWidget):
         self._beginning: set[Any] = set()
         # The window whose page the traits are following.
         self._led_by: WidgetWindow | None = None
-        super().__init__(_esm=waiting_script(), kit=page_kit())
+        super().__init__(_esm=waiting_script())
         self.on_msg(self._heard)
         self.tab, self.theme = tab, theme
         if self._is_readable():
@@ -337,6 +332,8 @@ class TableExplorer(anywidget.AnyWidget):
         match message.kind:
             case "begin":
                 self._begin(view, message)
+            case "kit":
+                self.send({"kind": "kit"}, buffers=[PAGE_KIT])
             case "plotly":
                 self.send({"kind": "plotly"}, buffers=[packed_plotly()])
             case "end":
@@ -363,7 +360,7 @@ class TableExplorer(anywidget.AnyWidget):
             shows=self._follow,
         )
         self._windows[view] = window
-        # A page that was reloaded or closed does not say that its views are gone.
+        # A page whose browser ended or lost its connection does not say that its views are gone.
         while len(self._windows) > _MOST_VIEWS:
             self._windows.pop(next(iter(self._windows))).view_host.close()
         if host.loop is None:
@@ -430,12 +427,6 @@ class TableExplorer(anywidget.AnyWidget):
         with self.hold_trait_notifications():
             for name, value in checked.items():
                 setattr(self, name, value)
-
-
-@cache
-def packed_plotly() -> bytes:
-    """Return plotly.js, compressed by gzip."""
-    return gzip.compress(plotly_script().read_bytes(), 6, mtime=0)
 
 
 def _one_of(name: str, value: Any, allowed: Sequence[str]) -> str:

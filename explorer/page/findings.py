@@ -96,7 +96,7 @@ def audit_card(audit: Audit, address: Address) -> AuditCard:
         deadline=_deadline(audit),
         tone=tone(found[0]) if found else "ok",
         chip="" if not found else found[0].label + (f" +{more}" if more else ""),
-        basis=f"{answered} of {fmt.plural(len(audit.results), 'rule')} answered, v{audit.version}, from {looked}, "
+        basis=f"{answered} of {fmt.plural(len(audit.results), 'rule')} checked, v{audit.version}, from {looked}, "
         f"{fmt.day(moment(audit.now))}",
         checked=tuple(rule.title for rule in audit.silent),
         unanswered=_unanswered(audit),

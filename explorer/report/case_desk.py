@@ -58,6 +58,7 @@ class CaseView:
     notes: str
     pins: tuple[PinLine, ...]
     elsewhere: int
+    author_is_login: bool = False
 
 
 class CaseDesk:
@@ -65,9 +66,11 @@ class CaseDesk:
 
     Args:
         person: Who pins; empty if not known.
+        signed_in: The server knows the person, who is then the author, whatever a message or a case file says.
     """
 
-    def __init__(self, person: str = "") -> None:
+    def __init__(self, person: str = "", *, signed_in: bool = False) -> None:
+        self._login = person if signed_in else None
         self._about = CaseFile(title=_UNTITLED, author=person)
         # Never changed in place: a page may be drawn from it on another thread.
         self._pins: Mapping[str, AnyPin] = {}
@@ -100,7 +103,8 @@ class CaseDesk:
                 "several files.",
                 path=name,
             )
-        self._about, self._pins = msgspec.structs.replace(file, pins=()), _named(map(_safe, file.pins))
+        author = self._author(file.author)
+        self._about, self._pins = msgspec.structs.replace(file, author=author, pins=()), _named(map(_safe, file.pins))
 
     def checked(self, pin: AnyPin, facts: TableFacts) -> AnyPin:
         """Return a pin as it goes into the case: with its table, the time, and the digest of a commit.
@@ -146,7 +150,7 @@ class CaseDesk:
 
     def describe(self, title: str, author: str, notes: str) -> None:
         """Say what the case is about and who makes it."""
-        self._about = CaseFile(title=title or _UNTITLED, author=author, notes=notes)
+        self._about = CaseFile(title=title or _UNTITLED, author=self._author(author), notes=notes)
 
     def view(self, facts: TableFacts) -> CaseView:
         """Return the case as a page of a table shows it."""
@@ -159,7 +163,12 @@ class CaseDesk:
             label = type(pin).__name__.removesuffix("Pin").lower()
             lines.append(PinLine(name, fmt.plain(table, 200), said[0] if said else None, label, pin.note))
         elsewhere = sum(line.said is None for line in lines)
-        return CaseView(about.title, about.author, about.notes, tuple(lines), elsewhere)
+        return CaseView(
+            about.title, about.author, about.notes, tuple(lines), elsewhere, author_is_login=self._login is not None
+        )
+
+    def _author(self, stated: str) -> str:
+        return stated if self._login is None else self._login
 
     def _required(self, name: str) -> AnyPin:
         if name not in self._pins:

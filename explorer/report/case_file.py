@@ -26,6 +26,7 @@ import msgspec
 from explorer.core.errors import RequestError
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.limits import check_dotted_names
+from explorer.core.transaction.commit_plan import PlanDocument
 
 __all__ = ["AnyPin", "CaseFile", "CommitPin", "DiffPin", "FilePin", "FindingPin", "PlanPin", "RowsPin", "read_case"]
 
@@ -74,7 +75,7 @@ class FilePin(_Pin, frozen=True, kw_only=True, tag="file"):
 class PlanPin(_Pin, frozen=True, kw_only=True, tag="plan"):
     """A plan: its document."""
 
-    plan: JsonObject
+    plan: PlanDocument
 
 
 class RowsPin(_Pin, frozen=True, kw_only=True, tag="rows"):

@@ -9,8 +9,9 @@ from typing import TypeAlias
 
 import msgspec
 
+from explorer.auditing.document import digest_of
 from explorer.core.errors import RequestError
-from explorer.report.document import FORMAT, TableReport, TablesReport, digest_of
+from explorer.report.document import FORMAT, TableReport, TablesReport
 from explorer.report.embedding import embedded, is_html
 from explorer.report.erasure_statement import ErasureStatement
 
@@ -51,7 +52,7 @@ def read_statement(data: bytes, name: str) -> ErasureStatement:
     found = decode_report(embedded(data, name) if is_html(data) else data)
     if not isinstance(found, ErasureStatement):
         raise RequestError(f"{name} is the report of an audit, not the statement of an erasure.", path=name)
-    if digest_of(msgspec.to_builtins(found)) != found.digest:
+    if digest_of(found) != found.digest:
         raise RequestError(
             f"{name} was changed after it was written: its digest is not that of its content. Take the file as it was "
             "written.",

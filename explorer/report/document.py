@@ -10,14 +10,14 @@ not known is null.
 
 from __future__ import annotations
 
-import hashlib
-from typing import Annotated, Final, Literal, TypeAlias, TypeVar
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
+from explorer.auditing.document import FoundFinding, NotAnsweredRule
 from explorer.auditing.finding import Severity
 from explorer.core.compatibility.access import Access
-from explorer.core.protocol.json_values import JsonObject, JsonValue
+from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.versions.retention.version_states import VersionState
 
 __all__ = [
@@ -26,14 +26,12 @@ __all__ = [
     "ClientLine",
     "CommitLabel",
     "Figures",
-    "FoundFinding",
     "History",
     "HistoryMark",
     "LogCheck",
     "MissingPart",
     "Phrase",
     "Pin",
-    "Record",
     "Retention",
     "RetentionStep",
     "RuleLine",
@@ -46,9 +44,6 @@ __all__ = [
     "TablesReport",
     "Tone",
     "Unread",
-    "canonical",
-    "digest_of",
-    "sealed",
     "title_of",
 ]
 
@@ -58,53 +53,9 @@ Tone: TypeAlias = Literal["plain", "strong", "danger"]
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 _Positive: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 _Days: TypeAlias = Annotated[float, msgspec.Meta(ge=0)]
-_ReportType = TypeVar("_ReportType", bound="Record")
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A part of a document."""
-
-
-class FoundEvidence(Record, frozen=True, kw_only=True):
-    """A piece of evidence, and the version at which it can be seen."""
-
-    text: str
-    version: int | None
-
-
-class NextStep(Record, frozen=True, kw_only=True):
-    """A remedy: its name, and an intent filled in or a command."""
-
-    label: str
-    intent: JsonValue
-    command: str | None
-
-
-class FoundFinding(Record, frozen=True, kw_only=True):
-    """A finding, with the fields of ``delta-explorer audit --json``; ``id`` is that of its rule."""
-
-    id: str
-    subject: str = ""
-    severity: Severity
-    title: str
-    evidence: tuple[FoundEvidence, ...]
-    effect: str
-    remedy: NextStep | None
-    versions: tuple[tuple[int, int], ...]
-    files: int | None
-    rows: int | None
-    bytes: int | None
-    deadline: str | None
-
-
-class NotAnsweredRule(Record, frozen=True, kw_only=True):
-    """A rule without an answer, and why."""
-
-    id: str
-    reason: str
-
-
-class RuleLine(Record, frozen=True, kw_only=True):
+class RuleLine(JsonRecord, frozen=True, kw_only=True):
     """A rule that was asked: what it looks for, and why that matters."""
 
     id: str
@@ -113,14 +64,14 @@ class RuleLine(Record, frozen=True, kw_only=True):
     meaning: str
 
 
-class Phrase(Record, frozen=True, kw_only=True):
+class Phrase(JsonRecord, frozen=True, kw_only=True):
     """A part of the sentence that opens the report; ``tone`` is that of what it says."""
 
     text: str
     tone: Tone = "plain"
 
 
-class Figures(Record, frozen=True, kw_only=True):
+class Figures(JsonRecord, frozen=True, kw_only=True):
     """Totals of the newest version, and the span of the history; rows are those a reader sees."""
 
     rows: int | None
@@ -132,7 +83,7 @@ class Figures(Record, frozen=True, kw_only=True):
     last_time: str | None
 
 
-class HistoryMark(Record, frozen=True, kw_only=True, omit_defaults=True):
+class HistoryMark(JsonRecord, frozen=True, kw_only=True, omit_defaults=True):
     """What the commits of a bin did: the largest amounts of one commit, so that a bin hides no extreme.
 
     Rows that a commit updated are none of those that it added, removed or masked; those shown again (``unmasked``) were
@@ -150,7 +101,7 @@ class HistoryMark(Record, frozen=True, kw_only=True, omit_defaults=True):
     form: bool
 
 
-class CommitLabel(Record, frozen=True, kw_only=True):
+class CommitLabel(JsonRecord, frozen=True, kw_only=True):
     """A commit that the drawing names: ``amount`` are the rows (or files) that a reader sees no more."""
 
     version: _Count
@@ -160,7 +111,7 @@ class CommitLabel(Record, frozen=True, kw_only=True):
     time: str | None
 
 
-class StateLine(Record, frozen=True, kw_only=True):
+class StateLine(JsonRecord, frozen=True, kw_only=True):
     """Successive versions of one state; ``since`` is when the first of them may be, or might have been, lost."""
 
     first: int
@@ -169,7 +120,7 @@ class StateLine(Record, frozen=True, kw_only=True):
     since: str | None
 
 
-class History(Record, frozen=True, kw_only=True):
+class History(JsonRecord, frozen=True, kw_only=True):
     """The commits as marks, oldest first, each of ``width`` versions; amounts in ``unit``."""
 
     first: _Count
@@ -182,7 +133,7 @@ class History(Record, frozen=True, kw_only=True):
     files_checked: bool
 
 
-class ClientLine(Record, frozen=True, kw_only=True):
+class ClientLine(JsonRecord, frozen=True, kw_only=True):
     """What a client can do: one in use at its version, any other in its newest known release.
 
     ``in_use`` is true of those that somebody named and of the writers that the history names, of which ``seen`` is true
@@ -203,7 +154,7 @@ class ClientLine(Record, frozen=True, kw_only=True):
     note: str
 
 
-class RetentionStep(Record, frozen=True, kw_only=True):
+class RetentionStep(JsonRecord, frozen=True, kw_only=True):
     """With so many days of retention a VACUUM now leaves so many versions readable, and frees so many bytes."""
 
     days: _Days
@@ -211,7 +162,7 @@ class RetentionStep(Record, frozen=True, kw_only=True):
     bytes: _Count
 
 
-class Retention(Record, frozen=True, kw_only=True):
+class Retention(JsonRecord, frozen=True, kw_only=True):
     """How many versions each retention of removed files leaves readable, if VACUUM runs at the time of the report.
 
     ``file_days`` and ``log_days`` are the properties in force, the latter null where expired log files are kept;
@@ -231,7 +182,7 @@ class Retention(Record, frozen=True, kw_only=True):
     steps: tuple[RetentionStep, ...]
 
 
-class TableChange(Record, frozen=True, kw_only=True):
+class TableChange(JsonRecord, frozen=True, kw_only=True):
     """A commit that changed schema, protocol, properties or a description: who, when, by what, why, and what."""
 
     version: int
@@ -243,7 +194,7 @@ class TableChange(Record, frozen=True, kw_only=True):
     changes: tuple[str, ...]
 
 
-class LogCheck(Record, frozen=True, kw_only=True):
+class LogCheck(JsonRecord, frozen=True, kw_only=True):
     """What verifying the log found; see `explorer.core.log.verify`."""
 
     first_version: int | None
@@ -252,7 +203,7 @@ class LogCheck(Record, frozen=True, kw_only=True):
     chain_head: str | None
 
 
-class SinceLine(Record, frozen=True, kw_only=True):
+class SinceLine(JsonRecord, frozen=True, kw_only=True):
     """A finding in the comparison; ``was`` is its claim in the earlier report where that differs."""
 
     id: str
@@ -261,7 +212,7 @@ class SinceLine(Record, frozen=True, kw_only=True):
     was: str | None = None
 
 
-class Since(Record, frozen=True, kw_only=True):
+class Since(JsonRecord, frozen=True, kw_only=True):
     """A comparison with an earlier report of the same table: ``versions`` are those made since; ``went_back`` is true
     where the earlier report is of a later version.
     """
@@ -276,14 +227,14 @@ class Since(Record, frozen=True, kw_only=True):
     went_back: bool
 
 
-class PinFact(Record, frozen=True, kw_only=True):
+class PinFact(JsonRecord, frozen=True, kw_only=True):
     """What the log says of a pin: a name and a text."""
 
     name: str
     text: str
 
 
-class Pin(Record, frozen=True, kw_only=True):
+class Pin(JsonRecord, frozen=True, kw_only=True):
     """A pin of the case file, and what the log says of it now; ``problem`` where it no longer holds."""
 
     kind: str
@@ -295,7 +246,7 @@ class Pin(Record, frozen=True, kw_only=True):
     facts: tuple[PinFact, ...]
 
 
-class Case(Record, frozen=True, kw_only=True):
+class Case(JsonRecord, frozen=True, kw_only=True):
     """A case file: its title, author and notes, and the pins that concern the table."""
 
     title: str
@@ -304,21 +255,21 @@ class Case(Record, frozen=True, kw_only=True):
     pins: tuple[Pin, ...]
 
 
-class Signer(Record, frozen=True, kw_only=True):
+class Signer(JsonRecord, frozen=True, kw_only=True):
     """The key that signs the report: its fingerprint as ``ssh-keygen -l`` shows it, and the comment in the key."""
 
     fingerprint: str
     comment: str
 
 
-class MissingPart(Record, frozen=True, kw_only=True):
+class MissingPart(JsonRecord, frozen=True, kw_only=True):
     """A part of the report that could not be made, and why."""
 
     part: str
     reason: str
 
 
-class TableReport(Record, frozen=True, kw_only=True, tag_field="kind", tag="table"):
+class TableReport(JsonRecord, frozen=True, kw_only=True, tag_field="kind", tag="table"):
     """The report of one table."""
 
     format: str = FORMAT
@@ -354,7 +305,7 @@ class TableReport(Record, frozen=True, kw_only=True, tag_field="kind", tag="tabl
         return f"TableReport({self.title!r}, version={self.version}, findings={[each.id for each in self.findings]})"
 
 
-class Unread(Record, frozen=True, kw_only=True):
+class Unread(JsonRecord, frozen=True, kw_only=True):
     """A table that could not be read, and the error."""
 
     table: str
@@ -362,7 +313,7 @@ class Unread(Record, frozen=True, kw_only=True):
     message: str
 
 
-class TablesReport(Record, frozen=True, kw_only=True, tag_field="kind", tag="tables"):
+class TablesReport(JsonRecord, frozen=True, kw_only=True, tag_field="kind", tag="tables"):
     """The report of several tables: the worst first, then those that could not be read."""
 
     format: str = FORMAT
@@ -376,23 +327,6 @@ class TablesReport(Record, frozen=True, kw_only=True, tag_field="kind", tag="tab
     digest: str = ""
 
 
-def canonical(value: object) -> bytes:
-    """The one form of a document, or a part of one, as JSON."""
-    return msgspec.json.encode(value, order="sorted")
-
-
-def digest_of(document: JsonObject) -> str:
-    """The digest of a document, whether or not it holds one."""
-    stated = {name: value for name, value in document.items() if name != "digest"}
-    return hashlib.sha256(canonical(stated)).hexdigest()
-
-
 def title_of(location: str) -> str:
     """The last folders of a location, as a path that people read."""
     return " / ".join([part for part in location.rstrip("/").split("/") if part][-3:]) or location
-
-
-def sealed(report: _ReportType) -> _ReportType:
-    """Return a report with its digest."""
-    document: JsonObject = msgspec.to_builtins(report)
-    return msgspec.structs.replace(report, digest=digest_of(document))

@@ -16,14 +16,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
-from explorer.auditing.erasure.document import erasure_document
+from explorer.auditing.document import sealed
+from explorer.auditing.erasure.document import NotAnsweredFile, OtherTable, erasure_document
 from explorer.auditing.erasure.proof import STATES, Erasure, State
 from explorer.core.errors import RequestError
+from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.delta_log import DeltaLog
-from explorer.credentials import safe_path, without_credentials
-from explorer.report.document import FORMAT, Record, Signer, sealed, title_of
+from explorer.credentials import safe_path
+from explorer.report.document import FORMAT, Signer, title_of
 
 __all__ = ["ErasureStatement", "erasure_statement"]
 
@@ -33,7 +35,7 @@ _MOST_COMMITS: Final = 50
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
-class HeldRows(Record, frozen=True, kw_only=True):
+class HeldRows(JsonRecord, frozen=True, kw_only=True):
     """Matching rows of one file in one state; ``gone_from`` is null where the file stays."""
 
     path: str
@@ -42,7 +44,7 @@ class HeldRows(Record, frozen=True, kw_only=True):
     gone_from: str | None
 
 
-class LogTrace(Record, frozen=True, kw_only=True):
+class LogTrace(JsonRecord, frozen=True, kw_only=True):
     """A file of the log that holds a constant of the predicate, or a value that matches: what of it does, and of which
     column."""
 
@@ -52,7 +54,7 @@ class LogTrace(Record, frozen=True, kw_only=True):
     gone_from: str | None
 
 
-class ReadFile(Record, frozen=True, kw_only=True):
+class ReadFile(JsonRecord, frozen=True, kw_only=True):
     """A file that was read: its rows, and the digest of its footer."""
 
     path: str
@@ -60,7 +62,7 @@ class ReadFile(Record, frozen=True, kw_only=True):
     sha256: str
 
 
-class FilesRead(Record, frozen=True, kw_only=True):
+class FilesRead(JsonRecord, frozen=True, kw_only=True):
     """What was read: ``digest`` says of what the digests are; ``gone_files`` the log names and nothing stores."""
 
     digest: str
@@ -70,23 +72,7 @@ class FilesRead(Record, frozen=True, kw_only=True):
     gone_files: _Count
 
 
-class NotAnsweredFile(Record, frozen=True, kw_only=True):
-    """A file that could not be answered, or only in part, and why."""
-
-    path: str
-    reason: str
-
-
-class OtherTable(Record, frozen=True, kw_only=True):
-    """A table that was not searched: it shares files, has a column of the predicate, or cannot be read."""
-
-    table: str
-    shared_files: _Count
-    columns: tuple[str, ...]
-    problem: str | None
-
-
-class ErasingCommit(Record, frozen=True, kw_only=True):
+class ErasingCommit(JsonRecord, frozen=True, kw_only=True):
     """A commit since the earlier search by an operation that can remove rows or files."""
 
     version: _Count
@@ -96,7 +82,7 @@ class ErasingCommit(Record, frozen=True, kw_only=True):
     reason: str
 
 
-class EarlierSearch(Record, frozen=True, kw_only=True):
+class EarlierSearch(JsonRecord, frozen=True, kw_only=True):
     """What an earlier statement said, and what became of the files that it named: ``gone_files`` are no longer stored,
     ``left_files`` are. ``commits_left_out`` are those before the ones that are listed."""
 
@@ -111,7 +97,7 @@ class EarlierSearch(Record, frozen=True, kw_only=True):
     commits_left_out: _Count
 
 
-class ErasureStatement(Record, frozen=True, kw_only=True, tag_field="kind", tag="erasure"):
+class ErasureStatement(JsonRecord, frozen=True, kw_only=True, tag_field="kind", tag="erasure"):
     """The statement of an erasure."""
 
     format: str = FORMAT
@@ -165,7 +151,7 @@ def erasure_statement(
     Raises:
         RequestError: The earlier statement is of another table or predicate, or was changed.
     """
-    basis = found.basis
+    basis, proof = found.basis, erasure_document(found)
     return sealed(
         ErasureStatement(
             program=f"delta-table-explorer {basis.program}",
@@ -185,13 +171,13 @@ def erasure_statement(
             places=_held_rows(found),
             traces=_log_traces(found),
             read=_files_read(found),
-            not_answered=_not_answered(found),
-            elsewhere=_other_tables(found),
-            not_read=tuple(map(without_credentials, found.outside)),
+            not_answered=proof.not_answered,
+            elsewhere=proof.elsewhere,
+            not_read=proof.not_read,
             looked_in=basis.looked_in,
-            gone_from=_time(found.gone_from),
+            gone_from=proof.gone_from,
             since=None if since is None else _since(since, found, log),
-            proof=str(erasure_document(found)["digest"]),
+            proof=proof.digest,
             signer=signer,
         )
     )
@@ -220,20 +206,6 @@ def _files_read(found: Erasure) -> FilesRead:
         rows=sum(rows for _, rows, _ in files),
         log_files=found.log_files,
         gone_files=found.basis.stored.gone,
-    )
-
-
-def _not_answered(found: Erasure) -> tuple[NotAnsweredFile, ...]:
-    return tuple(
-        NotAnsweredFile(path=safe_path(each.path), reason=without_credentials(each.reason))
-        for each in found.not_answered
-    )
-
-
-def _other_tables(found: Erasure) -> tuple[OtherTable, ...]:
-    return tuple(
-        OtherTable(table=each.table, shared_files=each.shared_files, columns=each.columns, problem=each.problem or None)
-        for each in found.elsewhere
     )
 
 

@@ -18,9 +18,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from explorer import formatting as fmt
+from explorer.auditing.document import FoundFinding, canonical
 from explorer.auditing.finding import SEVERITIES
 from explorer.report.decoding import AnyReport
-from explorer.report.document import ClientLine, FoundFinding, RuleLine, TableReport, TablesReport, canonical
+from explorer.report.document import ClientLine, RuleLine, TableReport, TablesReport
 from explorer.report.drawing import HorizonDrawing, StripDrawing, draw_history, draw_retention
 from explorer.report.embedding import embedding
 from explorer.report.erasure_statement import ErasureStatement

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 import msgspec
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
-from explorer.auditing.document import audit_document
+from explorer.auditing.document import FoundFinding, audit_document, canonical
 from explorer.auditing.subject import Subject
 from explorer.auditing.verdict import Audit
 from explorer.core.errors import ExplorerError, RequestError, VersionNotFound
@@ -31,7 +31,7 @@ from explorer.report.case_file import (
     PlanPin,
     RowsPin,
 )
-from explorer.report.document import Case, FoundFinding, Pin, PinFact, canonical
+from explorer.report.document import Case, Pin, PinFact
 
 __all__ = ["case", "found_findings", "pinned"]
 
@@ -56,7 +56,7 @@ def case(file: CaseFile, subject: Subject, findings: Sequence[FoundFinding], *, 
 
 def found_findings(audited: Audit) -> tuple[FoundFinding, ...]:
     """The findings of an audit, as a report states them."""
-    return tuple(msgspec.convert(audit_document(audited, "")["findings"], list[FoundFinding]))
+    return audit_document(audited, "").findings
 
 
 def pinned(pin: AnyPin, subject: Subject, findings: Sequence[FoundFinding]) -> AnyPin:
@@ -126,7 +126,7 @@ def _named(pin: AnyPin) -> tuple[str, str]:
         case FilePin():
             return "file", f"{safe_path(pin.path)} at v{pin.version}"
         case PlanPin():
-            return "plan", str(_intent(pin).get("kind", "plan"))
+            return "plan", str(pin.plan.intent.get("kind", "plan"))
         case RowsPin():
             return "rows", f"v{pin.version}" + (f", where {pin.where}" if pin.where else "")
         case _:
@@ -220,22 +220,17 @@ def _file(pin: FilePin, subject: Subject) -> Iterator[PinFact]:
 
 
 def _plan(pin: PlanPin, subject: Subject) -> Iterator[PinFact]:
-    yield _fact("intent", canonical(_intent(pin)).decode())
-    read = pin.plan.get("readVersion")
-    if isinstance(read, int):
-        yield _fact("made on", f"v{read}")
-    guards: Any = pin.plan.get("guards")
-    for guard in guards if isinstance(guards, list) else ():
-        if isinstance(guard, dict) and guard.get("status") != "pass":
-            evidence = guard.get("evidence")
-            detail = evidence.get("detail", "") if isinstance(evidence, dict) else ""
-            yield _fact(f"guard {guard.get('name')}", f"{guard.get('status')}: {detail}")
-    yield _fact("plan digest", str(pin.plan.get("planDigest", fmt.UNKNOWN)))
-    table = pin.plan.get("table")
-    if isinstance(table, str) and table.rstrip("/") != subject.log.location.rstrip("/"):
-        raise _Broken(f"The plan was made for {fmt.plain(table, 200)}.", [])
-    if isinstance(read, int) and read < subject.version:
-        yield _fact("since then", fmt.plural(subject.version - read, "commit"))
+    plan = pin.plan
+    yield _fact("intent", canonical(plan.intent).decode())
+    yield _fact("made on", f"v{plan.read_version}")
+    for guard in plan.guards:
+        if guard.status != "pass":
+            yield _fact(f"guard {guard.name}", f"{guard.status}: {guard.evidence.get('detail', '')}")
+    yield _fact("plan digest", plan.plan_digest)
+    if plan.table.rstrip("/") != subject.log.location.rstrip("/"):
+        raise _Broken(f"The plan was made for {fmt.plain(plan.table, 200)}.", [])
+    if plan.read_version < subject.version:
+        yield _fact("since then", fmt.plural(subject.version - plan.read_version, "commit"))
 
 
 def _rows(pin: RowsPin, subject: Subject) -> Iterator[PinFact]:
@@ -252,11 +247,6 @@ def _repeated(pin: RowsPin) -> Iterator[PinFact]:
         yield _fact("row", canonical(row).decode())
     if len(pin.rows) > _MOST_ROWS:
         yield _fact("row", f"{len(pin.rows) - _MOST_ROWS:,} more in the case file")
-
-
-def _intent(pin: PlanPin) -> dict[str, Any]:
-    found = pin.plan.get("intent")
-    return found if isinstance(found, dict) else {}
 
 
 def _fact(name: str, text: str) -> PinFact:

@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Final
 
 from explorer import formatting as fmt
+from explorer.auditing.document import FoundFinding
 from explorer.auditing.finding import Severity
-from explorer.report.document import FoundFinding, LogCheck, Phrase, Tone
+from explorer.report.document import LogCheck, Phrase, Tone
 
 __all__ = ["first_deadline", "sentence"]
 

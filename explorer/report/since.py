@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from explorer import formatting as fmt
+from explorer.auditing.document import FoundFinding, digest_of
 from explorer.core.errors import RequestError
-from explorer.report.document import FoundFinding, Since, SinceLine, digest_of
+from explorer.report.document import Since, SinceLine
 from explorer.report.embedding import embedded, is_html
 
 __all__ = ["EarlierReport", "earlier_reports", "since"]

@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final, TypeVar
 
-import msgspec
-
-from explorer.auditing.document import audit_document
+from explorer.auditing.document import audit_document, sealed
 from explorer.auditing.finding import SEVERITIES
 from explorer.auditing.subject import Subject
 from explorer.auditing.verdict import Audit
@@ -18,16 +16,13 @@ from explorer.core.versions.retention.folder_look import FolderLook
 from explorer.report.case_file import CaseFile
 from explorer.report.document import (
     Figures,
-    FoundFinding,
     LogCheck,
     MissingPart,
-    NotAnsweredRule,
     RuleLine,
     Signer,
     TableReport,
     TablesReport,
     Unread,
-    sealed,
     title_of,
 )
 from explorer.report.history_marks import history_marks, time_of
@@ -74,7 +69,7 @@ def table_report(
     """
     parts = _Parts()
     document = audit_document(audit, subject.log.location)
-    findings = tuple(msgspec.convert(document["findings"], list[FoundFinding]))
+    findings = document.findings
     table_id = parts.made("id of the table", lambda: subject.snapshot.metadata.id)
     changes = parts.made("who changed what", lambda: table_changes(subject))
     log = parts.made("check of the log", lambda: _log_check(subject))
@@ -94,13 +89,13 @@ def table_report(
             version=audit.version,
             time=time,
             by=by,
-            basis=str(document["basis"]),
-            verdict=str(document["verdict"]),
+            basis=document.basis,
+            verdict=document.verdict,
             sentence=sentence(findings, time, silent=len(audit.silent), log=log, read_whole=not parts.missing),
             deadline=None if due is None else due.deadline,
             findings=findings,
-            not_answered=tuple(msgspec.convert(document["notAnswered"], list[NotAnsweredRule])),
-            found_nothing=tuple(msgspec.convert(document["foundNothing"], list[str])),
+            not_answered=document.not_answered,
+            found_nothing=document.found_nothing,
             rules=tuple(_rule(each.rule.id, audit) for each in audit.results),
             figures=figures,
             history=history,

@@ -14,9 +14,11 @@ from typing import Any, Final
 
 import msgspec
 
+from explorer.auditing.document import digest_of
 from explorer.core.errors import RequestError
+from explorer.core.protocol.json_values import JsonRecord
 from explorer.report.decoding import AnyReport, decode_report
-from explorer.report.document import TablesReport, digest_of
+from explorer.report.document import TablesReport
 from explorer.report.embedding import embedded, is_html
 from explorer.report.page import render
 from explorer.report.signature import Signature, TrustedKey, read_signature
@@ -27,7 +29,7 @@ __all__ = ["Difference", "Verification", "verify_report"]
 _AROUND: Final = 60
 
 
-class Difference(msgspec.Struct, frozen=True):
+class Difference(JsonRecord, frozen=True, kw_only=False):
     """A part of a report that is not as it should be: ``text``, ``document``, ``digest`` or ``signature``.
 
     Attributes:
@@ -44,10 +46,11 @@ class Difference(msgspec.Struct, frozen=True):
     expected: str | None = None
 
 
-class Verification(msgspec.Struct, frozen=True):
+class Verification(JsonRecord, frozen=True, kw_only=True):
     """What verifying a report found.
 
     Attributes:
+        valid: Whether everything is as it should be.
         digest: The digest of what the report states now; None if it states nothing that can be read.
         signer: The name under which the key is trusted, else the fingerprint of the key that signed; None without a
             signature that fits.
@@ -55,19 +58,11 @@ class Verification(msgspec.Struct, frozen=True):
         differences: What is not as it should be; none in a valid report.
     """
 
+    valid: bool
     digest: str | None
     signer: str | None
     trusted: bool | None
     differences: tuple[Difference, ...]
-
-    @property
-    def valid(self) -> bool:
-        """Whether everything is as it should be."""
-        return not self.differences
-
-    def document(self) -> dict[str, Any]:
-        """The verification as a JSON object."""
-        return {"valid": self.valid, **msgspec.to_builtins(self)}
 
 
 def verify_report(
@@ -88,7 +83,8 @@ def verify_report(
     except RequestError as error:
         digest, differences, named = None, [Difference("document", str(error))], set[str]()
     signer, known, wrong = _signature(data, signature, trusted, named)
-    return Verification(digest, signer, known, (*differences, *wrong))
+    parts = (*differences, *wrong)
+    return Verification(valid=not parts, digest=digest, signer=signer, trusted=known, differences=parts)
 
 
 def _html(data: bytes) -> tuple[str, list[Difference], set[str]]:
@@ -134,10 +130,10 @@ def _decoded(line: bytes, number: int) -> dict[str, Any]:
 
 
 def _digests(report: AnyReport) -> tuple[str, list[Difference]]:
-    digest = digest_of(msgspec.to_builtins(report))
+    digest = digest_of(report)
     stated = [("The digest", report.digest, digest)]
     tables = report.tables if isinstance(report, TablesReport) else ()
-    stated += [(f"The digest of {each.table}", each.digest, digest_of(msgspec.to_builtins(each))) for each in tables]
+    stated += [(f"The digest of {each.table}", each.digest, digest_of(each)) for each in tables]
     return digest, [
         Difference("digest", f"{what} stated is {said}, that of the content is {is_}.")
         for what, said, is_ in stated

@@ -32,9 +32,10 @@ from explorer.core.protocol.log_store import (
     no_objects,
 )
 from explorer.storage.local_tree import local_files
+from explorer.storage.open_folders import OpenFolders
 from explorer.storage.real_files import RealFiles
 from explorer.storage.roots import AllowedRoots, Opener, folder_of
-from explorer.storage.written_aside import flush_folder, written_aside
+from explorer.storage.written_aside import written_aside
 
 __all__ = ["LocalLogStore", "open_folder"]
 
@@ -42,6 +43,11 @@ __all__ = ["LocalLogStore", "open_folder"]
 _READ_SIZE: Final = 1 << 16
 # A pipe in the place of a file would otherwise keep its reader waiting for a writer.
 _READ_ONLY: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY
+# To look at a file, not to read it: that needs no permission.
+_UNREAD: Final = getattr(os, "O_PATH", _READ_ONLY)
+# Where Linux names the open files of this process.
+_HANDLES: Final = "/proc/self/fd"
 _BREAK: Final = ord("\n")
 # How many files are looked at before what was seen of them becomes columns, while it is in the processor's cache.
 _STATS: Final = 1 << 8
@@ -87,7 +93,7 @@ class LocalLogStore:
         """List the files directly inside a folder from a name on, in name order."""
         path = self._files.path(folder)
         try:
-            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            handle = self._files.opened(path, folder, _FOLDER)
         except (FileNotFoundError, NotADirectoryError):
             return no_objects(folder)
         except OSError as error:
@@ -110,7 +116,7 @@ class LocalLogStore:
         """Of the files of a folder those before a name, by the names that it had; None if it has others now."""
         path = self._files.path(folder)
         try:
-            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            handle = self._files.opened(path, folder, _FOLDER)
             try:
                 if not _is_as_it_was(os.fstat(handle), seen):
                     return None
@@ -128,13 +134,17 @@ class LocalLogStore:
         while pending:
             folder = pending.pop()
             try:
-                with os.scandir(self._files.path(folder) if folder else self._folder) as entries:
-                    for entry in entries:
-                        key = folder + entry.name
-                        if not entry.is_dir():
-                            yield key
-                        elif not entry.is_symlink() or self._is_new(f"{self._folder}/{key}", seen):
-                            pending.append(f"{key}/")
+                handle = self._files.opened(self._files.path(folder) if folder else self._folder, folder, _FOLDER)
+                try:
+                    with os.scandir(handle) as entries:
+                        for entry in entries:
+                            key = folder + entry.name
+                            if not entry.is_dir():
+                                yield key
+                            elif not entry.is_symlink() or self._is_new(f"{self._folder}/{key}", seen):
+                                pending.append(f"{key}/")
+                finally:
+                    os.close(handle)
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -143,7 +153,7 @@ class LocalLogStore:
     def list_files(self) -> pa.Table:
         """List what is stored under the root itself."""
         try:
-            return local_files(self._folder)
+            return local_files(self._folder, self._files)
         except OSError as error:
             raise _failed("list", error.filename or self._folder, error) from error
 
@@ -153,9 +163,8 @@ class LocalLogStore:
 
     def read_range(self, path: str, offset: int, length: int) -> bytes:
         """Return up to ``length`` bytes from ``offset``; -1 reads to the end."""
-        target = self._files.path(path)
         try:
-            handle = _opened_file(target)
+            handle = self._opened(path)
             try:
                 size = os.fstat(handle).st_size - offset
                 if length < 0:
@@ -165,30 +174,35 @@ class LocalLogStore:
             finally:
                 os.close(handle)
         except OSError as error:
-            raise _translated("read", target, error) from error
+            raise _translated("read", f"{self._folder}/{path}", error) from error
 
     def open_input(self, path: str) -> pa.NativeFile:
         """Open a file for reading at random."""
-        target = self._files.path(path)
         try:
-            if not stat.S_ISREG(os.stat(target).st_mode):
-                raise _no_file(target)
-            return pa.OSFile(target, "rb")
+            handle = self._opened(path)
+            try:
+                if not stat.S_ISREG(os.fstat(handle).st_mode):
+                    raise _no_file(path)
+                # By its number, as another file may have taken the name.
+                named = f"{_HANDLES}/{handle}" if os.path.isdir(_HANDLES) else self._files.path(path)
+                return pa.OSFile(named, "rb")
+            finally:
+                os.close(handle)
         except OSError as error:
-            raise _translated("open", target, error) from error
+            raise _translated("open", f"{self._folder}/{path}", error) from error
 
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
         """Return several files' bytes."""
-        targets = [self._files.path(path) for path in paths]
-        return [_read_whole(target, path) for target, path in zip(targets, paths, strict=True)]
+        with OpenFolders(self._files) as folders:
+            return [self._read_whole(path, folders) for path in paths]
 
     def read_joined(self, paths: Sequence[str], sizes: Sequence[int]) -> JoinedObjects:
         """Return several files of lines, each read to where it belongs in the buffer."""
         data, ends, end = fresh_buffer(sum(sizes) + len(sizes) + BEHIND), list[int](), 0
-        with data.data as room:
+        with data.data as room, OpenFolders(self._files) as folders:
             for path, size in zip(paths, sizes, strict=True):
                 check_file(path, size)
-                found = _read_into(self._files.path(path), room[end : end + size + 1])
+                found = self._read_into(path, folders, room[end : end + size + 1])
                 if found != size:
                     return joined_objects(self.read_many(paths))
                 if found and room[end + found - 1] != _BREAK:
@@ -200,8 +214,8 @@ class LocalLogStore:
 
     def read_starts(self, paths: Sequence[str], lengths: Sequence[int]) -> list[bytes]:
         """Return the first bytes of several files."""
-        targets = [self._files.path(path) for path in paths]
-        return [_read_start(target, length) for target, length in zip(targets, lengths, strict=True)]
+        with OpenFolders(self._files) as folders:
+            return [self._read_start(path, folders, length) for path, length in zip(paths, lengths, strict=True)]
 
     def check_put_if_absent(self) -> None:
         """Do nothing: the operating system refuses a link to a name that is taken, and a file system without links."""
@@ -217,15 +231,19 @@ class LocalLogStore:
     def _put(self, path: str, data: bytes, name_it: Callable[[str, str], None], *, durable: bool = True) -> None:
         # A link in the place of the file is replaced, or makes the name taken; it is never written through.
         target = self._files.path_of_name(path)
-        folder = os.path.dirname(target)
+        folder, _, name = target.rpartition("/")
         named = False
         try:
-            _make_folder(folder)
-            with written_aside(target, name_it, durable=durable) as file:
-                file.write(data)
-            named = True
-            if durable:
-                flush_folder(folder)
+            self._make_folder(folder, path)
+            handle = self._files.opened(folder, path, _FOLDER)
+            try:
+                with written_aside(name, name_it, durable=durable, folder=handle) as file:
+                    file.write(data)
+                named = True
+                if durable:
+                    os.fsync(handle)
+            finally:
+                os.close(handle)
         except FileExistsError as error:
             raise _translated("write", target, error) from error
         except OSError as error:
@@ -235,7 +253,11 @@ class LocalLogStore:
         """Return a file's size and modification time."""
         target = self._files.path(path)
         try:
-            found = os.stat(target)
+            handle = self._files.opened(target, path, _UNREAD)
+            try:
+                found = os.fstat(handle)
+            finally:
+                os.close(handle)
         except OSError as error:
             raise _translated("look at", target, error) from error
         return ObjectMeta(path, found.st_size, found.st_mtime_ns // 1_000_000, found.st_ctime_ns)
@@ -265,6 +287,80 @@ class LocalLogStore:
     def written_places(self) -> tuple[str, ...] | None:
         """The real folders in which files of the table may be made; None for every place."""
         return None if self._roots is None else self._roots.folders
+
+    def _opened(self, path: str, folders: OpenFolders | None = None) -> int:
+        """Open a file for reading; a folder is opened, too, and refused when it is read.
+
+        Args:
+            path: The key of the file.
+            folders: Folders that are open already.
+
+        Raises:
+            OSError: It is a pipe, a socket or a device, or cannot be opened.
+        """
+        try:
+            if folders is None:
+                handle = self._files.opened(self._files.path(path), path, _READ_ONLY)
+            else:
+                handle = folders.opened(path, _READ_ONLY)
+        except OSError as error:
+            raise (_no_file(path) if error.errno == errno.ENXIO else error) from None
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+            return handle
+        os.close(handle)
+        raise _no_file(path)
+
+    def _read_whole(self, path: str, folders: OpenFolders) -> bytes:
+        try:
+            handle = self._opened(path, folders)
+            try:
+                data = os.read(handle, _READ_SIZE)
+                if len(data) < _READ_SIZE:
+                    return data
+                size = os.fstat(handle).st_size
+                check_file(path, size)
+                # From the beginning again: that copies less than to put the rest behind what was read.
+                return _read_all(handle, 0, size)
+            finally:
+                os.close(handle)
+        except OSError as error:
+            raise _translated("read", f"{self._folder}/{path}", error) from error
+
+    def _read_into(self, path: str, folders: OpenFolders, room: memoryview) -> int:
+        """Read a file from its beginning as far as there is room, and return how many bytes that were."""
+        try:
+            handle = self._opened(path, folders)
+            try:
+                return os.readv(handle, [room])
+            finally:
+                os.close(handle)
+        except OSError as error:
+            raise _translated("read", f"{self._folder}/{path}", error) from error
+
+    def _read_start(self, path: str, folders: OpenFolders, length: int) -> bytes:
+        try:
+            handle = self._opened(path, folders)
+            try:
+                return os.read(handle, length)
+            finally:
+                os.close(handle)
+        except OSError as error:
+            raise _translated("read", f"{self._folder}/{path}", error) from error
+
+    def _make_folder(self, folder: str, key: str) -> None:
+        """Make a folder and those above it; each lasts only after the one above it is flushed."""
+        if os.path.isdir(folder):
+            return
+        above, _, name = folder.rpartition("/")
+        self._make_folder(above, key)
+        handle = self._files.opened(above, key, _FOLDER)
+        try:
+            with suppress(FileExistsError):
+                os.mkdir(name, dir_fd=handle)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
     def _is_new(self, link: str, seen: set[str]) -> bool:
         """True for a link to an allowed folder that was not listed yet: links can form circles."""
@@ -310,65 +406,8 @@ def _still_there(handle: int, names: Sequence[str]) -> tuple[list[str], list[os.
     return list(found), list(found.values())
 
 
-def _opened_file(target: str) -> int:
-    """Open a file for reading; a folder is opened, too, and refused when it is read.
-
-    Raises:
-        OSError: It is a pipe, a socket or a device, or cannot be opened.
-    """
-    try:
-        handle = os.open(target, _READ_ONLY)
-    except OSError as error:
-        raise (_no_file(target) if error.errno == errno.ENXIO else error) from None
-    mode = os.fstat(handle).st_mode
-    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
-        return handle
-    os.close(handle)
-    raise _no_file(target)
-
-
 def _no_file(target: str) -> OSError:
     return PermissionError(errno.EACCES, "it is not a file, but a pipe, a socket, or a device", target)
-
-
-def _read_whole(target: str, path: str) -> bytes:
-    try:
-        handle = _opened_file(target)
-        try:
-            data = os.read(handle, _READ_SIZE)
-            if len(data) < _READ_SIZE:
-                return data
-            size = os.fstat(handle).st_size
-            check_file(path, size)
-            # From the beginning again: that copies less than to put the rest behind what was read.
-            return _read_all(handle, 0, size)
-        finally:
-            os.close(handle)
-    except OSError as error:
-        raise _translated("read", target, error) from error
-
-
-def _read_into(target: str, room: memoryview) -> int:
-    """Read a file from its beginning as far as there is room, and return how many bytes that were."""
-    try:
-        handle = _opened_file(target)
-        try:
-            return os.readv(handle, [room])
-        finally:
-            os.close(handle)
-    except OSError as error:
-        raise _translated("read", target, error) from error
-
-
-def _read_start(target: str, length: int) -> bytes:
-    try:
-        handle = _opened_file(target)
-        try:
-            return os.read(handle, length)
-        finally:
-            os.close(handle)
-    except OSError as error:
-        raise _translated("read", target, error) from error
 
 
 def _read_all(handle: int, offset: int, wanted: int) -> bytes:
@@ -381,17 +420,6 @@ def _read_all(handle: int, offset: int, wanted: int) -> bytes:
         parts.append(more)
         position += len(more)
     return b"".join(parts)
-
-
-def _make_folder(folder: str) -> None:
-    """Make a folder and those above it; each lasts only after the one above it is flushed."""
-    if os.path.isdir(folder):
-        return
-    above = os.path.dirname(folder)
-    _make_folder(above)
-    with suppress(FileExistsError):
-        os.mkdir(folder)
-    flush_folder(above)
 
 
 def _translated(action: str, path: str, error: OSError) -> Exception:

@@ -8,20 +8,22 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import int64s, mask, strings
+from explorer.storage.real_files import RealFiles
 
 __all__ = ["file_table", "local_files"]
 
 
-def local_files(root: str) -> pa.Table:
+def local_files(root: str, files: RealFiles) -> pa.Table:
     """List the files of a folder; see `explorer.core.protocol.log_store.LogStore.list_files`.
 
     Args:
         root: The folder, resolved.
+        files: Opens the folders below it.
 
     Raises:
         OSError: A folder cannot be listed.
     """
-    tree = _Tree(root)
+    tree = _Tree(root, files)
     pending = [""]
     while pending:
         pending += tree.read(pending.pop())
@@ -34,8 +36,8 @@ def file_table(paths: list[str], sizes: list[int], times: list[int]) -> pa.Table
 
 
 class _Tree:
-    def __init__(self, root: str) -> None:
-        self._root = root
+    def __init__(self, root: str, files: RealFiles) -> None:
+        self._root, self._files = root, files
         self._paths: list[str] = []
         self._sizes: list[int] = []
         self._times: list[int] = []
@@ -45,7 +47,11 @@ class _Tree:
         """Add the files of a folder (its key with a slash, or nothing), and return the folders inside."""
         inside: list[str] = []
         try:
-            with os.scandir(f"{self._root}/{folder}") as entries:
+            handle = self._files.opened(f"{self._root}/{folder}", folder, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            return inside  # it is being deleted
+        try:
+            with os.scandir(handle) as entries:
                 for entry in entries:
                     key = folder + entry.name
                     if entry.is_symlink():
@@ -54,8 +60,8 @@ class _Tree:
                         inside.append(f"{key}/")
                     elif entry.is_file(follow_symlinks=False) and (key.isascii() or _is_text(key)):
                         self._take(key, entry)
-        except FileNotFoundError:
-            pass  # it is being deleted
+        finally:
+            os.close(handle)
         return inside
 
     def table(self) -> pa.Table:

@@ -1,9 +1,10 @@
 """Where the files below a folder really are: the one answer for the store, for Spark, and for deletions.
 
 Invariants: a name is followed through every link, and its real path is compared with the allowed places, before it is
-used; a folder is compared again once another folder has its name; nothing is deleted through a link. Between the
-comparison and the use, a user who may write into an allowed folder can still put a link in a file's place: only the
-permissions of the folders prevent that.
+used; a folder is compared again once another folder has its name; nothing is deleted through a link. A user who may
+write into an allowed folder can put a link in the place of a file or a folder after that comparison. So what was opened
+is compared once more, by the path that the system itself names for it (on Linux), and files are made and deleted in
+folders that are open.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Final
 from explorer.core.errors import NotAllowed
 from explorer.storage.roots import AllowedRoots
 
-__all__ = ["RealFiles"]
+__all__ = ["RealFiles", "path_of_handle"]
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
@@ -33,6 +34,11 @@ class RealFiles:
         self._root, self._allowed = root, allowed
         # Real path of each folder that was looked at, and which folder of the file system it was.
         self._folders: dict[str, tuple[int, int, str]] = {}
+
+    @property
+    def are_limited(self) -> bool:
+        """Whether only some places may be read."""
+        return self._allowed is not None
 
     def path(self, key: str) -> str:
         """Return the path by which a file is read: without links where only some places are allowed.
@@ -57,6 +63,22 @@ class RealFiles:
         folder, _, name = self._named(key).rpartition("/")
         return f"{self._real_folder(folder, key)}/{name}"
 
+    def opened(self, path: str, key: str, flags: int) -> int:
+        """Open what is at a path that this object returned, and return the handle.
+
+        Raises:
+            NotAllowed: A link took the place of the file, or of a folder on the way to it, and leads out.
+            OSError: It cannot be opened.
+        """
+        handle = os.open(path, flags)
+        try:
+            if self._allowed is not None and (real := path_of_handle(handle)) is not None:
+                self._refuse_outside(key, inside=self._allowed.hold(real))
+        except BaseException:
+            os.close(handle)
+            raise
+        return handle
+
     def unlink(self, key: str) -> None:
         """Delete a file, or a link itself; no link is followed on the way to it.
 
@@ -66,7 +88,7 @@ class RealFiles:
         """
         self._named(key)
         *folders, name = key.split("/")
-        handle = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)
+        handle = self.opened(self._root, key, os.O_RDONLY | os.O_DIRECTORY)
         try:
             for folder in folders:
                 outer, handle = handle, _opened(folder, handle, key)
@@ -99,12 +121,23 @@ class RealFiles:
         return real
 
     def _check(self, real: str, key: str) -> None:
-        if self._allowed is not None and not self._allowed.allow(real):
+        self._refuse_outside(key, inside=self._allowed is None or self._allowed.allow(real))
+
+    def _refuse_outside(self, key: str, *, inside: bool) -> None:
+        if not inside:
             raise NotAllowed(
                 f"The file {key!r} is outside the folders this program was given: a link leads out of them. To read "
                 "it, give the folder that the link leads to as well.",
                 location=key,
             )
+
+
+def path_of_handle(handle: int) -> str | None:
+    """Return the path, without links, of what is open; None where the system does not name it."""
+    try:
+        return os.readlink(f"/proc/self/fd/{handle}")
+    except OSError:
+        return None
 
 
 def _opened(folder: str, inside: int, key: str) -> int:

@@ -64,8 +64,11 @@ class AllowedRoots:
             meant = meant_by(location)
             inside = any(meant == url or meant.startswith(f"{url}/") for url in self._urls)
             return inside and ".." not in meant.split("/")
-        real = os.path.realpath(folder_of(location))
-        return any(real == folder or real.startswith(folder.rstrip("/") + "/") for folder in self._folders)
+        return self.hold(os.path.realpath(folder_of(location)))
+
+    def hold(self, real_path: str) -> bool:
+        """True if a path without links in it is inside one of the folders; nothing is looked up."""
+        return any(real_path == folder or real_path.startswith(folder.rstrip("/") + "/") for folder in self._folders)
 
     def check_source(self, location: str) -> None:
         """Check that a file or folder that Spark is to read is inside one of the places, with all it contains.

@@ -17,33 +17,39 @@ __all__ = ["flush_folder", "written_aside"]
 
 @contextmanager
 def written_aside(
-    target: str, name_it: Callable[[str, str], None] = os.replace, *, durable: bool = True, mode: int = 0o666
+    target: str,
+    name_it: Callable[..., None] = os.replace,
+    *,
+    durable: bool = True,
+    mode: int = 0o666,
+    folder: int | None = None,
 ) -> Iterator[IO[bytes]]:
     """A file to write to that takes the place of ``target`` at the end.
 
     Args:
-        target: Path of the file to be.
+        target: Path of the file to be; its name alone, if ``folder`` is given.
         name_it: Gives the written file its name: ``os.replace``, or ``os.link``, which fails if there is one.
         durable: Flush the bytes to disk before the name is given; the name lasts after `flush_folder`.
         mode: The file's permissions, before the process's mask.
+        folder: The open folder of the file, so that nothing can take that folder's place meanwhile.
 
     Raises:
         FileExistsError: There is one, and ``name_it`` does not replace it.
         OSError: The file cannot be written or named.
     """
-    folder, name = os.path.split(target)
+    above, name = os.path.split(target)
     # `explorer.core.maintenance.temporary_files` knows this pattern.
-    aside = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
+    aside = os.path.join(above, f".{name}.{secrets.token_hex(8)}.tmp")
     try:
-        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, dir_fd=folder), "wb") as file:
             yield file
             file.flush()
             if durable:
                 os.fsync(file.fileno())
-        name_it(aside, target)
+        name_it(aside, target, src_dir_fd=folder, dst_dir_fd=folder)
     finally:
         with suppress(FileNotFoundError):
-            os.unlink(aside)
+            os.unlink(aside, dir_fd=folder)
 
 
 def flush_folder(folder: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from explorer.cli import errors
 from explorer.cli.app import command_group
+from tests.cli.schemas import DOCUMENTS, Printed
 from tests.support.shared_tables import REPOSITORY
 
 DOCUMENT = REPOSITORY / "docs" / "cli.md"
@@ -15,9 +16,9 @@ _HEAD = """\
 
 Made from the commands by `python -m tests.cli.reference`; a test compares.
 
-Every command takes `--json`: one document, or one JSON line a row. Field names are the protocol's. Errors then are one
-JSON object on stderr: `error` (the class), `message`, and the facts of the error. `delta-explorer --debug COMMAND ...`
-shows the traceback of an error.
+Every command takes `--json`: one document, or one JSON line a row. Field names are the protocol's. The schema of each
+document is in [schema](schema). Errors then are one JSON object on stderr ([schema](schema/error.json)): `error` (the
+class), `message`, and the facts of the error. `delta-explorer --debug COMMAND ...` shows the traceback of an error.
 
 ## Exit codes
 
@@ -31,9 +32,15 @@ def render() -> str:
     group: Any = command_group()
     for name, command in group.commands.items():
         parts.append(f"\n## {name}\n\n    delta-explorer {name} {_usage(command)}\n\n{_wrapped(command.help)}\n")
+        parts.append(f"\n{_wrapped('JSON: ' + '; '.join(map(_printed, DOCUMENTS[name])))}.\n")
         rows = [_row(parameter) for parameter in command.params if parameter.name != "help"]
         parts.append("\n| | |\n|---|---|\n" + "\n".join(rows) + "\n")
     return "".join(parts)
+
+
+def _printed(each: Printed) -> str:
+    form = "a line each" if each.lines else "one document"
+    return f"[{each.name}](schema/{each.name}.json), {form}{', ' if each.when else ''}{each.when}"
 
 
 def _wrapped(text: str) -> str:

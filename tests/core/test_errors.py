@@ -10,16 +10,16 @@ from explorer.core import errors
 from explorer.core.errors import ExplorerError, ExpressionRefused, InvalidIntent, MalformedAction, VersionNotFound
 
 
-def test_facts_stand_in_the_order_of_the_class_and_the_location_comes_last() -> None:
+def test_facts_of_the_base_come_before_those_of_the_class_and_the_location_last() -> None:
     error = VersionNotFound("No version 9.", nearest=4, version=9, earliest=0, latest=4)
     error.table = "file:///orders"
     assert list(error.facts().items()) == [
         ("error", "VersionNotFound"),
         ("message", "No version 9."),
         ("version", 9),
+        ("nearest", 4),
         ("earliest", 0),
         ("latest", 4),
-        ("nearest", 4),
         ("table", "file:///orders"),
     ]
 

@@ -1,4 +1,4 @@
-"""The Act tab in a browser: rules held against rows, commits, what is refused, hostile text."""
+"""The Edit tab in a browser: rules held against rows, commits, what is refused, hostile text."""
 
 import json
 import os
@@ -118,7 +118,7 @@ def test_a_rule_is_accepted_unseen_committed_and_stands_in_the_history(act: Call
     page = act("?t=act/optimize&tab=act&act=add-constraint&f.name=positive&f.expression=id+%3E%3D+0&step=plan")
     page.get_by_label("Your name").fill("Ana <b>")
     page.get_by_role("button", name="Save").click()
-    page.get_by_text("Ana <b> · may commit").wait_for()
+    page.get_by_text("Ana <b> · can commit").wait_for()
     assert page.locator("form[data-confirm]").count() == 0
     page.get_by_text("Commit without knowing").click()
     page.get_by_label("Name of the guard").fill("existing-rows")
@@ -161,7 +161,7 @@ def test_the_reason_and_the_name_outlive_a_reload_and_the_reason_ends_with_its_c
     page = act("?t=act/described&tab=act&act=set-description&f.description=What+a+row+is&step=plan")
     page.get_by_label("Your name").fill("Ana")
     page.get_by_role("button", name="Save").click()
-    page.get_by_text("Ana · may commit").wait_for()
+    page.get_by_text("Ana · can commit").wait_for()
     page.locator("#confirm-reason").fill("People asked")
     page.reload()
     settle(page)
@@ -187,7 +187,7 @@ def test_the_reason_and_the_name_outlive_a_reload_and_the_reason_ends_with_its_c
 
 def test_a_server_without_commits_plans_and_is_refused_by_the_table(opened: Any, warehouse: Path) -> None:
     page = opened("?t=shop/reference/optimize&tab=act&act=set-description&f.description=x&step=plan")
-    assert "This server plans and never writes." in page.locator("#lead").inner_text()
+    assert "This server is read-only." in page.locator("#lead").inner_text()
     assert page.locator("form[data-confirm]").count() == 0
     digest = page.locator("[data-plan]").get_attribute("data-plan")
     page.evaluate("digest => explorerPage.ask('commit', {digest, name: 'optimize', reason: 'anyway'})", digest)

@@ -153,7 +153,7 @@ def test_every_stored_copy_of_some_rows_is_found_with_the_steps_that_are_left(op
         pytest.skip("no Spark on this machine")
     assert sum(int(cell) for cell in page.locator("#rest tbody td:nth-child(2)").all_inner_texts()) == count
     assert f"{count} copies" in page.locator(".stepper").inner_text()
-    assert "before the last copy can be gone" in page.locator(".claim-line").last.inner_text()
+    assert "before the last copy can be deleted" in page.locator(".claim-line").last.inner_text()
     lines = page.locator(".places tbody tr")
     assert lines.locator(".bar").count() >= lines.count() > 0
     plot, ends = page.locator(".places .bars").first.bounding_box(), page.locator(".places .bar i")

@@ -43,7 +43,7 @@ def test_a_new_visit_counts_what_came_since_the_last_one_until_it_is_marked_as_s
     long_ago = {"name": "explorer-looked", "value": "86400000", "url": address}
     windows.add_cookies([long_ago])
     page = opened("")
-    page.get_by_text("since you last looked, 2 Jan 1970").wait_for()
+    page.get_by_text("since your last visit, 2 Jan 1970").wait_for()
     page.get_by_role("button", name="Mark all as seen").click()
     page.get_by_text("no commit on").wait_for()
     page.reload()
@@ -151,7 +151,7 @@ def test_a_new_version_is_offered_and_the_one_on_show_stays(opened: Any, warehou
     page = opened("?t=shop/odd/empty")
     commit = [commit_info("WRITE"), add("a.parquet", 2)]
     write_log(warehouse / "odd" / "empty", [commit], 1)
-    page.get_by_role("link", name="v1 is newest, jump").wait_for(timeout=30_000)
+    page.get_by_role("link", name="v1 is newest; go to it").wait_for(timeout=30_000)
     assert page.locator("h1.version").inner_text() == "v0"
     assert "v=0" in page.url
 

@@ -298,7 +298,7 @@ def test_colours_follow_the_author_by_choice(at: Any) -> None:
 def test_by_time_the_same_ways_lead_to_the_same_versions(at: Any) -> None:
     page = at(f"{LONG}&v=400")
     page.get_by_role("button", name="Signs, colours and axis").click()
-    page.get_by_role("link", name="by the time of the commits").click()
+    page.get_by_role("link", name="by commit time").click()
     settle(page)
     assert "axis=time" in page.url
     times = page.evaluate("explorerStrip.meta.times")

@@ -27,7 +27,7 @@ REASONS: dict[str | None, str] = {
     "DELTA_MISSING_CHANGE_DATA": "off",
     "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE": "schema",
     "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA": "schema",
-    "DELTA_INVALID_CDC_RANGE": "backwards",
+    "DELTA_INVALID_CDC_RANGE": "reversed",
     "DELTA_CDC_START_VERSION_AFTER_LATEST": "version",
     "DELTA_LOG_FILE_NOT_FOUND": "version",
     None: "vacuumed",

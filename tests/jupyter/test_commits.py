@@ -57,7 +57,7 @@ def test_a_commit_without_its_approval_is_refused(location: str, wrong: dict[str
 
 def test_a_widget_that_plans_only_says_so_and_writes_nothing_whatever_it_is_sent(location: str) -> None:
     view, digest = planned(location, allow_commits=False)
-    assert "This widget plans and never writes." in Elements(view.html).text
+    assert "This widget is read-only." in Elements(view.html).text
     assert "table.explore(allow_commits=True)" in view.html
     view.say("commit", number=99, name="sales", reason="So.", digest=digest)
     assert DeltaTable(location).version() == 0

@@ -36,8 +36,8 @@ def ask(kind, number, **fields):
 
 
 ask("begin", 0, width=900, height=700, theme="light")
-mark = (await until(lambda message: message["kind"] == "window"))["mark"]
-ask("hello", 1, query="", theme="light", shown="light", mark="", width=900, height=700)
+query = (await until(lambda message: message["kind"] == "window"))["query"]
+ask("hello", 1, query=query, theme="light", shown="light", mark="", width=900, height=700)
 await until(lambda message: message.get("number") == 1)
 """
 ROWS = """

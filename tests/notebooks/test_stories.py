@@ -161,7 +161,7 @@ def test_deletion_vectors_add_up_to_the_hidden_rows_of_the_log(run: Run, orders_
     changed = [(v, count) for v, count in enumerate(hidden) if count != (hidden[v - 1] if v else 0)]
     assert [(int(version), int(count.replace(",", ""))) for version, count in found] == changed
     erased = next(v for v in orders_log.made_by("DELETE") if ERASED in str(orders_log.info(v)))
-    assert f"{hidden[erased] - hidden[erased - 1]} masked" in story.shown("erased")
+    assert f"{hidden[erased] - hidden[erased - 1]} more rows hidden" in story.shown("erased")
     most = max((line["add"] for line in orders_log.commits[erased] if "add" in line), key=cardinality)
     earlier = cardinality(orders_log.live[erased - 1][most["path"]])
     rows = json.loads(most["stats"])["numRecords"]

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, Playwright, expect
 
 from tests.e2e.conftest import FAST
 from tests.notebooks.lab import TOKEN, running_lab, running_voila
-from tests.notebooks.test_tour_in_lab import THEIRS, run_all
+from tests.notebooks.test_tour_in_lab import PATIENCE, THEIRS, run_all
 from tests.support.dose import WHOLE_DOSE
 from tests.support.logs.small_logs import PROTOCOL, add, metadata, write_log
 from tests.support.pages.served_pages import watch
@@ -78,6 +78,7 @@ STRIP = ".dte-view #strip-figure .bars"
 def test_widget_draws_and_answers_in_every_program(jupyter_home: Path, playwright: Playwright) -> None:
     import nbformat
 
+    expect.set_options(timeout=PATIENCE)
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     folder = jupyter_home / "served"
     folder.mkdir()
@@ -178,7 +179,7 @@ def _drive(page: Page) -> None:
     version, compared = root.locator("h1.version"), root.locator("#strip summary.chip").first
     last = int(version.inner_text().removeprefix("v"))
     expect(root).to_have_attribute("data-theme", "dark")
-    page.wait_for_function(INKED, arg=True, timeout=5_000)
+    page.wait_for_function(INKED, arg=True, timeout=PATIENCE)
     _point(page, 10)
     expect(version).to_have_text("v10")
     expect(compared).to_contain_text("v9")
@@ -191,7 +192,7 @@ def _drive(page: Page) -> None:
     expect(version).to_have_text(f"v{last}")
     root.locator("#timeline-slot").press("ArrowLeft")
     _select_a_file(root)
-    for name in ("Statistics", "Erasure", "Case", "Act"):
+    for name in ("Statistics", "Erasure", "Case", "Edit"):
         root.get_by_role("link", name=name, exact=True).click()
         expect(root.locator("#tabs a[aria-current]")).to_have_text(name)
     if WHOLE_DOSE:
@@ -199,7 +200,7 @@ def _drive(page: Page) -> None:
         _read_rows(root)
     page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })")
     expect(root).to_have_attribute("data-theme", "light")
-    page.wait_for_function(INKED, arg=False, timeout=5_000)
+    page.wait_for_function(INKED, arg=False, timeout=PATIENCE)
 
 
 def _narrow(page: Page) -> None:

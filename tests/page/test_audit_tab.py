@@ -131,7 +131,7 @@ def test_the_page_looks_at_the_retention_that_was_asked_for_and_opens_it_as_a_ch
     href = re.search(r'href="([^"]*)">Change retention', side)
     assert href is not None
     assert dict(Address.parse(href[1]).answers)["value.0"] == "interval 45 days"
-    assert "Vacuum, what if" in side
+    assert "Preview vacuum" in side
 
 
 def test_findings_are_shown_whole_and_nothing_of_the_table_is_markup(catalog: Catalog) -> None:
@@ -146,7 +146,7 @@ def test_findings_are_shown_whole_and_nothing_of_the_table_is_markup(catalog: Ca
 
 def test_a_history_that_cannot_be_read_still_shows_the_clients(catalog: Catalog) -> None:
     side = _page(catalog, "?t=w/broken&tab=audit&v=1").regions["side"]
-    assert "Who can read it" in side
+    assert "Client compatibility" in side
     assert "Retention horizon" in side
     assert "not a valid action" in side or "cannot be read" in side
 

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import explorer
 from explorer.core.errors import RequestError
 from explorer.page.address import Address
+from explorer.page.identity import Identity, KnownBy
 from explorer.page.pages import Rendered, table_page
 from explorer.page.tabs import export_named, handlers
 from explorer.page.tabs.export import export_files
@@ -29,6 +30,7 @@ from tests.support.comparison.audited_tables import loaded
 from tests.support.logs import small_logs
 from tests.support.logs.hostile_tables import HOSTILE
 from tests.support.pages.idle_windows import idle_work
+from tests.support.pages.open_windows import Window as OpenWindow
 from tests.support.pages.page_elements import assert_harmless
 
 
@@ -116,7 +118,7 @@ def test_what_is_shown_can_be_pinned_where_it_is_shown(window: _Window) -> None:
     lead = _case(window)
     assert re.findall(r"<h3>(\w+) ", lead) == ["commit", "diff", "file", "finding"]
     assert "no longer holds" not in lead
-    assert "Take out" in lead
+    assert "Remove" in lead
     assert '<sup class="count">4</sup>' in window.page().regions["tabs"]
 
 
@@ -187,7 +189,7 @@ def test_pins_of_another_table_are_counted_and_those_that_hold_no_longer_are_mar
     changed["pins"][1]["digest"] = "0" * 64
     window.send("case-load", text=json.dumps(changed), name="case.json")
     lead = _case(window)
-    assert "1 pin is of another table" in lead
+    assert "1 pin belongs to another table" in lead
     assert "commit of other" in lead
     assert "no longer holds" in lead
 
@@ -216,3 +218,29 @@ def test_a_case_goes_into_the_report_of_the_command(window: _Window, tmp_path: P
     report = explorer.open_table(view.facts.location).report(case=case)
     assert report.case is not None
     assert [(pin.what, pin.holds) for pin in report.case.pins] == [("v3", True)]
+
+
+def test_the_author_of_a_case_is_the_login_whatever_a_message_or_a_file_says(catalog: Catalog) -> None:
+    window = signed_in(catalog, "ben")
+    window.ask("go", query="?t=w/t&v=3&tab=case")
+    desk = window.session.work.of(CaseDesk)
+    window.ask("case-describe", title="Loss", author="ana", notes="")
+    assert desk.file.author == "ben"
+    window.ask("case-load", name="c.json", text=json.dumps({"title": "Loss", "author": "ana", "pins": []}))
+    assert (desk.file.title, desk.file.author) == ("Loss", "ben")
+    window.ask("pin", pin="commit")
+    window.ask("go", query="?t=w/t&v=3&tab=case")
+    side = window.session.shown.regions["side"]
+    assert re.search(r'<input id="case-author"[^>]* value="ben"[^>]* readonly', side)
+
+
+def test_where_nobody_signs_in_the_author_is_what_was_entered(catalog: Catalog) -> None:
+    window = signed_in(catalog, "")
+    window.ask("go", query="?t=w/t&v=3&tab=case")
+    window.ask("case-describe", title="Loss", author="ana", notes="")
+    assert window.session.work.of(CaseDesk).file.author == "ana"
+
+
+def signed_in(catalog: Catalog, name: str) -> OpenWindow:
+    """The window of a person that the server knows; of anyone, if there is no name."""
+    return OpenWindow(catalog, "?t=w/t&v=3", identity=Identity("s", name, KnownBy.LOGIN) if name else None)

@@ -83,7 +83,7 @@ def test_the_changes_tab_draws_holes_and_says_what_would_be_read(catalog: Catalo
 
 def test_before_rows_are_read_the_log_says_what_each_commit_did_and_other_ranges_are_offered(catalog: Catalog) -> None:
     one = page(catalog, "tab=changes&v=4").regions
-    assert "What the log says of this commit" in one["rest"]
+    assert "What the log records for this commit" in one["rest"]
     cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", one["rest"])
     assert [re.sub("<[^>]*>", "", cell) for cell in cells if "Mar 2026" not in cell and "Nov" not in cell][-6:] == [
         "v4", "WRITE", "\u2014", "5", "0", "+1 \u22120",
@@ -103,7 +103,7 @@ def test_where_no_feed_was_recorded_changes_are_inferred_and_said_to_be(catalog:
     assert "The change feed was off in this range" not in chosen
     nothing = page(catalog, "tab=changes&v=2&c=1").regions["lead"]
     assert "No row changed" in nothing
-    assert "are inferred" not in nothing
+    assert "so the changes are inferred" not in nothing
     recorded = page(catalog, "tab=changes&v=4&c=3").regions["lead"]
     assert "The change feed was off in this range" not in recorded
 

@@ -154,14 +154,14 @@ def test_a_page_without_findings_says_so_and_shows_them_when_they_are_there(
     small_logs.write_log(tmp_path / "w" / "t", [created, *([small_logs.add(f"{n}", 3)] for n in range(5))])
     window = Window(Catalog([str(tmp_path / "w")]), "?t=w/t", silent=True)
     first = window.session.shown
-    assert "The rules are being asked" in first.regions["lead"]
+    assert "Checking the table" in first.regions["lead"]
     for claim in ("Nothing found", "finding ", "some not answered", "readable at least"):
         assert claim not in "".join(first.regions.values()), claim
     assert first.timeline is not None
     assert window.session.drawing.complete
     window.hello("?t=w/t")
-    drawn = window.until(lambda message: "found nothing" in message.get("regions", {}).get("lead", ""))
-    assert "The rules are being asked" not in drawn["regions"]["lead"]
+    drawn = window.until(lambda message: " passed" in message.get("regions", {}).get("lead", ""))
+    assert "Checking the table" not in drawn["regions"]["lead"]
     # The strip has its lanes now; their place was kept.
     assert drawn["strip"]["layout"]["height"] == first.timeline.figure["layout"]["height"]
     window.host.close()

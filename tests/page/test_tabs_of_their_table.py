@@ -226,7 +226,7 @@ def test_a_search_that_runs_is_stopped_only_where_it_was_asked_for(root: Path, m
 def test_a_proof_is_of_the_table_that_was_searched(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = _searched(root, monkeypatch, lambda *_: _Job({"id = 1": _found()}))
     side = _regions(root, SEARCH, work)["side"]
-    assert "Says that the rows are erased from this table." in side
+    assert "States that the rows are erased from this table." in side
     assert "search again" not in side
     _log(root / "a", table_id=OTHER_ID)
     regions = _regions(root, SEARCH, work)

@@ -331,6 +331,13 @@ PROOFS: Final = (
         "the same on the list of tables and the record of activity",
     ),
     Proof(
+        "crawl-widget",
+        _PAGES,
+        "tests/prove/test_crawl_widget.py",
+        "the same on the widget in JupyterLab, on four tables; a press that leads the notebook to another address, or "
+        "opens a window, fails it too",
+    ),
+    Proof(
         "server-attacks",
         _PAGES,
         "tests/prove/test_server_attacks.py",

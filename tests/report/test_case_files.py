@@ -45,7 +45,8 @@ def _facts(pin: Pin) -> dict[str, str]:
 
 
 def test_each_pin_says_what_the_log_says() -> None:
-    plan = json.loads(json.dumps(_table().plan({"kind": "restore", "version": 2}, check_rows=False).document()))
+    table = _table()
+    plan = json.loads(json.dumps(table.plan({"kind": "restore", "version": 2}, check_rows=False).document()))
     case = read_case(
         json.dumps(
             {
@@ -56,13 +57,13 @@ def test_each_pin_says_what_the_log_says() -> None:
                     {"kind": "finding", "id": "bulk-loss"},
                     {"kind": "file", "path": "0.parquet", "version": 2},
                     {"kind": "rows", "version": 2, "where": "id = 1", "rows": [{"id": 1}]},
-                    {"kind": "plan", "plan": {**plan, "table": None}},
+                    {"kind": "plan", "plan": plan},
                 ],
             }
         ).encode(),
         "case.json",
     )
-    commit, diff, finding, file, rows, planned = _pins(_table(), *case.pins)
+    commit, diff, finding, file, rows, planned = _pins(table, *case.pins)
     assert all(pin.holds for pin in (commit, diff, finding, file, rows, planned)), planned
     assert (commit.pinned, commit.note) == ("2026-11-22T09:00:00+00:00", "the delete")
     assert (_facts(commit)["operation"], _facts(commit)["by"], _facts(commit)["rows removed"]) == (

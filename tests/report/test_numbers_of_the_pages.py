@@ -211,10 +211,10 @@ def _changes(report: dict[str, Any], facts: TableFacts) -> None:
 def _findings(report: dict[str, Any], facts: TableFacts) -> None:
     """Those of the page are in the report as they are; it has more only of rules that the page has not answered."""
     audit = facts.audit()
-    on_page = audit_document(audit, facts.location)["findings"]
-    open_rules = {each["id"] for each in audit_document(audit, facts.location)["notAnswered"]}
+    document = audit_document(audit, facts.location)
+    open_rules = {each.id for each in document.not_answered}
     assert [each for each in report["findings"] if each["id"] not in open_rules] == json.loads(
-        msgspec.json.encode([each for each in on_page if each["id"] not in open_rules])
+        msgspec.json.encode([each for each in document.findings if each.id not in open_rules])
     )
 
 

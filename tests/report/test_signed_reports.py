@@ -17,9 +17,10 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 import explorer
+from explorer.auditing.document import sealed
 from explorer.core.errors import RequestError
 from explorer.report import render, verify_report
-from explorer.report.document import TableReport, sealed
+from explorer.report.document import TableReport
 from explorer.report.signature import SigningKey, read_key, read_trusted
 from tests.support.at_least_one import at_least_one
 from tests.support.comparison.audited_tables import NOW, clean, loaded, written

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import explorer
+from explorer.auditing.document import canonical
 from explorer.auditing.erasure import erasure_document
 from explorer.core.errors import RequestError
 from explorer.report import ErasureStatement, erasure_statement, render, verify_report
 from explorer.report.decoding import decode_report, read_statement
-from explorer.report.document import canonical
 from tests.support.logs.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=0)]
@@ -87,7 +87,7 @@ def test_the_proof_that_it_rests_on_can_be_computed_again(tmp_path: Path) -> Non
     root = write_table(tmp_path / "t", [column("name", "string")], [DataFile("a.parquet", pa.table({"name": ["ana"]}))])
     table = explorer.open_table(root)
     found = table.erasure(PERSON)
-    assert erasure_statement(found, table).proof == erasure_document(found)["digest"]
+    assert erasure_statement(found, table).proof == erasure_document(found).digest
 
 
 def test_a_page_says_what_matters_first_and_which_files_a_vacuum_takes_now(

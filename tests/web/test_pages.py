@@ -108,7 +108,7 @@ def test_the_versions_before_a_missing_commit_are_offered_and_shown(catalog: Cat
     assert "VersionGap" not in page.regions["lead"]
     assert "1 live row in 1 file" in page.regions["lead"]
     assert "The commit of version 2 is missing" in page.regions["notice"]
-    assert "v4 is newest, jump" in Elements(page.regions["strip"]).text
+    assert "v4 is newest; go to it" in Elements(page.regions["strip"]).text
     assert "Show v1" in _page(catalog, "?t=w/gap&v=3").regions["lead"]
 
 
@@ -116,7 +116,7 @@ def test_the_versions_before_a_missing_commit_are_offered_and_shown(catalog: Cat
     ("tab", "text"),
     [
         ("overview", "created, no data yet"),
-        ("diff", "v0 is the only one"),
+        ("diff", "v0 is the only version"),
         ("files", "No live files"),
         ("deletion-vectors", "does not use deletion vectors"),
         ("statistics", "No live files"),
@@ -136,7 +136,7 @@ def test_the_list_holds_every_table_and_the_cause_of_the_unreadable(served: Path
     }  # fmt: skip
     html = home_page(catalog, Address(), rows).regions["lead"]
     assert "timeMachine" in html
-    assert "not readable here 1" in html
+    assert "not supported 1" in html
 
 
 def test_the_list_without_tables_says_what_a_table_is(tmp_path: Path) -> None:

@@ -5,102 +5,204 @@ Invariants: it ends with a digest, SHA-256 of the rest as JSON with sorted keys 
 
 from __future__ import annotations
 
-import hashlib
+from typing import Annotated
 
 import msgspec
 
-from explorer.auditing.erasure.proof import Erasure, Place, Step
+from explorer.auditing.document import sealed
+from explorer.auditing.erasure.proof import Erasure, Place, State, Step
 from explorer.auditing.erasure.traces import Trace
-from explorer.core.protocol.json_values import JsonObject, JsonValue
+from explorer.core.protocol.json_values import JsonObject, JsonRecord, JsonValue
 from explorer.core.versions.commit_times import moment
 from explorer.credentials import safe_path, without_credentials
 
-__all__ = ["erasure_document"]
+__all__ = ["ErasureDocument", "NotAnsweredFile", "OtherTable", "erasure_document"]
 
 
-def erasure_document(found: Erasure) -> JsonObject:
-    """Return a proof as JSON: table, version, where, time, places, totals, files, traces, read, notAnswered,
-    wrongStatistics, notRead, elsewhere, goneFrom, mayClaimErased, why, steps, digest."""
-    document = _unsealed(found)
-    return {**document, "digest": hashlib.sha256(msgspec.json.encode(document, order="sorted")).hexdigest()}
+class StoredRows(JsonRecord, frozen=True, kw_only=True):
+    """Matching rows of one stored file in one state.
+
+    Attributes:
+        rows: Physical rows of the file that match.
+        size: Bytes of the file.
+        gone_from: From when VACUUM may delete it; of live and masked rows, if the delete and the purge are made now.
+            Null for never.
+        kept_by: Why never.
+    """
+
+    path: str
+    state: State
+    rows: int
+    size: int | None
+    from_version: int | None
+    to_version: int | None
+    gone_from: str | None
+    kept_by: str | None
 
 
-def _unsealed(found: Erasure) -> JsonObject:
+class TraceLine(JsonRecord, frozen=True, kw_only=True):
+    """A file of the log with a constant of the predicate, or with bounds or partition values that match it."""
+
+    path: str
+    version: int | None
+    what: str
+    column: str | None
+    value: JsonValue
+    count: int
+    gone_from: str | None
+
+
+class FilesSearched(JsonRecord, frozen=True, kw_only=True):
+    """How much was read; ``gone_files`` are in the log and not stored."""
+
+    files: int
+    rows: int
+    log_files: int
+    gone_files: int
+
+
+class NotAnsweredFile(JsonRecord, frozen=True, kw_only=True):
+    """A file that could not be searched, or only in part, and why."""
+
+    path: str
+    reason: str
+
+
+class OtherTable(JsonRecord, frozen=True, kw_only=True):
+    """A table that was not searched: it shares files, has a column of the predicate, or cannot be read."""
+
+    table: str
+    shared_files: Annotated[int, msgspec.Meta(ge=0)]
+    columns: tuple[str, ...]
+    problem: str | None
+
+
+class RemainingStep(JsonRecord, frozen=True, kw_only=True):
+    """What remains to be done: an intent or a command, when, and why.
+
+    Attributes:
+        not_before: Null for now.
+        feed_rows: Matching rows that it writes once more, into the change data feed.
+    """
+
+    intent: JsonObject | None
+    command: str | None
+    not_before: str | None
+    why: str
+    feed_rows: int
+
+
+class ErasureDocument(JsonRecord, frozen=True, kw_only=True):
+    """Where the rows that match a predicate are stored.
+
+    Attributes:
+        time: When the search was made.
+        totals: Matching rows by state.
+        files: Stored files with matching rows.
+        wrong_statistics: Live files with matching rows whose statistics exclude them.
+        not_read: What lies outside of the search, in words.
+        elsewhere: Tables of --beside that were not searched.
+        gone_from: From when all copies can be deleted; null for never.
+        why: What keeps a statement from claiming that the rows are erased.
+        digest: SHA-256 of the rest, as JSON with sorted keys and no spaces.
+    """
+
+    table: str
+    version: int
+    where: str
+    time: str
+    places: tuple[StoredRows, ...]
+    totals: dict[State, int]
+    files: int
+    traces: tuple[TraceLine, ...]
+    read: FilesSearched
+    not_answered: tuple[NotAnsweredFile, ...]
+    wrong_statistics: tuple[str, ...]
+    not_read: tuple[str, ...]
+    elsewhere: tuple[OtherTable, ...]
+    gone_from: str | None
+    may_claim_erased: bool
+    why: tuple[str, ...]
+    steps: tuple[RemainingStep, ...]
+    digest: str = ""
+
+
+def erasure_document(found: Erasure) -> ErasureDocument:
+    """Return a proof as a JSON document, with its digest."""
     read = found.basis.found.read
-    return {
-        "table": found.basis.table,
-        "version": found.version,
-        "where": found.where,
-        "time": _time(found.basis.now),
-        "places": [_place(place) for place in found.places],
-        "totals": _totals(found),
-        "files": len({place.path for place in found.places}),
-        "traces": [_trace(trace) for trace in found.traces],
-        "read": {
-            "files": read.num_rows,
-            "rows": sum(read.column("rows").to_pylist()),
-            "logFiles": found.log_files,
-            "goneFiles": found.basis.stored.gone,
-        },
-        "notAnswered": [
-            {"path": safe_path(each.path), "reason": without_credentials(each.reason)} for each in found.not_answered
-        ],
-        "wrongStatistics": list(found.misleading),
-        "notRead": list(map(without_credentials, found.outside)),
-        "elsewhere": [
-            {
-                "table": each.table,
-                "sharedFiles": each.shared_files,
-                "columns": list(each.columns),
-                "problem": each.problem or None,
-            }
-            for each in found.elsewhere
-        ],
-        "goneFrom": _time(found.gone_from),
-        "mayClaimErased": not found.obstacles,
-        "why": list(found.obstacles),
-        "steps": [_step(step) for step in found.steps],
-    }
+    return sealed(
+        ErasureDocument(
+            table=found.basis.table,
+            version=found.version,
+            where=found.where,
+            time=moment(found.basis.now).isoformat(),
+            places=tuple(_place(place) for place in found.places),
+            totals=dict(found.totals),
+            files=len({place.path for place in found.places}),
+            traces=tuple(_trace(trace) for trace in found.traces),
+            read=FilesSearched(
+                files=read.num_rows,
+                rows=sum(read.column("rows").to_pylist()),
+                log_files=found.log_files,
+                gone_files=found.basis.stored.gone,
+            ),
+            not_answered=tuple(
+                NotAnsweredFile(path=safe_path(each.path), reason=without_credentials(each.reason))
+                for each in found.not_answered
+            ),
+            wrong_statistics=tuple(found.misleading),
+            not_read=tuple(map(without_credentials, found.outside)),
+            elsewhere=tuple(
+                OtherTable(
+                    table=each.table,
+                    shared_files=each.shared_files,
+                    columns=tuple(each.columns),
+                    problem=each.problem or None,
+                )
+                for each in found.elsewhere
+            ),
+            gone_from=_time(found.gone_from),
+            may_claim_erased=not found.obstacles,
+            why=tuple(found.obstacles),
+            steps=tuple(_step(step) for step in found.steps),
+        )
+    )
 
 
 def _time(time: int | None) -> str | None:
     return None if time is None else moment(time).isoformat()
 
 
-def _totals(found: Erasure) -> JsonObject:
-    return {str(state): rows for state, rows in found.totals.items()}
+def _place(place: Place) -> StoredRows:
+    return StoredRows(
+        path=safe_path(place.path),
+        state=place.state,
+        rows=place.rows,
+        size=place.size,
+        from_version=place.from_version,
+        to_version=place.to_version,
+        gone_from=_time(place.gone_from),
+        kept_by=place.kept_by or None,
+    )
 
 
-def _place(place: Place) -> JsonValue:
-    return {
-        "path": safe_path(place.path),
-        "state": place.state,
-        "rows": place.rows,
-        "size": place.size,
-        "fromVersion": place.from_version,
-        "toVersion": place.to_version,
-        "goneFrom": _time(place.gone_from),
-        "keptBy": place.kept_by or None,
-    }
+def _trace(trace: Trace) -> TraceLine:
+    return TraceLine(
+        path=safe_path(trace.path),
+        version=trace.version,
+        what=trace.what,
+        column=trace.column or None,
+        value=trace.value,
+        count=trace.count,
+        gone_from=_time(trace.gone_from),
+    )
 
 
-def _trace(trace: Trace) -> JsonValue:
-    return {
-        "path": safe_path(trace.path),
-        "version": trace.version,
-        "what": trace.what,
-        "column": trace.column or None,
-        "value": trace.value,
-        "count": trace.count,
-        "goneFrom": _time(trace.gone_from),
-    }
-
-
-def _step(step: Step) -> JsonValue:
-    return {
-        "intent": step.intent,
-        "command": step.command,
-        "notBefore": _time(step.not_before),
-        "why": step.why,
-        "feedRows": step.feed_rows,
-    }
+def _step(step: Step) -> RemainingStep:
+    return RemainingStep(
+        intent=step.intent,
+        command=step.command,
+        not_before=_time(step.not_before),
+        why=step.why,
+        feed_rows=step.feed_rows,
+    )

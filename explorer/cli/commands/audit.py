@@ -9,7 +9,7 @@ import msgspec
 import typer
 
 from explorer import formatting as fmt
-from explorer.auditing.document import audit_document
+from explorer.auditing.document import AuditDocument, audit_document
 from explorer.auditing.finding import SEVERITIES, Severity
 from explorer.auditing.options import AuditOptions
 from explorer.cli.arguments import ClientsOption, JsonFlag, SparkOption, use_clients, use_spark
@@ -25,7 +25,7 @@ from explorer.cli.commands.reports import (
 )
 from explorer.cli.errors import exit_code, facts_of
 from explorer.cli.output import complain, counting, emit, listing, note
-from explorer.cli.output_place import check_place
+from explorer.cli.report_files import check_place
 from explorer.core.errors import RequestError
 from explorer.fleet import SCHEMA, TableAudit, audits, ranked, row_of
 from explorer.storage.schemes import spellings
@@ -34,43 +34,68 @@ from explorer.table import open_table
 __all__ = ["register"]
 
 _FINDINGS: Final = 1
+_CHECKS: Final = "Further checks"
+_MANY: Final = "Many tables"
 
 Tables = Annotated[
     list[str],
     typer.Argument(
         metavar="TABLE|ROOT",
-        help=f"Tables, or folders that hold tables: folders, or a {spellings(lasting=True)} URL of a table.",
+        help=f"Tables, or folders that contain tables. A table can also be a {spellings(lasting=True)} URL.",
         show_default=False,
     ),
 ]
 FailOn = Annotated[
-    Severity | None, typer.Option("--fail-on", help="Exit with 1 if a finding is as severe as this, or more severe.")
+    Severity | None, typer.Option("--fail-on", help="Exit with code 1 if any finding has this severity or higher.")
 ]
 Files = Annotated[
-    bool, typer.Option("--files", help="Also list the folders: files missing, changed in size, or named by nothing.")
+    bool,
+    typer.Option(
+        "--files",
+        help="Also list the table folders to find missing, resized and orphaned files.",
+        rich_help_panel=_CHECKS,
+    ),
 ]
-Verify = Annotated[bool, typer.Option("--verify", help="Also replay the logs against their checksums and checkpoints.")]
+Verify = Annotated[
+    bool,
+    typer.Option(
+        "--verify", help="Also verify checksums and checkpoints by replaying the logs.", rich_help_panel=_CHECKS
+    ),
+]
 Footers = Annotated[
-    bool, typer.Option("--footers", help="Also hold the statistics of the logs against the footers of the live files.")
+    bool,
+    typer.Option(
+        "--footers",
+        help="Also compare the statistics in the log with the Parquet footers of live files.",
+        rich_help_panel=_CHECKS,
+    ),
 ]
 Rows = Annotated[
-    bool, typer.Option("--rows", help="Also check the rules of the one table that is named against its rows.")
+    bool,
+    typer.Option("--rows", help="Also check constraints against all rows (one table only).", rich_help_panel=_CHECKS),
 ]
 ChainHead = Annotated[
     str | None,
     typer.Option(
-        "--chain-head", metavar="HEAD", help="Whether the log of the one table still holds what led to this chain head."
+        "--chain-head",
+        metavar="HEAD",
+        help="Check that the log still matches this chain head (one table only).",
+        rich_help_panel=_CHECKS,
     ),
 ]
 Processes = Annotated[
-    int | None, typer.Option("--processes", metavar="N", min=1, help="Read in N processes; else in one a processor.")
+    int | None,
+    typer.Option(
+        "--processes", metavar="N", min=1, help="Number of processes (default: one per core).", rich_help_panel=_MANY
+    ),
 ]
 Resume = Annotated[
     Path | None,
     typer.Option(
         "--resume",
         metavar="FILE",
-        help="Keep what is done in FILE, and leave out tables that were read today and have no new version.",
+        help="Record progress in FILE, and skip tables already audited today that have no new version.",
+        rich_help_panel=_MANY,
     ),
 ]
 
@@ -101,33 +126,18 @@ def audit(
     user: UserOption = None,
     details: DetailsFlag = False,
 ) -> int:
-    """Ask every rule of tables, from their logs alone unless more is asked: lost rows, hazards, clients, holes, files.
+    """Check tables against every audit rule: lost rows, reused names, clients, gaps, files.
 
-    Many tables are read in several processes, and a line is written as each is done; or with --spark in Spark's tasks,
-    and the lines are written when all are done. A table that cannot be read never stops the rest: its error goes to
-    stderr, and the exit code is that of the first such error. Else it is 1 if --fail-on is given and a finding is that
-    severe, and 0 without one.
+    Reads only the logs, unless an option requests more.
 
-    With --clients, findings speak first of the clients that the file names, and one that answers wrongly is an error.
+    Many tables are read in several processes, and a line is printed when a table is done. With --spark they are read by
+    Spark, and the lines are printed at the end. A table that cannot be read does not stop the others: its error is
+    printed to stderr, and the exit code is that of the first error. Otherwise it is 1 if a finding is as severe as
+    --fail-on.
 
-    With --html, --since, --case, --sign or --details the whole report is made, and the whole log is verified for it.
+    With --clients, findings name your clients first, and wrong results in one of them are an error.
 
-    JSON, a line a table: table, version (the newest), time (of the audit), basis (log, and what else was looked at:
-    files, replay, chain, rows, footers), verdict (a sentence), findings [{id, subject (what of the table, where a
-    rule may find several things), severity (error, warning, info), title, evidence [{text, version}], effect,
-    remedy {label, intent, command}, versions [[first, last]], files, rows, bytes, deadline}],
-    notAnswered [{id, reason}], foundNothing [id], digest (SHA-256 of the rest, as JSON with sorted keys and no
-    spaces).
-
-    The whole report has the same and: format, kind (table), program, title, tableId, by, sentence [{text, tone}],
-    deadline, rules [{id, severity, title, meaning}], figures {rows, maskedRows, files, bytes, firstVersion,
-    firstTime, lastTime}, history {first, last, width, unit, marks, labels, states, filesChecked}, clients [{client,
-    version, versionFrom, read, write, because, source, asOf, inUse, seen, owner, note}], retention {fileDays,
-    logDays, readable, atRisk, gone, kept, files, bytes, basis, steps [{days, versions, bytes}]}, changes [{version,
-    time, user, engine, operation, reason, changes}], changesLeftOut, log {firstVersion, lastVersion, problems,
-    chainHead}, missing [{part, reason}], since {time, version, digest, new, gone, unchanged, versions, wentBack},
-    case {title, author, notes, pins [{kind, what, note, pinned, holds, problem, facts}]}, signer {fingerprint,
-    comment}. A part that could not be made is null, and named in missing.
+    --html, --since, --case, --sign and --details make the full report, which also verifies the log.
     """
     if resume is not None:
         check_place(resume)
@@ -140,7 +150,7 @@ def audit(
     if wanted.any:
         if resume or processes:
             raise RequestError(
-                "A report reads one table after the other. Leave out --resume and --processes, or its options.",
+                "Reports read tables one at a time. Remove --resume and --processes, or remove the report options.",
                 field="--html",
             )
         return report(tables, wanted, as_json=json, fail_on=fail_on)
@@ -177,8 +187,8 @@ def _one(tables: list[str], options: AuditOptions) -> TableAudit:
     return TableAudit(tables[0], audit_document(table.audit(**msgspec.structs.asdict(options)), table.location))
 
 
-def _worst(document: dict[str, Any], level: Severity) -> bool:
-    return any(SEVERITIES.index(each["severity"]) <= SEVERITIES.index(level) for each in document["findings"])
+def _worst(document: AuditDocument, level: Severity) -> bool:
+    return any(SEVERITIES.index(each.severity) <= SEVERITIES.index(level) for each in document.findings)
 
 
 def _print(rows: list[dict[str, Any]], done: list[TableAudit]) -> None:
@@ -199,9 +209,9 @@ def _print(rows: list[dict[str, Any]], done: list[TableAudit]) -> None:
         listing(
             ["severity", "finding", "effect", "next step"],
             [
-                (each["severity"], each["title"], each["effect"], (each["remedy"] or {"label": ""})["label"])
-                for each in document["findings"]
+                (each.severity, each.title, each.effect, "" if each.remedy is None else each.remedy.label)
+                for each in document.findings
             ],
             "Nothing found.",
         )
-        note(f"{document['table']}, v{document['version']}: {document['verdict']}")
+        note(f"{document.table}, v{document.version}: {document.verdict}")

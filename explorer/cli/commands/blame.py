@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -11,11 +12,12 @@ from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import emit, listing, patience
 from explorer.core.protocol.arrow.records import records
+from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.protocol.times import day_or_moment
 from explorer.core.versions.record_search import Wanted, found_entries
 from explorer.core.versions.settings_history import SETTING_TEXTS
 
-__all__ = ["register"]
+__all__ = ["BlameLine", "register"]
 
 _HEADINGS = ["version", "when", "who", "what", "name", "before", "after", "operation", "reason"]
 
@@ -27,16 +29,50 @@ NameArgument = Annotated[
         show_default=False,
     ),
 ]
-AllOption = Annotated[bool, typer.Option("--all", help="Without NAME: every change, not only how things are now.")]
+AllOption = Annotated[bool, typer.Option("--all", help="Without NAME: list every change, not only the current state.")]
 ByOption = Annotated[str | None, typer.Option("--by", metavar="PERSON", help="Changes by this person.")]
 OperationOption = Annotated[str | None, typer.Option("--operation", metavar="OP", help="Changes by this operation.")]
 TextOption = Annotated[
-    str | None, typer.Option("--text", metavar="T", help="Changes with this in a name, in what was or is, or a reason.")
+    str | None,
+    typer.Option("--text", metavar="T", help="Changes whose name, old or new value, or reason contains this text."),
 ]
 SinceOption = Annotated[
     str | None,
-    typer.Option("--since", metavar="DATE", help="Changes from then on, such as 2026-03-02 or 2026-03-02T14:05:11Z."),
+    typer.Option(
+        "--since", metavar="DATE", help="Changes at or after this time, for example 2026-03-02 or 2026-03-02T14:05:11Z."
+    ),
 ]
+
+
+class BlameLine(JsonRecord, frozen=True, kw_only=True):
+    """A change of a setting; null where the log does not record it.
+
+    Attributes:
+        kind: column, name, type, nullability, comment, default, generation, order, partitioning, clustering, property,
+            constraint, feature, protocol, description, domain or table.
+        name: Its name at that time.
+        before: Null if it did not exist.
+        after: Null if it was removed.
+        initial: It came with the first version.
+        known: False if the log begins after the table was created: it was set in that version or an earlier one.
+        current: This is its current state; null if every change was requested.
+        current_name: Its newest name; null if every change was requested.
+    """
+
+    version: int
+    timestamp: datetime | None
+    kind: str
+    name: str
+    before: str | None
+    after: str | None
+    user_name: str | None
+    operation: str | None
+    reason: str | None
+    engine_info: str | None
+    initial: bool
+    known: bool
+    current: bool | None
+    current_name: str | None
 
 
 def register(app: typer.Typer) -> None:
@@ -54,17 +90,10 @@ def blame(  # noqa: PLR0917  # options of the command line come by position in T
     since: SinceOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """Show since when a column, property, constraint or feature is as it is, by whom and why; newest first.
+    """Show who last changed each column, property, constraint or feature, when and why; newest first.
 
-    With NAME, all that happened to it, through renames, and the constraints that mention it; else how everything is
-    now. The options look among all changes; parts of words are enough, and case does not count.
-
-    JSON, a line a change: version, timestamp, kind (column, name, type, nullability, comment, default, generation,
-    order, partitioning, clustering, property, constraint, feature, protocol, description, domain, table), name (at that
-    time), before, after (null for what was not there, or is gone), userName, operation, reason, engineInfo (null where
-    the log does not say), initial (it came with the first version), known (false where the log does not begin with the
-    table: it was set in that version or before it, by nobody knows whom), current (it says how the thing is now) and
-    currentName (what it is called now, or was last); these two are null where every change was asked for.
+    With NAME: every change to it, also under earlier names, and the constraints that mention it. Otherwise the current
+    state of everything. The options search all changes; parts of words are enough, and case does not count.
     """
     earliest = None if since is None else day_or_moment(since)
     wanted = Wanted(by=by, operation=operation, text=text, since=earliest)
@@ -79,23 +108,9 @@ def blame(  # noqa: PLR0917  # options of the command line come by position in T
     listing(_HEADINGS, map(_row, rows), "No change was found.", whole=("version", "when", "what"))
 
 
-def _line(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "version": row["version"],
-        "timestamp": row["timestamp"],
-        "kind": row["kind"],
-        "name": row["name"],
-        "before": row["before"],
-        "after": row["after"],
-        "userName": row["user_name"],
-        "operation": row["operation"],
-        "reason": row["reason"],
-        "engineInfo": row["engine_info"],
-        "initial": row["initial"],
-        "known": row["known"],
-        "current": row.get("current"),
-        "currentName": row.get("current_name"),
-    }
+def _line(row: dict[str, Any]) -> BlameLine:
+    fields: dict[str, Any] = {name: row.get(name) for name in BlameLine.__struct_fields__}
+    return BlameLine(**fields)
 
 
 def _row(row: dict[str, Any]) -> tuple[object, ...]:

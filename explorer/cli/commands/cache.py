@@ -10,15 +10,29 @@ from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag
 from explorer.cli.output import emit, listing, note
 from explorer.core.errors import StorageError
+from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.protocol.times import from_milliseconds
 from explorer.storage.kept_indexes import CACHE_VARIABLE, KeptFile, user_indexes
 from explorer.version import VERSION
 
-__all__ = ["register"]
+__all__ = ["CacheLine", "register"]
 
 ActionArgument = Annotated[
     Literal["list", "clear"], typer.Argument(metavar="[list|clear]", help="List what is kept, or remove it.")
 ]
+
+
+class CacheLine(JsonRecord, frozen=True, kw_only=True):
+    """A cached log, the most recently used first.
+
+    Attributes:
+        table: Null if the file is damaged, or of another version of this program.
+        last_used: ms since the epoch.
+    """
+
+    table: str | None
+    size_in_bytes: int
+    last_used: int
 
 
 def register(app: typer.Typer) -> None:
@@ -27,18 +41,15 @@ def register(app: typer.Typer) -> None:
 
 
 def cache(action: ActionArgument = "list", json: JsonFlag = False) -> None:
-    """List or clear what is kept of tables: what their logs say, so that the next run reads only new commits.
+    """List or clear the cache of table logs, which lets the next run read only new commits.
 
-    It is kept in the user's cache folder, or in the folder that DELTA_EXPLORER_CACHE names; the value off, or
-    --no-cache, switches it off. Nothing of it is needed: what is gone is read again from the tables.
-
-    JSON, a line a table, the most recently used first: table (null where the file is broken or of another version of
-    this program), sizeInBytes, lastUsed (ms since the epoch).
+    The cache is in your cache folder, or in the folder of the variable DELTA_EXPLORER_CACHE; the value `off`, or
+    --no-cache, disables it. You lose nothing by clearing it: the next run reads the logs in full.
     """
     indexes = user_indexes(VERSION)
     if indexes is None:
         if not json:
-            note(f"Nothing is kept: {CACHE_VARIABLE} is off.")
+            note(f"The cache is disabled: {CACHE_VARIABLE} is off.")
         return
     try:
         files = indexes.files() if action == "list" else indexes.clear()
@@ -48,10 +59,10 @@ def cache(action: ActionArgument = "list", json: JsonFlag = False) -> None:
         ) from error
     if json:
         for file in files:
-            emit({"table": file.location, "sizeInBytes": file.size, "lastUsed": file.used})
+            emit(CacheLine(table=file.location, size_in_bytes=file.size, last_used=file.used))
         return
     listing(
-        ["table", "size", "last used"], map(_row, files), f"Nothing is kept in {indexes.folder}.", numbers=("size",)
+        ["table", "size", "last used"], map(_row, files), f"The cache in {indexes.folder} is empty.", numbers=("size",)
     )
     if files:
         verb = "are kept" if action == "list" else "were removed"

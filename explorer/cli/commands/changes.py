@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
 import explorer
@@ -21,15 +19,33 @@ from explorer.cli.arguments import (
     TableArgument,
     use_spark,
 )
-from explorer.cli.output import emit, note, patience
-from explorer.cli.progress import followed, waiting
-from explorer.cli.row_output import limited, list_rows, print_rows
+from explorer.cli.output import emit, encode, note, patience
+from explorer.cli.progress import waiting
+from explorer.cli.row_output import WrittenFile, check_output_options, list_rows, print_stream, write_stream
+from explorer.core.protocol.json_values import JsonRecord
+from explorer.core.versions.change_feed.feed import FeedHole
 
 if TYPE_CHECKING:
-    from explorer.core.versions.change_feed.feed import ChangeSources, FeedHole
+    from explorer.core.versions.change_feed.feed import ChangeSources
     from explorer.spark.changes.change_preview import ChangePreview
 
-__all__ = ["register"]
+__all__ = ["ChangesFile", "FeedGaps", "register"]
+
+
+class ChangesFile(WrittenFile, frozen=True, kw_only=True):
+    """The changes of a range of versions in a file; ``skipped`` are the versions that cannot be read, and why."""
+
+    from_version: int
+    to_version: int
+    inferred_versions: tuple[int, ...]
+    skipped: tuple[FeedHole, ...]
+
+
+class FeedGaps(JsonRecord, frozen=True, kw_only=True):
+    """The versions whose changes were inferred from their files, or skipped; on stderr beside the rows."""
+
+    inferred_versions: tuple[int, ...]
+    skipped: tuple[FeedHole, ...]
 
 
 def register(app: typer.Typer) -> None:
@@ -42,7 +58,7 @@ def changes(
     *,
     from_version: Annotated[int, typer.Option("--from", metavar="A", min=0, help="The first version of the range.")],
     to_version: Annotated[
-        int | None, typer.Option("--to", metavar="B", min=0, help="The last version of the range; else the newest.")
+        int | None, typer.Option("--to", metavar="B", min=0, help="Last version of the range (default: newest).")
     ] = None,
     limit: LimitOption = None,
     output: OutputOption = None,
@@ -62,7 +78,7 @@ def changes(
     ] = None,
     key: Annotated[
         list[str] | None,
-        typer.Option("--key", metavar="COLUMN", help="Pair inferred updates by this column; may be given again."),
+        typer.Option("--key", metavar="COLUMN", help="Pair inferred updates by this key column. Repeatable."),
     ] = None,
     json: JsonFlag = False,
 ) -> None:
@@ -74,20 +90,11 @@ def changes(
     version, or with column mapping those of the last version of the range; --schema-version takes those of another.
     Inferred changes come from the files added and removed; a row that a commit only copied is no change. An update
     has its two images where the rows before and after it share the columns of --key, or without --key a row id;
-    otherwise it is a delete and an insert. Stderr names the versions concerned. Ctrl-C cancels.
+    otherwise it is a delete and an insert. Ctrl-C cancels.
 
-    JSON, a line a row, values as of rows. With --output one document: output, rows, escapedCells (of CSV), table,
-    fromVersion, toVersion, inferredVersions, skipped [{kind, fromVersion, toVersion, detail}]. Without --output, one
-    JSON object on stderr names the versions inferred or skipped, if there are any.
+    JSON lines hold values as those of `rows` do. Stderr names the versions that were inferred or skipped.
     """
-    if output is not None:
-        from explorer.cli.row_files import check_output
-
-        check_output(output)
-    if exact_csv:
-        from explorer.cli.row_files import check_exact_csv
-
-        check_exact_csv(output)
+    check_output_options(output, exact_csv=exact_csv)
     use_spark(spark)
     keys = key or []
     with patience("Reading the log"):
@@ -128,45 +135,46 @@ def _write(
     exact_csv: bool,
     as_json: bool,
 ) -> None:
-    from explorer.cli.row_files import is_read_by_people, write_rows, written_words
-    from explorer.spark.rows.batches import change_stream, row_batches
+    from explorer.cli.row_files import is_read_by_people, written_words
+    from explorer.spark.rows.batches import change_stream
 
     stream = change_stream(table, sources, keys, readable=is_read_by_people(output), limit=limit)
-    with closing(row_batches(stream, followed)) as batches:
-        written = write_rows(output, stream.schema, limited(batches, limit), exact_csv=exact_csv)
+    written = write_stream(stream, output, limit, exact_csv=exact_csv)
     if as_json:
-        place = {"output": str(output), **written.facts(), "table": table.location}
-        emit(place | {"fromVersion": sources.from_version, "toVersion": sources.to_version} | _doubts(sources))
+        emit(
+            ChangesFile(
+                output=str(output),
+                **written.facts(),
+                table=table.location,
+                from_version=sources.from_version,
+                to_version=sources.to_version,
+                inferred_versions=sources.inferred_versions,
+                skipped=sources.skipped,
+            )
+        )
         return
     where = f"versions {sources.from_version} to {sources.to_version}"
     size = fmt.size(output.stat().st_size)
     note(f"Wrote {fmt.count(written.rows)} changes of {where} to {output} ({size}).{written_words(written)}")
-    _note_doubts(sources.inferred_versions, sources.skipped)
+    _note_gaps(sources.inferred_versions, sources.skipped)
 
 
 def _print_json(table: explorer.Table, sources: ChangeSources, keys: list[str], limit: int | None) -> None:
-    from explorer.cli.output import encode
-    from explorer.spark.rows.batches import change_stream, row_batches
+    from explorer.spark.rows.batches import change_stream
 
-    with closing(row_batches(change_stream(table, sources, keys, readable=True, limit=limit), followed)) as batches:
-        print_rows(limited(batches, limit))
-    doubts = _doubts(sources)
-    if any(doubts.values()):
-        note(encode(doubts).decode())
+    print_stream(change_stream(table, sources, keys, readable=True, limit=limit), limit)
+    if sources.inferred_versions or sources.skipped:
+        gaps = FeedGaps(inferred_versions=sources.inferred_versions, skipped=sources.skipped)
+        note(encode(gaps).decode())
 
 
 def _print(seen: ChangePreview) -> None:
     list_rows(seen.table)
     note(seen.note)
-    _note_doubts(seen.inferred_versions, seen.skipped)
+    _note_gaps(seen.inferred_versions, seen.skipped)
 
 
-def _doubts(sources: ChangeSources) -> dict[str, Any]:
-    skipped = [msgspec.to_builtins(hole) for hole in sources.skipped]
-    return {"inferredVersions": list(sources.inferred_versions), "skipped": skipped}
-
-
-def _note_doubts(inferred: tuple[int, ...], skipped: tuple[FeedHole, ...]) -> None:
+def _note_gaps(inferred: tuple[int, ...], skipped: tuple[FeedHole, ...]) -> None:
     if inferred:
         note(f"Inferred from files, not recorded: versions {', '.join(map(str, inferred))}.")
     for hole in skipped:

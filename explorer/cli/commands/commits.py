@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from itertools import repeat
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
+import msgspec
 import pyarrow as pa
 import typer
 
@@ -13,35 +15,18 @@ import explorer
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import console, emit, facts, listing, note, patience
 from explorer.core.protocol.arrow.records import records
+from explorer.core.protocol.json_values import JsonObject, JsonRecord
 from explorer.core.protocol.times import day_or_moment
 from explorer.core.versions.commit_times import is_doubtful
 from explorer.core.versions.commits.amounts import row_amounts
+from explorer.core.versions.diff import ColumnChange, DiffTotals, PropertyChange
 from explorer.core.versions.record_search import Wanted, found_entries
 from explorer.formatting import UNKNOWN, count, hidden_rows, plural, quantity, size, timestamp
 
-__all__ = ["register"]
+__all__ = ["DiffDocument", "HistoryLine", "register"]
 
-_HISTORY = {
-    "version": "version",
-    "timestamp": "timestamp",
-    "timestampBasis": "timestamp_basis",
-    "commitInfoTimestamp": "commit_info_timestamp",
-    "operation": "operation",
-    "operationParameters": "parameters",
-    "operationMetrics": "metrics",
-    "userName": "user_name",
-    "userMetadata": "reason",
-    "engineInfo": "engine_info",
-    "numFilesAdded": "num_files_added",
-    "numFilesRemoved": "num_files_removed",
-    "numFilesRemasked": "num_files_remasked",
-    "bytesAdded": "bytes_added",
-    "bytesRemoved": "bytes_removed",
-    "rowsAdded": "rows_added",
-    "rowsRemoved": "rows_removed",
-    "rowsMasked": "rows_masked",
-    "rowsRewritten": "rows_rewritten",
-}
+_COLUMNS = {"operation_parameters": "parameters", "operation_metrics": "metrics", "user_metadata": "reason"}
+"""The columns of the history that have another name than the field."""
 _TEXTS = ("reason", "parameters", "engine_info")
 
 ByOption = Annotated[str | None, typer.Option("--by", metavar="PERSON", help="Commits by this person.")]
@@ -55,6 +40,91 @@ SinceOption = Annotated[
     typer.Option("--since", metavar="DATE", help="Commits from then on, such as 2026-03-02 or 2026-03-02T14:05:11Z."),
 ]
 UntilOption = Annotated[str | None, typer.Option("--until", metavar="DATE", help="Commits before then.")]
+
+
+_Amount: TypeAlias = int | msgspec.UnsetType | None
+
+
+class HistoryLine(JsonRecord, frozen=True, kw_only=True):
+    """A commit; null where the log does not record it. What follows ``engine_info`` is left out with --no-totals.
+
+    Attributes:
+        timestamp_basis: ``in-commit``, or ``file``: the time of the file, which copying changes.
+        commit_info_timestamp: The time that the writer recorded.
+        user_metadata: The reason.
+        rows_masked: Rows that deletion vectors newly mask.
+        rows_rewritten: Rows among the added and the removed ones that only moved.
+    """
+
+    version: int
+    timestamp: datetime | None
+    timestamp_basis: str | None
+    commit_info_timestamp: datetime | None
+    operation: str | None
+    operation_parameters: dict[str, str | None] | None
+    operation_metrics: dict[str, str | None] | None
+    user_name: str | None
+    user_metadata: str | None
+    engine_info: str | None
+    num_files_added: _Amount = msgspec.UNSET
+    num_files_removed: _Amount = msgspec.UNSET
+    num_files_remasked: _Amount = msgspec.UNSET
+    bytes_added: _Amount = msgspec.UNSET
+    bytes_removed: _Amount = msgspec.UNSET
+    rows_added: _Amount = msgspec.UNSET
+    rows_removed: _Amount = msgspec.UNSET
+    rows_masked: _Amount = msgspec.UNSET
+    rows_rewritten: _Amount = msgspec.UNSET
+
+
+class DiffFile(JsonRecord, frozen=True, kw_only=True):
+    """A file that differs: added, removed, or with another deletion vector.
+
+    Attributes:
+        path: As in the log, percent-encoded.
+        size: Bytes.
+        num_records: Physical rows; null if the log does not record them.
+        data_change: False if the commit only rearranged rows.
+    """
+
+    change: Literal["added", "removed", "remasked"]
+    path: str
+    partition_values: dict[str, str | None]
+    size: int | None
+    num_records: int | None
+    deletion_vector_cardinality_before: int | None
+    deletion_vector_cardinality_after: int | None
+    data_change: bool | None
+
+
+class DiffProtocol(JsonRecord, frozen=True, kw_only=True):
+    """The protocol before and after, as in the log, and its added and removed features, implied ones included."""
+
+    before: JsonObject
+    after: JsonObject
+    features_added: tuple[str, ...]
+    features_removed: tuple[str, ...]
+
+
+class DiffDocument(JsonRecord, frozen=True, kw_only=True):
+    """What changed between two versions.
+
+    Attributes:
+        totals: Sums over the files; rows are those that a reader sees.
+        protocol: Null if it is the same.
+        properties: Changed properties.
+        attributes: Changed name, description, partition columns and id.
+    """
+
+    table: str
+    from_version: int
+    to_version: int
+    files: tuple[DiffFile, ...]
+    totals: DiffTotals
+    schema: tuple[ColumnChange, ...]
+    protocol: DiffProtocol | None
+    properties: tuple[PropertyChange, ...]
+    attributes: tuple[PropertyChange, ...]
 
 
 def register(app: typer.Typer) -> None:
@@ -73,22 +143,15 @@ def history(  # noqa: PLR0917  # options of the command line come by position in
     text: TextOption = None,
     since: SinceOption = None,
     until: UntilOption = None,
-    no_totals: Annotated[
-        bool, typer.Option("--no-totals", help="Without what each did to files and rows, which is quicker.")
-    ] = False,
+    no_totals: Annotated[bool, typer.Option("--no-totals", help="Omit file and row counts (faster).")] = False,
     json: JsonFlag = False,
 ) -> None:
     """List the commits, newest first; or those of a person, an operation, a text, a span of time.
 
-    Parts of words are enough, and case does not count. --limit counts what was found.
+    Parts of words are enough, and case does not count. --limit counts the matching commits.
 
-    A time is the commit's own where in-commit timestamps are on, else that of its file, which a copy changes: a note
-    says where the writer's clock said otherwise by an hour or more.
-
-    JSON, a line a commit: version, timestamp, timestampBasis (in-commit or file), commitInfoTimestamp, operation,
-    operationParameters, operationMetrics, userName, userMetadata, engineInfo, numFilesAdded, numFilesRemoved,
-    numFilesRemasked, bytesAdded, bytesRemoved, rowsAdded, rowsRemoved, rowsMasked, rowsRewritten (rows among the added
-    and the removed ones that only moved). Null means unknown. With --no-totals the lines end with engineInfo.
+    A time is the commit's own if in-commit timestamps are on, otherwise the time of its file, which copying changes. A
+    note names commits whose writer recorded a time that differs by an hour or more.
     """
     earliest, before = (None if given is None else day_or_moment(given) for given in (since, until))
     wanted = Wanted(by=by, operation=operation, text=text, since=earliest, until=before)
@@ -96,11 +159,12 @@ def history(  # noqa: PLR0917  # options of the command line come by position in
         opened = explorer.open_table(table)
         commits = opened.provenance() if no_totals else opened.history()
         commits = (found_entries(commits, wanted, _TEXTS) if wanted else commits).slice(0, limit)
-    members = {name: column for name, column in _HISTORY.items() if column in commits.column_names}
+    names = [(name, _COLUMNS.get(name, name)) for name in HistoryLine.__struct_fields__]
+    members = {name: column for name, column in names if column in commits.column_names}
     rows = records(commits.select(list(members.values())))
     if json:
         for row in rows:
-            emit({name: row[column] for name, column in members.items()})
+            emit(HistoryLine(**{name: row[column] for name, column in members.items()}))
         return
     of_files = () if no_totals else ("files", "rows")
     listing(
@@ -123,14 +187,7 @@ def diff(
     to_version: Annotated[int, typer.Argument(metavar="TO", min=0, help="Another version.", show_default=False)],
     json: JsonFlag = False,
 ) -> None:
-    """Show what differs between two versions: files, deletion vectors, schema, protocol, properties.
-
-    JSON, one document: table, fromVersion, toVersion, files [{change: added|removed|remasked, path, partitionValues,
-    size, numRecords, deletionVectorCardinalityBefore, deletionVectorCardinalityAfter, dataChange}], totals
-    {filesAdded, filesRemoved, filesRemasked, bytesAdded, bytesRemoved, rowsAdded, rowsRemoved, rowsMasked}, schema
-    [{kind, column, before, after, fieldId}], protocol {before, after, featuresAdded, featuresRemoved} or null,
-    properties and attributes [{key, before, after}].
-    """
+    """Show what changed between two versions: files, deletion vectors, schema, protocol, properties."""
     with patience("Reading the log"):
         opened = explorer.open_table(table)
         found = opened.diff(from_version, to_version)
@@ -186,83 +243,65 @@ def _signed(added: int | None, removed: int | None, masked: int | None) -> str:
     return " ".join(f"{sign}{count(number)}" for sign, number in parts if number != 0)
 
 
-def _document(table: explorer.Table, found: explorer.SnapshotDiff) -> dict[str, Any]:
-    totals, protocol = found.totals, found.protocol
-    return {
-        "table": table.location,
-        "fromVersion": found.from_version,
-        "toVersion": found.to_version,
-        "files": [_file(row) for row in found.files.to_pylist(maps_as_pydicts="strict")],
-        "totals": {
-            "filesAdded": totals.files_added,
-            "filesRemoved": totals.files_removed,
-            "filesRemasked": totals.files_remasked,
-            "bytesAdded": totals.bytes_added,
-            "bytesRemoved": totals.bytes_removed,
-            "rowsAdded": totals.rows_added,
-            "rowsRemoved": totals.rows_removed,
-            "rowsMasked": totals.rows_masked,
-        },
-        "schema": [
-            {
-                "kind": change.kind,
-                "column": change.column,
-                "before": change.before,
-                "after": change.after,
-                "fieldId": change.field_id,
-            }
-            for change in found.schema
-        ],
-        "protocol": None
+def _document(table: explorer.Table, found: explorer.SnapshotDiff) -> DiffDocument:
+    protocol = found.protocol
+    return DiffDocument(
+        table=table.location,
+        from_version=found.from_version,
+        to_version=found.to_version,
+        files=tuple(_file(row) for row in found.files.to_pylist(maps_as_pydicts="strict")),
+        totals=found.totals,
+        schema=found.schema,
+        protocol=None
         if protocol is None
-        else {
-            "before": protocol.before.to_wire(),
-            "after": protocol.after.to_wire(),
-            "featuresAdded": protocol.features_added,
-            "featuresRemoved": protocol.features_removed,
-        },
-        "properties": [{"key": c.key, "before": c.before, "after": c.after} for c in found.properties],
-        "attributes": [{"key": c.key, "before": c.before, "after": c.after} for c in found.attributes],
-    }
+        else DiffProtocol(
+            before=protocol.before.to_wire(),
+            after=protocol.after.to_wire(),
+            features_added=protocol.features_added,
+            features_removed=protocol.features_removed,
+        ),
+        properties=found.properties,
+        attributes=found.attributes,
+    )
 
 
-def _file(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "change": row["change"],
-        "path": row["raw_path"],
-        "partitionValues": row["partition_values"] or {},
-        "size": row["size"],
-        "numRecords": row["num_records"],
-        "deletionVectorCardinalityBefore": row["dv_cardinality_before"],
-        "deletionVectorCardinalityAfter": row["dv_cardinality_after"],
-        "dataChange": row["data_change"],
-    }
+def _file(row: dict[str, Any]) -> DiffFile:
+    return DiffFile(
+        change=row["change"],
+        path=row["raw_path"],
+        partition_values=row["partition_values"] or {},
+        size=row["size"],
+        num_records=row["num_records"],
+        deletion_vector_cardinality_before=row["dv_cardinality_before"],
+        deletion_vector_cardinality_after=row["dv_cardinality_after"],
+        data_change=row["data_change"],
+    )
 
 
-def _print_diff(document: dict[str, Any]) -> None:
-    totals = document["totals"]
+def _print_diff(document: DiffDocument) -> None:
+    totals, protocol = document.totals, document.protocol
     pairs: list[tuple[str, object]] = [
-        ("added", _sum(totals, "Added")),
-        ("removed", _sum(totals, "Removed")),
-        ("re-masked", f"{quantity(totals['filesRemasked'], 'file')}, {hidden_rows(totals['rowsMasked'])}"),
+        ("added", _sum(totals.files_added, totals.bytes_added, totals.rows_added)),
+        ("removed", _sum(totals.files_removed, totals.bytes_removed, totals.rows_removed)),
+        ("re-masked", f"{quantity(totals.files_remasked, 'file')}, {hidden_rows(totals.rows_masked)}"),
     ]
-    protocol = document["protocol"]
     if protocol is not None:
-        before, after = (_versions(protocol[side]) for side in ("before", "after"))
-        pairs.append(("reader, writer", f"{before} -> {after}"))
-        pairs += [("feature added", name) for name in protocol["featuresAdded"]]
-        pairs += [("feature removed", name) for name in protocol["featuresRemoved"]]
-    facts(f"v{document['fromVersion']} -> v{document['toVersion']} of {document['table']}", pairs)
-    changes = [(change["kind"], change["column"], change["before"], change["after"]) for change in document["schema"]]
-    changes += [("property", change["key"], change["before"], change["after"]) for change in document["properties"]]
-    changes += [("attribute", change["key"], change["before"], change["after"]) for change in document["attributes"]]
+        pairs.append(("reader, writer", f"{_versions(protocol.before)} -> {_versions(protocol.after)}"))
+        pairs += [("feature added", name) for name in protocol.features_added]
+        pairs += [("feature removed", name) for name in protocol.features_removed]
+    facts(f"v{document.from_version} -> v{document.to_version} of {document.table}", pairs)
+    changes: list[tuple[str, str, str | None, str | None]] = [
+        (change.kind, change.column, change.before, change.after) for change in document.schema
+    ]
+    changes += [("property", change.key, change.before, change.after) for change in document.properties]
+    changes += [("attribute", change.key, change.before, change.after) for change in document.attributes]
     if changes:
-        rows = ((kind, name, _side(before), _side(after)) for kind, name, before, after in changes)
+        rows = ((kind, name, before or "", after or "") for kind, name, before, after in changes)
         listing(["change", "of", "before", "after"], rows, "")
-    if document["files"]:
+    if document.files:
         listing(
             ["change", "path", "size", "rows", "masked before", "after"],
-            map(_file_row, document["files"]),
+            map(_file_row, document.files),
             "",
             numbers=("size", "rows", "masked before", "after"),
         )
@@ -270,19 +309,14 @@ def _print_diff(document: dict[str, Any]) -> None:
         console().print("The two versions are the same.")
 
 
-def _sum(totals: dict[str, Any], what: str) -> str:
-    files, rows = quantity(totals[f"files{what}"], "file"), quantity(totals[f"rows{what}"], "row")
-    return f"{files}, {size(totals[f'bytes{what}'])}, {rows}"
+def _sum(files: int, of_bytes: int | None, rows: int | None) -> str:
+    return f"{quantity(files, 'file')}, {size(of_bytes)}, {quantity(rows, 'row')}"
 
 
-def _versions(protocol: dict[str, Any]) -> str:
+def _versions(protocol: JsonObject) -> str:
     return f"{protocol['minReaderVersion']}, {protocol['minWriterVersion']}"
 
 
-def _side(value: str | None) -> str:
-    return "" if value is None else value
-
-
-def _file_row(file: dict[str, Any]) -> tuple[object, ...]:
-    masked = (file["deletionVectorCardinalityBefore"] or 0, file["deletionVectorCardinalityAfter"] or 0)
-    return (file["change"], file["path"], size(file["size"]), count(file["numRecords"]), *map(count, masked))
+def _file_row(file: DiffFile) -> tuple[object, ...]:
+    masked = (file.deletion_vector_cardinality_before or 0, file.deletion_vector_cardinality_after or 0)
+    return (file.change, file.path, size(file.size), count(file.num_records), *map(count, masked))

@@ -11,28 +11,56 @@ import explorer
 from explorer.cli.arguments import ClientsOption, JsonFlag, TableArgument, VersionOption, use_clients
 from explorer.cli.commands.plans import read_intent
 from explorer.cli.output import emit, listing, note, patience
-from explorer.core.compatibility.access import AccessLoss, Requirements, losses
+from explorer.core.compatibility.access import Access, AccessLoss, Requirements, losses
 from explorer.core.compatibility.access import compatibility as judge
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.matrix import MatrixRow, matrix
 from explorer.core.compatibility.my_clients import MyClient, with_writers
 from explorer.core.compatibility.writers_seen import writers_seen
 from explorer.core.errors import ExplorerError, RequestError
+from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.planner import access_change
 from explorer.system import my_clients
 
-__all__ = ["register"]
+__all__ = ["CompatibilityLine", "register"]
 
 _HEADINGS = ["client", "from version", "read", "write", "because of", "source", "as of"]
-_FIELDS = ("client", "versionFrom", "read", "write", "because", "source", "asOf")
-_MY_FIELDS = ("mine", "seen", "version", "role", "owner", "note")
 _LOSS_HEADINGS = ["client that loses", "from version", "operation", "before", "after", "because of"]
 
 AfterOption = Annotated[
     str | None,
     typer.Option("--after", metavar="INTENT", help="The verdicts after this change, an intent as for plan."),
 ]
+
+
+class CompatibilityLine(JsonRecord, frozen=True, kw_only=True):
+    """What a client can do, of one range of its versions. With clients that you use, also what follows ``as_of``.
+
+    Attributes:
+        version_from: The first version, or date, for which this is so; null if nothing is known of the release.
+        read, write: ``no``: it refuses. ``wrong``: it gives wrong results.
+        because: The features and protocol versions that keep it from ``yes``.
+        as_of: The date of the oldest statement; null if nothing is known of the release.
+        mine: It is one of your clients.
+        seen: It wrote the table, and the file of --clients does not name it.
+        version: The version that you use.
+        role: ``reader``, ``writer`` or ``both``.
+    """
+
+    client: str
+    version_from: str | None
+    read: Access
+    write: Access
+    because: tuple[str, ...]
+    source: str
+    as_of: str | None
+    mine: bool | msgspec.UnsetType = msgspec.UNSET
+    seen: bool | msgspec.UnsetType = msgspec.UNSET
+    version: str | msgspec.UnsetType = msgspec.UNSET
+    role: str | msgspec.UnsetType | None = msgspec.UNSET
+    owner: str | msgspec.UnsetType = msgspec.UNSET
+    note: str | msgspec.UnsetType = msgspec.UNSET
 
 
 def register(app: typer.Typer) -> None:
@@ -53,12 +81,6 @@ def compatibility(
     come first: wrong answers, then refusals, then what is unknown. With --clients, or the environment variable
     DELTA_EXPLORER_CLIENTS, the clients in use come before all others: those that the file names, and those that wrote
     the table.
-
-    JSON, a line a client, or several if its versions differ: client, versionFrom (the first version or date of which
-    this is true), read, write (yes; no: it refuses; wrong: it answers wrongly; unknown), because (the features and
-    protocol versions that keep it from yes), source, asOf (the date of the oldest statement). With clients in use, also
-    mine (it is one), seen (it wrote the table, and the file does not name it), version (that in use), role (reader,
-    writer or both), owner and note; versionFrom and asOf are null where nothing is known of the release.
     """
     if after is not None and version is not None:
         raise RequestError("A change is made to the newest version: give --after or --version, not both.")
@@ -70,7 +92,7 @@ def compatibility(
     rows = matrix(found, judge(found, client_facts()), client_facts(), mine)
     if json:
         for row in rows:
-            emit(_line(row, whole=bool(mine)))
+            emit(_line(row, with_mine=bool(mine)))
         return
     if unknown:
         note(f"Who wrote the table is not known: {unknown}")
@@ -99,10 +121,21 @@ def _mine(opened: explorer.Table) -> tuple[tuple[MyClient, ...], str]:
     return with_writers(my_clients(), seen), ""
 
 
-def _line(row: MatrixRow, *, whole: bool) -> dict[str, object]:
-    document = msgspec.to_builtins(row)
-    wanted = _FIELDS + (_MY_FIELDS if whole else ())
-    return {name: document[name] or None if name == "asOf" else document[name] for name in wanted}
+def _line(row: MatrixRow, *, with_mine: bool) -> CompatibilityLine:
+    line = CompatibilityLine(
+        client=row.client,
+        version_from=row.version_from,
+        read=row.read,
+        write=row.write,
+        because=row.because,
+        source=row.source,
+        as_of=row.as_of or None,
+    )
+    if not with_mine:
+        return line
+    return msgspec.structs.replace(
+        line, mine=row.mine, seen=row.seen, version=row.version, role=row.role, owner=row.owner, note=row.note
+    )
 
 
 def _row(each: MatrixRow) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
 import explorer
@@ -38,8 +37,8 @@ BesideOption = Annotated[
     typer.Option(
         "--beside",
         metavar="ROOT",
-        help="Tables, or folders of tables, to hold against this one by their logs alone: those that share its files, "
-        "or have a column of the predicate, are named as not searched. Repeatable.",
+        help="Other tables, or folders of tables, to check by their logs. Those that share files with this table or "
+        "have a column of the predicate are listed as not searched. Repeatable.",
     ),
 ]
 HtmlOption = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the statement as HTML.")]
@@ -60,9 +59,12 @@ SinceOption = Annotated[
     typer.Option("--since", metavar="STATEMENT", help="The statement of an earlier search for the same rows."),
 ]
 RequestOption = Annotated[
-    str | None, typer.Option("--request", metavar="TEXT", help="What the request is called where it came from.")
+    str | None,
+    typer.Option("--request", metavar="TEXT", help="Reference of the erasure request, shown in the statement."),
 ]
-UserOption = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Who makes the statement; it says so.")]
+UserOption = Annotated[
+    str | None, typer.Option("--user", metavar="NAME", help="Name of the author, shown in the statement.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -90,32 +92,17 @@ def erasure(  # noqa: PLR0917  # options of the command line come by position in
     spark: SparkOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """Find every stored copy of the rows that match, through Spark, and what the log itself says of them.
+    """Find every stored copy of the rows that match, through Spark, and every trace of them in the log.
 
-    Every Parquet file in the folder is searched: live ones (masked rows too), those that only time travel reaches,
-    change data, and files that no version names. A file that cannot be answered is named, never counted as one
-    without a match. The log is searched for the constants of the predicate, and where it is more than equalities for
-    bounds and partition values that meet it. Nothing is written but the statement.
+    Searches every Parquet file in the folder: live files with their masked rows, files that only time travel reads,
+    change data, and orphaned files. Files that cannot be searched are listed, and never counted as free of matches. The
+    log is searched for the constants of the predicate and, unless it consists of equalities, for bounds and partition
+    values that match it. Writes nothing but the statement.
 
-    The statement is about one predicate, so that it can be handed to the person whose rows they were; --html writes it
-    to be read, --statement as one line of JSON, --sign signs what is written, and verify-report verifies it. --since
-    names the statement of an earlier search for the same rows: the new one says what became of the files that held
-    them, and which commits removed rows or files since then.
-
-    JSON, a line for each predicate: table, version, where, time, places [{path, state (live, masked, history, feed,
-    orphan), rows (physical rows of that file that match), size, fromVersion, toVersion, goneFrom (from when VACUUM
-    may delete it; of live and masked rows if the delete and the purge are made now; null for never), keptBy}], totals
-    {live, masked, history, feed, orphan}, files, traces [{path, version, what, column, value, count, goneFrom}], read
-    {files, rows, logFiles, goneFiles}, notAnswered [{path, reason}], notRead [text], elsewhere [{table,
-    sharedFiles, columns, problem}], goneFrom, mayClaimErased, why
-    [text], steps [{intent or command, notBefore, why, feedRows (matching rows that it writes once more, into the change
-    data feed)}], digest (SHA-256 of the rest, as JSON with sorted keys and no spaces).
-
-    The statement: kind (erasure), format, program, title, table, tableId, version, where, request, time, by, chainHead,
-    erased, claim, why [text], totals, places [{path, state, rows, goneFrom}], traces [{path, what, column, goneFrom}],
-    read {digest (of what), files [{path, rows, sha256}], rows, logFiles, goneFiles}, notAnswered, elsewhere, notRead,
-    lookedIn, goneFrom, since {time, version, digest, copies, files, goneFiles, leftFiles, commits, commitsLeftOut},
-    proof (the digest above), signer, digest.
+    A statement is about one predicate, so that it can be given to the person whose rows they were. --html writes it as
+    a page, --statement as one line of JSON, and --sign signs what is written; verify it with verify-report. With
+    --since, the statement lists what became of the files of an earlier search, and the commits since then that removed
+    rows or files.
     """
     use_spark(spark)
     stated = [path for path in (html, statement) if path is not None]
@@ -145,7 +132,7 @@ def erasure(  # noqa: PLR0917  # options of the command line come by position in
     if html is not None:
         save_signed(html, render(said).encode(), said.digest, key)
     if statement is not None:
-        save_signed(statement, encode(msgspec.to_builtins(said)) + b"\n", said.digest, key)
+        save_signed(statement, encode(said) + b"\n", said.digest, key)
 
 
 def _earlier(path: Path) -> ErasureStatement:
@@ -215,7 +202,7 @@ def _print(found: Erasure) -> None:
             ),
             "",
         )
-    claim = f"Nobody may say yet that they are erased: {'; '.join(found.obstacles)}." if found.obstacles else "Erased."
+    claim = f"Not erased yet: {'; '.join(found.obstacles)}." if found.obstacles else "Erased."
     note(f"{claim} Not read: {' '.join(found.outside)}")
 
 

@@ -13,9 +13,9 @@ import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import emit, listing, note
-from explorer.cli.output_place import check_place
-from explorer.cli.report_files import read_case_file, read_whole, save_whole, signature_of
+from explorer.cli.report_files import check_place, read_case_file, read_whole, save_whole, signature_of
 from explorer.core.errors import RequestError
+from explorer.core.transaction.commit_plan import PlanDocument
 
 if TYPE_CHECKING:
     from explorer.report import Verification
@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 
 def pin(
-    case: Annotated[Path, typer.Argument(metavar="CASE", help="The case file, .json; made if there is none.")],
+    case: Annotated[Path, typer.Argument(metavar="CASE", help="Case file (.json). Created if it does not exist.")],
     table: TableArgument,
     *,
     commit: Annotated[int | None, typer.Option("--commit", metavar="N", min=0, help="Pin the commit of N.")] = None,
@@ -57,9 +57,6 @@ def pin(
 
     A commit is pinned with the digest of its file, so that the report can tell whether it is still the same. A pin that
     does not hold is refused; one that holds no longer stays in the report and is marked.
-
-    JSON, one document: the case: title, author, notes, pins [{kind (commit, diff, finding, file, plan, rows), note,
-    pinned, table, and what the kind needs}].
     """
     from explorer.auditing import Subject, audit
     from explorer.report.case_file import CaseFile, CommitPin, DiffPin, FilePin, FindingPin
@@ -88,7 +85,7 @@ def pin(
     changed = msgspec.structs.replace(known, pins=(*known.pins, added))
     save_whole(case, changed.document())
     if json:
-        emit(msgspec.to_builtins(changed))
+        emit(changed)
     else:
         listing(
             ["kind", "note", "pinned", "table"],
@@ -107,7 +104,7 @@ def verify_report(
     ] = None,
     key: Annotated[
         Path | None,
-        typer.Option("--key", metavar="PUBLIC", help="Whom to trust: a public key, or a file of allowed signers."),
+        typer.Option("--key", metavar="PUBLIC", help="Trusted public key, or a file of allowed signers."),
     ] = None,
     json: JsonFlag = False,
 ) -> int:
@@ -117,10 +114,6 @@ def verify_report(
     signature is in the format of OpenSSH: ssh-keygen -Y verify -n delta-explorer checks it, too.
 
     Exit code 0 if the report is valid, else 1, with each part that differs.
-
-    JSON: valid, digest (of what the report states now), signer (the name of the trusted key, else the fingerprint of
-    the key; null without a signature that fits), trusted (null without --key), differences [{part (text, document,
-    digest, signature), detail, line, found, expected}].
     """
     from explorer.report import verify_report as verified
     from explorer.report.signature import read_trusted
@@ -131,7 +124,7 @@ def verify_report(
     trusted = None if key is None else read_trusted(read_whole(key), key.name)
     found = verified(data, signed, trusted)
     if json:
-        emit(found.document())
+        emit(found)
     else:
         _print_verified(file, found)
     return 0 if found.valid else _CHANGED
@@ -155,6 +148,8 @@ def _plan_pin(path: Path) -> PlanPin:
     from explorer.report.case_file import PlanPin
 
     try:
-        return msgspec.convert({"kind": "plan", "plan": msgspec.json.decode(read_whole(path))}, PlanPin)
+        return PlanPin(plan=msgspec.json.decode(read_whole(path), type=PlanDocument))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RequestError(f"{path} is no plan as plan --json prints it: {error}.", path=str(path)) from error
+        raise RequestError(
+            f"{path} is not a plan: {error}. Write it again with plan --json.", path=str(path), reason=str(error)
+        ) from error

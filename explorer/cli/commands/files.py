@@ -15,6 +15,7 @@ from explorer.cli.arguments import SCREEN, JsonFlag, LogSparkOption, TableArgume
 from explorer.cli.output import check_agreed, emit, encode, listing, note, patience, warn_without_schema
 from explorer.cli.row_output import limited
 from explorer.core.protocol.arrow.records import records
+from explorer.core.protocol.json_values import JsonRecord, JsonValue
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS
 from explorer.core.protocol.schema.data_types import type_name
 from explorer.core.protocol.statistics.data_skipping import answerable, unsplittable_in
@@ -22,14 +23,97 @@ from explorer.core.protocol.statistics.data_skipping import answerable, unsplitt
 if TYPE_CHECKING:
     from explorer.core.protocol.statistics.data_skipping import SkippingCounts
 
-__all__ = ["register"]
+__all__ = ["FileLine", "MaskedFileLine", "StatisticsLine", "UndecidedParts", "register"]
 
 _AT_ONCE: Final = 5_000
 _NONE_LISTED: Final = "No file is listed: --limit is 0."
 WhereOption = Annotated[
-    str | None, typer.Option("--where", metavar="SQL", help="Only the files that this condition has to read.")
+    str | None,
+    typer.Option("--where", metavar="SQL", help="Only the files that a query with this condition would read."),
 ]
 FilesOption = Annotated[int | None, typer.Option("--limit", metavar="N", min=0, help="At most N files.")]
+
+
+class FileVector(JsonRecord, frozen=True, kw_only=True):
+    """The deletion vector of a live file; ``storage_type`` as in `MaskedFileLine`, ``cardinality`` in rows."""
+
+    storage_type: str
+    unique_id: str
+    cardinality: int | None
+    size_in_bytes: int | None
+
+
+class FileLine(JsonRecord, frozen=True, kw_only=True):
+    """A live file.
+
+    Attributes:
+        path: As in the log, percent-encoded.
+        size: Bytes.
+        modification_time: ms since the epoch.
+        num_records: Physical rows; null if the log does not record them.
+    """
+
+    path: str
+    partition_values: dict[str, str | None]
+    size: int | None
+    modification_time: int | None
+    num_records: int | None
+    deletion_vector: FileVector | None
+
+
+class MaskedFileLine(JsonRecord, frozen=True, kw_only=True):
+    """A live file with masked rows.
+
+    Attributes:
+        path: As in the log, percent-encoded.
+        storage_type: ``u`` (file in the table's folder), ``p`` (absolute path) or ``i`` (inline).
+        file: The file of the deletion vector; null when inline.
+        offset: Where the vector begins in it, in bytes.
+        cardinality: Masked rows.
+        num_records: Physical rows; null if the log does not record them.
+    """
+
+    path: str
+    storage_type: str
+    unique_id: str
+    file: str | None
+    offset: int | None
+    size_in_bytes: int | None
+    cardinality: int | None
+    num_records: int | None
+
+
+class StatisticsLine(JsonRecord, frozen=True, kw_only=True):
+    """The statistics of a column in a file; null where the log does not record them.
+
+    Attributes:
+        path: As in the log, percent-encoded.
+        type: The column's type, as in SQL.
+        num_records: Physical rows of the file.
+        tight: False if the bounds may be wider than the values of the remaining rows.
+    """
+
+    path: str
+    column: str
+    type: str
+    min: JsonValue
+    max: JsonValue
+    null_count: int | None
+    num_records: int | None
+    tight: bool | None
+
+
+class UndecidedPart(JsonRecord, frozen=True, kw_only=True):
+    """A part of a condition that statistics cannot decide, and why."""
+
+    text: str
+    reason: str
+
+
+class UndecidedParts(JsonRecord, frozen=True, kw_only=True):
+    """The parts of a condition that statistics cannot decide; they skip no file."""
+
+    unsplittable: tuple[UndecidedPart, ...]
 
 
 def register(app: typer.Typer) -> None:
@@ -48,12 +132,10 @@ def files(
     spark: LogSparkOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """List the live files of a version, or those that a condition has to read.
+    """List the live files of a version, or those that a query with a condition would read.
 
-    JSON, a line a file: path (as in the log), partitionValues, size, modificationTime (ms since the epoch), numRecords,
-    deletionVector {storageType, uniqueId, cardinality, sizeInBytes} or null. Of a condition whose parts cannot all be
-    answered by statistics, a line on stderr: unsplittable, a list of text, reason. Where other clients read other rows
-    because the log contradicts itself, an error with both counts follows, and the exit code is 3.
+    Stderr names the parts of a condition that statistics cannot decide. If the log contradicts itself, so that other
+    clients read other rows, an error with both counts follows, and the exit code is 3.
     """
     use_spark(spark)
     with patience("Reading the log"):
@@ -96,27 +178,23 @@ def files(
 
 
 def deletion_vectors(table: TableArgument, version: VersionOption = None, json: JsonFlag = False) -> None:
-    """List the files with masked rows, and where the vectors are.
-
-    JSON, a line a file: path (as in the log), storageType (u: file beside the table, p: absolute, i: inline), uniqueId,
-    file (null when inline), offset, sizeInBytes, cardinality (rows masked), numRecords.
-    """
+    """List the files with masked rows, and where their deletion vectors are."""
     with patience("Reading the log"):
         found = explorer.open_table(table).snapshot(version)
         rows = found.deletion_vectors()
     if json:
         for row in _rows(rows.to_batches(max_chunksize=_AT_ONCE)):
             emit(
-                {
-                    "path": row["raw_path"],
-                    "storageType": row["storage_type"],
-                    "uniqueId": row["unique_id"],
-                    "file": row["file"],
-                    "offset": row["offset"],
-                    "sizeInBytes": row["size_in_bytes"],
-                    "cardinality": row["cardinality"],
-                    "numRecords": row["num_records"],
-                }
+                MaskedFileLine(
+                    path=row["raw_path"],
+                    storage_type=row["storage_type"],
+                    unique_id=row["unique_id"],
+                    file=row["file"],
+                    offset=row["offset"],
+                    size_in_bytes=row["size_in_bytes"],
+                    cardinality=row["cardinality"],
+                    num_records=row["num_records"],
+                )
             )
         return
     listing(
@@ -148,11 +226,7 @@ def statistics(
     spark: LogSparkOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """Show the bounds of each column in each file.
-
-    JSON, a line a file and column: path (as in the log), column, type, min, max, nullCount, numRecords (physical rows),
-    tight (false: the bounds may be wider than the rows that are left). Null means that the log does not say.
-    """
+    """Show the minimum, maximum and null count of each column in each file."""
     use_spark(spark)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
@@ -171,13 +245,13 @@ def statistics(
         ["column", "path", "min", "max", "nulls", "rows", "bounds"],
         (
             (
-                row["column"],
-                row["path"],
-                _bound(row["min"]),
-                _bound(row["max"]),
-                fmt.count(row["nullCount"]),
-                fmt.count(row["numRecords"]),
-                {True: "tight", False: "wide", None: fmt.UNKNOWN}[row["tight"]],
+                row.column,
+                row.path,
+                _bound(row.min),
+                _bound(row.max),
+                fmt.count(row.null_count),
+                fmt.count(row.num_records),
+                {True: "tight", False: "wide", None: fmt.UNKNOWN}[row.tight],
             )
             for row in chosen
         ),
@@ -230,8 +304,8 @@ def _say_unsplittable(found: explorer.Snapshot, where: str, *, as_json: bool) ->
     condition, _ = answerable(where, found.schema, found.statistics_columns)
     parts = unsplittable_in(condition)
     if parts and as_json:
-        told = {"unsplittable": [{"text": part.text, "reason": part.reason} for part in parts]}
-        note(encode(told).decode())
+        undecided = tuple(UndecidedPart(text=part.text, reason=part.reason) for part in parts)
+        note(encode(UndecidedParts(unsplittable=undecided)).decode())
         return
     for part in parts:
         note(f"{part.text!r} leaves out no file: {part.reason}.")
@@ -239,7 +313,7 @@ def _say_unsplittable(found: explorer.Snapshot, where: str, *, as_json: bool) ->
 
 def _replayed_statistics(
     opened: explorer.Table, found: explorer.Snapshot, names: list[str] | None, limit: int | None
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[StatisticsLine]:
     """One record a file and column, by Spark."""
     from explorer.cli.progress import followed
     from explorer.spark.log.live_files import AllFiles
@@ -257,16 +331,16 @@ def _replayed_statistics(
                 if column.partition
                 else (_inner(parts[part], column.path) for part in ("min", "max", "null_count"))
             )
-            yield {
-                "path": row["raw_path"],
-                "column": column.name,
-                "type": type_name(column.type),
-                "min": low,
-                "max": high,
-                "nullCount": nulls,
-                "numRecords": row["num_records"],
-                "tight": True if column.partition else parts["tight"],
-            }
+            yield StatisticsLine(
+                path=row["raw_path"],
+                column=column.name,
+                type=type_name(column.type),
+                min=low,
+                max=high,
+                null_count=nulls,
+                num_records=row["num_records"],
+                tight=True if column.partition else parts["tight"],
+            )
 
 
 def _inner(value: Any, path: tuple[str, ...]) -> Any:
@@ -275,41 +349,41 @@ def _inner(value: Any, path: tuple[str, ...]) -> Any:
     return value
 
 
-def _statistics(found: explorer.Snapshot, names: list[str] | None, limit: int | None) -> Iterator[dict[str, Any]]:
+def _statistics(found: explorer.Snapshot, names: list[str] | None, limit: int | None) -> Iterator[StatisticsLine]:
     """One record a file and column; every column asked for is looked up before the first record."""
     paths = found.logical_files.column("raw_path")
     for column, table in found.column_ranges_of(names):
         rows = _rows(limited(iter(table.to_batches(max_chunksize=_AT_ONCE)), limit))
         for path, row in zip(paths, rows, strict=limit is None):
-            yield {
-                "path": path.as_py(),
-                "column": column.name,
-                "type": type_name(column.type),
-                "min": row["min"],
-                "max": row["max"],
-                "nullCount": row["null_count"],
-                "numRecords": row["num_records"],
-                "tight": row["tight"],
-            }
+            yield StatisticsLine(
+                path=path.as_py(),
+                column=column.name,
+                type=type_name(column.type),
+                min=row["min"],
+                max=row["max"],
+                null_count=row["null_count"],
+                num_records=row["num_records"],
+                tight=row["tight"],
+            )
 
 
-def _file(row: dict[str, Any]) -> dict[str, Any]:
+def _file(row: dict[str, Any]) -> FileLine:
     vector = None
     if row["dv_unique_id"] is not None:
-        vector = {
-            "storageType": row["dv_storage_type"],
-            "uniqueId": row["dv_unique_id"],
-            "cardinality": row["dv_cardinality"],
-            "sizeInBytes": row["dv_size_in_bytes"],
-        }
-    return {
-        "path": row["raw_path"],
-        "partitionValues": row["partition_values"] or {},
-        "size": row["size"],
-        "modificationTime": row["modification_time"],
-        "numRecords": row["num_records"],
-        "deletionVector": vector,
-    }
+        vector = FileVector(
+            storage_type=row["dv_storage_type"],
+            unique_id=row["dv_unique_id"],
+            cardinality=row["dv_cardinality"],
+            size_in_bytes=row["dv_size_in_bytes"],
+        )
+    return FileLine(
+        path=row["raw_path"],
+        partition_values=row["partition_values"] or {},
+        size=row["size"],
+        modification_time=row["modification_time"],
+        num_records=row["num_records"],
+        deletion_vector=vector,
+    )
 
 
 def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:

@@ -10,12 +10,38 @@ from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import emit, listing, note, patience
 from explorer.core.log.verify.verify import verify
+from explorer.core.protocol.json_values import JsonRecord
 from explorer.storage import open_store
 
-__all__ = ["register"]
+__all__ = ["VerifyDocument", "register"]
 
 _FINDINGS: Final = 1
 _BROKEN: Final = 3
+
+
+class ProblemLine(JsonRecord, frozen=True, kw_only=True):
+    """A problem of a log; ``version`` is null if it concerns the log as a whole."""
+
+    kind: str
+    version: int | None
+    file: str
+    detail: str
+    next_step: str
+
+
+class VerifyDocument(JsonRecord, frozen=True, kw_only=True):
+    """The problems of a log.
+
+    Attributes:
+        first_version: The oldest version that can be rebuilt; null if none can.
+        chain_head: The head of a hash chain over the commits; null if the newest commit is not stored.
+    """
+
+    table: str
+    first_version: int | None
+    last_version: int
+    problems: tuple[ProblemLine, ...]
+    chain_head: str | None
 
 
 def register(app: typer.Typer) -> None:
@@ -24,35 +50,29 @@ def register(app: typer.Typer) -> None:
 
 
 def verify_log(table: TableArgument, json: JsonFlag = False) -> int:
-    """Verify the log: gaps, broken and contradictory commits, metadata that makes no table, checksums and checkpoints.
+    """Verify the log: gaps, invalid or contradictory commits, invalid metadata, checksums and checkpoints.
 
-    Exit code 0 without problems, 3 if one of them keeps versions from being read, else 1. A table that needs a feature
-    which this program lacks is verified too.
-
-    JSON: table, firstVersion (oldest that can be rebuilt, or null), lastVersion, problems [{kind, version, file,
-    detail, nextStep}], chainHead (of a hash chain over the commits, or null).
+    Exit code 0 if there are no problems, 3 if a problem prevents versions from being read, otherwise 1. Tables that
+    need an unsupported feature can be verified too.
     """
     with patience("Reading the whole log"):
         store = open_store(table)
         report = verify(store)
     if json:
+        problems = tuple(
+            ProblemLine(
+                kind=each.kind, version=each.version, file=each.file, detail=each.detail, next_step=each.next_step
+            )
+            for each in report.problems
+        )
         emit(
-            {
-                "table": store.root,
-                "firstVersion": report.first_version,
-                "lastVersion": report.last_version,
-                "problems": [
-                    {
-                        "kind": each.kind,
-                        "version": each.version,
-                        "file": each.file,
-                        "detail": each.detail,
-                        "nextStep": each.next_step,
-                    }
-                    for each in report.problems
-                ],
-                "chainHead": report.chain_head,
-            }
+            VerifyDocument(
+                table=store.root,
+                first_version=report.first_version,
+                last_version=report.last_version,
+                problems=problems,
+                chain_head=report.chain_head,
+            )
         )
     else:
         rows = (

@@ -47,16 +47,17 @@ IntentArgument = Annotated[
 ]
 AcceptOption = Annotated[
     list[str] | None,
-    typer.Option("--accept", metavar="NAME", help="Accept that this guard is unknown; repeat for several."),
+    typer.Option("--accept", metavar="NAME", help="Accept this guard as unknown. Repeatable."),
 ]
 UserOption = Annotated[
-    str | None, typer.Option("--user", metavar="NAME", help="Who commits; else the name of the account.")
+    str | None,
+    typer.Option("--user", metavar="NAME", help="User name recorded in the commit (default: your account name)."),
 ]
 CheckRowsFlag = Annotated[
     bool,
     typer.Option(
         "--check-rows/--no-check-rows",
-        help="Let Spark check the rows for guards that need it; without Spark they are unknown.",
+        help="Check rows with Spark for the guards that need it. Otherwise those guards are unknown.",
     ),
 ]
 
@@ -88,22 +89,17 @@ def plan(
     check_rows: CheckRowsFlag = True,
     json: JsonFlag = False,
 ) -> int:
-    """Show what a commit would do: guards with their evidence, the exact actions, what follows. Changes nothing.
+    """Show what a commit would do: guards with evidence, the exact actions, the consequences. Changes nothing.
 
-    Exit code 0 if the plan can be committed, 5 if a guard fails or is unknown and not accepted; the plan is shown in
-    both cases.
-
-    JSON, one document: table, readVersion, commitVersion (null where no commit is written), intent, guards [{name,
-    status (pass, warn, fail, unknown), evidence, remedy}], actions (as they would be written), files [{path, change,
-    size, reason}] (of an intent that writes no commit), consequences {readers, writers, timeTravel, changeFeed, undo},
-    committable, planDigest.
+    Exit code 0 if the plan can be committed, 5 if a guard fails, or is unknown and not accepted. The plan is shown
+    either way.
     """
     wanted = parse_intent(read_intent(intent))
     with patience("Making the plan"):
         found = _target(table, wanted).plan(wanted, accept=tuple(accept or ()), check_rows=check_rows, user=_user(user))
     _check_accepted(found, accept or ())
     if json:
-        emit(found.document())
+        emit(found.record())
     else:
         _print_plan(found)
     return 0 if found.committable else _refuse(guard_failed(found), as_json=json)
@@ -122,11 +118,8 @@ def commit(
 ) -> int:
     """Make a plan, and commit it after you type the table's name.
 
-    Exit code 0 if it was committed, else 5: conflicted (with another commit), rejected (by a guard), unknown (the
-    store's answer was lost, and the log does not show the outcome yet).
-
-    JSON, one document: the fields of `plan`, and outcome (committed, conflicted, rejected, unknown), version (written
-    or in doubt, else null), conflict {version, action, why} or null, notes (what failed after the commit was made).
+    Exit code 0 if it was committed, otherwise 5: conflicted (with another commit), rejected (by a guard) or unknown
+    (the answer of the store was lost, and the log does not show the commit yet).
     """
     if not reason.strip():
         raise RequestError("Say why: --reason is kept in the history and cannot be empty.")
@@ -145,7 +138,7 @@ def commit(
     except KeyboardInterrupt:
         raise _interrupted(found) from None
     if json:
-        emit(result.document())
+        emit(result.record())
     elif result.outcome == "committed":
         _print_receipt(result)
     return 0 if result.outcome == "committed" else _refuse(_error_of(result), as_json=json)
@@ -190,7 +183,7 @@ def _confirm(name: str) -> None:
 def _interrupted(found: Plan) -> Cancelled:
     said = "Interrupted while the change was being made."
     if isinstance(found, MaintenancePlan):
-        return Cancelled(f"{said} Part of it may be done; that part holds. Make a new plan for the rest.")
+        return Cancelled(f"{said} It may be partly done, and that part is permanent. Create a new plan for the rest.")
     done = f"It may have been made: look for the transaction {found.txn_id} in the newest commits."
     return Cancelled(f"{said} {done}", found=found.txn_id)
 

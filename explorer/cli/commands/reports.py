@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-import msgspec
 import typer
 
 import explorer
@@ -46,16 +45,28 @@ __all__ = [
 ]
 
 _FINDINGS: Final = 1
+_REPORT: Final = "Report"
 
 HtmlOption = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Write the report as one self-contained HTML file.")
+    Path | None,
+    typer.Option(
+        "--html", metavar="FILE", help="Write the report as one self-contained HTML file.", rich_help_panel=_REPORT
+    ),
 ]
 SinceOption = Annotated[
     Path | None,
-    typer.Option("--since", metavar="REPORT", help="Compare with an earlier report, .html or .json: new, gone, same."),
+    typer.Option(
+        "--since",
+        metavar="REPORT",
+        help="Compare with an earlier report, .html or .json: new, gone, same.",
+        rich_help_panel=_REPORT,
+    ),
 ]
 CaseOption = Annotated[
-    Path | None, typer.Option("--case", metavar="FILE", help="A case file, .json or .toml: evidence to put in.")
+    Path | None,
+    typer.Option(
+        "--case", metavar="FILE", help="Case file (.json or .toml) with evidence to include.", rich_help_panel=_REPORT
+    ),
 ]
 SignOption = Annotated[
     Path | None,
@@ -64,11 +75,18 @@ SignOption = Annotated[
         metavar="KEY",
         help="Sign the file of --html with this private Ed25519 key, OpenSSH or PEM; writes FILE.sig. The passphrase "
         f"is asked for, or that in {PASSPHRASE}.",
+        rich_help_panel=_REPORT,
     ),
 ]
-UserOption = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Who makes the report; it says so.")]
+UserOption = Annotated[
+    str | None,
+    typer.Option("--user", metavar="NAME", help="Name of the author, shown in the report.", rich_help_panel=_REPORT),
+]
 DetailsFlag = Annotated[
-    bool, typer.Option("--details", help="With --json: all that the report states, without writing HTML.")
+    bool,
+    typer.Option(
+        "--details", help="With --json: all that the report states, without writing HTML.", rich_help_panel=_REPORT
+    ),
 ]
 
 
@@ -133,7 +151,7 @@ def report(tables: Sequence[str], options: ReportOptions, *, as_json: bool, fail
             continue
         made.append(found)
         if as_json:
-            emit(msgspec.to_builtins(found))
+            emit(found)
         else:
             _print(found)
     for _, problem in unread:

@@ -14,15 +14,97 @@ from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import emit, facts, listing, note, patience
 from explorer.core.protocol.arrow.records import records
+from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.protocol.times import duration
 from explorer.core.transaction.consequences import in_days
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.retention.horizon import Horizon, VersionRange, WhatIf
+from explorer.core.versions.retention.version_states import VersionState
 
-__all__ = ["register"]
+__all__ = ["RetentionLine", "WhatIfDocument", "register"]
 
 _NAMED = 2
 """So many missing files are named for people: with three names of Spark a cell would be cut off."""
+
+
+class RetentionLine(JsonRecord, frozen=True, kw_only=True):
+    """A version, and until when it can be read.
+
+    Attributes:
+        status: ``at risk``: the next cleanup with the table's properties may delete it. ``log gone`` and ``data gone``:
+            it cannot be read any more.
+        at_risk_from: When a cleanup may first delete it; null if nothing leads to that yet, or if it is deleted.
+        by: The property that sets the time.
+        missing_files: At most ten of the files that are not stored.
+    """
+
+    version: int
+    status: VersionState
+    at_risk_from: datetime | None
+    by: str | None
+    reason: str | None
+    missing_files: tuple[str, ...] | None
+    num_missing_files: int | None
+
+
+class LostVersions(JsonRecord, frozen=True, kw_only=True):
+    """How many versions can be read after a VACUUM now, and those that can be read now and not then."""
+
+    kept: int
+    lost: tuple[VersionRange, ...]
+
+
+class Orphans(JsonRecord, frozen=True, kw_only=True):
+    """Stored files that are in no log action."""
+
+    num_files: int
+    size_in_bytes: int
+
+
+class LossDate(JsonRecord, frozen=True, kw_only=True):
+    """When VACUUM may delete a version, and its change feed, with this retention period; null for never."""
+
+    version: int
+    lost_from: datetime | None
+    change_feed_lost_from: datetime | None
+
+
+class HorizonStep(JsonRecord, frozen=True, kw_only=True):
+    """What a VACUUM now leaves and frees with a retention period, in ms, from which one of the numbers changes."""
+
+    retention_ms: int
+    versions: int
+    change_feed: int
+    num_files: int
+    size_in_bytes: int
+
+
+class WhatIfDocument(JsonRecord, frozen=True, kw_only=True):
+    """What a VACUUM with a retention period would delete now.
+
+    Attributes:
+        timestamp: The present.
+        table_retention_ms: The table's own retention period.
+        retention_ms: That of --what-if.
+        num_files, size_in_bytes: What it would free, in total.
+        num_missing_files: Files that a version needs and that are not stored.
+        dates: The versions that can be read now.
+        horizon: The same numbers for every retention period at which one of them changes.
+    """
+
+    table: str
+    version: int
+    timestamp: datetime
+    table_retention_ms: int
+    retention_ms: int
+    versions: LostVersions
+    change_feed: LostVersions
+    num_files: int
+    size_in_bytes: int
+    num_missing_files: int | None
+    orphans: Orphans | None
+    dates: tuple[LossDate, ...]
+    horizon: tuple[HorizonStep, ...]
 
 
 def register(app: typer.Typer) -> None:
@@ -35,7 +117,7 @@ WhatIfOption = Annotated[
     typer.Option(
         "--what-if",
         metavar="DURATION",
-        help="Say what a VACUUM now would take if it kept removed files for so long, such as '7 days'.",
+        help="Show what a VACUUM would delete now with this retention period, for example '7 days'.",
     ),
 ]
 
@@ -43,19 +125,8 @@ WhatIfOption = Annotated[
 def retention(table: TableArgument, what_if: WhatIfOption = None, json: JsonFlag = False) -> None:
     """Show which versions can be read, until when that is safe, and which are lost.
 
-    Looks for every file that a version needs. JSON, a line a version, oldest first: version, status (readable; at risk:
-    a clean-up by the table's properties may delete it now; log gone; data gone), atRiskFrom (when a clean-up may first
-    delete it; null if nothing leads to that yet, or if it is gone), by (the property that sets the time), reason,
-    missingFiles (at most ten of those that are gone), numMissingFiles.
-
-    With --what-if it lists the whole folder, deletes nothing, and writes one JSON document instead: table, version,
-    timestamp (the present), tableRetentionMs (the table's own), retentionMs (the one asked about), versions and
-    changeFeed, each {kept (how many can be read after a VACUUM now), lost (ranges [first, last] of versions that can be
-    read now and not then)}, numFiles and sizeInBytes (what it would free, all of it), numMissingFiles, orphans
-    {numFiles, sizeInBytes} (files that no action of the log names), dates (a line for each version that can be read
-    now: version, lostFrom and changeFeedLostFrom, when VACUUM may take it under this retention, null for never), and
-    horizon (the same numbers for every retention at which one of them changes: retentionMs, versions, changeFeed,
-    numFiles, sizeInBytes).
+    Looks for every file that a version needs. With --what-if it lists the whole folder and shows which versions a
+    VACUUM would delete, now and later. Deletes nothing.
     """
     now = datetime.now(UTC)
     if what_if is not None:
@@ -65,7 +136,7 @@ def retention(table: TableArgument, what_if: WhatIfOption = None, json: JsonFlag
         found = records(explorer.open_table(table).retention(now))
     if json:
         for row in found:
-            emit(_line(row))
+            emit(RetentionLine(**row))
         return
     listing(["versions", "status", "at risk from", "by", "reason"], _runs(found), "The log holds no version.")
 
@@ -76,7 +147,7 @@ def _what_if(table: str, asked: int, now: datetime, *, json: bool) -> None:
         horizon = opened.horizon(now, folder=True)
     found = horizon.what_if(asked)
     if json:
-        emit({"table": opened.location, "version": opened.latest_version(), **_document(horizon, found)})
+        emit(_document(opened, horizon, found))
         return
     own = "" if asked == horizon.retention else f"; the table's own is {_length(horizon.retention)}"
     facts(
@@ -92,42 +163,40 @@ def _what_if(table: str, asked: int, now: datetime, *, json: bool) -> None:
     soon = [row for row in records(found.dates) if row["lost_from"] is not None]
     runs = ((key, [row["version"] for row in rows]) for key, rows in groupby(soon, key=lambda row: row["lost_from"]))
     rows = ((_span(versions[0], versions[-1]), fmt.timestamp(time)) for time, versions in runs)
-    listing(["versions", f"VACUUM may take them after {_length(asked)} from"], rows, "Nothing leads to a loss.")
+    listing(["versions", f"VACUUM may take them after {_length(asked)} from"], rows, "No versions will be lost.")
     note('Nothing was deleted. Plan it: delta-explorer plan TABLE \'{"kind": "vacuum"}\'.')
 
 
-def _document(horizon: Horizon, found: WhatIf) -> dict[str, Any]:
+def _document(table: explorer.Table, horizon: Horizon, found: WhatIf) -> WhatIfDocument:
     look = horizon.look
-    return {
-        "timestamp": moment(horizon.now),
-        "tableRetentionMs": horizon.retention,
-        "retentionMs": found.retention,
-        "versions": {"kept": found.kept, "lost": found.versions},
-        "changeFeed": {"kept": found.feed_kept, "lost": found.feed_versions},
-        "numFiles": found.files,
-        "sizeInBytes": found.bytes,
-        "numMissingFiles": None if look is None else len(look.missing),
-        "orphans": None if look is None else {"numFiles": look.orphans.num_rows, "sizeInBytes": look.orphan_bytes},
-        "dates": [
-            {
-                "version": row["version"],
-                "lostFrom": row["lost_from"],
-                "changeFeedLostFrom": row["feed_lost_from"],
-            }
+    return WhatIfDocument(
+        table=table.location,
+        version=table.latest_version(),
+        timestamp=moment(horizon.now),
+        table_retention_ms=horizon.retention,
+        retention_ms=found.retention,
+        versions=LostVersions(kept=found.kept, lost=found.versions),
+        change_feed=LostVersions(kept=found.feed_kept, lost=found.feed_versions),
+        num_files=found.files,
+        size_in_bytes=found.bytes,
+        num_missing_files=None if look is None else len(look.missing),
+        orphans=None if look is None else Orphans(num_files=look.orphans.num_rows, size_in_bytes=look.orphan_bytes),
+        dates=tuple(
+            LossDate(version=row["version"], lost_from=row["lost_from"], change_feed_lost_from=row["feed_lost_from"])
             for row in records(found.dates)
             if not row["gone"]
-        ],
-        "horizon": [
-            {
-                "retentionMs": row["retention"],
-                "versions": row["versions"],
-                "changeFeed": row["feed_versions"],
-                "numFiles": row["files"],
-                "sizeInBytes": row["bytes"],
-            }
+        ),
+        horizon=tuple(
+            HorizonStep(
+                retention_ms=row["retention"],
+                versions=row["versions"],
+                change_feed=row["feed_versions"],
+                num_files=row["files"],
+                size_in_bytes=row["bytes"],
+            )
             for row in records(horizon.table())
-        ],
-    }
+        ),
+    )
 
 
 def _orphans(horizon: Horizon) -> Iterator[tuple[str, str]]:
@@ -148,18 +217,6 @@ def _span(first: int, last: int) -> str:
 
 def _length(milliseconds: int) -> str:
     return in_days(timedelta(milliseconds=milliseconds))
-
-
-def _line(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "version": row["version"],
-        "status": row["status"],
-        "atRiskFrom": row["at_risk_from"],
-        "by": row["by"],
-        "reason": row["reason"],
-        "missingFiles": row["missing_files"],
-        "numMissingFiles": row["num_missing_files"],
-    }
 
 
 def _runs(found: list[dict[str, Any]]) -> Iterator[tuple[object, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -23,10 +22,16 @@ from explorer.cli.arguments import (
     use_spark,
 )
 from explorer.cli.output import check_agreed, emit, note, patience
-from explorer.cli.progress import followed, waiting
-from explorer.cli.row_output import limited, list_rows, print_rows
+from explorer.cli.progress import waiting
+from explorer.cli.row_output import WrittenFile, check_output_options, list_rows, print_stream, write_stream
 
-__all__ = ["register"]
+__all__ = ["RowsFile", "register"]
+
+
+class RowsFile(WrittenFile, frozen=True, kw_only=True):
+    """The rows of a version in a file."""
+
+    version: int
 
 
 def register(app: typer.Typer) -> None:
@@ -53,20 +58,11 @@ def rows(
     Columns come in the order of the table's schema, under logical names; the order of the rows is not fixed. An output
     file is complete or absent. Ctrl-C cancels.
 
-    JSON, a line a row: each column by its name; decimals as numbers with all digits, times as ISO 8601 text, binary as
-    base64, variants as the JSON that they hold. With --output one document: output, rows, escapedCells (of CSV:
-    the cells that were marked as text), table, version. In Parquet a variant is its two binaries. Where other clients
-    read other rows because the log contradicts itself, the rows are followed by an error with both counts, and the
-    exit code is 3.
+    JSON lines hold decimals as numbers with all digits, times as ISO 8601 text, binary as base64 and variants as JSON.
+    In Parquet a variant is its two binaries. If the log contradicts itself, so that other clients read other rows, an
+    error with both counts follows the rows, and the exit code is 3.
     """
-    if output is not None:
-        from explorer.cli.row_files import check_output
-
-        check_output(output)
-    if exact_csv:
-        from explorer.cli.row_files import check_exact_csv
-
-        check_exact_csv(output)
+    check_output_options(output, exact_csv=exact_csv)
     use_spark(spark)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
@@ -90,14 +86,13 @@ def _write(
     exact_csv: bool,
     as_json: bool,
 ) -> None:
-    from explorer.cli.row_files import is_read_by_people, write_rows, written_words
-    from explorer.spark.rows.batches import row_batches, version_stream
+    from explorer.cli.row_files import is_read_by_people, written_words
+    from explorer.spark.rows.batches import version_stream
 
     stream = version_stream(table, found, where, readable=is_read_by_people(output), limit=limit)
-    with closing(row_batches(stream, followed)) as batches:
-        written = write_rows(output, stream.schema, limited(batches, limit), exact_csv=exact_csv)
+    written = write_stream(stream, output, limit, exact_csv=exact_csv)
     if as_json:
-        emit({"output": str(output), **written.facts(), "table": table.location, "version": found.version})
+        emit(RowsFile(output=str(output), **written.facts(), table=table.location, version=found.version))
     else:
         size = fmt.size(output.stat().st_size)
         what = f"{fmt.plural(written.rows, 'row')} of version {found.version}"
@@ -105,10 +100,9 @@ def _write(
 
 
 def _print_json(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int | None) -> None:
-    from explorer.spark.rows.batches import row_batches, version_stream
+    from explorer.spark.rows.batches import version_stream
 
-    with closing(row_batches(version_stream(table, found, where, readable=True, limit=limit), followed)) as batches:
-        print_rows(limited(batches, limit))
+    print_stream(version_stream(table, found, where, readable=True, limit=limit), limit)
 
 
 def _print(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int) -> None:

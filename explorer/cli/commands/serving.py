@@ -5,22 +5,25 @@ from __future__ import annotations
 import importlib.util
 import socket
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
+import msgspec
 import typer
 
 from explorer.cli.arguments import ClientsOption, JsonFlag, SparkOption, use_clients, use_spark
 from explorer.cli.output import emit, note, patience
 from explorer.cli.report_files import PASSPHRASE, signing_key
 from explorer.core.errors import EngineUnavailable, RequestError
+from explorer.core.protocol.json_values import JsonRecord
 from explorer.debug import quiet_handlers
 
 if TYPE_CHECKING:
     from explorer.report.signature import SigningKey
 
-__all__ = ["register"]
+__all__ = ["ServedDemo", "ServerReady", "UserSaved", "register"]
 
 DEFAULT_PORT: Final = 5007
 _INSTALL: Final = 'pip install "delta-table-explorer[web]"'
@@ -32,7 +35,7 @@ PortOption = Annotated[
         metavar="N",
         min=1,
         max=65535,
-        help=f"TCP port; else {DEFAULT_PORT}, or a free one where that is taken.",
+        help=f"TCP port (default: {DEFAULT_PORT}, or a free port if it is in use).",
     ),
 ]
 
@@ -40,7 +43,7 @@ AllowCommitsFlag = Annotated[
     bool,
     typer.Option(
         "--allow-commits",
-        help="Let changes be committed from the pages; without, every table refuses to be written to.",
+        help="Allow commits from the web UI (default: read-only).",
     ),
 ]
 
@@ -65,8 +68,31 @@ SignOption = Annotated[
 ]
 SparkStartFlag = Annotated[
     bool,
-    typer.Option("--spark-start", help="Start Spark with the server, not when someone first opens a tab of rows."),
+    typer.Option("--spark-start", help="Start Spark when the server starts (default: when a tab first needs it)."),
 ]
+
+
+class ServerReady(JsonRecord, frozen=True, kw_only=True):
+    """The server is ready: its address, and the folders that it serves."""
+
+    url: str
+    roots: tuple[str, ...]
+
+
+class ServedDemo(JsonRecord, frozen=True, kw_only=True):
+    """The server of the demo tables is ready: ``built`` is true if this call built them."""
+
+    url: str
+    folder: str
+    built: bool
+
+
+class UserSaved(JsonRecord, frozen=True, kw_only=True):
+    """A user was saved in a password file, or removed from it."""
+
+    file: str
+    name: str
+    removed: bool
 
 
 def register(app: typer.Typer) -> None:
@@ -82,7 +108,7 @@ def serve(
     ],
     port: PortOption = None,
     address: Annotated[
-        str, typer.Option("--address", metavar="HOST", help="Where to listen; the default is this machine alone.")
+        str, typer.Option("--address", metavar="HOST", help="Address to listen on (default: this machine only).")
     ] = "127.0.0.1",
     basic_auth: Annotated[
         Path | None,
@@ -115,14 +141,12 @@ def serve(
     With --allow-commits or --sign on an address that other machines reach, --basic-auth is required. On this machine
     alone, the URL then contains a token that opens the pages in one browser, once; the URL for another browser is
     printed after that.
-
-    JSON, one document once it is ready: url, roots.
     """
     use_spark(spark)
     use_clients(clients)
-    facts = {"roots": roots}
     _serve(
-        roots, port, address, basic_auth, facts, allow_commits=allow_commits, spark_start=spark_start, as_json=json,
+        roots, port, address, basic_auth, lambda url: ServerReady(url=url, roots=tuple(roots)),
+        allow_commits=allow_commits, spark_start=spark_start, as_json=json,
         key=signing_key(sign), public_urls=tuple(public_url or ()), trusted_proxies=tuple(trusted_proxy or ()),
     )  # fmt: skip
 
@@ -142,10 +166,7 @@ def demo(
     spark_start: SparkStartFlag = False,
     json: JsonFlag = False,
 ) -> None:
-    """Build the demo tables if they are absent, and serve them.
-
-    JSON, one document once it is ready: url, folder, built (true if this call built the tables).
-    """
+    """Build the demo tables if they do not exist, and serve them."""
     _require_web()
     from explorer.demo import default_folder, ensure_warehouse
     from explorer.web.serving.ports import check_port
@@ -157,10 +178,10 @@ def demo(
         built = ensure_warehouse(place)
     if not json:
         note(f"{'Built the demo tables in' if built else 'The demo tables are in'} {place}")
-    facts = {"folder": str(place), "built": built}
     _serve(
-        [str(place)], port, "127.0.0.1", None, facts, allow_commits=allow_commits, spark_start=spark_start, as_json=json
-    )
+        [str(place)], port, "127.0.0.1", None, lambda url: ServedDemo(url=url, folder=str(place), built=built),
+        allow_commits=allow_commits, spark_start=spark_start, as_json=json,
+    )  # fmt: skip
 
 
 def passwd(
@@ -176,8 +197,6 @@ def passwd(
 
     The password is asked for twice, or read as one line from standard input if that is no terminal. FILE contains
     hashes (argon2) and is readable for its owner alone. A running server notices the change.
-
-    JSON: file, name, removed.
     """
     _require_web()
     from explorer.web.serving.people.password_file import remove_user, write_user
@@ -187,7 +206,7 @@ def passwd(
     else:
         write_user(file, name, _asked_password())
     if json:
-        emit({"file": str(file), "name": name, "removed": remove})
+        emit(UserSaved(file=str(file), name=name, removed=remove))
     else:
         note(f"Removed {name} from {file}." if remove else f"Saved the password of {name} in {file}.")
 
@@ -207,7 +226,7 @@ def _serve(
     port: int | None,
     address: str,
     basic_auth: Path | None,
-    facts: dict[str, Any],
+    document: Callable[[str], msgspec.Struct],
     *,
     allow_commits: bool,
     spark_start: bool,
@@ -222,7 +241,7 @@ def _serve(
 
     def ready(url: str) -> None:
         if as_json:
-            emit({"url": url, **facts})
+            emit(document(url))
         else:
             typer.echo(f"Delta Table Explorer is at {url}")
             note("Ctrl-C stops it.")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from datetime import datetime
+from typing import Protocol
 
 import typer
 
@@ -18,10 +19,59 @@ from explorer.cli.arguments import (
     use_spark,
 )
 from explorer.cli.output import check_agreed, emit, facts, listing, patience, warn_without_schema
-from explorer.core.protocol.schema.data_types import format_column, parse_column, type_name
-from explorer.core.versions.column_lineage import ColumnLine, Lineage
+from explorer.core.protocol.json_values import JsonObject, JsonRecord
+from explorer.core.protocol.schema.data_types import UnreadColumn, format_column, parse_column, type_name
+from explorer.core.versions.column_lineage import ColumnLine, ColumnSpan, Lineage, NameHazard
 
-__all__ = ["register"]
+__all__ = ["LineageLine", "SnapshotDocument", "register"]
+
+
+class SnapshotDocument(JsonRecord, frozen=True, kw_only=True):
+    """A table at a version.
+
+    Attributes:
+        timestamp: When the version was committed, UTC.
+        protocol, metadata: The actions as they are in the log.
+        size_in_bytes: Bytes of the live files; null if the log does not record it for one of them.
+        num_records: Physical rows of the live files, masked rows included; null if one file lacks the count.
+        num_deleted_records: Masked rows.
+        transactions: The last version of each application.
+        domain_metadata: The configuration of each domain.
+        unread_columns: Columns that are not read because of their types.
+    """
+
+    table: str
+    version: int
+    timestamp: datetime
+    protocol: JsonObject
+    metadata: JsonObject
+    num_files: int
+    size_in_bytes: int | None
+    num_records: int | None
+    num_deleted_records: int
+    transactions: dict[str, int]
+    domain_metadata: dict[str, str]
+    unread_columns: tuple[UnreadColumn, ...]
+
+
+class LineageLine(JsonRecord, frozen=True, kw_only=True):
+    """A physical column over the versions.
+
+    Attributes:
+        physical_path: The physical names, from the top level down.
+        column: Its present or last name.
+        spans: Its name and type in ranges of versions, both ends included.
+        dropped_at: The version that no longer has it; null if the newest has it.
+        hazards: Its names under which a client that ignores column mapping reads another column.
+    """
+
+    field_id: int | None
+    physical_name: str
+    physical_path: tuple[str, ...]
+    column: str
+    spans: tuple[ColumnSpan, ...]
+    dropped_at: int | None
+    hazards: tuple[NameHazard, ...]
 
 
 def register(app: typer.Typer) -> None:
@@ -59,10 +109,8 @@ def snapshot(
 ) -> None:
     """Show the table at a version: protocol, metadata, totals.
 
-    JSON, one document: table, version, timestamp, protocol, metadata, numFiles, sizeInBytes, numRecords (null if one
-    file lacks the count; masked rows included), numDeletedRecords, transactions, domainMetadata,
-    unreadColumns [{name, type, reason}] (not read because of their types). Where other clients
-    read other rows because the log contradicts itself, an error with both counts follows, and the exit code is 3.
+    If the log contradicts itself, so that other clients read other rows, an error with both counts follows, and the
+    exit code is 3.
     """
     use_spark(spark)
     with patience("Reading the log"):
@@ -81,16 +129,12 @@ def snapshot(
 
 
 def columns(table: TableArgument, json: JsonFlag = False) -> None:
-    """Show every column with its names and types over the versions, and names that changed hands.
-
-    JSON, a line a column: fieldId, physicalName, physicalPath (from the top level down), column (its present or last
-    name), spans [{fromVersion, toVersion, name, type, nullable}], droppedAt, hazards [{kind, name, version, detail}].
-    """
+    """Show the names and types of every column over the versions, and reused and swapped names."""
     with patience("Reading the log"):
         lineage = explorer.open_table(table).column_lineage()
     if json:
         for line in lineage.columns:
-            emit(_line(line, lineage))
+            emit(_lineage_line(line, lineage))
         return
     listing(
         ["column", "id", "physical name", "type", "nullable", "versions", "before"],
@@ -112,26 +156,24 @@ def _counted(table: explorer.Table, found: explorer.Snapshot) -> Totals:
     return totals
 
 
-def _document(table: explorer.Table, found: explorer.Snapshot, totals: Totals) -> dict[str, Any]:
-    return {
-        "table": table.location,
-        "version": found.version,
-        "timestamp": found.timestamp,
-        "protocol": found.protocol.to_wire(),
-        "metadata": found.metadata.to_wire(),
-        "numFiles": totals.num_files,
-        "sizeInBytes": totals.size_in_bytes,
-        "numRecords": totals.num_records,
-        "numDeletedRecords": totals.num_deleted_records,
-        "transactions": found.transactions,
-        "domainMetadata": found.domain_metadata,
-        "unreadColumns": [
-            {"name": column.name, "type": column.type, "reason": column.reason} for column in found.unread_columns
-        ],
-    }
+def _document(table: explorer.Table, found: explorer.Snapshot, totals: Totals) -> SnapshotDocument:
+    return SnapshotDocument(
+        table=table.location,
+        version=found.version,
+        timestamp=found.timestamp,
+        protocol=found.protocol.to_wire(),
+        metadata=found.metadata.to_wire(),
+        num_files=totals.num_files,
+        size_in_bytes=totals.size_in_bytes,
+        num_records=totals.num_records,
+        num_deleted_records=totals.num_deleted_records,
+        transactions=found.transactions,
+        domain_metadata=found.domain_metadata,
+        unread_columns=found.unread_columns,
+    )
 
 
-def _print_snapshot(found: explorer.Snapshot, totals: Totals, document: dict[str, Any]) -> None:
+def _print_snapshot(found: explorer.Snapshot, totals: Totals, document: SnapshotDocument) -> None:
     protocol, metadata = found.protocol, found.metadata
     records, deleted = totals.num_records, totals.num_deleted_records
     rows = fmt.count(None if records is None else records - deleted)
@@ -151,7 +193,7 @@ def _print_snapshot(found: explorer.Snapshot, totals: Totals, document: dict[str
     pairs += [(f"property {key}", value) for key, value in sorted(metadata.configuration.items())]
     pairs += [(f"transaction {app}", f"version {number}") for app, number in sorted(found.transactions.items())]
     pairs += [(f"domain {name}", value) for name, value in sorted(found.domain_metadata.items())]
-    facts(document["table"], pairs)
+    facts(document.table, pairs)
     if not found.has_schema:
         return
     listing(
@@ -161,30 +203,17 @@ def _print_snapshot(found: explorer.Snapshot, totals: Totals, document: dict[str
     )
 
 
-def _line(line: ColumnLine, lineage: Lineage) -> dict[str, Any]:
+def _lineage_line(line: ColumnLine, lineage: Lineage) -> LineageLine:
     names = {span.name for span in line.spans}
-    return {
-        "fieldId": line.field_id,
-        "physicalName": _physical(line)[-1],
-        "physicalPath": _physical(line),
-        "column": format_column(line.path),
-        "spans": [
-            {
-                "fromVersion": span.from_version,
-                "toVersion": span.to_version,
-                "name": span.name,
-                "type": span.type,
-                "nullable": span.nullable,
-            }
-            for span in line.spans
-        ],
-        "droppedAt": line.dropped_at,
-        "hazards": [
-            {"kind": hazard.kind, "name": hazard.name, "version": hazard.version, "detail": hazard.detail}
-            for hazard in lineage.hazards
-            if hazard.name in names
-        ],
-    }
+    return LineageLine(
+        field_id=line.field_id,
+        physical_name=_physical(line)[-1],
+        physical_path=_physical(line),
+        column=format_column(line.path),
+        spans=line.spans,
+        dropped_at=line.dropped_at,
+        hazards=tuple(hazard for hazard in lineage.hazards if hazard.name in names),
+    )
 
 
 def _column_row(line: ColumnLine, lineage: Lineage) -> tuple[object, ...]:

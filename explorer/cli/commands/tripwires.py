@@ -18,16 +18,16 @@ from explorer.cli.arguments import JsonFlag
 from explorer.cli.commands.audit import Tables
 from explorer.cli.errors import exit_code, facts_of
 from explorer.cli.output import complain, emit, listing, note, patience
-from explorer.cli.output_place import check_place
-from explorer.cli.report_files import read_whole
+from explorer.cli.report_files import check_place, read_whole
 from explorer.core.errors import CorruptTable, ExplorerError, RequestError, StorageError
+from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.protocol.table_properties.values import interval
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.fleet import TableAudit, places
 from explorer.table import Table, open_table
 
-__all__ = ["register"]
+__all__ = ["AlarmLine", "TrialLine", "register"]
 
 _FIRED: Final = 1
 
@@ -36,7 +36,11 @@ Rules = Annotated[
 ]
 Try = Annotated[
     str | None,
-    typer.Option("--try", metavar="INTERVAL", help="Only say when they would have fired in, for instance, '90 days'."),
+    typer.Option(
+        "--try",
+        metavar="INTERVAL",
+        help="Only report when the tripwires would have fired over a past interval, for example '90 days'.",
+    ),
 ]
 After = Annotated[
     int | None, typer.Option("--after", metavar="N", min=-1, help="Of the one table: commits after version N are new.")
@@ -48,6 +52,26 @@ State = Annotated[
         "are new. A table that is not in it yet is looked at from its newest version on."
     ),
 ]  # fmt: skip
+
+
+class AlarmLine(JsonRecord, frozen=True, kw_only=True):
+    """An alarm: the commit (for ``silence``, the last commit before it), its time as ISO 8601, and what happened."""
+
+    table: str
+    tripwire: str
+    version: int
+    time: str
+    author: str | None
+    text: str
+
+
+class TrialLine(JsonRecord, frozen=True, kw_only=True):
+    """How often a tripwire would have fired (--try), and at which commits."""
+
+    table: str
+    tripwire: str
+    fired: int
+    versions: tuple[int, ...]
 
 
 def register(app: typer.Typer) -> None:
@@ -66,10 +90,8 @@ def tripwires(
 ) -> int:
     """Try tripwires on the new commits of tables: exit code 1 if one of them fires.
 
-    A table that cannot be read never stops the rest: its error goes to stderr, and the exit code is that of the first.
-
-    JSON, a line an alarm: table, tripwire, version, time, author (or null), text. With --try a line a table and
-    tripwire: table, tripwire, fired, versions.
+    A table that cannot be read does not stop the others. Its error is printed to stderr, and the exit code is that of
+    the first error.
     """
     if sum(given is not None for given in (try_, after, state)) != 1:
         raise RequestError("Say which commits count: one of --try, --after and --state.", field="--state")
@@ -114,7 +136,7 @@ def _found(
     if after > latest:
         raise CorruptTable(
             f"The log of {table.location} ends at v{latest}, and v{after} was looked at before: commits were taken "
-            "away, or it is another table. Find out which; then look from this version on.",
+            "away, or it is another table. Find out which, then continue from this version.",
             version=latest,
             table=table.location,
         )
@@ -132,14 +154,14 @@ def _tell(table: Table, wires: tuple[Tripwire, ...], found: tuple[Alarm, ...], s
         return
     for wire in wires:
         versions = [alarm.version for alarm in found if alarm.tripwire == wire.name]
-        emit({"table": table.location, "tripwire": wire.name, "fired": len(versions), "versions": versions})
+        emit(TrialLine(table=table.location, tripwire=wire.name, fired=len(versions), versions=tuple(versions)))
 
 
 def _alarm(table: Table, found: tuple[Alarm, ...], start: int, *, as_json: bool) -> None:
     if as_json:
         for each in found:
-            time = moment(each.time).isoformat()
-            emit({"table": table.location, **msgspec.structs.asdict(each), "time": time})
+            fields = msgspec.structs.asdict(each) | {"time": moment(each.time).isoformat()}
+            emit(AlarmLine(table=table.location, **fields))
         return
     if found:
         rows = [

@@ -1,4 +1,4 @@
-"""Lines of commits that differ in their texts and numbers alone -> columns of file actions, many lines at once.
+"""Lines of commits that differ only in their texts and numbers -> columns of file actions, many lines at once.
 
 Protocol section: Actions. Invariants: a line that is not proven to have a shape, byte by byte, is left to the decoder
 of single lines, whatever it is; so are all lines of a text that has anything but line breaks below the space, or that
@@ -15,32 +15,32 @@ import numpy as np
 
 from explorer.core.log.line_shape import LONGEST_PIECE, LineShape, shape_of
 from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, fresh_buffer, with_room
-from explorer.core.protocol.arrow.digits import whole_numbers
-from explorer.core.protocol.arrow.text_spans import WORD, Bytes, TextSpans, Words, stands_at, words_of
+from explorer.core.protocol.arrow.digits import decimal_numbers
+from explorer.core.protocol.arrow.text_spans import WORD, Bytes, TextSpans, Words, is_at, words_of
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 
-__all__ = ["AlikeActions", "AlikeLines", "AlikeText"]
+__all__ = ["AlikeLines", "SimilarActions", "SortedText"]
 
 _SPACE, _QUOTE, _SLASH, _BREAK = b' "\\\n'
 _ASCII: Final = 0x7F
 _HEADS: Final = tuple(np.uint64(int.from_bytes(head, "little")) for head in (b'{"add":{', b'{"remove'))
-_BLOCK: Final = 1 << 18  # bytes that are looked at together, which a processor keeps at hand
+_BLOCK: Final = 1 << 18  # bytes that are scanned together, which fit a processor's cache
 _SCRATCH: Final = 1 << 22
 _AFTER: Final = np.full(LONGEST_PIECE + WORD, ord(" "), np.uint8)
-_SHORT: Final = {"dv_offset", "dv_size_in_bytes"}  # of 32 bits; none that is found has a sign
-# Texts that are kept decoded, so that none may have an escape, and that are laid side by side, so that none is long.
+_SHORT: Final = {"dv_offset", "dv_size_in_bytes"}  # of 32 bits; none of them has a sign
+# Texts that are stored decoded, so that none may have an escape, and side by side, so that none is long.
 _DECODED, _LONGEST = {"path", "dv_path_or_inline"}, 1 << 9
-# A shape is kept if as many lines have it; where as many lines gave none, no more are looked for among lines like them.
+# A shape is stored if as many lines have it; after as many failures, lines like them are not tried any more.
 _FEWEST, _MOST_FAILURES, _MOST_SHAPES = 16, 3, 64
 
 
-class AlikeActions(NamedTuple):
+class SimilarActions(NamedTuple):
     """File actions of some lines as columns.
 
     Attributes:
-        places: Places of the lines, ascending, from 0.
-        like: One of the actions; what has no column here is in all of them as it is there.
-        texts: The path, where the vector is, and the statistics and partition values as JSON.
+        places: Indexes of the lines, ascending, from 0.
+        like: One of the actions; members without a column here are the same in all of them.
+        texts: The path, the location of the vector, and the statistics and partition values as JSON.
         numbers: Members of the action, those of its vector with ``dv_`` before their names.
     """
 
@@ -50,17 +50,17 @@ class AlikeActions(NamedTuple):
     numbers: Mapping[str, Int64s]
 
 
-class AlikeText(NamedTuple):
-    """What was found in a text.
+class SortedText(NamedTuple):
+    """The lines of a text, sorted.
 
     Attributes:
-        alike: The file actions whose lines have a shape.
-        others: Places of the other lines that are not empty.
+        similar: The file actions whose lines have a shape.
+        others: Indexes of the other lines that are not empty.
         lines: The text of those.
-        breaks: Where the line break of each line is, in bytes from the first text on.
+        breaks: Positions of the line breaks, in bytes from the first text on.
     """
 
-    alike: list[AlikeActions]
+    similar: list[SimilarActions]
     others: Int64s
     lines: list[bytes]
     breaks: Int64s
@@ -73,24 +73,24 @@ class AlikeLines:
         # By the kind of action and the number of double quotes.
         self._shapes: defaultdict[tuple[int, int], list[_Matcher]] = defaultdict(list)
         self._failures = Counter[tuple[int, int]]()
-        # Kept from text to text, because memory that is new takes longer than what is written to it.
+        # Reused from text to text, because allocating memory takes longer than writing to it.
         scratch = fresh_buffer(_SCRATCH)
         self._masks = scratch[: 4 * _BLOCK].view(bool).reshape(4, _BLOCK)
         self._bounds = scratch[4 * _BLOCK :].view(np.int32)
         self._count = 0
 
-    def find(self, contents: Sequence[bytes]) -> AlikeText | None:
-        """Find them in texts, one after the other, of which every line has a line break.
+    def find(self, contents: Sequence[bytes]) -> SortedText | None:
+        """Find similar lines in texts, one after the other, of which every line has a line break.
 
-        None where all of it is to be decoded line by line.
+        Return None where all of it is to be decoded line by line.
         """
         data = np.frombuffer(bytearray().join([*contents, bytes(_AFTER)]), np.uint8)
         return self.find_joined(data, len(data) - len(_AFTER))
 
-    def find_joined(self, data: Bytes, length: int) -> AlikeText | None:
-        """Find them in a text, of which every line has a line break; what is behind it is written over.
+    def find_joined(self, data: Bytes, length: int) -> SortedText | None:
+        """Find similar lines in a text, of which every line has a line break; bytes after it are overwritten.
 
-        None where all of it is to be decoded line by line.
+        Return None where all of it is to be decoded line by line.
         """
         text = with_room(data, length + len(_AFTER))[: length + len(_AFTER)]
         text[length:] = _AFTER
@@ -102,24 +102,24 @@ class AlikeLines:
         marks = self._marks(text, length)
         if marks is None:
             return None
-        found = list[AlikeActions]()
+        matched = list[SimilarActions]()
         for kind, head in enumerate(_HEADS):
             rows = np.flatnonzero((marks.words[marks.starts] == head) & ~marks.odd)
             counts = marks.counts[rows]
             for count in sorted({*counts.tolist()}):
-                found += self._alike(marks, rows[counts == count], (kind, count))
-        left = marks.starts < marks.ends
-        for each in found:
-            left[each.places] = False
-        others = np.flatnonzero(left)
-        return AlikeText(found, others, [marks.line(place) for place in others.tolist()], marks.ends)
+                matched += self._similar(marks, rows[counts == count], (kind, count))
+        unmatched = marks.starts < marks.ends
+        for each in matched:
+            unmatched[each.places] = False
+        others = np.flatnonzero(unmatched)
+        return SortedText(matched, others, [marks.line(row) for row in others.tolist()], marks.ends)
 
-    def _alike(self, marks: _Marks, rows: Int64s, key: tuple[int, int]) -> list[AlikeActions]:
-        """The actions of lines of one kind that have as many double quotes."""
-        found, shapes = list[AlikeActions](), self._shapes[key]
+    def _similar(self, marks: _Marks, rows: Int64s, key: tuple[int, int]) -> list[SimilarActions]:
+        """Return the actions of lines of one kind with the same number of double quotes."""
+        matched, shapes = list[SimilarActions](), self._shapes[key]
         for matcher in shapes if len(rows) else ():
-            found.append(matcher.match(marks, rows))
-            rows = _others(rows, found[-1].places)
+            matched.append(matcher.match(marks, rows))
+            rows = _others(rows, matched[-1].places)
         while len(rows) >= _FEWEST and self._failures[key] < _MOST_FAILURES and self._count < _MOST_SHAPES:
             shape = shape_of(marks.line(int(rows[0])))
             new = None if shape is None or shape.quotes != key[1] else _Matcher(shape)
@@ -130,12 +130,12 @@ class AlikeLines:
             else:
                 shapes.append(new)
                 self._count += 1
-                found.append(actions)
+                matched.append(actions)
                 rows = _others(rows, actions.places)
-        return [actions for actions in found if len(actions.places)]
+        return [actions for actions in matched if len(actions.places)]
 
     def _marks(self, text: Bytes, length: int) -> _Marks | None:
-        """Where lines end and texts begin and end; None if there is anything else below the space."""
+        """Return where lines and texts begin and end; None if there is another control character."""
         count, ended, escapes = 0, list[Int64s](), list[Int64s]()
         for start in range(0, length, _BLOCK):
             block = text[start : min(start + _BLOCK, length)]
@@ -144,17 +144,17 @@ class AlikeLines:
             np.equal(block, _QUOTE, out=quotes)
             behind[0] = start > 0 and text[start - 1] == _SLASH
             np.equal(block[:-1], _SLASH, out=behind[1:])
-            # A quote right behind a slash is inside of a text; all others begin or end one.
+            # A quote right after a slash is inside of a text; all others begin or end one.
             np.greater(quotes, behind, out=marked)
             marked |= low
-            found = np.flatnonzero(marked)
-            self._bounds = with_room(self._bounds, count + len(found))
-            np.add(found, start, out=self._bounds[count : count + len(found)], casting="same_kind")
-            count += len(found)
+            positions = np.flatnonzero(marked)
+            self._bounds = with_room(self._bounds, count + len(positions))
+            np.add(positions, start, out=self._bounds[count : count + len(positions)], casting="same_kind")
+            count += len(positions)
             ended.append(np.flatnonzero(low) + start)
-            odd = np.greater(behind, quotes, out=low)
-            if odd.any():
-                escapes.append(np.flatnonzero(odd) + start)
+            escaped = np.greater(behind, quotes, out=low)
+            if escaped.any():
+                escapes.append(np.flatnonzero(escaped) + start)
         bounds, ends = self._bounds[:count], np.concatenate([*ended, np.zeros(0, np.int64)])
         breaks = np.searchsorted(bounds, ends)
         if not len(ends) or (text[ends] != _BREAK).any():
@@ -170,13 +170,13 @@ class _Marks(NamedTuple):
     """A text, and its lines.
 
     Attributes:
-        text: The text, with some spaces behind it.
+        text: The text, with some spaces after it.
         words: The word that begins at each byte.
-        bounds: Places of double quotes that begin or end a text, and of line breaks.
-        first: For each line the number of its first double quote.
-        counts: How many it has.
-        starts, ends: Where it begins, and where its line break is.
-        odd: Whether it has an escape other than that of a double quote.
+        bounds: Positions of double quotes that begin or end a text, and of line breaks.
+        first: The index of the first double quote of each line.
+        counts: The number of double quotes of each line.
+        starts, ends: Where each line begins, and where its line break is.
+        escaped: Whether it has an escape other than that of a double quote.
     """
 
     text: Bytes
@@ -188,13 +188,13 @@ class _Marks(NamedTuple):
     ends: Int64s
     odd: Mask
 
-    def line(self, place: int) -> bytes:
-        """The text of a line."""
-        return self.text[self.starts[place] : self.ends[place]].tobytes()
+    def line(self, row: int) -> bytes:
+        """Return the text of a line."""
+        return self.text[self.starts[row] : self.ends[row]].tobytes()
 
 
 class _Matcher:
-    """A shape, made ready to be compared with many lines."""
+    """A shape, prepared for comparison with many lines."""
 
     def __init__(self, shape: LineShape) -> None:
         self._shape = shape
@@ -203,15 +203,15 @@ class _Matcher:
         self._lengths = np.array([len(piece.text) for piece in shape.pieces], np.int64)[:, None]
         self._numbers = np.flatnonzero(shape.numbers)
 
-    def match(self, marks: _Marks, rows: Int64s) -> AlikeActions:
-        """The actions of the lines that have the shape, of some that have as many double quotes."""
+    def match(self, marks: _Marks, rows: Int64s) -> SimilarActions:
+        """Return the actions of the lines that have the shape, of some with the same number of double quotes."""
         shape, starts = self._shape, self._starts(marks, rows)
         begins, ends = starts[:-1] + self._lengths[:-1], starts[1:]
-        found = self._have_pieces(marks, rows, starts) & (begins <= ends).all(axis=0)
+        has_shape = self._have_pieces(marks, rows, starts) & (begins <= ends).all(axis=0)
         numbered = begins[self._numbers], ends[self._numbers]
-        read = whole_numbers(marks.words, numbered[0].ravel(), numbered[1].ravel())
+        read = decimal_numbers(marks.words, numbered[0].ravel(), numbered[1].ravel())
         values, good = (each.reshape(numbered[0].shape) for each in read)
-        found &= good.all(axis=0)
+        has_shape &= good.all(axis=0)
         of_gap = dict(zip(self._numbers.tolist(), values, strict=True))
         numbers = {name: of_gap[gap] for gap, name in shape.names.items() if gap in of_gap}
         texts = {
@@ -222,20 +222,20 @@ class _Matcher:
         for name, (start, end) in shape.values.items():
             texts[name] = TextSpans(marks.text, starts[start[0]] + start[1], starts[end[0]] + end[1])
         for name in _SHORT & numbers.keys():
-            found &= numbers[name] < 1 << 31
+            has_shape &= numbers[name] < 1 << 31
         decoded = _DECODED & texts.keys()
         for name in decoded:
-            found &= texts[name].lengths <= _LONGEST
-        actions = _some(AlikeActions(rows, shape.action, texts, numbers), found)
+            has_shape &= texts[name].lengths <= _LONGEST
+        actions = _some(SimilarActions(rows, shape.action, texts, numbers), has_shape)
         for name in decoded:
-            # Laid side by side they are looked at in a fraction of the time that the whole text takes.
+            # Scanning them side by side takes a fraction of the time that the whole text takes.
             escapes = actions.texts[name].words.view(np.uint8) == _SLASH
             if escapes.any():
                 actions = _some(actions, ~escapes.any(axis=1))
         return actions
 
     def _starts(self, marks: _Marks, rows: Int64s) -> Int64s:
-        """Where each piece, a row of the result each, begins in each line, if it has the shape.
+        """Return where each piece, a row of the result each, begins in each line, if it has the shape.
 
         A piece after a text begins with the double quote that ends the text.
         """
@@ -245,25 +245,25 @@ class _Matcher:
         return np.maximum(starts, 0, out=starts)
 
     def _have_pieces(self, marks: _Marks, rows: Int64s, starts: Int64s) -> Mask:
-        """Which lines have all pieces at these places, and end with the last one."""
-        found: Mask = starts[-1] + self._lengths[-1] == marks.ends[rows]
+        """Return which lines have all pieces at these positions, and end with the last one."""
+        have_pieces: Mask = starts[-1] + self._lengths[-1] == marks.ends[rows]
         for piece, at in zip(self._shape.pieces, starts, strict=True):
-            found &= stands_at(marks.text, at, piece.text)
-        return found
+            have_pieces &= is_at(marks.text, at, piece.text)
+        return have_pieces
 
 
-def _others(rows: Int64s, found: Int64s) -> Int64s:
-    """Of some places, ascending, those that are not among others, all of which are among them."""
-    left = np.ones(len(rows), bool)
-    left[np.searchsorted(rows, found)] = False
-    return rows[left]
+def _others(rows: Int64s, matched: Int64s) -> Int64s:
+    """Return the rows, ascending, that are not among ``matched``, all of which are rows."""
+    unmatched = np.ones(len(rows), bool)
+    unmatched[np.searchsorted(rows, matched)] = False
+    return rows[unmatched]
 
 
-def _some(actions: AlikeActions, rows: Mask) -> AlikeActions:
-    """Some of the actions."""
+def _some(actions: SimilarActions, rows: Mask) -> SimilarActions:
+    """Return some of the actions."""
     if rows.all():
         return actions
-    return AlikeActions(
+    return SimilarActions(
         actions.places[rows],
         actions.like,
         {name: texts[rows] for name, texts in actions.texts.items()},

@@ -1,6 +1,6 @@
 """The commits that a catalog ratified, for a table whose commits it manages.
 
-Protocol section: Catalog-managed tables. Invariants: such a table is read only with what its catalog says
+Protocol section: Catalog-managed tables. Invariants: such a table is read only with the response of its catalog
 (CATALOG-001); for a version that the catalog returns, its commit counts, published or not, and nothing above the
 catalog's latest version exists (CATALOG-002); other staged commits are never read (CATALOG-003).
 """
@@ -28,7 +28,7 @@ _NO_UUID: Final = "00000000-0000-0000-0000-000000000000"
 
 
 class CatalogCommits(msgspec.Struct, frozen=True):
-    """The catalog's answer.
+    """The catalog's response.
 
     Attributes:
         latest: The newest version that it ratified.
@@ -40,17 +40,17 @@ class CatalogCommits(msgspec.Struct, frozen=True):
 
 
 def ratified(listing: LogListing, catalog: CatalogCommits) -> LogListing:
-    """The listing with the catalog's commits in place of published ones, and nothing beyond its latest version.
+    """Return the listing with the catalog's commits in place of published ones, and none beyond its latest version.
 
     Raises:
         RequestError: A name is not that of a staged commit of its version, or a version is above the latest.
     """
     commits = {version: path for version, path in listing.commits.items() if version <= catalog.latest}
-    commits |= {version: _staged(version, given, catalog.latest) for version, given in catalog.commits.items()}
+    commits |= {version: _staged(version, staged, catalog.latest) for version, staged in catalog.commits.items()}
     return msgspec.structs.replace(
         listing,
         commits=dict(sorted(commits.items())),
-        checkpoints=tuple(found for found in listing.checkpoints if found.version <= catalog.latest),
+        checkpoints=tuple(checkpoint for checkpoint in listing.checkpoints if checkpoint.version <= catalog.latest),
         compactions=tuple(path for path in listing.compactions if path.last_version <= catalog.latest),
         checksums={version: path for version, path in listing.checksums.items() if version <= catalog.latest},
         by_catalog=True,
@@ -61,8 +61,8 @@ def ratified(listing: LogListing, catalog: CatalogCommits) -> LogListing:
 def check_published(store: LogStore, protocol: Protocol, version: int) -> None:
     """Refuse the newest published version where the service that orders the commits may have later ones.
 
-    Readers need not know that service: what is published is right, and may be old (CATALOG-006). A commit for a later
-    version that waits to be published shows that it is, or may be.
+    Readers need not know that service: published versions are right, and may be old (CATALOG-006). A commit for a later
+    version that waits to be published shows that a newer version exists, or may.
 
     Args:
         store: The table's store.
@@ -79,9 +79,9 @@ def check_published(store: LogStore, protocol: Protocol, version: int) -> None:
     waiting = next((entry.path for entry in listed if _is_staged(entry.path)), None)
     if waiting is not None:
         raise UnsupportedFeature(
-            f"Version {version} is the newest that is published, and {waiting} holds a later commit, so it may not be "
-            f"the newest of the table. Read version {version} or an earlier one by its number, or publish the commits "
-            f"with a client that knows the service.{about_drafts(names)}",
+            f"Version {version} is the newest that is published, and {waiting} contains a later commit, so it may "
+            f"not be the newest of the table. Read version {version} or an earlier one by its number, or publish the "
+            f"commits with a client that supports the service.{about_drafts(names)}",
             features=names,
             operation="read",
             version=version,
@@ -94,12 +94,12 @@ def _is_staged(key: str) -> bool:
 
 
 class CatalogStore:
-    """A table's store that also holds the commits whose content the catalog gave."""
+    """A table's store that also contains the commits whose content the catalog returned."""
 
     def __init__(self, store: LogStore, catalog: CatalogCommits) -> None:
         self._store = store
         self._contents = {
-            _inline(version): given for version, given in catalog.commits.items() if isinstance(given, bytes)
+            _inline(version): content for version, content in catalog.commits.items() if isinstance(content, bytes)
         }
 
     @property
@@ -108,21 +108,21 @@ class CatalogStore:
         return self._store.root
 
     def list_from(self, folder: str, start: str = "") -> Iterable[ObjectMeta]:
-        """List what is stored; the catalog's contents are in no folder."""
+        """List the stored objects; the catalog's contents are in no folder."""
         return self._store.list_from(folder, start)
 
     def list_tree(self) -> Iterable[str]:
-        """List the keys of everything stored."""
+        """List the keys of all stored objects."""
         return self._store.list_tree()
 
     def list_files(self) -> pa.Table:
-        """List what is stored."""
+        """List the stored objects."""
         return self._store.list_files()
 
     def read(self, path: str) -> bytes:
-        """Return an object's bytes, or the content that the catalog gave."""
-        given = self._contents.get(path)
-        return self._store.read(path) if given is None else given
+        """Return an object's bytes, or the content that the catalog returned."""
+        content = self._contents.get(path)
+        return self._store.read(path) if content is None else content
 
     def read_range(self, path: str, offset: int, length: int) -> bytes:
         """Return a part of a stored object."""
@@ -135,8 +135,8 @@ class CatalogStore:
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
         """Return several objects' bytes, the catalog's among them."""
         stored = [path for path in paths if path not in self._contents]
-        found = dict(zip(stored, self._store.read_many(stored), strict=True)) | self._contents
-        return [found[path] for path in paths]
+        contents = dict(zip(stored, self._store.read_many(stored), strict=True)) | self._contents
+        return [contents[path] for path in paths]
 
     def read_joined(self, paths: Sequence[str], sizes: Sequence[int]) -> JoinedObjects:
         """Return several objects of lines, the catalog's among them."""
@@ -146,16 +146,16 @@ class CatalogStore:
 
     def read_starts(self, paths: Sequence[str], lengths: Sequence[int]) -> list[bytes]:
         """Return the first bytes of several objects, the catalog's among them."""
-        stored = [place for place, path in enumerate(paths) if path not in self._contents]
-        starts = self._store.read_starts([paths[place] for place in stored], [lengths[place] for place in stored])
-        found = dict(zip(stored, starts, strict=True))
+        stored = [index for index, path in enumerate(paths) if path not in self._contents]
+        starts = self._store.read_starts([paths[index] for index in stored], [lengths[index] for index in stored])
+        start_at = dict(zip(stored, starts, strict=True))
         return [
-            found[place] if place in found else self._contents[path][: lengths[place]]
-            for place, path in enumerate(paths)
+            start_at[index] if index in start_at else self._contents[path][: lengths[index]]
+            for index, path in enumerate(paths)
         ]
 
     def check_put_if_absent(self) -> None:
-        """Prove that the store creates a name only once."""
+        """Check that the store creates a name only once."""
         self._store.check_put_if_absent()
 
     def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
@@ -183,12 +183,12 @@ class CatalogStore:
         return self._store.elsewhere(location)
 
     def local_path(self, path: str) -> str | None:
-        """Return what the table's store does."""
+        """Return a stored object's path on this machine, if the table's store has one."""
         return self._store.local_path(path)
 
 
-def _staged(version: int, given: str | bytes, latest: int) -> LogPath:
-    name = _inline(version).rpartition("/")[2] if isinstance(given, bytes) else given
+def _staged(version: int, commit: str | bytes, latest: int) -> LogPath:
+    name = _inline(version).rpartition("/")[2] if isinstance(commit, bytes) else commit
     path = parse_log_name(name)
     if path is None or path.kind is not LogFileKind.STAGED_COMMIT or path.version != version or version > latest:
         raise RequestError(
@@ -200,5 +200,5 @@ def _staged(version: int, given: str | bytes, latest: int) -> LogPath:
 
 
 def _inline(version: int) -> str:
-    """The key under which the content of a version is found; no writer makes a commit of this name."""
+    """Return the key under which the content of a version is stored; no writer makes a commit of this name."""
     return f"{STAGED_FOLDER}/{version:020d}.{_NO_UUID}.json"

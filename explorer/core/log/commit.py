@@ -1,9 +1,9 @@
 """Commit files in bulk: bytes -> typed lines, decoding no more than replay needs.
 
 Protocol sections: Delta Log Entries, Actions. Invariants: a commit is read whole or not at all (LOG-010); blank
+Protocol sections: Delta Log Entries, Actions. Invariants: a commit is read in full or not at all (LOG-010); blank
 lines, CRLF, a missing final newline and an empty file are allowed (LOG-009), and an action over several lines is read;
-unknown actions and fields are skipped (PROTO-003). Partition values, statistics and tags stay undecoded until asked
-for.
+unknown actions and fields are skipped (PROTO-003). Partition values, statistics and tags stay undecoded until needed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = [
 
 _LARGEST_FILE = 1 << 50
 _OPENING, _CLOSING, _NEWLINE = b"{}\n"
-_TOGETHER = 1 << 18  # bytes that a processor keeps at hand
+_TOGETHER = 1 << 18  # bytes that fit a processor's cache
 # Larger files are decoded in parts of at least as many bytes: a million lines at once take a hundred times as much.
 _PART = 1 << 21
 _LineT = TypeVar("_LineT", bound=SmallLine)
@@ -76,7 +76,7 @@ class SmallActions(msgspec.Struct, frozen=True):
     Attributes:
         version: The version.
         path: Key of the file.
-        lines: One record for each line that holds such an action.
+        lines: One record for each line with such an action.
         numbers: Numbers of these lines in the file, from 1.
     """
 
@@ -86,30 +86,30 @@ class SmallActions(msgspec.Struct, frozen=True):
     numbers: Sequence[int]
 
     def is_provenance(self) -> bool:
-        """Whether there is one action, which is the provenance, as in most commits."""
+        """Return whether there is one action, which is the provenance, as in most commits."""
         return len(self.lines) == 1 and is_provenance(self.lines[0])
 
     def protocol(self) -> Protocol | None:
-        """The commit's protocol action, the last one if it wrongly holds several (D-15)."""
+        """Return the commit's protocol action, the last one if there are several (D-15)."""
         raws = [line.protocol for line in self.lines if line.protocol and _present(line.protocol)]
         return self._decode(Protocol, raws[-1]) if raws else None
 
     def metadata(self) -> Metadata | None:
-        """The commit's metadata action, the last one if it wrongly holds several (D-15)."""
+        """Return the commit's metadata action, the last one if there are several (D-15)."""
         raws = [line.metaData for line in self.lines if line.metaData and _present(line.metaData)]
         return self._decode(Metadata, raws[-1]) if raws else None
 
     def transactions(self) -> list[SetTransaction]:
-        """The commit's transaction identifiers in line order."""
+        """Return the commit's transaction identifiers in line order."""
         return [self._decode(SetTransaction, line.txn) for line in self.lines if line.txn and _present(line.txn)]
 
     def domains(self) -> list[DomainMetadata]:
-        """The commit's domain metadata in line order, removals included."""
+        """Return the commit's domain metadata in line order, removals included."""
         raws = [line.domainMetadata for line in self.lines if line.domainMetadata and _present(line.domainMetadata)]
         return [self._decode(DomainMetadata, raw) for raw in raws]
 
     def commit_info(self) -> CommitInfo | None:
-        """The known fields of the commit's provenance; one of an unexpected type goes to ``unknown`` (LOG-024)."""
+        """Return the commit's provenance; a field of an unexpected type goes to ``unknown`` (LOG-024)."""
         raw = next((line.commitInfo for line in self.lines if line.commitInfo and _present(line.commitInfo)), None)
         if raw is None:
             return None
@@ -122,11 +122,11 @@ class SmallActions(msgspec.Struct, frozen=True):
             raise _malformed(self.version, self.path, self._line_of(raw), f"commitInfo: {error}") from error
 
     def change_sizes(self) -> list[int | None]:
-        """Bytes of each file of recorded changes, in line order; None where the action does not say so."""
+        """Return bytes of each file of recorded changes, in line order; None where the action has none."""
         return [_size(line.cdc) for line in self.lines if line.cdc and _present(line.cdc)]
 
     def change_files(self) -> list[AddCDCFile]:
-        """The files of recorded changes, in line order."""
+        """Return the files of recorded changes, in line order."""
         return [self._decode(AddCDCFile, line.cdc) for line in self.lines if line.cdc and _present(line.cdc)]
 
     def _decode(self, record: type[_SmallT], raw: msgspec.Raw) -> _SmallT:
@@ -138,7 +138,7 @@ class SmallActions(msgspec.Struct, frozen=True):
             raise _malformed(self.version, self.path, self._line_of(raw), f"{record.wire_name}: {error}") from error
 
     def _too_much(self, error: LimitExceeded, raw: msgspec.Raw) -> LimitExceeded:
-        """The same error with where it was."""
+        """Return the same error with its position."""
         line = self._line_of(raw)
         return LimitExceeded(
             f"Line {line} of {self.path} (version {self.version}): {error.message}",
@@ -154,9 +154,9 @@ class SmallActions(msgspec.Struct, frozen=True):
         place = next(i for i, line in enumerate(self.lines) if any(getattr(line, name) is raw for name in members))
         return self.line_number(place)
 
-    def line_number(self, place: int) -> int:
-        """Number in the file of a line of `lines`, from 1."""
-        return self.numbers[place]
+    def line_number(self, index: int) -> int:
+        """Return the number in the file of a line of `lines`, from 1."""
+        return self.numbers[index]
 
 
 class Commit(SmallActions, frozen=True):
@@ -173,7 +173,7 @@ class Commit(SmallActions, frozen=True):
     numbers: Sequence[int]
 
     def two_actions(self, place: int) -> MalformedAction:
-        """The error for a line that both adds and removes a file (LOG-008)."""
+        """Return the error for a line that both adds and removes a file (LOG-008)."""
         return two_actions(self.version, self.path, self.line_number(place))
 
 
@@ -184,7 +184,7 @@ def decode_commit(data: bytes, version: int, path: str, before: int = 0) -> Comm
         data: The bytes.
         version: The version it commits.
         path: The file's key, for errors.
-        before: How many lines the others are.
+        before: The number of the others.
 
     Raises:
         MalformedAction: A line is not JSON, not an object, or a known action has a field of a wrong type.
@@ -199,31 +199,31 @@ def decode_commits(files: Iterable[CommitFile]) -> Iterator[Commit]:
 
 
 def is_provenance(line: SmallLine) -> bool:
-    """Whether a line holds provenance and nothing else that is small."""
+    """Return whether a line has provenance and no other small action."""
     others = line.cdc or line.metaData or line.protocol or line.txn or line.domainMetadata
     return bool(line.commitInfo) and not others
 
 
 def decode_provenance(lines: Sequence[SmallLine]) -> list[CommitInfo] | None:
-    """What lines of provenance say, of which each is of another commit; None leaves them to `SmallActions`."""
+    """Return the provenance of lines, one a commit; None leaves them to `SmallActions`."""
     try:
         together = b"\n".join([line.commitInfo for line in lines])
         limits.check_json_values(together, "Provenance")
-        found = _COMMIT_INFO.decode_lines(together)
+        infos = _COMMIT_INFO.decode_lines(together)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, LimitExceeded):
         return None
-    return found if len(found) == len(lines) else None
+    return infos if len(infos) == len(lines) else None
 
 
 def two_actions(version: int, path: str, number: int) -> MalformedAction:
-    """The error for a line of a commit file that both adds and removes a file (LOG-008)."""
-    return _malformed(version, path, number, "it holds both an add and a remove")
+    """Return the error for a line of a commit file that both adds and removes a file (LOG-008)."""
+    return _malformed(version, path, number, "it contains both an add and a remove")
 
 
 def decode_plain_lines(data: bytes) -> list[CommitLine] | None:
-    """Decode lines, where it is plain that each is one document; None leaves them to `decode_line`."""
-    found = _plain_lines(_LINES, [data])
-    return None if found is None else found[0]
+    """Decode lines if each is certainly one document; None leaves them to `decode_line`."""
+    lines_by_file = _plain_lines(_LINES, [data])
+    return None if lines_by_file is None else lines_by_file[0]
 
 
 def decode_line(line: bytes, version: int, path: str, number: int) -> CommitLine | None:
@@ -239,23 +239,23 @@ def decode_line(line: bytes, version: int, path: str, number: int) -> CommitLine
 
 
 def decode_small_actions(files: Iterable[CommitFile]) -> Iterator[SmallActions]:
-    """Decode the actions of many commit files other than of files, in a third of the time.
+    """Decode the actions of many commit files other than file actions, in a third of the time.
 
-    Of the file actions it is checked that they are JSON, and no more. Errors are those of `decode_commit`.
+    File actions are only checked to be JSON. Errors are those of `decode_commit`.
     """
     for path, parts in _files(_SMALL_LINES, files):
-        found, of_lines = list[SmallLine](), list[int]()
+        actions, of_lines = list[SmallLine](), list[int]()
         for lines, numbers in parts:
-            places = [place for place, line in enumerate(lines) if line != _NOTHING]
-            found += [lines[place] for place in places]
-            of_lines += [numbers[place] for place in places]
-        yield SmallActions(path.version, path.path, found, of_lines)
+            with_actions = [index for index, line in enumerate(lines) if line != _NOTHING]
+            actions += [lines[index] for index in with_actions]
+            of_lines += [numbers[index] for index in with_actions]
+        yield SmallActions(path.version, path.path, actions, of_lines)
 
 
 def _files(
     decoder: msgspec.json.Decoder[_LineT], files: Iterable[CommitFile]
 ) -> Iterator[tuple[LogPath, Iterator[_Part[_LineT]]]]:
-    """The parts of each file as `_parts` returns them; small files are decoded together."""
+    """Yield the parts of each file as `_parts` returns them; small files are decoded together."""
     for together in _together(files):
         contents = [data for _, data in together]
         plain = _plain_lines(decoder, contents) if len(contents) > 1 else None
@@ -267,21 +267,21 @@ def _files(
 
 
 def _together(files: Iterable[CommitFile]) -> Iterator[list[CommitFile]]:
-    """Files that are decoded together, in their order: some small ones, or one."""
-    found: list[CommitFile] = []
+    """Yield files that are decoded together, in their order: some small ones, or one."""
+    files_together: list[CommitFile] = []
     size, most = 0, min(_TOGETHER, limits.MAX_LINE_BYTES)
     for path, data in files:
         size += len(data)
-        if found and size > most:
-            yield found
-            found, size = [], len(data)
-        found.append((path, data))
-    if found:
-        yield found
+        if files_together and size > most:
+            yield files_together
+            files_together, size = [], len(data)
+        files_together.append((path, data))
+    if files_together:
+        yield files_together
 
 
 def _plain_lines(decoder: msgspec.json.Decoder[_LineT], contents: Sequence[bytes]) -> list[list[_LineT]] | None:
-    """The lines of each file, where it is plain that each line is one document; None leaves them to a closer look.
+    """Return the lines of each file, if each line is certainly one document; None leaves them to a full check.
 
     The decoder also accepts documents that span lines or share one (LOG-007). A line break between two braces and
     without a comma ends a document. If all line breaks are such, each line has at least one document; with as many
@@ -290,17 +290,17 @@ def _plain_lines(decoder: msgspec.json.Decoder[_LineT], contents: Sequence[bytes
     closed = contents[0].endswith(b"\n")
     if any(data[:1] != b"{" or data.endswith(b"\n") is not closed for data in contents):
         return None
-    whole = contents[0] if len(contents) == 1 else (b"" if closed else b"\n").join(contents)
-    text = np.frombuffer(whole, np.uint8)
+    joined = contents[0] if len(contents) == 1 else (b"" if closed else b"\n").join(contents)
+    text = np.frombuffer(joined, np.uint8)
     ends = np.flatnonzero(text == _NEWLINE)
     ends = ends if closed else np.append(ends, len(text))
     if (text[ends - 1] != _CLOSING).any() or (text[ends[:-1] + 1] != _OPENING).any():
         return None
     try:
-        if not whole.isascii():
-            # The decoder does not check the bytes of what it skips, names of unknown fields among them.
-            str(whole, "utf-8")
-        lines = decoder.decode_lines(whole)
+        if not joined.isascii():
+            # The decoder does not check the bytes that it skips, names of unknown fields among them.
+            str(joined, "utf-8")
+        lines = decoder.decode_lines(joined)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     if len(lines) != len(ends):
@@ -310,7 +310,7 @@ def _plain_lines(decoder: msgspec.json.Decoder[_LineT], contents: Sequence[bytes
 
 
 def _joined(parts: Iterable[_Part[_LineT]]) -> _Part[_LineT]:
-    """The lines of all parts, and their numbers."""
+    """Return the lines of all parts, and their numbers."""
     lines, numbers = list[_LineT](), list[int]()
     for more, of_more in parts:
         lines += more
@@ -321,10 +321,10 @@ def _joined(parts: Iterable[_Part[_LineT]]) -> _Part[_LineT]:
 def _parts(
     decoder: msgspec.json.Decoder[_LineT], data: bytes, version: int, path: str, before: int = 0
 ) -> Iterator[_Part[_LineT]]:
-    """The lines of a commit file that are not blank, of a large one some at a time, and their numbers.
+    """Yield the lines of a commit file that are not blank, of a large one some at a time, and their numbers.
 
     Raises:
-        MalformedAction: A line is not what the decoder takes.
+        MalformedAction: The decoder refuses a line.
         LimitExceeded: A line is too long.
     """
     limits.check_lines(data, version, path)
@@ -344,7 +344,7 @@ def _parts(
 def _line_by_line(
     decoder: msgspec.json.Decoder[_LineT], data: bytes, before: int, version: int, path: str
 ) -> _Part[_LineT]:
-    """The lines of a part of a commit file, which begins after so many lines; errors are those of `_parts`."""
+    """Return the lines of a part of a commit file after so many lines; errors are those of `_parts`."""
     texts = data.split(b"\n")
     try:
         return _each_line(decoder, texts, before, version, path)
@@ -380,9 +380,9 @@ def parse_commit_info(raw: msgspec.Raw | bytes) -> CommitInfo:
         value = decode_json(raw)
     if not isinstance(value, dict):
         return CommitInfo(unknown={"commitInfo": value})
-    odd = {name for name in value if not _fits(name, value[name])}
-    kept = CommitInfo.from_wire({name: item for name, item in value.items() if name not in odd})
-    return msgspec.structs.replace(kept, unknown={**kept.unknown, **{name: value[name] for name in odd}})
+    misfits = {name for name in value if not _fits(name, value[name])}
+    info = CommitInfo.from_wire({name: item for name, item in value.items() if name not in misfits})
+    return msgspec.structs.replace(info, unknown={**info.unknown, **{name: value[name] for name in misfits}})
 
 
 def _fits(name: str, item: JsonValue) -> bool:
@@ -394,7 +394,7 @@ def _fits(name: str, item: JsonValue) -> bool:
 
 
 def _size(raw: msgspec.Raw) -> int | None:
-    """The size that an action states; whoever reads the file finds out what is wrong with a broken one."""
+    """Return the size of an action; a damaged one raises where the file is read."""
     try:
         size = _SIZES.decode(raw).size
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -403,16 +403,16 @@ def _size(raw: msgspec.Raw) -> int | None:
 
 
 def _present(raw: msgspec.Raw) -> bool:
-    """True if a present member is not null; callers first check that it is present, which is rare."""
+    """Return whether a present member is not null; callers first check that it is present, which is rare."""
     return bytes(raw) != b"null"
 
 
 def _malformed(version: int, path: str, line: int, reason: str, shape: TextShape | None = None) -> MalformedAction:
-    left = f"Versions before {version} can still be read. " if version else ""
+    readable = f"Versions before {version} can still be read. " if version else ""
     step = "Restore the file from a backup" if shape is None else shape.step
     return MalformedAction(
         f"Line {line} of {path} (version {version}) is not a valid action: {reason if shape is None else shape.cause}. "
-        f"{left}{step} to read {'later ones' if version else 'the table'}.",
+        f"{readable}{step} to read {'later ones' if version else 'the table'}.",
         version=version,
         path=path,
         line=line,

@@ -1,8 +1,8 @@
-"""What each commit says of itself, out of the first line of its file where it stands there.
+"""The provenance of each commit, from the first line of its file where it is there.
 
 Protocol sections: Commit Provenance Information, In-Commit Timestamps. Invariants: the first commitInfo of a commit
 counts, as in the reference implementation; it is that of `explorer.core.log.commit.SmallActions.commit_info`. What
-follows the first line is read only where that holds none, and is not checked otherwise, its length included.
+follows the first line is read only where that has none, and is not checked otherwise, its length included.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from explorer.core.protocol.log_store import LogStore
 __all__ = ["read_commit_infos"]
 
 # Most provenance is shorter than this. Where that of a log is longer, more of its commits is read, and all of them
-# where it does not come first.
+# where it is not in the first line.
 _START: Final = 1 << 11
 _MOST: Final = 1 << 14
 _BATCH: Final = 1 << 8
@@ -37,41 +37,41 @@ _DECODER: Final = msgspec.json.Decoder(_FirstLine, float_hook=exact_number)
 
 
 def read_commit_infos(store: LogStore, commits: VersionFiles) -> Iterator[list[CommitInfo | None]]:
-    """Read what commits say of themselves, newest first, some hundred at a time; None where one says nothing.
+    """Read the provenance of commits, newest first, some hundred at a time; None for one without any.
 
     Raises:
         VersionGap: A commit vanished since it was listed.
-        MalformedAction: A commit does not begin with its provenance, and a line of it is broken.
+        MalformedAction: A commit does not begin with its provenance, and a line of it is damaged.
     """
-    length, left = _START, len(commits)
-    while left and length:
-        batch = commits.part(range(max(left - _BATCH, 0), left))
+    length, unread = _START, len(commits)
+    while unread and length:
+        batch = commits.part(range(max(unread - _BATCH, 0), unread))
         starts = read_commit_starts(store, batch, length)
-        whole = (batch.sizes <= length).tolist()
-        found = list(map(_of_first_line, starts, whole))
-        others = [place for place, info in enumerate(found) if info is None]
-        small = read_small_actions(store, [batch.paths[place] for place in others])
-        for place, actions in zip(others, small, strict=True):
-            found[place] = actions.commit_info()
-        yield found[::-1]
-        left -= len(batch)
+        is_complete = (batch.sizes <= length).tolist()
+        infos = list(map(_of_first_line, starts, is_complete))
+        others = [index for index, info in enumerate(infos) if info is None]
+        small = read_small_actions(store, [batch.paths[index] for index in others])
+        for index, actions in zip(others, small, strict=True):
+            infos[index] = actions.commit_info()
+        yield infos[::-1]
+        unread -= len(batch)
         if 2 * len(others) > len(batch):
-            cut = sum(bool(starts[place]) and b"\n" not in starts[place] for place in others)
+            cut = sum(bool(starts[index]) and b"\n" not in starts[index] for index in others)
             length = 8 * length if 2 * cut > len(others) and length < _MOST else 0
-    if left:
-        rest = commits.part(range(left))
+    if unread:
+        rest = commits.part(range(unread))
         yield [actions.commit_info() for actions in read_small_actions(store, rest.paths)][::-1]
 
 
-def _of_first_line(data: bytes, whole: bool) -> CommitInfo | None:
-    """The provenance that the first line plainly holds; None leaves the file to a closer look."""
+def _of_first_line(data: bytes, is_complete: bool) -> CommitInfo | None:
+    """Return the provenance of the first line, if it is certain; None leaves the file to a full check."""
     end = data.find(b"\n")
-    if end < 0 and not whole:
+    if end < 0 and not is_complete:
         return None
     line = data if end < 0 else data[:end]
     try:
         if not line.isascii():
-            # The decoder does not check the bytes of what it skips.
+            # The decoder does not check the bytes that it skips.
             str(line, "utf-8")
         check_json_values(line, "Provenance")
         return _DECODER.decode(line).commitInfo

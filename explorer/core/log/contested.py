@@ -2,10 +2,11 @@
 
 Protocol sections: Action Reconciliation, Deletion Vectors. The key of a file is its path with its vector. Where a
 commit replaces a vector and its removal does not name the old one, the old file stays live by the key. Clients that
-follow the key read it again beside the new one, and return its rows twice; this program takes the newest add of a path
-alone (D-03). Where a commit spells a path otherwise than the add before (``a%3Db`` and ``a=b``), clients that compare
-paths as texts take the two for two files; here they are one (PATH-004). Invariant: what is read elsewhere is counted,
-never hidden.
+commit replaces a vector and its removal does not name the old one, the old file stays live by the key. Clients that
+follow the key read it again in addition to the new one, and return its rows twice; this program takes only the newest
+add of a path (D-03). Where a commit spells a path otherwise than the add before (``a%3Db`` and ``a=b``), clients that
+compare paths as texts take the two for two files; here they are one (PATH-004). Invariant: files that other clients
+read are counted, never hidden.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class ContestedWarning(UserWarning):
 
 
 class ContestedFiles(msgspec.Struct, frozen=True):
-    """What readers disagree about at a version.
+    """The files that readers disagree about at a version.
 
     Attributes:
         version: The version.
@@ -51,12 +52,12 @@ class ContestedFiles(msgspec.Struct, frozen=True):
 
     @property
     def message(self) -> str:
-        """The contradiction, both counts, who reads which, and the next step."""
+        """The contradiction, both counts, the readers of each, and the next step."""
         return f"{self.statement} {self.next_step}"
 
     @property
     def next_step(self) -> str:
-        """What to do."""
+        """The next step."""
         return (
             "Do not rely on either count: restore a version before the contradiction, or write the affected rows again "
             "with the client that wrote them."
@@ -64,7 +65,7 @@ class ContestedFiles(msgspec.Struct, frozen=True):
 
     @property
     def statement(self) -> str:
-        """The contradiction, both counts, and who reads which."""
+        """The contradiction, both counts, and the readers of each."""
         several = f" and {len(self.paths) - 1:,} more" if len(self.paths) > 1 else ""
         if self.respelled:
             here, there = (_rows(number) for number in (self.rows, self.rows_elsewhere))
@@ -89,7 +90,7 @@ class ContestedFiles(msgspec.Struct, frozen=True):
         )
 
     def error(self) -> CorruptTable:
-        """The contradiction as an error."""
+        """Return the contradiction as an error."""
         return CorruptTable(
             self.message,
             path=self.paths[0],
@@ -100,28 +101,28 @@ class ContestedFiles(msgspec.Struct, frozen=True):
 
 
 def contested_files(version: int, files: LogicalFiles) -> ContestedFiles | None:
-    """Find what readers disagree about; None where there is nothing."""
+    """Return the files that readers disagree about; None if there are none."""
     overlaid = files.overlaid
     paths = [str(path) for path in _column(overlaid, "path")] or _repeated(files)
     if not paths:
         return None
     rows, more = _visible(files.sources), _visible(overlaid)
-    elsewhere = None if rows is None or more is None else rows + more
-    return ContestedFiles(version, tuple(dict.fromkeys(paths)), rows, elsewhere)
+    other_rows = None if rows is None or more is None else rows + more
+    return ContestedFiles(version, tuple(dict.fromkeys(paths)), rows, other_rows)
 
 
 def respelled_files(version: int, files: LogicalFiles) -> ContestedFiles | None:
-    """Find the files whose path was spelled otherwise where it was replaced or removed; None where there is none."""
+    """Return the files whose path was replaced or removed under another spelling; None if there are none."""
     if files.respelled is None:
         return None
     paths = dict.fromkeys(str(path) for path in _column([files.respelled], "path"))
     rows, more = _visible(files.sources), _visible([files.respelled])
-    elsewhere = None if rows is None or more is None else rows + more
-    return ContestedFiles(version, tuple(paths), rows, elsewhere, respelled=True)
+    other_rows = None if rows is None or more is None else rows + more
+    return ContestedFiles(version, tuple(paths), rows, other_rows, respelled=True)
 
 
 def _repeated(files: LogicalFiles) -> list[str]:
-    """Paths that a checkpoint lists more than once, each time under another vector."""
+    """Return paths that a checkpoint lists more than once, each time under another vector."""
     vectors = files.select(["dv_unique_id"]).column(0)
     if vectors.null_count == len(vectors):
         return []
@@ -146,4 +147,4 @@ def _column(sources: Sequence[FileSource], name: str) -> list[object]:
 
 
 def _rows(number: int | None) -> str:
-    return "a number of rows that the log does not state" if number is None else counted(number, "row")
+    return "a number of rows that the log does not record" if number is None else counted(number, "row")

@@ -1,7 +1,7 @@
 """Parts of a log, decoded: some commits together or some lines of a large one, their file actions as columns.
 
-Protocol sections: Delta Log Entries, Actions. Invariants: whichever way a line is decoded, it says the same, and a
-broken one is named with its file and line; of a large commit only a part is in memory as lines.
+Protocol sections: Delta Log Entries, Actions. Invariants: a line gives the same actions by every decoder, and a
+damaged one is named with its file and line; of a large commit only a part is in memory as lines.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from explorer.core.errors import MalformedAction
 from explorer.core.log.action_lines import part_end
-from explorer.core.log.alike_lines import AlikeActions, AlikeLines, AlikeText
+from explorer.core.log.alike_lines import AlikeLines, SimilarActions, SortedText
 from explorer.core.log.commit import (
     CommitFile,
     decode_commit,
@@ -32,7 +32,7 @@ from explorer.core.protocol.raw_actions import CommitLine
 
 __all__ = ["CommitPiece", "DecodedPart", "decode_joined", "decode_parts"]
 
-# Bytes that are decoded together. Fewer than the second are not worth looking for lines that are alike.
+# Bytes that are decoded together. In fewer than the second, similar lines are not worth a search.
 _PART: Final = 1 << 22
 _FEWEST: Final = 1 << 17
 
@@ -42,9 +42,9 @@ class CommitPiece(NamedTuple):
 
     Attributes:
         path: Its file.
-        start: Place of its first line in the part.
+        start: Index of its first line in the part.
         before: Lines of the commit in earlier parts.
-        last: Whether no more of its lines follow.
+        last: Whether its lines end here.
     """
 
     path: LogPath
@@ -58,31 +58,31 @@ class DecodedPart:
     """A part of a log.
 
     Attributes:
-        pieces: The commits that it is of, ascending.
-        count: How many lines it has.
-        alike: File actions as columns.
-        lines: The lines that are not among those and are not blank.
-        places: Their places in the part.
+        pieces: Its commits, ascending.
+        count: The number of its lines.
+        similar: File actions as columns.
+        lines: The other lines that are not blank.
+        places: Their indexes in the part.
     """
 
     pieces: Sequence[CommitPiece]
     count: int
-    alike: Sequence[AlikeActions]
+    similar: Sequence[SimilarActions]
     lines: Sequence[CommitLine]
     places: Int64s
 
     def versions(self) -> Int64s:
-        """The version of each line."""
+        """Return the version of each line."""
         starts = np.array([*(piece.start for piece in self.pieces), self.count], np.int64)
         return np.repeat(np.array([piece.path.version for piece in self.pieces], np.int64), np.diff(starts))
 
-    def two_actions(self, place: int) -> MalformedAction:
-        """The error for one of the lines that both adds and removes a file (LOG-008)."""
-        ((path, number),) = self.origins(self.places[[place]])
+    def two_actions(self, index: int) -> MalformedAction:
+        """Return the error for one of the lines that both adds and removes a file (LOG-008)."""
+        ((path, number),) = self.origins(self.places[[index]])
         return two_actions(path.version, path.path, number)
 
     def origins(self, places: Int64s) -> list[tuple[LogPath, int]]:
-        """The file of each of some lines, and the number that it has there, from 1."""
+        """Return the file of each of some lines, and the number that it has there, from 1."""
         starts = np.array([piece.start for piece in self.pieces], np.int64)
         pieces = [self.pieces[of] for of in np.searchsorted(starts, places, side="right") - 1]
         numbers = zip(pieces, places.tolist(), strict=True)
@@ -90,7 +90,7 @@ class DecodedPart:
 
 
 class _Text(NamedTuple):
-    """Some of a commit file; `begins` where it is from its first byte on, `ends` where it is to its last."""
+    """A piece of a commit file; `begins` if it has the first byte, `ends` if it has the last."""
 
     path: LogPath
     data: bytes
@@ -98,12 +98,12 @@ class _Text(NamedTuple):
     ends: bool
 
 
-def decode_parts(files: Iterable[CommitFile], alike: AlikeLines | None) -> Iterator[DecodedPart]:
+def decode_parts(files: Iterable[CommitFile], similar: AlikeLines | None) -> Iterator[DecodedPart]:
     """Decode commit files, in their order.
 
     Args:
         files: Their names and bytes.
-        alike: Finds the lines that are alike; None decodes every line by itself.
+        similar: Finds similar lines; None decodes every line by itself.
 
     Raises:
         MalformedAction: A line is not JSON, not an object, or a known action has a field of a wrong type; parts of its
@@ -113,19 +113,19 @@ def decode_parts(files: Iterable[CommitFile], alike: AlikeLines | None) -> Itera
     before = 0
     for texts in _together(files):
         before = 0 if texts[0].begins else before
-        part = _with_columns(texts, before, alike) or _line_by_line(texts, before)
+        part = _with_columns(texts, before, similar) or _line_by_line(texts, before)
         yield part
         last = part.pieces[-1]
         before = last.before + part.count - last.start
 
 
-def decode_joined(paths: Sequence[LogPath], joined: JoinedObjects, alike: AlikeLines) -> Iterator[DecodedPart]:
-    """Decode commit files that stand in one buffer, which are fewer bytes than two parts.
+def decode_joined(paths: Sequence[LogPath], joined: JoinedObjects, similar: AlikeLines) -> Iterator[DecodedPart]:
+    """Decode commit files in one buffer, which are fewer bytes than two parts.
 
     Args:
         paths: Their names.
         joined: Their bytes.
-        alike: Finds the lines that are alike.
+        similar: Finds similar lines.
 
     Raises:
         MalformedAction, LimitExceeded: As of `decode_parts`.
@@ -133,11 +133,13 @@ def decode_joined(paths: Sequence[LogPath], joined: JoinedObjects, alike: AlikeL
     data, ends = joined
     bounds = list(pairwise((0, *ends)))
     is_short = all(end - start <= limits.MAX_LINE_BYTES for start, end in bounds)
-    found = alike.find_joined(data, ends[-1]) if is_short and ends[-1] >= _FEWEST else None
+    sorted_text = similar.find_joined(data, ends[-1]) if is_short and ends[-1] >= _FEWEST else None
     part = None
-    if found is not None and found.alike:
-        starts = [0, *np.searchsorted(found.breaks, ends[:-1]).tolist()]
-        part = _part([CommitPiece(path, start, 0, True) for path, start in zip(paths, starts, strict=True)], found)
+    if sorted_text is not None and sorted_text.similar:
+        starts = [0, *np.searchsorted(sorted_text.breaks, ends[:-1]).tolist()]
+        part = _part(
+            [CommitPiece(path, start, 0, True) for path, start in zip(paths, starts, strict=True)], sorted_text
+        )
     if part is None:
         files = [(path, bytes(data[start:end])) for path, (start, end) in zip(paths, bounds, strict=True)]
         yield from decode_parts(files, None)
@@ -146,7 +148,7 @@ def decode_joined(paths: Sequence[LogPath], joined: JoinedObjects, alike: AlikeL
 
 
 def _together(files: Iterable[CommitFile]) -> Iterator[list[_Text]]:
-    """What is decoded together: some small files, or some lines of a large one."""
+    """Yield the files that are decoded together: some small files, or some lines of a large one."""
     texts, size = list[_Text](), 0
     for path, data in files:
         limits.check_lines(data, path.version, path.path)
@@ -166,41 +168,41 @@ def _together(files: Iterable[CommitFile]) -> Iterator[list[_Text]]:
         yield texts
 
 
-def _with_columns(texts: Sequence[_Text], before: int, alike: AlikeLines | None) -> DecodedPart | None:
-    """The part with the lines that are alike as columns; None if it is to be decoded line by line."""
+def _with_columns(texts: Sequence[_Text], before: int, similar: AlikeLines | None) -> DecodedPart | None:
+    """Return the part with similar lines as columns; None if it is to be decoded line by line."""
     size = sum(len(text.data) for text in texts)
-    # What is larger than a part is a line that is.
-    if alike is None or not _FEWEST <= size <= 2 * _PART:
+    # A text larger than a part is one line.
+    if similar is None or not _FEWEST <= size <= 2 * _PART:
         return None
     contents = [text.data + b"\n" if text.data and not text.data.endswith(b"\n") else text.data for text in texts]
-    found = alike.find(contents)
-    if found is None or not found.alike:
+    sorted_text = similar.find(contents)
+    if sorted_text is None or not sorted_text.similar:
         return None
     ends = np.cumsum([len(content) for content in contents])
-    return _part(_pieces(texts, [0, *np.searchsorted(found.breaks, ends[:-1]).tolist()], before), found)
+    return _part(_pieces(texts, [0, *np.searchsorted(sorted_text.breaks, ends[:-1]).tolist()], before), sorted_text)
 
 
-def _part(pieces: Sequence[CommitPiece], found: AlikeText) -> DecodedPart | None:
-    """The part with the lines that are alike as columns, and the others decoded.
+def _part(pieces: Sequence[CommitPiece], sorted_text: SortedText) -> DecodedPart | None:
+    """Return the part with similar lines as columns, and the others decoded.
 
-    None where one of those is not an action by itself: it may be a part of one, and so may the lines that are alike.
+    None where one of those is not an action by itself: it may be a part of one, and so may the similar lines.
     """
-    part = DecodedPart(pieces, len(found.breaks), found.alike, [], found.others)
-    lines = decode_plain_lines(b"".join(line + b"\n" for line in found.lines))
-    places = found.others
+    part = DecodedPart(pieces, len(sorted_text.breaks), sorted_text.similar, [], sorted_text.others)
+    lines = decode_plain_lines(b"".join(line + b"\n" for line in sorted_text.lines))
+    indexes = sorted_text.others
     if lines is None:
-        each = zip(found.lines, part.origins(places), strict=True)
+        each = zip(sorted_text.lines, part.origins(indexes), strict=True)
         try:
             decoded = [decode_line(line, path.version, path.path, number) for line, (path, number) in each]
         except MalformedAction:
             return None
-        places = places[np.array([line is not None for line in decoded], bool)]
+        indexes = indexes[np.array([line is not None for line in decoded], bool)]
         lines = [line for line in decoded if line is not None]
-    return replace(part, lines=lines, places=places)
+    return replace(part, lines=lines, places=indexes)
 
 
 def _line_by_line(texts: Sequence[_Text], before: int) -> DecodedPart:
-    """The part without columns."""
+    """Return the part without columns."""
     lines, places, starts, count = list[CommitLine](), list[int](), list[int](), 0
     begun = [decode_commit(texts[0].data, texts[0].path.version, texts[0].path.path, before)] if before else []
     rest = decode_commits([(text.path, text.data) for text in texts[len(begun) :]])

@@ -35,7 +35,7 @@ __all__ = [
 
 
 class LastCheckpoint(msgspec.Struct, frozen=True, rename="camel"):
-    """What the hint says: the version of a checkpoint and how many parts it has."""
+    """The contents of the hint: the version of a checkpoint and the number of its parts."""
 
     version: int
     size: int | None = None
@@ -44,7 +44,7 @@ class LastCheckpoint(msgspec.Struct, frozen=True, rename="camel"):
     num_of_add_files: int | None = None
 
 
-# A record's fields are worked out when its first decoder is made, which takes as long as listing a small log.
+# A record's fields are computed when its first decoder is made, which takes as long as listing a small log.
 _DECODER: Final = msgspec.json.Decoder(LastCheckpoint)
 _LONGEST_FORM: Final = 1 << 24
 _VERSION: Final = re.compile(rb'"version"\s*:\s*"?(\d{1,18})(?!\d)')
@@ -52,7 +52,7 @@ _BEGINNING: Final = 1 << 12
 
 
 def hint_text(store: LogStore) -> bytes | None:
-    """The text of the hint: None if there is none, empty if what is there is no file that may be read (LASTCKPT-003).
+    """Return the text of the hint: None if there is none, empty if it is not a file that may be read (LASTCKPT-003).
 
     Raises:
         StorageError: The store failed.
@@ -78,10 +78,10 @@ def read_last_checkpoint(store: LogStore) -> LastCheckpoint | None:
 
 
 def parse_last_checkpoint(data: bytes) -> LastCheckpoint | None:
-    """Read the hint, or None if it is unusable.
+    """Read the hint, or return None if it is unusable.
 
-    It is if it is not a JSON object, has duplicate keys or no version, its checksum is wrong, or it is too much: a
-    reader does without it.
+    It is unusable if it is not a JSON object, has duplicate keys or no version, its checksum is wrong, or it is too
+    large: a reader does without it.
     """
     try:
         check_json_values(data, "The hint")
@@ -89,30 +89,30 @@ def parse_last_checkpoint(data: bytes) -> LastCheckpoint | None:
         hint = _DECODER.decode(data)
         if not isinstance(value, dict) or hint.version < 0:
             return None
-        stated = value.get("checksum")
-        return hint if stated is None or stated in digests(value) else None
+        checksum = value.get("checksum")
+        return hint if checksum is None or checksum in digests(value) else None
     except (ValueError, RecursionError, LimitExceeded):
         return None
 
 
 def hinted_version(data: bytes) -> int | None:
-    """The version that the text of a hint names; None if it names none.
+    """Return the version that the text of a hint names; None if it names none.
 
-    A hint that is cut off or malformed is no use to a reader, and yet was written after that version existed. A hint
-    whose checksum is false says nothing: its number may be what changed.
+    A truncated or malformed hint is useless to a reader, and yet was written after that version existed. A hint
+    with a wrong checksum proves nothing: its number may have been changed.
     """
     hint = parse_last_checkpoint(data)
     if hint is not None:
         return hint.version
-    found = None if b'"checksum"' in data else _VERSION.search(data[:_BEGINNING])
-    return None if found is None else int(found[1])
+    match = None if b'"checksum"' in data else _VERSION.search(data[:_BEGINNING])
+    return None if match is None else int(match[1])
 
 
 def encode_last_checkpoint(hint: LastCheckpoint, v2_checkpoint: JsonObject | None = None) -> bytes:
-    """Write the hint: version, size and parts first, then what is optional, then the checksum of the rest.
+    """Encode the hint: version, size and parts first, then the optional members, then the checksum of the rest.
 
     Args:
-        hint: What it says.
+        hint: Its contents.
         v2_checkpoint: A description of a V2 checkpoint (V2CKPT-012).
     """
     known = {name: item for name, item in msgspec.to_builtins(hint).items() if item is not None}
@@ -123,7 +123,7 @@ def encode_last_checkpoint(hint: LastCheckpoint, v2_checkpoint: JsonObject | Non
 
 
 def digests(value: JsonObject) -> tuple[str, str]:
-    """MD5 of the canonical form, pairs sorted by path, and the variant sorted by whole ``path=value`` strings.
+    """Return MD5 of the canonical form, pairs sorted by path, and the variant sorted by ``path=value`` strings.
 
     Raises:
         ValueError: The form would be too long: it repeats a long name for each value under it.
@@ -135,7 +135,7 @@ def digests(value: JsonObject) -> tuple[str, str]:
 
 
 def canonical_form(value: JsonValue) -> str:
-    """The canonical text of a JSON value, pairs sorted by the bytes of their path (LASTCKPT-008)."""
+    """Return the canonical text of a JSON value, pairs sorted by the bytes of their path (LASTCKPT-008)."""
     return ",".join(_texts(value))
 
 

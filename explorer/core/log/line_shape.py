@@ -1,7 +1,7 @@
-"""What lines of one writer have in common: a line of a file action without its texts and numbers.
+"""The shape of similar lines of one writer: a line of a file action without its texts and numbers.
 
-Protocol section: Actions. Invariant: a line that has the pieces of a shape at its places, with a text or a number
-between each two of them, is JSON of the same members as the line that the shape was made of.
+Protocol section: Actions. Invariant: a line that has the pieces of a shape at their positions, with a text or a
+number between each two of them, is JSON of the same members as the line that the shape was made of.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ LONGEST_PIECE: Final = 1 << 10
 
 _Member: TypeAlias = tuple[str, ...]
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\")*"|\d+|true|false|null|[{},:]| +')
-# Members of which the whole value is asked for as JSON, and members that are the same in most lines of a writer.
-_WHOLE: Final[dict[_Member, str]] = {("stats",): "stats", ("partitionValues",): "partition_values"}
+# Members whose value is needed as JSON, and members that are the same in most lines of a writer.
+_AS_JSON: Final[dict[_Member, str]] = {("stats",): "stats", ("partitionValues",): "partition_values"}
 _SAME: Final = {("deletionVector", "storageType")}
 _NAMES: Final[dict[_Member, str]] = {
     ("path",): "path",
@@ -37,7 +37,7 @@ _NAMES: Final[dict[_Member, str]] = {
     ("deletionVector", "cardinality"): "dv_cardinality",
 }
 _BETWEEN: Final = {b",", b":"}
-# What no usual line has: so many bytes, and objects inside of each other.
+# Limits that no usual line exceeds: bytes, and nested objects.
 _LONGEST, _DEEPEST = 1 << 16, 8
 
 
@@ -55,7 +55,7 @@ class Piece(NamedTuple):
 
 
 class Value(NamedTuple):
-    """Where the JSON of a member is: its first byte and the one behind it, each as a piece and a place in its text."""
+    """The JSON of a member: its first byte and the one after it, each as a piece and an offset in its text."""
 
     start: tuple[int, int]
     end: tuple[int, int]
@@ -63,14 +63,14 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LineShape:
-    """What lines of one writer have in common.
+    """The common parts of similar lines of one writer.
 
     Attributes:
         action: The file action of the line that the shape was made of.
-        pieces: What is the same, from the first byte to the last.
-        numbers: For each gap between two pieces, whether a number is there; otherwise a text.
-        names: What those gaps are called that are asked for.
-        values: Members that are asked for as JSON.
+        pieces: The common texts, from the first byte to the last.
+        numbers: For each gap between two pieces, whether it is a number; otherwise a text.
+        names: The names of the needed gaps.
+        values: Members that are needed as JSON.
         quotes: Double quotes of such a line, without those inside of texts.
     """
 
@@ -83,16 +83,16 @@ class LineShape:
 
 
 def shape_of(line: bytes) -> LineShape | None:
-    """The shape of a line of UTF-8; None where it is not one file action, or is written in a way that has no shape.
+    """Return the shape of a line of UTF-8; None if it is not one file action, or is written in a way without a shape.
 
     Arrays, numbers with a sign or a fraction, and texts with escapes other than of double quotes have none.
     """
     if len(line) > _LONGEST:
         return None
-    found = decode_plain_lines(line)
-    if found is None:
+    lines = decode_plain_lines(line)
+    if lines is None:
         return None
-    action = found[0].remove if found[0].add is None else found[0].add
+    action = lines[0].remove if lines[0].add is None else lines[0].add
     return None if action is None else _Reading(line).shape(action)
 
 
@@ -105,16 +105,16 @@ class _Reading:
         self._numbers: list[bool] = []
         self._names: dict[int, str] = {}
         self._values: dict[str, Value] = {}
-        # Where the piece begins, and the number of its first double quote.
+        # Where the piece begins, and the index of its first double quote.
         self._begin = self._quotes = 0
-        # Of the objects that are open: their names, and the names of their members so far.
+        # For each open object: its name, and the names of its members so far.
         self._open: list[str] = []
         self._members: list[set[str]] = []
         self._name: str | None = None
         self._starts: dict[_Member, tuple[int, int]] = {}
 
     def shape(self, action: AddLine | RemoveLine) -> LineShape | None:
-        """The shape of the line; None where it has none."""
+        """Return the shape of the line; None without one."""
         place = 0
         for token in _TOKEN.finditer(self._line):
             if token.start() != place or not self._take(token):
@@ -136,7 +136,7 @@ class _Reading:
             self._name = self._open.pop()
             self._members.pop()
         elif self._name is None and text != b"{":
-            # The line is JSON, so that a text where no member has begun is the name of one.
+            # The line is JSON, so a text where no member has begun is the name of one.
             return self._take_name(text)
         else:
             self._starts[self._member()] = len(self._pieces), start - self._begin
@@ -157,7 +157,7 @@ class _Reading:
         return True
 
     def _take_name(self, text: bytes) -> bool:
-        """Begin a member; False if its name is not plain, is there twice, or is beside that of the action."""
+        """Begin a member; return False if its name is not plain, a duplicate, or next to that of the action."""
         self._name = text[1:-1].decode()
         known = self._members[-1]
         if "\\" in self._name or self._name in known:
@@ -166,7 +166,7 @@ class _Reading:
         return len(self._members[0]) == 1
 
     def _gap(self, start: int, end: int, *, is_number: bool) -> None:
-        """Leave out a text or a number, which differs from line to line."""
+        """Skip a text or a number, which differs from line to line."""
         if name := _NAMES.get(self._member()):
             self._names[len(self._pieces)] = name
         self._numbers.append(is_number)
@@ -181,12 +181,12 @@ class _Reading:
         self._begin = begin
 
     def _end_value(self, end: int) -> None:
-        """The value of a member ends; the next text in this object is a name."""
+        """End the value of a member; the next text in this object is a name."""
         member = self._member()
-        if name := _WHOLE.get(member):
+        if name := _AS_JSON.get(member):
             self._values[name] = Value(self._starts[member], (len(self._pieces), end - self._begin))
         self._name = None
 
     def _member(self) -> _Member:
-        """The member that is being read, after the names of the objects between the action and it."""
+        """Return the member that is being read, after the names of the objects between the action and it."""
         return (*self._open[2:], self._name or "")

@@ -1,7 +1,7 @@
-"""The folder of the log -> its files by what they are, listed again where one seems to be missing.
+"""The folder of the log -> its files by kind, listed again where one seems to be missing.
 
 Protocol section: Delta Log Entries. Invariants: a name is recognized as `explorer.core.log.log_path` does it; a
-listing that shows a gap between commits, or a file that names a version beyond them, is not believed at once.
+listing that shows a gap between commits, or a file that names a version beyond them, is checked by another.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from explorer.core.protocol.log_store import ListedObjects, LogStore
 
 __all__ = ["ListedLog", "list_files", "list_staged", "sorted_files"]
 
-_LOOKS: Final = 10
+_LISTINGS: Final = 10
 _STAGED_NAME: Final = STAGED_FOLDER.rpartition("/")[2]
 
 
 @dataclass(frozen=True)
 class ListedLog:
-    """Files of the log: commits and checksums of the usual names, and what else the protocol names."""
+    """Files of the log: commits and checksums of the usual names, and other files of the protocol."""
 
     objects: ListedObjects
     commits: VersionFiles
@@ -37,21 +37,21 @@ class ListedLog:
         """Whether a commit seems to be missing."""
         if self.named is not None:
             return True
-        odd = {path.version for path in self.others if path.kind is LogFileKind.COMMIT}
-        if not odd:
+        unusual = {path.version for path in self.others if path.kind is LogFileKind.COMMIT}
+        if not unusual:
             return not self.commits.is_gapless
-        versions = odd.union(self.commits)
+        versions = unusual.union(self.commits)
         return len(versions) <= max(versions) - min(versions)
 
     @cached_property
     def recorded(self) -> int:
         """The newest version that has a commit or a complete checkpoint; -1 if there is none."""
-        odd = (path.version for path in self.others if path.kind is LogFileKind.COMMIT)
+        unusual = (path.version for path in self.others if path.kind is LogFileKind.COMMIT)
         complete = (checkpoint.version for checkpoint in complete_checkpoints(self.others))
-        return max((self.commits.latest, *odd, *complete))
+        return max((self.commits.latest, *unusual, *complete))
 
     def named_by_staged(self, store: LogStore) -> NamedVersion | None:
-        """A newer version than the newest recorded one, if staged commits show it; most logs have none to list."""
+        """Return a newer version than the recorded ones, if staged commits show it; most logs have none to list."""
         if self.objects.folders is not None and _STAGED_NAME not in self.objects.folders:
             return None
         return newest_named(list_staged(store), self.recorded)
@@ -80,18 +80,18 @@ def list_files(store: LogStore, start: str) -> ListedLog:
     """List the log's folder from a name on.
 
     A folder that is written to while it is listed may show a commit and not the one before it, on disks as in the pages
-    of an object store. Where a commit seems to be missing the folder is listed again: the second listing shows what the
-    first missed.
+    of an object store. Where a commit seems to be missing the folder is listed again: the second listing has the file
+    that the first missed.
     """
-    found = _recognised(store, start)
-    for _ in range(_LOOKS):
-        if not found.seems_to_lack:
+    listed = _recognised(store, start)
+    for _ in range(_LISTINGS):
+        if not listed.seems_to_lack:
             break
         again = _recognised(store, start)
-        if again.objects.names == found.objects.names:
+        if again.objects.names == listed.objects.names:
             break
-        found = again
-    return found
+        listed = again
+    return listed
 
 
 def _recognised(store: LogStore, start: str) -> ListedLog:
@@ -99,7 +99,7 @@ def _recognised(store: LogStore, start: str) -> ListedLog:
 
 
 def sorted_files(objects: ListedObjects) -> ListedLog:
-    """Sort listed names by what the protocol calls them."""
+    """Sort listed names by their kind in the protocol."""
     commits, checksums, others = VersionFiles.recognised(objects)
     named = (parse_log_name(*row) for row in objects.take(others).rows())
     return ListedLog(objects, commits, checksums, [path for path in named if path is not None])

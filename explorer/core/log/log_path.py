@@ -1,7 +1,7 @@
 """Names of files in ``_delta_log``: file name <-> `LogPath`.
 
 Protocol sections: Delta Log Entries, Checkpoints (classic, multi-part, UUID-named), Log Compaction Files, Version
-Checksum File, Staged commits. Invariants: a name is recognised only as a whole (LOG-003, LOG-004); any width of
+Checksum File, Staged commits. Invariants: a name is recognized only in full (LOG-003, LOG-004); any width of
 digits is read (D-36), twenty are written; everything else in the folder is ignored.
 """
 
@@ -37,7 +37,7 @@ STAGED_FOLDER: Final = "_delta_log/_staged_commits"
 
 
 class LogFileKind(enum.Enum):
-    """What a file of the log is."""
+    """The kind of a file of the log."""
 
     COMMIT = "commit"
     STAGED_COMMIT = "staged commit"
@@ -49,11 +49,11 @@ class LogFileKind(enum.Enum):
 
 
 class LogPath(msgspec.Struct, frozen=True, gc=False):
-    """One recognised file of the log.
+    """One recognized file of the log.
 
     Attributes:
         name: File name without folder.
-        kind: What it is.
+        kind: Its kind.
         version: The version it describes; for a compaction, the first.
         part: Part number from 1, for a multi-part checkpoint.
         parts: Number of parts, for a multi-part checkpoint.
@@ -61,7 +61,7 @@ class LogPath(msgspec.Struct, frozen=True, gc=False):
         uuid: The unique part of a UUID-named checkpoint or staged commit.
         size: Size in bytes as listed.
         modified: Modification time as listed, ms since the epoch.
-        etag: A number that is another one when the file was written again, 0 if the store tells none.
+        etag: A number that changes when the file is written again, 0 if the store has none.
     """
 
     name: str
@@ -99,71 +99,71 @@ _OTHER = re.compile(
 
 
 def parse_log_name(name: str, size: int = 0, modified: int = 0, etag: int = 0) -> LogPath | None:
-    """Recognise a file name of the log, or return None for anything the protocol does not name.
+    """Recognize a file name of the log, or return None for anything the protocol does not name.
 
     Args:
         name: File name without folder.
-        size: Size in bytes, kept in the result.
-        modified: Modification time in ms since the epoch, kept in the result.
-        etag: Kept in the result.
+        size: Size in bytes, passed to the result.
+        modified: Modification time in ms since the epoch, passed to the result.
+        etag: Passed to the result.
     """
     if len(name) == 25 and name[20:] == ".json" and name.isascii() and (digits := name[:20]).isdigit():
-        # By place takes half as long as by name, and there is one for every version.
+        # By position takes half as long as by name, and there is one for every version.
         return LogPath(name, _IS_COMMIT, int(digits), 0, 0, 0, "", size, modified, etag)
     if not name[:1].isdigit():
         return None
     listed = partial(LogPath, name, size=size, modified=modified, etag=etag)
     if (commit := _COMMIT.match(name)) is not None:
         return listed(LogFileKind.COMMIT, int(commit[1]))
-    found = _OTHER.match(name)
-    if found is None:
+    other = _OTHER.match(name)
+    if other is None:
         return None
-    version = int(found["version"])
-    if found["classic"]:
+    version = int(other["version"])
+    if other["classic"]:
         return listed(LogFileKind.CLASSIC_CHECKPOINT, version)
-    if found["part"]:
-        part, parts = int(found["part"]), int(found["parts"])
+    if other["part"]:
+        part, parts = int(other["part"]), int(other["parts"])
         if not 1 <= part <= parts:
             return None
         kind = LogFileKind.MULTI_PART_CHECKPOINT
         return listed(kind, version, part=part, parts=parts)
-    if found["uuid"]:
+    if other["uuid"]:
         kind = LogFileKind.UUID_CHECKPOINT
-        return listed(kind, version, uuid=found["uuid"])
-    if found["last"]:
-        last = int(found["last"])
+        return listed(kind, version, uuid=other["uuid"])
+    if other["last"]:
+        last = int(other["last"])
         if last <= version:
             return None
         return LogPath(
             name, LogFileKind.COMPACTION, version, last_version=last, size=size, modified=modified, etag=etag
         )
-    if found["staged"]:
+    if other["staged"]:
         kind = LogFileKind.STAGED_COMMIT
-        return listed(kind, version, uuid=found["staged"])
+        return listed(kind, version, uuid=other["staged"])
     return listed(LogFileKind.CHECKSUM, version)
 
 
 def commit_name(version: int) -> str:
-    """Key of the commit file of a version (LOG-001)."""
+    """Return key of the commit file of a version (LOG-001)."""
     return f"{LOG_FOLDER}/{version:020d}.json"
 
 
 def checkpoint_name(version: int, uuid: UUID | None = None, extension: str = "parquet") -> str:
-    """Key of the checkpoint of a version in one file: classic, or named by a UUID (CKPT-001, V2CKPT-002)."""
+    """Return key of the checkpoint of a version in one file: classic, or named by a UUID (CKPT-001, V2CKPT-002)."""
     middle = "" if uuid is None else f".{uuid}"
     return f"{LOG_FOLDER}/{version:020d}.checkpoint{middle}.{extension}"
 
 
 def replaced_name(path: str) -> str:
-    """Key under which a log file that was wrong is kept; no reader recognizes it."""
+    """Return the key under which a replaced log file is preserved; no reader recognizes it."""
     return f"{path}.replaced"
 
 
 def checksum_name(version: int) -> str:
-    """Key of the checksum file of a version (CRC-001)."""
+    """Return key of the checksum file of a version (CRC-001)."""
     return f"{LOG_FOLDER}/{version:020d}.crc"
 
 
 def compaction_name(first: int, last: int) -> str:
-    """Key of the log compaction file of a range of versions (COMPACT-001)."""
+    """Return key of the log compaction file of a range of versions (COMPACT-001)."""
     return f"{LOG_FOLDER}/{first:020d}.{last:020d}.compacted.json"

@@ -4,7 +4,7 @@ Protocol sections: Delta Log Entries, Checkpoints, Last Checkpoint File, Action 
 `LogSegment`, which its constructor checks: its checkpoint is complete and not newer than the version; its commits begin
 right after the checkpoint, or at 0 where there is none, leave out no version and end at its version (LOG-011, LOG-014,
 CKPT-003). Where other files of the log name a newer version than any commit or checkpoint,
-the latest version is that one, which cannot be rebuilt: an older one is never taken for it.
+the latest version is that one, which cannot be rebuilt: an older one is never returned for it.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class LogSegment(msgspec.Struct, frozen=True):
     Attributes:
         version: The version.
         checkpoint: The checkpoint that it begins with; None if it begins with version 0.
-        commits: The commits after it; where some are gone, a compaction in their place.
+        commits: The commits after it; where some are missing, a compaction in their place.
 
     Raises:
-        ValueError: The files do not make up the version: they were chosen wrongly, which is a bug.
+        ValueError: The files do not make up the version: the choice was wrong, which is a bug.
     """
 
     version: int
@@ -82,26 +82,26 @@ class LogSegment(msgspec.Struct, frozen=True):
             raise self._wrong(f"the checkpoint of version {checkpoint.version} is newer")
 
     def _last_of(self, path: LogPath) -> int:
-        """The newest version whose commit a file holds."""
+        """Return the newest version whose commit a file contains."""
         match path.kind:
             case LogFileKind.COMMIT | LogFileKind.STAGED_COMMIT:
                 return path.version
             case LogFileKind.COMPACTION:
                 return path.last_version
             case _:
-                raise self._wrong(f"{path.name} holds no commit")
+                raise self._wrong(f"{path.name} contains no commit")
 
     def _wrong(self, what: str) -> ValueError:
         return ValueError(f"The files chosen for version {self.version} do not make it up: {what}.")
 
 
 class LogListing(msgspec.Struct, frozen=True):
-    """What the log holds: commits by version and complete checkpoints, both ascending.
+    """The files of the log: commits by version and complete checkpoints, both ascending.
 
-    ``by_catalog`` says that a catalog ratified the commits, ``is_whole`` that the folder was listed from its beginning.
-    ``beginning`` makes it whole with the names that the folder had then, or gives None where it has others now, or a
-    commit seems to be missing; it is None itself where the store does not know those names. ``named`` is a version
-    newer than all of them that other files of the log name.
+    ``by_catalog`` is True if a catalog ratified the commits, ``is_complete`` if the folder was listed from its
+    beginning. ``beginning`` completes it with the names that the folder had then, or returns None where it has others
+    now, or a commit seems to be missing; it is None itself where the store does not know those names. ``named`` is a
+    version newer than all of them that other files of the log name.
     """
 
     commits: dict[int, LogPath] | VersionFiles
@@ -109,7 +109,7 @@ class LogListing(msgspec.Struct, frozen=True):
     compactions: tuple[LogPath, ...] = ()
     checksums: dict[int, LogPath] | VersionFiles = {}
     by_catalog: bool = False
-    is_whole: bool = True
+    is_complete: bool = True
     beginning: Callable[[], LogListing | None] | None = None
     named: NamedVersion | None = None
 
@@ -125,13 +125,13 @@ class LogListing(msgspec.Struct, frozen=True):
         return max(newest_commit, self.checkpoints[-1].version if self.checkpoints else -1)
 
     def with_named(self, named: NamedVersion | None) -> LogListing:
-        """The same listing where other files name a version, which counts if it is newer than what is recorded."""
+        """Return the same listing with a named version, which counts if it is newer than the recorded ones."""
         both = named if self.named is None else self.named.and_also(named)
         newer = None if both is None else both.beyond(self.recorded)
         return self if newer == self.named else msgspec.structs.replace(self, named=newer)
 
     def earliest(self) -> int:
-        """The oldest version that can be rebuilt and after which no commit is missing up to the latest.
+        """Return the oldest version that can be rebuilt and after which no commit is missing up to the latest.
 
         It is rebuilt from commits from 0 on, from a checkpoint, or from a compaction that replaces lost commits;
         the versions inside such a compaction cannot be read (COMPACT-003).
@@ -149,7 +149,7 @@ class LogListing(msgspec.Struct, frozen=True):
         return min(bases)
 
     def first_recorded(self) -> int:
-        """The oldest commit from which the commits run on without a gap to the latest, readable or not.
+        """Return the oldest commit from which no commit is missing to the latest, readable or not.
 
         The version after the latest if only its checkpoint is left.
         """
@@ -183,18 +183,18 @@ class LogListing(msgspec.Struct, frozen=True):
         return LogSegment(target, checkpoint, tuple(commits))
 
     def without_checkpoints(self, versions: Collection[int]) -> LogListing:
-        """The same listing without the checkpoints of some versions."""
-        kept = tuple(checkpoint for checkpoint in self.checkpoints if checkpoint.version not in versions)
-        return msgspec.structs.replace(self, checkpoints=kept)
+        """Return the same listing without the checkpoints of some versions."""
+        others = tuple(checkpoint for checkpoint in self.checkpoints if checkpoint.version not in versions)
+        return msgspec.structs.replace(self, checkpoints=others)
 
     def _choose(
         self, target: int, *, use_checkpoints: bool = True
     ) -> tuple[Checkpoint | None, list[LogPath], int | None]:
-        """Checkpoint and commits of a version, and its first missing commit.
+        """Return checkpoint and commits of a version, and its first missing commit.
 
-        A compaction is used only where commits of its range are gone, and only whole (COMPACT-003, COMPACT-006).
+        A compaction is used only where commits of its range are missing, and only in full (COMPACT-003, COMPACT-006).
         """
-        # A compaction replaces commits and makes no version, so the commits it ends with were there.
+        # A compaction replaces commits and makes no version, so the commits it ends with existed.
         compactions = [c for c in self.compactions if c.last_version <= self.recorded]
         usable = [c for c in self.checkpoints if c.version <= target] if use_checkpoints else []
         checkpoint = usable[-1] if usable else None
@@ -206,7 +206,7 @@ class LogListing(msgspec.Struct, frozen=True):
                 covering = [c for c in compactions if start <= c.version <= version <= c.last_version <= target]
                 if not covering:
                     return checkpoint, chosen, version
-                path = max(covering, key=lambda found: found.last_version - found.version)
+                path = max(covering, key=lambda compaction: compaction.last_version - compaction.version)
                 while chosen and chosen[-1].version >= path.version:
                     chosen.pop()
                 version = path.last_version
@@ -215,7 +215,7 @@ class LogListing(msgspec.Struct, frozen=True):
         return checkpoint, chosen, None
 
     def _compacted(self, start: int = 0) -> Iterator[int]:
-        """Versions from ``start`` on that a compaction ends with and that can be rebuilt, ascending."""
+        """Yield versions from ``start`` on that a compaction ends with and that can be rebuilt, ascending."""
         ends = sorted({c.last_version for c in self.compactions if start <= c.last_version <= self.recorded})
         return (end for end in ends if self._choose(end)[2] is None)
 
@@ -238,7 +238,7 @@ class LogListing(msgspec.Struct, frozen=True):
         span = f"{self._readable() or 'no version'} can be read.".capitalize()
         if cleaned and readable and readable[0] > target:
             raise VersionNotFound(
-                f"Version {target} can no longer be rebuilt: log clean-up removed its part of the log. {span}",
+                f"Version {target} can no longer be rebuilt: log cleanup deleted the commits it needs. {span}",
                 version=target,
                 earliest=readable[0],
                 latest=readable[1],
@@ -258,7 +258,7 @@ class LogListing(msgspec.Struct, frozen=True):
         )
 
     def _lost(self, named: NamedVersion) -> VersionGap:
-        """The error for a version that other files name, and that commits and checkpoints do not hold."""
+        """Return the error for a version that other files name, but that has no commit and no checkpoint."""
         readable = next(reversed(self._readable_runs()), None)
         version, files = named.version, _listed_files(named.files)
         newest = f"the newest commit or complete checkpoint is that of version {self.recorded}"
@@ -279,15 +279,15 @@ class LogListing(msgspec.Struct, frozen=True):
         )
 
     def _readable(self) -> str:
-        """The versions that can be rebuilt, in words; of many runs the newest; empty if there is none."""
+        """Return the versions that can be rebuilt, in words; of many runs the newest; empty if there is none."""
         newest = self._readable_runs()[-_RUNS:]
-        said = [f"{first}" if first == last else f"{first} to {last}" for first, last in newest]
+        runs = [f"{first}" if first == last else f"{first} to {last}" for first, last in newest]
         noun = "version" if len(newest) == 1 and newest[0][0] == newest[0][1] else "versions"
-        joined = " and ".join(filter(None, [", ".join(said[:-1]), *said[-1:]]))
+        joined = " and ".join(filter(None, [", ".join(runs[:-1]), *runs[-1:]]))
         return f"{noun} {joined}" if joined else ""
 
     def _readable_runs(self) -> list[tuple[int, int]]:
-        """The runs of versions that can be rebuilt, ascending."""
+        """Return the runs of versions that can be rebuilt, ascending."""
         bases = {c.version for c in self.checkpoints}.union({0}.intersection(self.commits), self._compacted())
         runs: list[tuple[int, int]] = []
         for base in sorted(bases):
@@ -302,10 +302,10 @@ class LogListing(msgspec.Struct, frozen=True):
 
 
 def list_newer(store: LogStore, known: LogListing) -> LogListing | None:
-    """List only what came after a listing, and put the two together.
+    """List only the files after a listing, and join the two.
 
     Returns:
-        The listing with what is newer; None if its newest commit changed, so that everything must be listed again.
+        The joined listing; None if its newest commit changed, so that everything must be listed again.
 
     Raises:
         CorruptTable: Two commit files have one version (D-36).
@@ -323,7 +323,7 @@ def list_newer(store: LogStore, known: LogListing) -> LogListing | None:
         tuple(checkpoints[version] for version in sorted(checkpoints)),
         tuple(dict.fromkeys((*known.compactions, *newer.compactions))),
         VersionFiles.of(known.checksums).with_newer(VersionFiles.of(newer.checksums)),
-        is_whole=False,
+        is_complete=False,
         named=newer.named,
     )
 
@@ -342,50 +342,50 @@ def list_log(store: LogStore, *, use_hint: bool = False) -> LogListing:
     text = hint_text(store) if use_hint else None
     hint = None if text is None else parse_last_checkpoint(text)
     start = "" if hint is None else f"{hint.version:020d}"
-    found = list_files(store, start)
-    listing = _arranged(found)
+    listed = list_files(store, start)
+    listing = _arranged(listed)
     if start and not listing.checkpoints:
-        start, found = "", list_files(store, "")
-        listing = _arranged(found)
+        start, listed = "", list_files(store, "")
+        listing = _arranged(listed)
     named = named_by_hint(None if text is None else hinted_version(text))
-    listing = listing.with_named(named).with_named(found.named_by_staged(store))
+    listing = listing.with_named(named).with_named(listed.named_by_staged(store))
     if listing.latest < 0:
         raise TableNotFound(
-            f"There is no Delta table at {store.root}: its {LOG_FOLDER} folder is missing or holds no commit and no "
+            f"There is no Delta table at {store.root}: its {LOG_FOLDER} folder is missing or contains no commit and no "
             "complete checkpoint. Check the path; it must be the folder that contains _delta_log.",
             location=store.root,
         )
     if not start:
         return listing
-    earlier = found.objects.earlier
-    beginning = None if earlier is None else partial(_with_earlier, earlier, found.objects, listing.named)
-    return msgspec.structs.replace(listing, is_whole=False, beginning=beginning)
+    earlier = listed.objects.earlier
+    beginning = None if earlier is None else partial(_with_earlier, earlier, listed.objects, listing.named)
+    return msgspec.structs.replace(listing, is_complete=False, beginning=beginning)
 
 
 def _with_earlier(
     earlier: Callable[[], ListedObjects | None], objects: ListedObjects, named: NamedVersion | None
 ) -> LogListing | None:
     before = earlier()
-    found = None if before is None else sorted_files(before.with_more(objects))
-    return None if found is None or found.seems_to_lack else _arranged(found).with_named(named)
+    listed = None if before is None else sorted_files(before.with_more(objects))
+    return None if listed is None or listed.seems_to_lack else _arranged(listed).with_named(named)
 
 
 def list_names(store: LogStore) -> list[tuple[str, LogPath | None]]:
-    """List the names in the log's folder, and what the protocol calls them."""
-    found = list_files(store, "").objects
-    return [(name, parse_log_name(name, size, modified, etag)) for name, size, modified, etag in found.rows()]
+    """List the names in the log's folder, and their kinds in the protocol."""
+    objects = list_files(store, "").objects
+    return [(name, parse_log_name(name, size, modified, etag)) for name, size, modified, etag in objects.rows()]
 
 
-def _arranged(found: ListedLog) -> LogListing:
-    if any(path.kind in {LogFileKind.COMMIT, LogFileKind.CHECKSUM} for path in found.others):
-        every = [*found.commits.paths, *found.checksums.paths, *found.others]
-        return arrange_log(sorted(every, key=lambda path: path.name)).with_named(found.named)
-    listing = msgspec.structs.replace(arrange_log(found.others), commits=found.commits, checksums=found.checksums)
-    return listing.with_named(found.named)
+def _arranged(listed: ListedLog) -> LogListing:
+    if any(path.kind in {LogFileKind.COMMIT, LogFileKind.CHECKSUM} for path in listed.others):
+        every = [*listed.commits.paths, *listed.checksums.paths, *listed.others]
+        return arrange_log(sorted(every, key=lambda path: path.name)).with_named(listed.named)
+    listing = msgspec.structs.replace(arrange_log(listed.others), commits=listed.commits, checksums=listed.checksums)
+    return listing.with_named(listed.named)
 
 
-def arrange_log(found: list[LogPath]) -> LogListing:
-    """Sort the recognised files of a log by kind.
+def arrange_log(files: list[LogPath]) -> LogListing:
+    """Sort the recognized files of a log by kind.
 
     Raises:
         CorruptTable: Two commit files have one version (D-36).
@@ -394,7 +394,7 @@ def arrange_log(found: list[LogPath]) -> LogListing:
     checksums: dict[int, LogPath] = {}
     compactions: list[LogPath] = []
     checkpoint_files: list[LogPath] = []
-    for path in found:
+    for path in files:
         match path.kind:
             case LogFileKind.COMMIT:
                 if path.version in commits:
@@ -413,7 +413,7 @@ def arrange_log(found: list[LogPath]) -> LogListing:
 
 
 def _listed_files(files: Sequence[str]) -> str:
-    """Files in words; of many the newest."""
+    """Return files in words; of many the newest."""
     shown, more = files[-_RUNS:], len(files) - _RUNS
     if more > 0:
         return f"{', '.join(shown)}, and {more} other files"
@@ -422,8 +422,8 @@ def _listed_files(files: Sequence[str]) -> str:
 
 def _two_names(first: LogPath, second: LogPath) -> CorruptTable:
     return CorruptTable(
-        f"Version {first.version} has two commit files, {first.name} and {second.name}; the log does not say which one "
-        "counts. Move the wrong one out of the log.",
+        f"Version {first.version} has two commit files, {first.name} and {second.name}; the log does not show which "
+        "one counts. Move the wrong one out of the log.",
         version=first.version,
         path=second.path,
     )

@@ -1,9 +1,9 @@
-"""Versions that files of the log name without holding them: the log had such a version, and may have lost it.
+"""Versions that files of the log name without containing them: the log had such a version, and may have lost it.
 
 Protocol sections: Last Checkpoint File, Checkpoints, Log Compaction Files, Version Checksum File, Staged commits.
-Invariants: only a commit or a complete checkpoint makes a version; whatever else names a newer one was written after
-that version existed, so the newest version that can be rebuilt may not be the newest that there was. A staged commit
-is a proposal for its version, and shows only that the version before it existed.
+Invariants: only a commit or a complete checkpoint makes a version; any other file that names a newer one was written
+after that version existed, so the newest version that can be rebuilt may not be the newest that existed. A staged
+commit is a proposal for its version, and shows only that the version before it existed.
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ class NamedVersion(msgspec.Struct, frozen=True):
     files: tuple[str, ...]
 
     def and_also(self, other: NamedVersion | None) -> NamedVersion:
-        """Both together."""
+        """Return both together."""
         if other is None:
             return self
         first, second = sorted((self, other), key=lambda named: named.version)
         return NamedVersion(second.version, tuple(dict.fromkeys((*first.files, *second.files))))
 
     def beyond(self, version: int) -> NamedVersion | None:
-        """The same where the newest recorded version is this one; None if that is as new."""
+        """Return the same if the newest recorded version is this one; None if that is as new."""
         return self if self.version > version else None
 
 
 def newest_named(paths: Iterable[LogPath], recorded: int) -> NamedVersion | None:
-    """The newest version that files of the log show to have existed beyond the newest recorded one, if there is one.
+    """Return the newest version that files of the log show to have existed beyond the recorded ones, if any.
 
     Args:
         paths: Files of the log, of any kind.
         recorded: The newest version that has a commit or a complete checkpoint.
     """
     shown = ((_shown(path), path.path) for path in paths)
-    found = sorted(each for each in shown if each[0] > recorded)
-    return NamedVersion(found[-1][0], tuple(path for _, path in found)) if found else None
+    newer = sorted(each for each in shown if each[0] > recorded)
+    return NamedVersion(newer[-1][0], tuple(path for _, path in newer)) if newer else None
 
 
 def named_by_hint(version: int | None) -> NamedVersion | None:
-    """The version of the checkpoint that the hint names."""
+    """Return the version of the checkpoint that the hint names."""
     return None if version is None else NamedVersion(version, (LAST_CHECKPOINT,))
 
 
 def _shown(path: LogPath) -> int:
-    """The newest version that a file shows to have existed."""
+    """Return the newest version that a file shows to have existed."""
     if path.kind is LogFileKind.STAGED_COMMIT:
         return path.version - 1
     return path.last_version if path.kind is LogFileKind.COMPACTION else path.version

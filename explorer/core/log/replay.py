@@ -1,8 +1,8 @@
 """Action reconciliation: a log segment -> the state of the table.
 
 Protocol section: Action Reconciliation. Invariants: the newest file action for a key (path, deletion-vector id) wins
-(REPLAY-003) and a path is live with at most one vector, the newest added (D-03); what other readers take for live too,
-as no removal names it, is kept apart; the newest protocol, metadata,
+(REPLAY-003) and a path is live with at most one vector, the newest added (D-03); files that other readers take for
+live too, as no removal names them, are separate; the newest protocol, metadata,
 transaction per application and domain win (REPLAY-001, TXN-001, REPLAY-008); change files and provenance never
 matter (REPLAY-009, REPLAY-011).
 """
@@ -64,37 +64,37 @@ def read_commits(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Commit]:
 
     Raises:
         VersionGap: A commit vanished since it was listed.
-        MalformedAction: A line is broken.
+        MalformedAction: A line is damaged.
     """
     return chain.from_iterable(map(decode_commits, _read_ahead(store, paths)))
 
 
-def read_parts(store: LogStore, paths: Iterable[LogPath], alike: AlikeLines | None) -> Iterator[DecodedPart]:
+def read_parts(store: LogStore, paths: Iterable[LogPath], similar: AlikeLines | None) -> Iterator[DecodedPart]:
     """Read commits in the order given, and decode some together, a large one in parts.
 
     Args:
         store: The log's store.
         paths: The commits.
-        alike: Finds the lines that are alike; None decodes every line by itself.
+        similar: Finds similar lines; None decodes every line by itself.
 
     Raises:
         VersionGap: A commit vanished since it was listed.
-        MalformedAction: A line is broken; parts of its commit may have come before.
+        MalformedAction: A line is damaged; parts of its commit may have come before.
     """
-    if alike is None:
+    if similar is None:
         return chain.from_iterable(decode_parts(files, None) for files in _read_ahead(store, paths))
     reads = _ahead(partial(_read_lines, store), list(_batches(paths)))
     return chain.from_iterable(
-        decode_parts(read, alike) if isinstance(read, list) else decode_joined(*read, alike) for read in reads
+        decode_parts(read, similar) if isinstance(read, list) else decode_joined(*read, similar) for read in reads
     )
 
 
 def read_small_actions(store: LogStore, paths: Iterable[LogPath]) -> Iterator[SmallActions]:
-    """Read commits in the order given, some at a time, and decode what is not of files.
+    """Read commits in the order given, some at a time, and decode all but the file actions.
 
     Raises:
         VersionGap: A commit vanished since it was listed.
-        MalformedAction: A line is broken.
+        MalformedAction: A line is damaged.
     """
     return chain.from_iterable(map(decode_small_actions, _read_ahead(store, paths)))
 
@@ -109,14 +109,14 @@ def read_commit_files(store: LogStore, paths: Iterable[LogPath]) -> Iterator[Com
 
 
 def _read_ahead(store: LogStore, paths: Iterable[LogPath]) -> Iterator[list[CommitFile]]:
-    """The bytes of commits in batches, of which the next is read while the one before is decoded."""
+    """Return the bytes of commits in batches; the next is read while the one before is decoded."""
     return _ahead(partial(_read, store), list(_batches(paths)))
 
 
 def _ahead(read: Callable[[Sequence[LogPath]], _ReadT], batches: Sequence[Sequence[LogPath]]) -> Iterator[_ReadT]:
-    """What is read of batches, of which the next is read while the caller decodes the one before.
+    """Yield the results of reading batches; the next is read while the caller decodes the one before.
 
-    The thread that reads does nothing else: what needs the interpreter there waits for the decoder to let go of it.
+    The reading thread does nothing else: a call that needs the interpreter there waits for the decoder to release it.
     """
     if len(batches) < 2:
         yield from map(read, batches)
@@ -124,14 +124,14 @@ def _ahead(read: Callable[[Sequence[LogPath]], _ReadT], batches: Sequence[Sequen
     with ThreadPoolExecutor(1) as ahead:
         coming = ahead.submit(read, batches[0])
         for following in (*batches[1:], ()):
-            found = coming.result()
+            batch_result = coming.result()
             if following:
                 coming = ahead.submit(read, following)
-            yield found
+            yield batch_result
 
 
 def read_commit_starts(store: LogStore, commits: VersionFiles, length: int) -> list[bytes]:
-    """Read the first bytes of commits, ascending: of each as many as asked, or all that it has.
+    """Read the first bytes of commits, ascending: of each up to ``length``.
 
     Raises:
         VersionGap: A commit vanished since it was listed.
@@ -151,7 +151,7 @@ def _read(store: LogStore, batch: Sequence[LogPath]) -> list[CommitFile]:
 
 
 def _read_lines(store: LogStore, batch: Sequence[LogPath]) -> list[CommitFile] | _Joined:
-    """The commits of a batch in one buffer; a large one, which is decoded in parts, by itself."""
+    """Return the commits of a batch in one buffer; a large one, which is decoded in parts, by itself."""
     sizes = [path.size for path in batch]
     if sum(sizes) > _BATCH_BYTES:
         return _read(store, batch)
@@ -163,8 +163,8 @@ def _read_lines(store: LogStore, batch: Sequence[LogPath]) -> list[CommitFile] |
 
 def _vanished(error: FileNotFoundError, earliest: int, latest: int) -> VersionGap:
     return VersionGap(
-        f"A commit between versions {earliest} and {latest} vanished while the log was read ({error}). A clean-up of "
-        "the log is running. Open the table again.",
+        f"A commit between versions {earliest} and {latest} disappeared while the log was being read ({error}). A "
+        "cleanup of the log is running. Open the table again.",
         vanished=True,
         earliest=earliest,
         latest=latest,
@@ -172,7 +172,7 @@ def _vanished(error: FileNotFoundError, earliest: int, latest: int) -> VersionGa
 
 
 def _batches(paths: Iterable[LogPath]) -> Iterator[list[LogPath]]:
-    """Commits that are read together: many, because stores can be slow, but only bytes that are quick to decode."""
+    """Yield commits to read together: many, because stores can be slow, but only bytes that are quick to decode."""
     batch: list[LogPath] = []
     size = 0
     for path in paths:
@@ -186,7 +186,7 @@ def _batches(paths: Iterable[LogPath]) -> Iterator[list[LogPath]]:
 
 
 def checkpoint_reader(store: LogStore, segment: LogSegment) -> CheckpointReader | None:
-    """A reader of the checkpoint that a segment begins with; None if it has none."""
+    """Return a reader of the checkpoint that a segment begins with; None if it has none."""
     return None if segment.checkpoint is None else CheckpointReader(store, segment.checkpoint)
 
 
@@ -232,14 +232,14 @@ def advance_state(base: TableState | None, commits: Iterable[Commit], version: i
         lacking = "protocol" if protocol is None else "metaData"
         raise CorruptTable(
             f"The log has no {lacking} action up to version {version}, so the table cannot be read. "
-            "A broken client wrote the log, or something changed its first commit.",
+            "The log was written by a faulty client, or its first commit was changed.",
             version=version,
         )
     return TableState(protocol, metadata, transactions, domains)
 
 
 def replay_files(
-    base: CheckpointReader | None, commits: Iterable[Commit], kept: KeptColumns | None = None
+    base: CheckpointReader | None, commits: Iterable[Commit], cache: KeptColumns | None = None
 ) -> LogicalFiles:
     """Reconcile the file actions to the live files.
 
@@ -248,16 +248,16 @@ def replay_files(
     Args:
         base: The checkpoint to begin with; None begins before the first commit.
         commits: The commits since, ascending.
-        kept: Keeps what is read of checkpoints; None keeps nothing.
+        cache: Caches columns of checkpoints; None caches nothing.
     """
     newest = Reconciliation()
     for commit in commits:
         newest.apply(commit)
-    return newest.files(base, kept)
+    return newest.files(base, cache)
 
 
 class Superseded(msgspec.Struct, frozen=True):
-    """Which files of a checkpoint the commits after it replaced or removed.
+    """The files of a checkpoint that the commits after it replaced or removed.
 
     Attributes:
         added: Paths that were added since.
@@ -268,25 +268,27 @@ class Superseded(msgspec.Struct, frozen=True):
     removed: frozenset[tuple[str, str | None]]
 
     def survivors(self, source: FileSource) -> FileSource:
-        """The files of a checkpoint that are left."""
+        """Return the remaining files of a checkpoint."""
         touched = self.added | {key for key, _ in self.removed}
         if not touched:
             return source
-        found = source.find(touched)
-        return source.without([row for row, key, id_ in found if key in self.added or (key, id_) in self.removed])
+        matches = source.find(touched)
+        return source.without([row for row, key, id_ in matches if key in self.added or (key, id_) in self.removed])
 
     def overlaid(self, source: FileSource, vectors: Mapping[str, str | None]) -> FileSource | None:
-        """The files of a checkpoint that an add replaced under another vector, and that no removal names, if any.
+        """Return files of a checkpoint that an add replaced under another vector, and that no removal names, if any.
 
         Args:
             source: Files of the checkpoint.
             vectors: The vector of each file that is live after the commits, by path.
         """
-        found = source.find(self.added)
-        kept = {
-            row for row, key, id_ in found if (key, id_) not in self.removed and key in vectors and vectors[key] != id_
+        matches = source.find(self.added)
+        replaced = {
+            row
+            for row, key, id_ in matches
+            if (key, id_) not in self.removed and key in vectors and vectors[key] != id_
         }
-        return source.without([row for row in range(source.num_rows) if row not in kept]) if kept else None
+        return source.without([row for row in range(source.num_rows) if row not in replaced]) if replaced else None
 
 
 class Reconciliation:
@@ -311,7 +313,7 @@ class Reconciliation:
         """Apply the next commit.
 
         Raises:
-            MalformedAction: A line holds two file actions, or a path is not valid.
+            MalformedAction: A line contains two file actions, or a path is not valid.
         """
         live, added, removed = self.live, self._added, self.removed
         for place, line in enumerate(commit.lines):
@@ -341,27 +343,27 @@ class Reconciliation:
                 removed[key, vector_id] = remove
 
     def _respell(self, before: AddLine, path: str) -> None:
-        """A later action names the file by a path; other readers keep it where they take that for another file."""
+        """Record that a later action spells the path of a file otherwise; other readers may see another file."""
         if other_spelling(before.path, path):
             self.respelled[before.path] = before
 
-    def files(self, base: CheckpointReader | None, kept: KeptColumns | None = None) -> LogicalFiles:
-        """The live files: those of the checkpoint before the commits that are left, then those added since."""
+    def files(self, base: CheckpointReader | None, cache: KeptColumns | None = None) -> LogicalFiles:
+        """Return the live files: the remaining ones of the checkpoint before the commits, then those added since."""
         sources: list[FileSource] = []
         before: list[FileSource] = []
-        gone = self.superseded()
+        superseded = self.superseded()
         if base is not None:
-            before = list(base.files(kept))
-            sources = [gone.survivors(source) for source in before]
+            before = list(base.files(cache))
+            sources = [superseded.survivors(source) for source in before]
 
         def overlaid() -> list[FileSource]:
             vectors = {key: line.vector_id for key, line in self.live.items()}
-            found = (gone.overlaid(source, vectors) for source in before)
-            return [LineSource(list(self.overlaid.values())), *(source for source in found if source is not None)]
+            replaced = (superseded.overlaid(source, vectors) for source in before)
+            return [LineSource(list(self.overlaid.values())), *(source for source in replaced if source is not None)]
 
         respelled = LineSource(list(self.respelled.values()))
         return LogicalFiles([*sources, LineSource(list(self.live.values()))], overlaid, respelled)
 
     def superseded(self) -> Superseded:
-        """What the commits replaced or removed of the checkpoint before them."""
+        """Return the files of the checkpoint before them that the commits replaced or removed."""
         return Superseded(frozenset(self._added), frozenset(self.removed))

@@ -1,7 +1,7 @@
-"""What is in force at a version: the small actions, and of each live file what checksums count.
+"""The state of a table at a version: the small actions in force, and the facts of live files that checksums count.
 
 Protocol sections: Action Reconciliation, Version Checksum File. Invariants: a removed domain is not in force
-(DOMAIN-005); features listed in another order, and a schema written in another way, are no difference.
+(DOMAIN-005); features in another order, and a schema written in another way, make no difference.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class TableState(msgspec.Struct, frozen=True):
 
 
 class LiveFile(msgspec.Struct, frozen=True, gc=False):
-    """What checksums and checkpoints say of a file: its vector, its size in bytes, and how many rows are masked."""
+    """The facts of a file in checksums and checkpoints: its vector, its size in bytes, and its masked rows."""
 
     vector_id: str | None
     size: int | None
@@ -33,12 +33,12 @@ class LiveFile(msgspec.Struct, frozen=True, gc=False):
 
 
 def same_protocol(one: Protocol, other: Protocol) -> bool:
-    """Whether two protocols demand the same; the order of features does not matter."""
+    """Return whether two protocols require the same; the order of features does not matter."""
     return _protocol_key(one) == _protocol_key(other)
 
 
 def same_metadata(one: Metadata, other: Metadata) -> bool:
-    """Whether two metadata actions say the same; schemas whose texts differ are compared as JSON."""
+    """Return whether two metadata actions are equal; schemas whose texts differ are compared as JSON."""
     return one == other or _metadata_key(one) == _metadata_key(other)
 
 

@@ -1,7 +1,7 @@
-"""Why a line of a commit is not one JSON document: the shape of the text around it.
+"""Why a line of a commit is not one JSON document: the shape of the surrounding text.
 
-Protocol section: Actions (one action a line). Invariant: asked only of a line that failed, so no cost while all is
-well.
+Protocol section: Actions (one action a line). Invariant: only a line that failed is examined, so other lines cost
+nothing.
 """
 
 from __future__ import annotations
@@ -26,13 +26,17 @@ _UNMARKED: Final = {b"{\0\0\0": "UTF-32", b"\0\0\0{": "UTF-32", b"{\0": "UTF-16"
 _REWRITE: Final = "Write the file again in UTF-8"
 _RESTORE: Final = "Restore the file from a backup"
 _REMOVE: Final = "Remove these bytes"
-# How a text begins that is not JSON -> what it is, and what to do.
+# How a text begins that is not JSON -> the cause, and the next step.
 _BEGINNINGS: Final[tuple[tuple[bytes, str, str], ...]] = (
     (b"\x1f\x8b", "it is compressed with gzip", "Decompress the file, under the name that it has"),
     (b"\x28\xb5\x2f\xfd", "it is compressed with Zstandard", "Decompress the file, under the name that it has"),
     (b"PAR1", "it is a Parquet file", _RESTORE),
     (b"version https://git-lfs", "it is a pointer of Git LFS in place of the file", "Fetch the file with git lfs pull"),
-    (b"<<<<<<<", "it holds the marks of a merge conflict of Git", "Restore the version of the file that was committed"),
+    (
+        b"<<<<<<<",
+        "it contains the marks of a merge conflict of Git",
+        "Restore the version of the file that was committed",
+    ),
     (b"<", "it is a page of XML or HTML, such as an error message of a store", _RESTORE),
     (b"\x1e", "it begins with a record separator (1E)", _REMOVE),
     (b"//", "it begins with a comment, which JSON does not have", "Remove the comments"),
@@ -41,7 +45,7 @@ _BEGINNINGS: Final[tuple[tuple[bytes, str, str], ...]] = (
     (b"{'", "its strings are in single quotes, which JSON does not have", "Write the file again as JSON"),
 )
 _LONGEST: Final = 1 << 24
-"""Bytes of text that are looked at."""
+"""Bytes of text that are examined."""
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]|\"[^\"\n]*\t")
 _HALF: Final = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -50,24 +54,24 @@ _NO_NUMBER: Final = re.compile(r"[:\[,]\s*-?(?:NaN|Infinity)\b")
 
 
 class TextShape(msgspec.Struct, frozen=True):
-    """What is wrong with the text of a commit, and what to do."""
+    """The cause of a malformed commit, and the next step."""
 
     cause: str
     step: str
 
 
-def misshapen(lines: Sequence[bytes], place: int) -> TextShape | None:
-    """Find out why a line is not one JSON document; None if its text has no shape that explains it.
+def misshapen(lines: Sequence[bytes], index: int) -> TextShape | None:
+    """Return why a line is not one JSON document; None if its text has no shape that explains it.
 
     Args:
         lines: The lines of the commit, or of a part of it.
-        place: Which of them failed.
+        index: The line that failed.
     """
-    line = lines[place]
-    found = _encoded(line)
-    if found is not None:
-        return found
-    rest = b"\n".join(lines[place:])[:_LONGEST]
+    line = lines[index]
+    encoded = _encoded(line)
+    if encoded is not None:
+        return encoded
+    rest = b"\n".join(lines[index:])[:_LONGEST]
     try:
         text = rest.decode()
     except UnicodeDecodeError:
@@ -76,7 +80,7 @@ def misshapen(lines: Sequence[bytes], place: int) -> TextShape | None:
 
 
 def _encoded(line: bytes) -> TextShape | None:
-    """Say what the first bytes of a line show."""
+    """Return the cause that the first bytes of a line show."""
     for mark, encoding in _BYTE_ORDER_MARKS.items():
         if line.startswith(mark):
             step = _REMOVE if encoding == "UTF-8" else _REWRITE
@@ -85,7 +89,7 @@ def _encoded(line: bytes) -> TextShape | None:
         if line.startswith(start):
             return TextShape(f"it is encoded in {encoding}", _REWRITE)
     if line.startswith(b"\0"):
-        what = "begins with" if line.strip(b"\0\r") else "holds nothing but"
+        what = "begins with" if line.strip(b"\0\r") else "contains only"
         return TextShape(f"it {what} NUL bytes, as a write leaves that a crash interrupted", _RESTORE)
     text = line.lstrip()
     return next((TextShape(cause, step) for start, cause, step in _BEGINNINGS if text.startswith(start)), None)
@@ -103,28 +107,28 @@ def _spread(text: str, length: int) -> TextShape | None:
         return None
     if end > length:
         return TextShape(
-            "an action is written over several lines, which some clients read and the protocol does not allow",
+            "an action is written over several lines, which some clients read but the protocol does not allow",
             "Write each action on one line",
         )
     return _followed(text[end:length]) or _invalid(text[start:end])
 
 
 def _followed(rest: str) -> TextShape | None:
-    """Say what is wrong with the text behind an action."""
+    """Return the cause in the text after an action."""
     if rest.startswith("\r") and rest.strip():
         return TextShape("its lines end in a carriage return alone (0D)", "End each line with a line feed")
     rest = rest.strip()
     if rest == ",":
         return TextShape("a comma follows the action", "Remove the comma")
     if rest.lstrip(", \t").startswith("{"):
-        return TextShape("it holds several actions", "Write each action on a line of its own")
+        return TextShape("it contains several actions", "Write each action on a line of its own")
     if rest:
-        return TextShape("other text follows the action", "Remove what follows the action")
+        return TextShape("other text follows the action", "Remove the text after the action")
     return None
 
 
 def _invalid(text: str) -> TextShape | None:
-    """Say what a lenient reader of JSON takes and the standard does not allow; None for valid JSON."""
+    """Return what lenient JSON parsers accept and the standard does not allow; None for valid JSON."""
     try:
         msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
@@ -134,9 +138,9 @@ def _invalid(text: str) -> TextShape | None:
 
 def _not_allowed(text: str) -> TextShape | None:
     if _CONTROL.search(text):
-        return TextShape("a string holds a control character", "Write the character with an escape")
+        return TextShape("a string contains a control character", "Write the character with an escape")
     if _HALF.search(text):
-        return TextShape("a string holds half of a surrogate pair", "Write the character whole")
+        return TextShape("a string contains an unpaired surrogate", "Write both halves of the character")
     if _NO_NUMBER.search(text):
         return TextShape("a number is NaN or Infinity, which JSON does not have", "Write null in its place")
     return None

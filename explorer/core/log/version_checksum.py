@@ -1,6 +1,6 @@
 """The records of version checksum files.
 
-Protocol section: Version Checksum File Schema. Invariants: what the file does not have is None; both spellings of the
+Protocol section: Version Checksum File Schema. Invariants: a field that the file lacks is None; both spellings of the
 histogram of sizes are read, and older files may lack metadata and protocol (D-26).
 """
 
@@ -19,7 +19,7 @@ __all__ = ["MASK_BINS", "ListedFile", "MaskHistogram", "SizeHistogram", "Version
 
 
 class SizeHistogram(msgspec.Struct, frozen=True, rename="camel"):
-    """Files by size: where the bins begin, and the files and bytes in each."""
+    """Files by size: the lower ends of the bins, and the files and bytes in each."""
 
     sorted_bin_boundaries: tuple[int, ...]
     file_counts: tuple[int, ...]
@@ -64,14 +64,14 @@ class VersionChecksum(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
 _DECODER: Final = msgspec.json.Decoder(VersionChecksum, float_hook=exact_number)
 MASK_BINS: Final = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 2_147_483_647)
-"""Where the ten bins of masked rows begin (CRC-005)."""
+"""The lower ends of the ten bins of masked rows (CRC-005)."""
 
 
 def decode_checksum(data: bytes) -> VersionChecksum:
     """Read a checksum file.
 
     Raises:
-        ValueError: It is not one; the text says why.
+        ValueError: It is not one; the text has the reason.
     """
     try:
         check_json_values(data, "It")

@@ -1,6 +1,6 @@
-"""Files of the log by version, as columns: a log has one for every version, and few questions need them one by one.
+"""Files of the log by version, as columns: a log has one for every version, and few callers need them one by one.
 
-Protocol section: Delta Log Entries. Invariants: versions ascend; a `LogPath` is made when it is asked for, and is the
+Protocol section: Delta Log Entries. Invariants: versions ascend; a `LogPath` is made at first need, and is the
 one that `explorer.core.log.log_path.parse_log_name` makes.
 """
 
@@ -20,7 +20,7 @@ from explorer.core.protocol.log_store import ListedObjects, seen_of
 __all__ = ["VersionFiles"]
 
 _DIGITS: Final = 20
-# A version in twenty digits that surely fits into 64 bits; other names are looked at one by one.
+# A version in twenty digits that surely fits into 64 bits; other names are parsed one by one.
 _USUAL: Final = re.compile(r"00[0-9]{18}\.(?:(json)|crc)").fullmatch
 
 
@@ -30,8 +30,8 @@ class VersionFiles(Mapping[int, LogPath]):
     Args:
         versions: Their versions, ascending.
         objects: The files as listed.
-        kind: What they are.
-        paths: The files, where they are at hand.
+        kind: Their kind.
+        paths: The files, where they are in memory.
 
     Attributes:
         versions: As given.
@@ -47,7 +47,7 @@ class VersionFiles(Mapping[int, LogPath]):
 
     @classmethod
     def of(cls, files: Mapping[int, LogPath]) -> VersionFiles:
-        """The same files, whose versions ascend."""
+        """Return the same files, whose versions ascend."""
         if isinstance(files, VersionFiles):
             return files
         paths = list(files.values())
@@ -56,7 +56,7 @@ class VersionFiles(Mapping[int, LogPath]):
 
     @classmethod
     def recognised(cls, objects: ListedObjects) -> tuple[VersionFiles, VersionFiles, list[int]]:
-        """The commits and the checksums of a listing that have the usual names, and the places of its other files."""
+        """Return the commits and the checksums with usual names in a listing, and the indexes of its other files."""
         commits, checksums, others = list[int](), list[int](), list[int]()
         for place, name in enumerate(objects.names):
             match = _USUAL(name)
@@ -64,8 +64,8 @@ class VersionFiles(Mapping[int, LogPath]):
         return cls._at(objects, commits, LogFileKind.COMMIT), cls._at(objects, checksums, LogFileKind.CHECKSUM), others
 
     @classmethod
-    def _at(cls, objects: ListedObjects, places: list[int], kind: LogFileKind) -> VersionFiles:
-        files = objects.take(places)
+    def _at(cls, objects: ListedObjects, rows: list[int], kind: LogFileKind) -> VersionFiles:
+        files = objects.take(rows)
         return cls(_versions(files.names), files, kind)
 
     def __len__(self) -> int:
@@ -78,10 +78,10 @@ class VersionFiles(Mapping[int, LogPath]):
         return map(int, self.versions[::-1])
 
     def __contains__(self, version: object) -> bool:
-        return isinstance(version, int) and self._place(version) is not None
+        return isinstance(version, int) and self._index(version) is not None
 
     def __getitem__(self, version: int) -> LogPath:
-        place = self._place(version)
+        place = self._index(version)
         if place is None:
             raise KeyError(version)
         if self._paths is not None:
@@ -92,7 +92,7 @@ class VersionFiles(Mapping[int, LogPath]):
         return f"{type(self).__name__}({len(self)} files)"
 
     def items(self) -> ItemsView[int, LogPath]:
-        """Each version with its file."""
+        """Return each version with its file."""
         return _Pairs(self)
 
     @property
@@ -126,25 +126,25 @@ class VersionFiles(Mapping[int, LogPath]):
         return self.latest - self._first + 1 == len(self) or not len(self)
 
     def since(self, version: int) -> VersionFiles:
-        """Those from a version on."""
+        """Return those from a version on."""
         return self.part(range(int(np.searchsorted(self.versions, version)), len(self)))
 
     def oldest(self, count: int) -> VersionFiles:
-        """So many of them."""
+        """Return the oldest ``count`` of them."""
         return self.part(range(min(count, len(self))))
 
     def with_newer(self, newer: VersionFiles) -> VersionFiles:
-        """These and newer files, of which some may be among these."""
+        """Return these and newer files, of which some may be among these."""
         if not len(newer):
             return self
-        kept = self.oldest(int(np.searchsorted(self.versions, int(newer.versions[0]))))
-        if newer._kind is not kept._kind or kept._paths is not None or newer._paths is not None:
+        older = self.oldest(int(np.searchsorted(self.versions, int(newer.versions[0]))))
+        if newer._kind is not older._kind or older._paths is not None or newer._paths is not None:
             return VersionFiles.of(dict(sorted({**self, **newer}.items())))
-        versions = np.concatenate([kept.versions, newer.versions])
-        return VersionFiles(versions, kept._objects.with_more(newer._objects), self._kind)
+        versions = np.concatenate([older.versions, newer.versions])
+        return VersionFiles(versions, older._objects.with_more(newer._objects), self._kind)
 
     def table(self) -> pa.Table:
-        """What a listing says of them: name, size in bytes, modified (ms since the epoch), etag."""
+        """Return the listing of the files: name, size in bytes, modified (ms since the epoch), etag."""
         objects = self._objects
         return pa.table(
             {
@@ -156,14 +156,14 @@ class VersionFiles(Mapping[int, LogPath]):
         )
 
     def part(self, chosen: range) -> VersionFiles:
-        """Those at some places, which ascend."""
+        """Return those at some positions, which ascend."""
         if len(chosen) == len(self):
             return self
         paths = None if self._paths is None else self._paths[chosen.start : chosen.stop]
         objects = self._objects.part(chosen.start, chosen.stop)
         return VersionFiles(self.versions[chosen.start : chosen.stop], objects, self._kind, paths)
 
-    def _place(self, version: int) -> int | None:
+    def _index(self, version: int) -> int | None:
         if not 0 <= version - self._first <= self.latest - self._first:
             return None
         if self.is_gapless:
@@ -172,12 +172,12 @@ class VersionFiles(Mapping[int, LogPath]):
         return place if self.versions[place] == version else None
 
     def _path(self, version: int, name: str, size: int, modified: int, etag: int) -> LogPath:
-        # By place takes half as long as by name, and there may be one for every version.
+        # By position takes half as long as by name, and there may be one for every version.
         return LogPath(name, self._kind, version, 0, 0, 0, "", size, modified, etag)
 
 
 def _versions(names: Sequence[str]) -> Int64s:
-    """The versions that names begin with; they ascend."""
+    """Return the versions that names begin with; they ascend."""
     if not names:
         return np.zeros(0, np.int64)
     first, last = int(names[0][:_DIGITS]), int(names[-1][:_DIGITS])

@@ -1,6 +1,6 @@
 """Records of every action, the only place with the wire names of the protocol.
 
-Protocol section: Actions. Invariants: records are frozen; a field that this program does not know is kept in
+Protocol section: Actions. Invariants: records are frozen; a field that this program does not know is preserved in
 ``unknown`` and written back unchanged (PROTO-003, META-009); absent optional fields are left out when written.
 Reading a commit in bulk goes through `explorer.core.log.commit`, which decodes less; these records are for single
 actions and for writing.
@@ -38,14 +38,14 @@ __all__ = [
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
-"""Numbers as wide as the protocol's; JSON itself knows no such bounds."""
+"""Numbers as wide as the protocol's; JSON itself has no such bounds."""
 
 
 class DeletionVectorId(msgspec.Struct, frozen=True, gc=False):
-    """Which deletion vector it is (section Deletion Vectors); one file may hold several, each at its offset.
+    """The identity of a deletion vector (section Deletion Vectors); one file may contain several, each at its offset.
 
     Attributes:
-        storage_type: ``u`` (file beside the table), ``p`` (absolute path) or ``i`` (inline).
+        storage_type: ``u`` (file next to the table), ``p`` (absolute path) or ``i`` (inline).
         path_or_inline_dv: Encoded UUID, absolute URI, or the encoded bytes.
         offset: Position of the vector in the file, in bytes; None means the file as a whole.
     """
@@ -61,10 +61,10 @@ class DeletionVectorId(msgspec.Struct, frozen=True, gc=False):
 
 
 class DeletionVectorDescriptor(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
-    """Where a deletion vector is and how large (section Deletion Vector Descriptor Schema).
+    """Location and size of a deletion vector (section Deletion Vector Descriptor Schema).
 
     Attributes:
-        storage_type: ``u`` (file beside the table), ``p`` (absolute path) or ``i`` (inline).
+        storage_type: ``u`` (file next to the table), ``p`` (absolute path) or ``i`` (inline).
         path_or_inline_dv: Encoded UUID, absolute URI, or the encoded bytes.
         size_in_bytes: Size of the bitmap, magic number included, in bytes.
         cardinality: Number of rows that it masks.
@@ -81,7 +81,7 @@ class DeletionVectorDescriptor(msgspec.Struct, frozen=True, gc=False, rename="ca
 
     @property
     def id(self) -> DeletionVectorId:
-        """Which vector it describes."""
+        """The identity of the vector."""
         return DeletionVectorId(self.storage_type, self.path_or_inline_dv, self.offset)
 
     @property
@@ -96,14 +96,14 @@ def _unique_id(storage_type: str, path_or_inline_dv: str, offset: int | None) ->
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the action records share: the wire name, and the fields that this program does not know."""
+    """The common parts of the action records: the wire name, and the fields that this program does not know."""
 
     wire_name: ClassVar[str] = ""
     unknown: JsonObject = {}
 
     @classmethod
     def decode(cls, raw: bytes | msgspec.Raw) -> Self:
-        """Decode the action's JSON object, keeping fields that the record does not know.
+        """Decode the action's JSON object, preserving fields that the record does not know.
 
         Raises:
             msgspec.ValidationError: A known field has a wrong type, or a required one is missing.
@@ -162,7 +162,7 @@ class Metadata(_Record, frozen=True, kw_only=True, rename="camel"):
 
     @classmethod
     def from_wire(cls, value: JsonValue) -> Self:
-        """As for every record; nulls inside ``format`` count as absent too (META-002)."""
+        """Make the record as for every action; nulls inside ``format`` count as absent too (META-002)."""
         if isinstance(value, dict) and isinstance(form := value.get("format"), dict):
             value = {**value, "format": {name: item for name, item in form.items() if item is not None}}
         return super().from_wire(value)
@@ -232,7 +232,7 @@ class DomainMetadata(_Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class CommitInfo(_Record, frozen=True, kw_only=True, rename="camel"):
-    """Provenance of a commit (section Commit Provenance Information); any further field is kept as unknown."""
+    """Provenance of a commit (section Commit Provenance Information); any further field is unknown."""
 
     wire_name: ClassVar[str] = "commitInfo"
     timestamp: Int64 | None = None
@@ -259,7 +259,7 @@ class CheckpointMetadata(_Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class Sidecar(_Record, frozen=True, kw_only=True, rename="camel"):
-    """A file holding a part of a v2 checkpoint's file actions (section Sidecar File Information)."""
+    """A file with a part of a v2 checkpoint's file actions (section Sidecar File Information)."""
 
     wire_name: ClassVar[str] = "sidecar"
     path: str
@@ -283,7 +283,7 @@ Action = (
 
 
 for _record in (Protocol, Metadata, SetTransaction, DomainMetadata, Sidecar, CommitInfo):
-    # A record's fields are worked out when it is first decoded, which takes longer than opening a small table.
+    # A record's fields are computed when it is first decoded, which takes longer than opening a small table.
     msgspec.json.Decoder(_record)
 
 

@@ -1,7 +1,7 @@
 """Clustering columns: the columns by which the table's files should be sorted.
 
 Protocol section: Clustered Table. Invariants: the domain names columns physically, as a text or as a list of the parts
-of a nested name (D-28); what is shown is logical (CLUSTER-001).
+of a nested name (D-28); results are logical (CLUSTER-001).
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ def clustering_columns(
     if configuration is None:
         return ()
     try:
-        found = msgspec.json.decode(configuration, type=_Clustering).clustering_columns
+        columns = msgspec.json.decode(configuration, type=_Clustering).clustering_columns
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         raise CorruptTable(
-            f"The domain {DOMAIN} does not hold clusteringColumns ({error}). A broken client wrote it. Cluster the "
+            f"The domain {DOMAIN} does not contain clusteringColumns ({error}). A faulty client wrote it. Cluster the "
             "table again to write it again.",
             found=configuration,
         ) from error
     logical = {physical: path for path, physical in physical_paths(schema, mode).items()}
-    return tuple(_logical((item,) if isinstance(item, str) else item, logical) for item in found)
+    return tuple(_logical((item,) if isinstance(item, str) else item, logical) for item in columns)
 
 
 def _logical(physical: tuple[str, ...], logical: Mapping[tuple[str, ...], tuple[str, ...]]) -> tuple[str, ...]:

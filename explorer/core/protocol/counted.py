@@ -1,4 +1,4 @@
-"""Counts in the words of guards and errors: a number agrees with its noun."""
+"""Counts in the texts of guards and errors: a number agrees with its noun."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ def counted(number: int, noun: str, nouns: str | None = None) -> str:
     """Return ``1 file`` or ``1,234 files``.
 
     Args:
-        number: How many.
-        noun: Of what, and what is said of one: ``file is``.
-        nouns: The same of several, if it does not only end in an s.
+        number: The number.
+        noun: The noun, and a verb in the singular: ``file is``.
+        nouns: The plural, if it does not only end in an s.
     """
     return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
 
@@ -20,9 +20,9 @@ def all_of(number: int, noun: str, does: str, do: str) -> str:
     """Return ``There are no files.``, ``The one file exists.`` or ``All 1,234 files exist.``.
 
     Args:
-        number: How many.
-        noun: Of what, in the singular.
-        does, do: What is true of the one, and of all of several.
+        number: The number.
+        noun: The noun, in the singular.
+        does, do: The verb for one, and for several.
     """
     match number:
         case 0:

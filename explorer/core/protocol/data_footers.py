@@ -1,7 +1,7 @@
-"""What the footers of data files say of their columns: rows, nulls, minimum and maximum.
+"""Column facts in the footers of data files: rows, nulls, minimum and maximum.
 
-Format: Apache Parquet's footer. Invariants: a footer is measured before it is decoded, and no row is read; what a
-footer does not say, or says in another calendar or type, is unknown.
+Format: Apache Parquet's footer. Invariants: a footer is measured before it is decoded, and no row is read; a fact that
+a footer lacks, or has in another calendar or type, is unknown.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ __all__ = ["DataFooter", "FooterColumn", "UnreadFooter", "footers_of", "is_whole
 
 _READERS: Final = 8
 _CUT_TEXT: Final = 60
-"""From so many bytes on a footer may hold the beginning of a string alone."""
+"""From so many bytes on a footer may have only the beginning of a string."""
 _WRITER: Final = b"org.apache.spark.version"
 _JULIAN: Final = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 
 
 class FooterColumn(msgspec.Struct, frozen=True):
-    """A leaf column of a file by its footer; None where the footer does not say.
+    """A leaf column of a file by its footer; None for missing facts.
 
     Attributes:
-        least, greatest: Bounds in Python's types; a long string may be cut off.
-        nulls: How many nulls it holds.
+        least, greatest: Minimum and maximum in Python's types; a long string may be truncated.
+        nulls: The null count.
     """
 
     least: Any
@@ -52,7 +52,7 @@ class DataFooter(msgspec.Struct, frozen=True):
     Attributes:
         size: Bytes of the file.
         rows: Physical rows.
-        columns: What it says of leaf columns, by dotted physical name; those that it says nothing of are left out.
+        columns: Leaf columns by dotted physical name; those without facts are left out.
         names: The dotted names of all leaf columns, in lower case.
     """
 
@@ -62,7 +62,7 @@ class DataFooter(msgspec.Struct, frozen=True):
     names: frozenset[str]
 
     def lacks(self, column: str) -> bool:
-        """Whether the file certainly holds no part of a column of the top level, so that each row is null there."""
+        """Return whether the file certainly has no part of a top-level column, so that each row is null there."""
         folded = column.lower()
         return not any(name == folded or name.startswith(f"{folded}.") for name in self.names)
 
@@ -71,8 +71,8 @@ class UnreadFooter(msgspec.Struct, frozen=True):
     """A footer that was not read.
 
     Attributes:
-        reason: Why, as part of a sentence.
-        is_missing: The file is not there.
+        reason: The reason, as part of a sentence.
+        is_missing: The file does not exist.
     """
 
     reason: str
@@ -94,7 +94,7 @@ def footers_of(
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a bound of a footer is not a string that may be cut off."""
+    """Return whether a bound of a footer is not a string that may be truncated."""
     return not isinstance(value, str) or len(value.encode()) < _CUT_TEXT
 
 
@@ -110,20 +110,20 @@ def _footer(store: LogStore, columns: Collection[str] | None, path: str) -> Data
 
 
 def _read(metadata: pq.FileMetaData, size: int, columns: Collection[str] | None) -> DataFooter:
-    found: dict[str, FooterColumn] = {}
-    paths = [metadata.schema.column(place).path for place in range(metadata.num_columns)]
+    described: dict[str, FooterColumn] = {}
+    paths = [metadata.schema.column(index).path for index in range(metadata.num_columns)]
     counts, is_julian = Counter(paths), _is_julian(metadata.metadata or {})
-    for place, path in enumerate(paths):
-        # A column `a.b` beside a struct `a` with a field `b`: neither is told from the other.
+    for index, path in enumerate(paths):
+        # A column `a.b` next to a struct `a` with a field `b`: the two cannot be distinguished.
         if counts[path] == 1 and (columns is None or path in columns):
-            column = _column(metadata, place, is_julian=is_julian)
+            column = _column(metadata, index, is_julian=is_julian)
             if column is not None:
-                found[path] = column
-    return DataFooter(size, metadata.num_rows, found, frozenset(path.lower() for path in paths))
+                described[path] = column
+    return DataFooter(size, metadata.num_rows, described, frozenset(path.lower() for path in paths))
 
 
-def _column(metadata: pq.FileMetaData, place: int, *, is_julian: bool) -> FooterColumn | None:
-    chunks = [metadata.row_group(group).column(place) for group in range(metadata.num_row_groups)]
+def _column(metadata: pq.FileMetaData, index: int, *, is_julian: bool) -> FooterColumn | None:
+    chunks = [metadata.row_group(group).column(index) for group in range(metadata.num_row_groups)]
     statistics = [chunk.statistics for chunk in chunks]
     known = [each for each in statistics if each is not None]
     if not chunks or len(known) != len(statistics):
@@ -134,16 +134,16 @@ def _column(metadata: pq.FileMetaData, place: int, *, is_julian: bool) -> Footer
     except (ValueError, OverflowError, NotImplementedError):
         return None  # values of a type that Python has no exact form of, such as nanoseconds
     # A group of nulls alone has no bounds; any other without them leaves those of the file unknown.
-    whole = all(each.has_min_max or _only_nulls(each, chunk) for each, chunk in zip(known, chunks, strict=True))
-    if not whole or not bounds or (is_julian and isinstance(bounds[0][0], date)):
+    complete = all(each.has_min_max or _only_nulls(each, chunk) for each, chunk in zip(known, chunks, strict=True))
+    if not complete or not bounds or (is_julian and isinstance(bounds[0][0], date)):
         return FooterColumn(None, None, nulls)
-    return FooterColumn(min(least for least, _ in bounds), max(greatest for _, greatest in bounds), nulls)
+    return FooterColumn(min(low for low, _ in bounds), max(high for _, high in bounds), nulls)
 
 
 def _only_nulls(statistics: pq.Statistics, chunk: pq.ColumnChunkMetaData) -> bool:
     return bool(statistics.has_null_count and statistics.null_count == chunk.num_values)
 
 
-def _is_julian(stated: Mapping[bytes, bytes]) -> bool:
-    """Whether old days and times are those of the Julian calendar, which readers count anew."""
-    return stated.get(_WRITER, b"").startswith(b"2.") or any(mark in stated for mark in _JULIAN)
+def _is_julian(properties: Mapping[bytes, bytes]) -> bool:
+    """Return whether old days and times are those of the Julian calendar, which readers convert."""
+    return properties.get(_WRITER, b"").startswith(b"2.") or any(mark in properties for mark in _JULIAN)

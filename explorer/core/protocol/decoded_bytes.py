@@ -1,6 +1,6 @@
-"""How many bytes the Parquet files of a checkpoint may become in memory, counted over all of them.
+"""The bytes that the Parquet files of a checkpoint may take in memory, counted over all of them.
 
-Protocol: it sets no limits. Invariants: what is counted is what would be decoded, before it is; all files that share a
+Protocol: it sets no limits. Invariants: bytes are counted before they are decoded; all files that share a
 budget share its bounds, so that many small files are not a way around them.
 """
 
@@ -22,10 +22,10 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 class DecodedBytes:
-    """What some files may take, and what was taken. It may be used on several threads at once.
+    """The budget of some files, and its use. It may be used on several threads at once.
 
     Args:
-        what: What the files are, for the error, such as "The checkpoint of version 3".
+        what: A name for the files, for the error, such as "The checkpoint of version 3".
         version: Its version, for the error.
     """
 
@@ -38,26 +38,26 @@ class DecodedBytes:
 
     @property
     def allowed(self) -> int:
-        """How many bytes may be decoded in all."""
+        """The bytes that may be decoded in all."""
         return limits.decoded_bytes(self._stored)
 
     @property
     def taken(self) -> int:
-        """How many bytes were taken, or no less."""
+        """The bytes that were taken, or more."""
         return self._sum
 
     def stored(self, size: int) -> None:
-        """Another file shares the budget; it has so many bytes as stored."""
+        """Add another file with ``size`` stored bytes to the budget."""
         with self._lock:
             self._stored += size
 
     def take(self, path: str, sizes: Mapping[Hashable, int], count: Mapping[Hashable, Callable[[int], int]]) -> None:
-        """Take what is about to be decoded, once for each key.
+        """Take the bytes that are about to be decoded, once for each key.
 
         Args:
             path: The file, for the error.
-            sizes: Key -> how many bytes at most.
-            count: Key -> counts the bytes, where this may be far fewer; it is given how many are allowed.
+            sizes: Key -> the maximum bytes.
+            count: Key -> counts the bytes, where this may be far fewer; it gets the allowed bytes.
 
         Raises:
             LimitExceeded: It is more than is allowed.
@@ -68,10 +68,10 @@ class DecodedBytes:
             if self._sum > self.allowed:
                 self._count_all()
             if self._sum > self.allowed:
-                found = self._sum
+                sum_before = self._sum
                 for key in sizes:
                     self._sum -= self._taken.pop(key).size
-                raise limits.too_many_decoded(self._what, path, self._version, found, self.allowed)
+                raise limits.too_many_decoded(self._what, path, self._version, sum_before, self.allowed)
 
     def _set(self, key: Hashable, entry: _Entry) -> None:
         earlier = self._taken.get(key)
@@ -79,7 +79,7 @@ class DecodedBytes:
         self._taken[key] = entry
 
     def _count_all(self) -> None:
-        """Count what was only bounded, the largest first, until all fits or it is sure that it does not."""
+        """Count bytes that were only bounded, the largest first, until all fits or certainly does not."""
         sure = sum(entry.size for entry in self._taken.values() if entry.count is None)
         for key, entry in sorted(self._taken.items(), key=lambda each: -each[1].size):
             if entry.count is None:

@@ -62,7 +62,7 @@ def read_rows(
         version: A version that has both, for the error.
 
     Raises:
-        CorruptDeletionVector: The bytes do not match the descriptor, or the file is gone.
+        CorruptDeletionVector: The bytes do not match the descriptor, or the file is missing.
         UnsupportedFeature: The storage type is not known (DV-005).
         LimitExceeded: It masks more rows than are listed here.
     """
@@ -81,7 +81,7 @@ def read_rows(
 
 
 def check_descriptor(descriptor: DeletionVectorDescriptor) -> None:
-    """Check all that a descriptor shows by itself: its place and numbers, and the bitmap of one that is inline.
+    """Check all that a descriptor shows by itself: its location and numbers, and the bitmap of one that is inline.
 
     Raises:
         CorruptDeletionVector: No reader can use it.
@@ -102,7 +102,7 @@ def check_descriptor(descriptor: DeletionVectorDescriptor) -> None:
 
 
 def location(vector: DeletionVectorId) -> str | None:
-    """Decoded location of the vector's file: relative to the table's root, or absolute; None when it is inline.
+    """Return the decoded location of the vector's file, relative to the table's root or absolute; None if inline.
 
     Raises:
         CorruptDeletionVector: The text does not encode a UUID.
@@ -135,13 +135,15 @@ def unframe(frame: bytes, descriptor: DeletionVectorDescriptor) -> bytes:
         raise _corrupt(descriptor.id, "the file ends before the vector begins")
     (size,) = struct.unpack_from(">I", frame)
     if size != descriptor.size_in_bytes:
-        raise _corrupt(descriptor.id, f"the file says {size} bytes, the descriptor {descriptor.size_in_bytes}")
+        raise _corrupt(
+            descriptor.id, f"the file has {size} bytes by its frame, {descriptor.size_in_bytes} by the descriptor"
+        )
     if len(frame) < size + 8:
         raise _corrupt(descriptor.id, "the file ends within the vector")
     data = frame[4 : 4 + size]
     (checksum,) = struct.unpack_from(">I", frame, 4 + size)
     if zlib.crc32(data) != checksum:
-        raise _corrupt(descriptor.id, f"its CRC-32 is {zlib.crc32(data):08x}, the file says {checksum:08x}")
+        raise _corrupt(descriptor.id, f"its CRC-32 is {zlib.crc32(data):08x}, but {checksum:08x} in the file")
     return data
 
 
@@ -188,7 +190,7 @@ def z85_encode(data: bytes) -> str:
 
 
 def vector_file_name(identity: uuid.UUID) -> str:
-    """Name of the file in the table's root."""
+    """Return the name of the file in the table's root."""
     return f"deletion_vector_{identity}.bin"
 
 
@@ -234,14 +236,14 @@ def _read_rows(store: LogStore, descriptor: DeletionVectorDescriptor) -> RowInde
 def _inline_bytes(descriptor: DeletionVectorDescriptor) -> bytes:
     data = z85_decode(descriptor.path_or_inline_dv, descriptor.id)[: descriptor.size_in_bytes]
     if len(data) != descriptor.size_in_bytes:
-        reason = f"the inline bytes are {len(data)}, the descriptor says {descriptor.size_in_bytes}"
+        reason = f"the inline bytes are {len(data)}, but {descriptor.size_in_bytes} by the descriptor"
         raise _corrupt(descriptor.id, reason)
     return data
 
 
 def _check_rows(rows: RowIndexes, descriptor: DeletionVectorDescriptor) -> None:
     if len(rows) != descriptor.cardinality:
-        raise _corrupt(descriptor.id, f"it masks {len(rows)} rows, the descriptor says {descriptor.cardinality}")
+        raise _corrupt(descriptor.id, f"it masks {len(rows)} rows, but {descriptor.cardinality} by the descriptor")
 
 
 def _read_frame(store: LogStore, descriptor: DeletionVectorDescriptor) -> bytes:
@@ -254,11 +256,11 @@ def _read_frame(store: LogStore, descriptor: DeletionVectorDescriptor) -> bytes:
             raise _corrupt(descriptor.id, f"the file {where} is not of version {FILE_VERSION}")
         return holder.read_range(key, offset, descriptor.size_in_bytes + 8)
     except FileNotFoundError as error:
-        raise _corrupt(descriptor.id, f"its file {where} is gone") from error
+        raise _corrupt(descriptor.id, f"its file {where} is missing") from error
 
 
 def _decode_legacy(data: bytes, vector: DeletionVectorId) -> RowIndexes:
-    """Count, then size and bytes of one 32-bit bitmap for each high word, all little-endian."""
+    """Decode a legacy bitmap: count, then size and bytes of one 32-bit bitmap for each high word, little-endian."""
     (count,) = struct.unpack_from("<I", data)
     position, parts, masked = 4, [], 0
     for high in range(count):

@@ -1,9 +1,9 @@
-"""Paths as the log writes them, and the locations that they mean.
+"""Paths in the log, and the locations that they mean.
 
 Protocol sections: Add File and Remove File (``path``), Partition Value Serialization. Invariants: a path is decoded
-once (PATH-001); a location is relative to the table's root, or absolute; two spellings of one file have one key; what
-Hive escapes in the name of a partition's folder is escaped a second time in the path (PATH-002), and the folder is a
-convention only: the log's partition values decide (PART-005).
+once (PATH-001); a location is relative to the table's root, or absolute; two spellings of one file have one key;
+characters that Hive escapes in the name of a partition's folder are escaped a second time in the path (PATH-002), and
+the folder is a convention only: the log's partition values decide (PART-005).
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _SAFE: Final = "/-_.!~*'()&=+$,@;"
 
 
 def needs_decoding(path: str) -> bool:
-    """True if the decoded location may differ from the text (an escape, a scheme, or a leading slash)."""
+    """Return whether the decoded location may differ from the text (an escape, a scheme, or a leading slash)."""
     return "%" in path or ":" in path or path.startswith("/")
 
 
 def is_absolute(path: str) -> bool:
-    """True for a path with a scheme or a leading slash."""
+    """Return whether a path has a scheme or a leading slash."""
     return path.startswith("/") or _SCHEME.match(path) is not None
 
 
 def is_absolute_location(location: str) -> bool:
-    """The same for a decoded location, where a colon may also be part of a name: a scheme has a slash after it."""
+    """Return the same for a decoded location, where a colon may be part of a name: a scheme has a slash after it."""
     if location.startswith("/"):
         return True
     scheme = _SCHEME.match(location) if ":/" in location else None
@@ -72,7 +72,7 @@ def decode_path(path: str) -> str:
         if not rest.startswith("/"):
             raise MalformedAction(
                 f"The path {path!r} is an opaque URI (a scheme without a path), which names no file. "
-                "The log was written by a broken client; the path must be relative or a full URL.",
+                "The log was written by a faulty client; the path must be relative or a full URL.",
                 path=path,
             )
         if scheme[0].lower() == "file:":
@@ -82,13 +82,13 @@ def decode_path(path: str) -> str:
 
 
 def canonical_key(path: str) -> str:
-    """The key under which two spellings of one file meet in reconciliation: the decoded location."""
-    # Every file action passes here, so the look at the path is not a call of `needs_decoding`.
+    """Return the common key of all spellings of one file in reconciliation: the decoded location."""
+    # Every file action passes here, so the check of the path is not a call of `needs_decoding`.
     return decode_path(path) if "%" in path or ":" in path else path
 
 
 def other_spelling(path: str, other: str) -> bool:
-    """Whether two paths of one file are two for clients that compare URIs: their escapes differ, not their schemes."""
+    """Return whether two paths of one file are two for clients that compare URIs: their escapes differ."""
     return path != other and _as_uri(path) != _as_uri(other)
 
 
@@ -127,13 +127,13 @@ def _strip_authority(rest: str) -> str:
     return rest[slash:] if slash >= 0 else "/"
 
 
-def _unquote(text: str, whole: str) -> str:
+def _unquote(text: str, path: str) -> str:
     if "%" not in text:
         return text
     try:
         return unquote_to_bytes(text).decode("utf-8")
     except UnicodeDecodeError as error:
         raise MalformedAction(
-            f"The escapes in the path {whole!r} are not UTF-8 at byte {error.start}, so it names no file.",
-            path=whole,
+            f"The escapes in the path {path!r} are not UTF-8 at byte {error.start}, so it names no file.",
+            path=path,
         ) from error

@@ -1,9 +1,9 @@
-"""Which store holds a file that the log names, and under which key.
+"""The store of a file that the log names, and its key there.
 
 Protocol sections: Add File, Remove File, Deletion Vectors, Sidecar Files (``path``). Every reader of a table's files,
-Spark included, takes the place from here and the file from its store, so a file that the store refuses is never read.
-Invariant: a path that is absolute, or has ``..`` in it, goes through `LogStore.elsewhere`, which compares it with the
-allowed places.
+Spark included, takes the location from here and the file from its store, so a file that the store refuses is never
+read. Invariant: a path that is absolute, or has ``..`` in it, goes through `LogStore.elsewhere`, which compares it with
+the allowed locations.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/")
 
 
 class FilePlaces:
-    """The places of many files of one table: the store of each folder is opened once.
+    """The locations of many files of one table: the store of each folder is opened once.
 
     Args:
         store: The table's store.
@@ -33,11 +33,11 @@ class FilePlaces:
         self._opened: dict[str, LogStore] = {}
 
     def place_of(self, path: str) -> tuple[LogStore, str]:
-        """Return what `place_of` does."""
+        """Return the result of `place_of`."""
         return self.place_at(self.location_of(path)) if leaves_table(path) else (self._store, path)
 
     def location_of(self, path: str) -> str:
-        """Return where a file of the table is, as `location_of` does."""
+        """Return the location of a file of the table, as `location_of` does."""
         return location_of(self._store.root, path)
 
     def place_at(self, location: str) -> tuple[LogStore, str]:
@@ -51,26 +51,26 @@ class FilePlaces:
 
 
 def place_of(store: LogStore, path: str) -> tuple[LogStore, str]:
-    """Return the store that holds a file, and the file's key in it.
+    """Return the store with a file, and the file's key in it.
 
     Args:
         store: The table's store.
         path: The file's decoded path: relative to the table, or absolute.
 
     Raises:
-        NotAllowed: The path leads out of the places that may be read.
+        NotAllowed: The path leads out of the locations that may be read.
         RequestError: Its scheme is not known.
     """
     return store.elsewhere(location_of(store.root, path)) if leaves_table(path) else (store, path)
 
 
 def leaves_table(path: str) -> bool:
-    """True for a decoded path that is not plainly below the table's root: absolute, or with ``..`` in it."""
+    """Return whether a decoded path may lead out of the table's root: absolute, or with ``..`` in it."""
     return is_absolute_location(path) or (".." in path and ".." in path.split("/"))
 
 
 def location_of(root: str, path: str) -> str:
-    """Return where a file is: an absolute path on this machine, or a URL.
+    """Return the location of a file: an absolute path on this machine, or a URL.
 
     Args:
         root: Canonical URL of the table, ``file:///abs/orders`` or ``s3://bucket/orders``.
@@ -88,12 +88,12 @@ def location_of(root: str, path: str) -> str:
 
 
 def way_back(names: Iterable[str]) -> str:
-    """What can be done about data files that are missing, as a sentence; those of a shallow clone are its source's.
+    """Return the next step for missing data files, as a sentence; those of a shallow clone are its source's.
 
     Args:
         names: Some of them, as the log names them or decoded.
     """
-    step = "choose a version whose files still exist, or bring them back from a backup."
+    step = "choose a version whose files still exist, or restore them from a backup."
     if any(map(is_absolute_location, names)):
         return (
             "A shallow clone shares files with its source, by absolute paths. If this table is one, clone the source "

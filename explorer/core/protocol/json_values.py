@@ -1,7 +1,7 @@
 """JSON as it is decoded and encoded: the types of a value and of an object, and numbers.
 
-Protocol section: Delta Log Entries (an entry is newline-delimited JSON). Invariant: an alias names what the decoder
-gives and the encoder takes; what a member means, and which type it must have, is checked where it is read. A number
+Protocol section: Delta Log Entries (an entry is newline-delimited JSON). Invariant: an alias names the decoder's
+output and the encoder's input; the meaning of a member, and its type, is checked where it is read. A number
 that is decoded and encoded again is the same number, however long it is.
 """
 
@@ -14,7 +14,7 @@ import msgspec
 
 from explorer.core.protocol.limits import check_json_values
 
-__all__ = ["JsonObject", "JsonValue", "decode_json", "encode_json", "exact_number", "plain_number"]
+__all__ = ["JsonObject", "JsonRecord", "JsonValue", "decode_json", "encode_json", "exact_number", "plain_number"]
 
 if TYPE_CHECKING:
     JsonValue: TypeAlias = "bool | int | float | Decimal | str | list[JsonValue] | dict[str, JsonValue] | None"
@@ -26,8 +26,12 @@ JsonObject: TypeAlias = dict[str, JsonValue]
 """A JSON object: the value of an action, of ``schemaString``, of ``stats``."""
 
 
+class JsonRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A JSON document of this program, or a part of one: written and read by the same record."""
+
+
 def exact_number(text: str) -> float | Decimal:
-    """A JSON number with a point or an exponent: a double where that is the same number when it is written again.
+    """Return a JSON number with a point or an exponent: a double if it is the same number when it is written again.
 
     Raises:
         ValueError: Its exponent has more digits than any number needs.
@@ -41,7 +45,7 @@ def exact_number(text: str) -> float | Decimal:
 
 
 _DECODER: Final = msgspec.json.Decoder(float_hook=exact_number)
-# Shorter JSON is decoded without a look at how much it holds.
+# Shorter JSON is decoded without a check of its contents.
 _LONG: Final = 1 << 20
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
@@ -61,19 +65,19 @@ def decode_json(data: bytes | str | msgspec.Raw) -> Any:
 
 
 def encode_json(value: object) -> bytes:
-    """Encode a value as JSON, decimals as numbers; what `decode_json` gave becomes the same JSON.
+    """Encode a value as JSON, decimals as numbers; output of `decode_json` becomes the same JSON.
 
     Raises:
-        UnicodeEncodeError: A text holds half a surrogate pair.
+        UnicodeEncodeError: A text contains an unpaired surrogate.
     """
     return _ENCODER.encode(value)
 
 
 def plain_number(text: str) -> str:
-    """The text of a number, to be read by Python, which would take ``1_0`` and digits of other scripts for one too.
+    """Return the text of a number, to be read by Python, which would accept ``1_0`` and digits of other scripts too.
 
     Raises:
-        ValueError: It is no number that another client would read.
+        ValueError: It is not a number that another client would read.
     """
     if "_" in text or not text.isascii():
         raise ValueError(f"{text!r} is not a number")

@@ -1,7 +1,7 @@
-"""How much a log may ask of the machine that reads it, and the error when it asks for more.
+"""Limits on the memory and time that a log may take, and the error beyond them.
 
-Protocol: it sets no limits; these keep a broken or hostile log from taking all memory before anyone notices.
-Invariant: what is beyond a limit is refused by name, never read in part. A program with a table beyond a limit, and the
+Protocol: it sets no limits; these prevent a damaged or hostile log from taking all memory before anyone notices.
+Invariant: a file beyond a limit is refused by name, never read in part. A program with a table beyond a limit, and the
 memory for it, sets the limit here before it opens the table.
 """
 
@@ -37,33 +37,33 @@ __all__ = [
 ]
 
 MAX_FILE_BYTES = 4 << 30
-"""A log file that is read whole: commit, compaction, checkpoint in JSON, checksum, hint. Parquet is read by column."""
+"""A log file that is read in full: commit, compaction, JSON checkpoint, checksum, hint. Parquet is read by column."""
 
 CHECKPOINT_VARIABLE: Final = "DELTA_EXPLORER_MAX_CHECKPOINT_BYTES"
-"""The environment variable by which a person sets the next one."""
+"""The environment variable that sets the next one."""
 
 MAX_CHECKPOINT_BYTES = 2 << 30
 """A checkpoint as stored, all parts and sidecars together, whose files are listed in this process: some ten million of
 them. Spark replays larger ones, piece by piece."""
 
 DECODED_VARIABLE: Final = "DELTA_EXPLORER_MAX_DECODED_BYTES"
-"""The environment variable by which a person allows more decoded bytes, however few the stored ones are."""
+"""The environment variable that allows more decoded bytes, however few the stored ones are."""
 
 MAX_DECODED_BYTES = 64 << 20
-"""What may always be decoded, however few bytes are stored."""
+"""Bytes that may always be decoded, however few are stored."""
 
 DECODED_RATIO = 100
-"""How many bytes each stored byte of Parquet may become; the checkpoints of real tables stay below a third of it."""
+"""Decoded bytes that each stored byte of Parquet may become; the checkpoints of real tables stay below a third."""
 
 MOST_DECODED_BYTES = 16 << 30
-"""What may be decoded at most, unless `MAX_DECODED_BYTES` is set to more; a program sets it by the memory there is."""
+"""The most bytes that may be decoded, unless `MAX_DECODED_BYTES` is more; a program sets it by its memory."""
 
 MAX_FOOTER_BYTES = 16 << 20
 """The footer of a Parquet file, which takes some twenty times as much in memory. One of a hundred thousand columns in
 one row group takes about as much."""
 
 MAX_DECODED_FOOTER_BYTES = 160 << 20
-"""What such a footer may take in memory: a few bytes of it may claim a million columns."""
+"""Bytes that such a footer may take in memory: a few bytes of it may claim a million columns."""
 
 MAX_MASKED_ROWS = 1 << 24
 """Rows that one deletion vector masks, of eight bytes each where they are listed. A data file of a gibibyte seldom has
@@ -86,14 +86,14 @@ MAX_COLUMN_BYTES = (1 << 31) - 1
 _MOST_DOTS: Final = 400
 
 STRICT_VARIABLE: Final = "DELTA_EXPLORER_STRICT_TYPES"
-"""The environment variable by which a person sets the next one, to 1."""
+"""The environment variable that sets the next one, to 1."""
 
 STRICT_TYPES = False
 """Refuse a table with a column of a type that this program does not read; otherwise its other columns are read."""
 
 
 def check_file(path: str, size: int) -> None:
-    """Check the size of a file, in bytes, before it is read whole.
+    """Check the size of a file, in bytes, before it is read in full.
 
     Raises:
         LimitExceeded: It is too large.
@@ -101,7 +101,7 @@ def check_file(path: str, size: int) -> None:
     if size > MAX_FILE_BYTES:
         raise LimitExceeded(
             f"The file {path} has {size:,} bytes; {MAX_FILE_BYTES:,} are read at most. Check which program "
-            "wrote it: a log file of that size is most likely broken. If it is not, raise "
+            "wrote it: a log file of this size is probably corrupt. If it is not, raise "
             "explorer.core.protocol.limits.MAX_FILE_BYTES.",
             path=path,
             found=size,
@@ -110,7 +110,7 @@ def check_file(path: str, size: int) -> None:
 
 
 def check_given(name: str, size: int) -> None:
-    """Check the size of a file that a person gave, in bytes; one that is longer need not be read to its end.
+    """Check the size of an input file, in bytes; a longer one need not be read to its end.
 
     Raises:
         LimitExceeded: It is too large.
@@ -126,7 +126,7 @@ def check_given(name: str, size: int) -> None:
 
 
 def check_dotted_names(name: str, text: str) -> None:
-    """Check the names with dots in a TOML file that a person gave: its parser takes the square of their length.
+    """Check the names with dots in a TOML input file: its parser takes the square of their length.
 
     Raises:
         LimitExceeded: They are too long.
@@ -151,8 +151,8 @@ def check_checkpoint(version: int, size: int) -> None:
         raise LimitExceeded(
             f"The checkpoint of version {version} has {size:,} bytes; {MAX_CHECKPOINT_BYTES:,} are replayed in one "
             "process at most. Let Spark replay it: delta-explorer snapshot, files or statistics TABLE --spark MASTER "
-            "(local[*] is this machine), or Table.files_frame() in Python. With the memory for it, set "
-            f"{CHECKPOINT_VARIABLE} to more.",
+            "(local[*] is this machine), or Table.files_frame() in Python. If you have enough memory, raise "
+            f"{CHECKPOINT_VARIABLE}.",
             version=version,
             found=size,
             allowed=MAX_CHECKPOINT_BYTES,
@@ -160,24 +160,24 @@ def check_checkpoint(version: int, size: int) -> None:
 
 
 def decoded_bytes(stored: int) -> int:
-    """How many bytes so many stored bytes of Parquet may become in memory."""
+    """Return how many bytes so many stored bytes of Parquet may become in memory."""
     return max(MAX_DECODED_BYTES, min(stored * DECODED_RATIO, MOST_DECODED_BYTES))
 
 
 def too_many_decoded(what: str, path: str, version: int | None, found: int, allowed: int) -> LimitExceeded:
-    """The error for files that would take too much memory.
+    """Return the error for files that would take too much memory.
 
     Args:
-        what: What they are, at the beginning of a sentence.
-        path: The file in which it was found out.
+        what: A name for them, at the beginning of a sentence.
+        path: The file that went beyond the limit.
         version: Their version, if they have one.
-        found: How many bytes they would take, or more.
-        allowed: How many they may take.
+        found: The bytes that they would take, or more.
+        allowed: The bytes that they may take.
     """
     return LimitExceeded(
         f"{what} would take more than {found:,} bytes of memory once {path} is decoded; {allowed:,} are allowed for "
-        "its size as stored. Most likely it was made to exhaust the memory of its readers: check which program "
-        f"wrote it. If it is genuine and there is memory for it, set {DECODED_VARIABLE} to more bytes.",
+        "its size as stored. It was probably made to exhaust the memory of its readers: check which program "
+        f"wrote it. If it is genuine and you have enough memory, set {DECODED_VARIABLE} to more bytes.",
         version=version,
         path=path,
         found=found,
@@ -203,16 +203,16 @@ def check_footer(path: str, size: int) -> None:
 
 
 def footer_bytes() -> int:
-    """How many bytes a Parquet file's footer may take in memory."""
+    """Return the bytes that a Parquet file's footer may take in memory."""
     return max(MAX_DECODED_FOOTER_BYTES, MAX_DECODED_BYTES)
 
 
 def too_large_footer(path: str, found: int, allowed: int) -> LimitExceeded:
-    """The error for a footer that would take too much memory."""
+    """Return the error for a footer that would take too much memory."""
     return LimitExceeded(
-        f"The footer of {path} would take at least {found:,} bytes of memory; {allowed:,} are allowed. Most likely it "
-        "was made to exhaust the memory of its readers: check which program wrote it. If it is genuine and there is "
-        f"memory for it, set {DECODED_VARIABLE} to at least {found:,}.",
+        f"The footer of {path} would take at least {found:,} bytes of memory; {allowed:,} are allowed. It was probably "
+        "made to exhaust the memory of its readers: check which program wrote it. If it is genuine and you have enough "
+        f"memory, set {DECODED_VARIABLE} to at least {found:,}.",
         path=path,
         found=found,
         allowed=allowed,
@@ -220,7 +220,7 @@ def too_large_footer(path: str, found: int, allowed: int) -> LimitExceeded:
 
 
 def check_masked_rows(count: int, unique_id: str) -> None:
-    """Check how many rows a deletion vector masks, before they are listed: a few bytes may stand for billions.
+    """Check the number of rows a deletion vector masks, before they are listed: a few bytes may stand for billions.
 
     Raises:
         LimitExceeded: They are too many.
@@ -229,7 +229,7 @@ def check_masked_rows(count: int, unique_id: str) -> None:
     if count > allowed:
         raise LimitExceeded(
             f"The deletion vector {unique_id} masks {count:,} rows; {allowed:,} are listed at most. Check which "
-            f"program wrote it. If it is genuine and there is memory for it, set {DECODED_VARIABLE} to at least "
+            f"program wrote it. If it is genuine and you have enough memory, set {DECODED_VARIABLE} to at least "
             f"{8 * count:,}.",
             found=count,
             allowed=allowed,
@@ -237,13 +237,13 @@ def check_masked_rows(count: int, unique_id: str) -> None:
 
 
 def check_json_values(data: bytes | str, what: str) -> None:
-    """Check how many values JSON may have, before it becomes objects: two bytes may take a hundred.
+    """Check the number of values JSON may have, before it becomes objects: two bytes may take a hundred.
 
     Commas and brackets are counted, those in texts too.
 
     Args:
         data: The JSON.
-        what: What it is, for the error.
+        what: A name for it, for the error.
 
     Raises:
         LimitExceeded: They are too many.
@@ -251,12 +251,12 @@ def check_json_values(data: bytes | str, what: str) -> None:
     allowed = max(MAX_JSON_VALUES, MAX_DECODED_BYTES // 100)
     if len(data) <= allowed:
         return
-    found = sum(map(data.count, ",[{")) if isinstance(data, str) else sum(map(data.count, (b",", b"[", b"{")))
-    if found > allowed:
+    count = sum(map(data.count, ",[{")) if isinstance(data, str) else sum(map(data.count, (b",", b"[", b"{")))
+    if count > allowed:
         raise LimitExceeded(
-            f"{what} may have {found:,} JSON values; {allowed:,} are decoded at most. Check which program wrote it. If "
-            f"it is genuine and there is memory for it, set {DECODED_VARIABLE} to at least {100 * found:,}.",
-            found=found,
+            f"{what} may have {count:,} JSON values; {allowed:,} are decoded at most. Check which program wrote it. If "
+            f"it is genuine and you have enough memory, set {DECODED_VARIABLE} to at least {100 * count:,}.",
+            found=count,
             allowed=allowed,
         )
 
@@ -287,11 +287,11 @@ def check_lines(data: bytes, version: int, path: str) -> None:
 
 
 def check_nesting(value: JsonValue, what: str) -> None:
-    """Check how deep decoded JSON is nested.
+    """Check the nesting depth of decoded JSON.
 
     Args:
         value: The JSON.
-        what: What it is, for the error.
+        what: A name for it, for the error.
 
     Raises:
         LimitExceeded: It is nested too deeply.
@@ -313,7 +313,7 @@ def check_column(size: int, what: str) -> None:
     if size > MAX_COLUMN_BYTES:
         raise LimitExceeded(
             f"{what} together have {size:,} bytes; a column of text holds {MAX_COLUMN_BYTES:,} at most. "
-            "Ask for other columns of the files, let Spark list them (delta-explorer files TABLE --spark MASTER), or "
+            "Select other columns of the files, let Spark list them (delta-explorer files TABLE --spark MASTER), or "
             "compact the table's small files first.",
             found=size,
             allowed=MAX_COLUMN_BYTES,
@@ -321,10 +321,10 @@ def check_column(size: int, what: str) -> None:
 
 
 def too_deep(what: str) -> LimitExceeded:
-    """The error for JSON that is nested too deeply."""
+    """Return the error for JSON that is nested too deeply."""
     return LimitExceeded(
         f"{what} is nested deeper than {MAX_NESTING} objects and arrays, the deepest nesting that is read. "
-        "Schemas that people write are much flatter; the log is most likely broken.",
+        "Real schemas are much flatter; the log is probably corrupt.",
         allowed=MAX_NESTING,
     )
 

@@ -1,6 +1,6 @@
 """The one boundary between the protocol and bytes: a store of objects under a table's root.
 
-Protocol: the log asks of its storage atomic visibility of files, mutual exclusion of creators (put-if-absent) and
+Protocol: the log needs of its storage atomic visibility of files, mutual exclusion of creators (put-if-absent) and
 listing by name. Keys are paths relative to the table's root, ``/``-separated and not percent-encoded. Absolute
 locations that a log names (shallow clones, absolute deletion vectors) go through `LogStore.elsewhere`.
 """
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class _Seen(Protocol):
-    """A file of which a store tells size, modification time and ETag, as `ObjectMeta` has them."""
+    """A file whose store reports size, modification time and ETag, as `ObjectMeta` has them."""
 
     @property
     def size(self) -> int: ...
@@ -46,7 +46,7 @@ class _Seen(Protocol):
 class ObjectMeta(msgspec.Struct, frozen=True, gc=False):
     """One stored object: its key under the root, its size in bytes, and its modification time in ms since the epoch.
 
-    ``etag`` is a number that is another one when the object was written again, 0 if the store tells none.
+    ``etag`` is a number that changes when the object is written again, 0 if the store has none.
     """
 
     path: str
@@ -56,15 +56,15 @@ class ObjectMeta(msgspec.Struct, frozen=True, gc=False):
 
 
 class ListedObjects(Iterable[ObjectMeta]):
-    """Objects of one folder in the order of their names, as columns: an `ObjectMeta` is made when it is asked for.
+    """Objects of one folder in the order of their names, as columns: an `ObjectMeta` is made at first need.
 
     Args:
-        folder: Where they are.
+        folder: Their folder.
         names: Their names in it.
-        seen: What the store says of them, as `seen_of` gives it.
+        seen: Their facts in the store, as `seen_of` returns them.
         earlier: Looks up those of the same folder that come before them, by the names that it had when these were
-            listed, or gives None where it has others now; None if nobody knows their names.
-        folders: Names of the folders in it; None where the store did not see them on the way.
+            listed, or returns None where it has others now; None if their names are not known.
+        folders: Names of the folders in it; None where the store did not report them.
 
     Attributes:
         sizes: In bytes.
@@ -91,11 +91,11 @@ class ListedObjects(Iterable[ObjectMeta]):
 
     @classmethod
     def of(cls, folder: str, objects: Iterable[ObjectMeta]) -> ListedObjects:
-        """The objects of a folder that a store listed."""
+        """Return the objects of a folder that a store listed."""
         if isinstance(objects, ListedObjects):
             return objects
-        found, letters = list(objects), len(folder) + 1
-        return cls(folder, [each.path[letters:] for each in found], seen_of(found))
+        listed, letters = list(objects), len(folder) + 1
+        return cls(folder, [each.path[letters:] for each in listed], seen_of(listed))
 
     def __iter__(self) -> Iterator[ObjectMeta]:
         for name, size, modified, etag in self.rows():
@@ -105,52 +105,52 @@ class ListedObjects(Iterable[ObjectMeta]):
         return len(self.names)
 
     def rows(self) -> Iterable[tuple[str, int, int, int]]:
-        """Name, size, modification time and ETag of each."""
+        """Return name, size, modification time and ETag of each."""
         return zip(self.names, *self._seen.tolist(), strict=True)
 
-    def row(self, place: int) -> tuple[str, int, int, int]:
-        """The same of one."""
-        size, modified, etag = self._seen[:, place].tolist()
-        return self.names[place], size, modified, etag
+    def row(self, index: int) -> tuple[str, int, int, int]:
+        """Return the same of one."""
+        size, modified, etag = self._seen[:, index].tolist()
+        return self.names[index], size, modified, etag
 
-    def take(self, places: Sequence[int]) -> ListedObjects:
-        """Some of them, in their order."""
-        if len(places) == len(self):
+    def take(self, indexes: Sequence[int]) -> ListedObjects:
+        """Return some of them, in their order."""
+        if len(indexes) == len(self):
             return self
-        names = list(map(self.names.__getitem__, places))
-        return ListedObjects(self.folder, names, self._seen[:, np.array(places, np.int64)])
+        names = list(map(self.names.__getitem__, indexes))
+        return ListedObjects(self.folder, names, self._seen[:, np.array(indexes, np.int64)])
 
     def part(self, start: int, stop: int) -> ListedObjects:
-        """Those from a place on, up to another."""
+        """Return those from a position on, up to another."""
         return ListedObjects(self.folder, self.names[start:stop], self._seen[:, start:stop])
 
     def with_more(self, others: ListedObjects) -> ListedObjects:
-        """These, and others of the same folder after them, as a store lists them from the first to the last name."""
+        """Return these, and others of the same folder after them, as a store lists them."""
         seen = np.concatenate([self._seen, others._seen], axis=1)
         return ListedObjects(self.folder, self.names + others.names, seen, folders=others.folders)
 
 
 def seen_of(files: Sequence[_Seen]) -> Int64s:
-    """What a store says of files: a row of their sizes, one of their modification times, and one of their ETags."""
+    """Return the store's facts of files: a row of their sizes, one of modification times, and one of ETags."""
     sizes = [each.size for each in files]
     return np.array([sizes, [each.modified for each in files], [each.etag for each in files]], np.int64)
 
 
 def no_objects(folder: str) -> ListedObjects:
-    """The listing of a folder that is empty or does not exist."""
+    """Return the listing of a folder that is empty or does not exist."""
     return ListedObjects(folder, [], seen_of([]), folders=frozenset())
 
 
 BEHIND: Final = 1 << 11
-"""Bytes of room behind objects in one buffer, so that it need not be copied for what is written there."""
+"""Bytes of room after objects in one buffer, so that it need not be copied to append."""
 
 
 class JoinedObjects(NamedTuple):
     """Objects of lines, one after the other in one buffer; a line break ends each that is not empty.
 
     Attributes:
-        data: The buffer, which can be written; what is behind the last of them says nothing.
-        ends: The place behind each, with its line break.
+        data: The buffer, which can be written; bytes after the last of them are undefined.
+        ends: The offset after each, with its line break.
     """
 
     data: npt.NDArray[np.uint8]
@@ -168,7 +168,7 @@ def joined_objects(contents: Sequence[bytes]) -> JoinedObjects:
 class LogStore(Protocol):
     """Objects below one root.
 
-    Before a file is read whole, `explorer.core.protocol.limits.check_file` checks its size.
+    Before a file is read in full, `explorer.core.protocol.limits.check_file` checks its size.
     Every method raises `explorer.core.errors.StorageError` for failures of the store, except where stated.
     """
 
@@ -189,10 +189,10 @@ class LogStore(Protocol):
         ...
 
     def list_files(self) -> pa.Table:
-        """List what is stored under the root itself, at any depth, in no order.
+        """List the objects stored under the root itself, at any depth, in no order.
 
-        Left out are links, what a link inside the root leads to (it would have two names), and a file whose
-        name is no text.
+        Left out are links, targets of a link inside the root (they would have two names), and a file whose
+        name is not text.
 
         Returns:
             path, size (bytes), modified (ms since the epoch).
@@ -212,30 +212,30 @@ class LogStore(Protocol):
         ...
 
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
-        """Return several objects' bytes in the order asked; raises FileNotFoundError if one is missing."""
+        """Return several objects' bytes in the requested order; raises FileNotFoundError if one is missing."""
         ...
 
     def read_joined(self, paths: Sequence[str], sizes: Sequence[int]) -> JoinedObjects:
-        """Return several objects of lines in the order asked; raises FileNotFoundError if one is missing.
+        """Return several objects of lines in the requested order; raises FileNotFoundError if one is missing.
 
         Args:
             paths: Their keys.
-            sizes: The bytes that each most likely has; a wrong number only takes longer.
+            sizes: The bytes that each probably has; a wrong number only takes longer.
         """
         ...
 
     def read_starts(self, paths: Sequence[str], lengths: Sequence[int]) -> list[bytes]:
-        """Return the first bytes of several objects in the order asked, of each as many as asked.
+        """Return the first bytes of several objects in the requested order, ``lengths`` of each.
 
-        Each is known to hold so many; raises FileNotFoundError if one is missing.
+        Each is known to have so many; raises FileNotFoundError if one is missing.
         """
         ...
 
     def check_put_if_absent(self) -> None:
-        """Prove that `put_if_absent` keeps its promise here, before a commit relies on it.
+        """Check that `put_if_absent` works here, before a commit relies on it.
 
         Raises:
-            StorageError: It does not; nothing was written, which the fact ``unwritten`` says.
+            StorageError: It does not; nothing was written, as the fact ``unwritten`` records.
         """
         ...
 
@@ -243,9 +243,9 @@ class LogStore(Protocol):
         """Create an object atomically; raises FileExistsError if the name is taken.
 
         It is durable once this returns. Without ``durable``, a crash of the machine may lose it, or its
-        bytes: use that only for what a reader can recognise as broken and do without.
+        bytes: use that only for files that a reader can recognize as damaged and do without.
 
-        A StorageError with the fact ``unwritten`` says that the object was not created by this call; without it, it
+        A StorageError with the fact ``unwritten`` means that the object was not created by this call; without it, it
         may have been.
         """
         ...
@@ -263,7 +263,7 @@ class LogStore(Protocol):
         ...
 
     def delete_many(self, paths: Sequence[str]) -> None:
-        """Delete objects; those that are not there do not count. If it fails, some may be deleted."""
+        """Delete objects; those that do not exist do not count. If it fails, some may be deleted."""
         ...
 
     def elsewhere(self, location: str) -> tuple[LogStore, str]:
@@ -273,6 +273,6 @@ class LogStore(Protocol):
     def local_path(self, path: str) -> str | None:
         """Return the real path of an object that is a file of this machine; None in any other store.
 
-        Whatever reads the file without this store opens that path. Raises NotAllowed outside the allowed roots.
+        A program that reads the file without this store opens that path. Raises NotAllowed outside the allowed roots.
         """
         ...

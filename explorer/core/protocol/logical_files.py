@@ -1,4 +1,4 @@
-"""Logical files as Arrow columns, each read only when it is asked for.
+"""Logical files as Arrow columns, each read at first need.
 
 Protocol sections: Add File and Remove File, Checkpoints. Invariants: every source gives the same columns (`SCHEMA`);
 ``path`` is decoded once and ``raw_path`` is the text in the log; an unknown number is null, never 0 (STATS-002).
@@ -83,16 +83,16 @@ class FileSource(Protocol):
 
     @property
     def num_rows(self) -> int:
-        """How many files."""
+        """The number of files."""
         ...
 
     @property
     def num_bytes(self) -> int:
-        """About how much memory it holds."""
+        """The approximate memory of the source."""
         ...
 
     def chunks(self, names: Sequence[str]) -> list[list[pa.Array]]:
-        """Read columns of `SCHEMA`, in the order asked, each in one array or several."""
+        """Read columns of `SCHEMA`, in the requested order, each in one array or several."""
         ...
 
     def statistics(self, leaves: Sequence[StatisticsLeaf]) -> Iterator[ParsedTexts]:
@@ -100,20 +100,20 @@ class FileSource(Protocol):
         ...
 
     def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
-        """The files whose path is one of the keys: place, path, deletion-vector id."""
+        """Return the files whose path is one of the keys: row, path, deletion-vector id."""
         ...
 
     def without(self, places: Sequence[int]) -> FileSource:
-        """The same files without those at some places that `find` gave."""
+        """Return the same files without those at some rows that `find` returned."""
         ...
 
 
 class LogicalFiles:
-    """Files of several sources, one after the other; each column is read once and kept.
+    """Files of several sources, one after the other; each column is read once and stays in memory.
 
     Args:
         sources: The files.
-        overlaid: Finds the files that other readers take for live beside these: see
+        overlaid: Returns the other files that readers take for live: see
             `explorer.core.log.contested.ContestedFiles`.
         respelled: Files that other readers take for live, as their path was spelled otherwise where it was replaced or
             removed.
@@ -138,11 +138,11 @@ class LogicalFiles:
 
     @property
     def overlaid(self) -> tuple[FileSource, ...]:
-        """The files that other readers take for live beside these."""
+        """The other files that readers take for live."""
         return tuple(self._find_overlaid())
 
     def select(self, names: Sequence[str]) -> pa.Table:
-        """A table of these columns of `SCHEMA`, in as many chunks as they were read in."""
+        """Return a table of these columns of `SCHEMA`, in as many chunks as they were read in."""
         missing = [name for name in names if name not in self._known]
         if missing:
             parts = [source.chunks(missing) for source in self.sources]
@@ -154,22 +154,22 @@ class LogicalFiles:
         )
 
     def rows_at(self, paths: pa.StringArray) -> npt.NDArray[np.int64]:
-        """Rows of the files whose path is one of these, ascending."""
+        """Return rows of the files whose path is one of these, ascending."""
         return rows_among(self.select(["path"]).column(0), paths)
 
     def take(self, rows: Integers, names: Sequence[str]) -> pa.Table:
-        """These columns of some files, in the order asked."""
+        """Return these columns of some files, in the requested order."""
         order = np.argsort(rows, kind="stable")
         ordered = rows[order]
         columns = [_taken(column.chunks, ordered, column.type) for column in self.select(names).columns]
-        found = pa.Table.from_arrays(columns, schema=pa.schema([SCHEMA.field(name) for name in names]))
-        return found if (np.diff(order) == 1).all() else found.take(int64s(np.argsort(order)))
+        table = pa.Table.from_arrays(columns, schema=pa.schema([SCHEMA.field(name) for name in names]))
+        return table if (np.diff(order) == 1).all() else table.take(int64s(np.argsort(order)))
 
     def column(self, name: str) -> pa.Array:
-        """One column as a single array, which replaces its chunks.
+        """Return one column as a single array, which replaces its chunks.
 
         Raises:
-            LimitExceeded: Its texts are more than one array holds.
+            LimitExceeded: Its texts are more than one array can store.
         """
         (column,) = self.select([name]).columns
         if column.num_chunks != 1:
@@ -178,14 +178,14 @@ class LogicalFiles:
 
 
 class LaterFiles(LogicalFiles):
-    """Files that are opened when something is asked of them.
+    """Files that are opened at first need.
 
     Args:
-        num_rows: How many there are.
+        num_rows: Their number.
         open_files: Opens them.
 
     Raises:
-        CorruptTable: Once they are opened: there are more or fewer of them.
+        CorruptTable: When they are opened: there are more or fewer of them.
     """
 
     def __init__(self, num_rows: int, open_files: Callable[[], LogicalFiles]) -> None:
@@ -197,14 +197,14 @@ class LaterFiles(LogicalFiles):
     def sources(self) -> tuple[FileSource, ...]:
         """The sources, for callers that read each in its own form."""
         if not self._sources and self.num_rows:
-            found = self._open()
-            if found.num_rows != self.num_rows:
+            opened = self._open()
+            if opened.num_rows != self.num_rows:
                 raise CorruptTable(
-                    f"A checkpoint had {self.num_rows:,} files and has {found.num_rows:,} now, though its name, size "
-                    "and time are the same: it was rewritten in place. Clear what is kept of the table with "
+                    f"A checkpoint had {self.num_rows:,} files and has {opened.num_rows:,} now, though its name, size "
+                    "and time are the same: it was rewritten in place. Clear the cache of the table with "
                     "`delta-explorer cache clear`, and read it again.",
                 )
-            self._sources = found.sources
+            self._sources = opened.sources
         return self._sources
 
 
@@ -221,50 +221,50 @@ class LineSource:
 
     @property
     def num_rows(self) -> int:
-        """How many files."""
+        """The number of files."""
         return len(self._lines)
 
     @property
     def num_bytes(self) -> int:
-        """About how much memory it holds: the texts of the lines."""
+        """The approximate memory of the texts of the lines."""
         return sum(len(line.path) + len(line.stats) + len(line.partition_values) for line in self._lines)
 
     def chunks(self, names: Sequence[str]) -> list[list[pa.Array]]:
-        """The same as `columns`, each in a list of one."""
+        """Return the same as `columns`, each in a list of one."""
         return [[column] for column in self.columns(names)]
 
     def columns(self, names: Sequence[str]) -> list[pa.Array]:
         """Build columns of `SCHEMA`.
 
         Raises:
-            MalformedAction: Partition values, tags or statistics are not what the protocol says.
+            MalformedAction: Partition values, tags or statistics are not valid by the protocol.
         """
         return [_BUILDERS[name](self._lines) for name in names]
 
     def statistics(self, leaves: Sequence[StatisticsLeaf]) -> Iterator[ParsedTexts]:
-        """The statistics of some columns, of all files at once."""
+        """Yield the statistics of some columns, of all files at once."""
         if self._lines:
             yield parse_texts(_stats(self._lines), leaves)
 
     def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
-        """The files whose path is one of the keys: place, path, deletion-vector id."""
-        found = ((place, canonical_key(line.path), line) for place, line in enumerate(self._lines))
-        return [(place, key, line.vector_id) for place, key, line in found if key in keys]
+        """Return the files whose path is one of the keys: row, path, deletion-vector id."""
+        keyed = ((row, canonical_key(line.path), line) for row, line in enumerate(self._lines))
+        return [(row, key, line.vector_id) for row, key, line in keyed if key in keys]
 
-    def without(self, places: Sequence[int]) -> LineSource:
-        """The same files without those at some places."""
-        gone = set(places)
-        return LineSource([line for place, line in enumerate(self._lines) if place not in gone])
+    def without(self, rows: Sequence[int]) -> LineSource:
+        """Return the same files without those at some rows."""
+        removed = set(rows)
+        return LineSource([line for row, line in enumerate(self._lines) if row not in removed])
 
 
 def files_to_come(adds: Iterable[Add]) -> pa.Table:
-    """Files that lie beside the table and that no version names yet, in the columns of `SCHEMA`."""
+    """Return files that are stored for the table and in no version yet, in the columns of `SCHEMA`."""
     lines = [msgspec.json.decode(msgspec.json.encode(add.to_wire()), type=AddLine) for add in adds]
     return pa.Table.from_arrays(LineSource(lines).columns(SCHEMA.names), schema=SCHEMA)
 
 
 def _taken(chunks: Sequence[pa.Array], rows: Integers, kind: pa.DataType) -> pa.Array:
-    """Rows, ascending, of a column in chunks; Arrow itself would look at every chunk as a whole."""
+    """Return rows, ascending, of a column in chunks; Arrow itself would read every chunk in full."""
     starts = np.cumsum([0, *(len(chunk) for chunk in chunks)])
     bounds = np.searchsorted(rows, starts).tolist()
     parts = [
@@ -276,10 +276,10 @@ def _taken(chunks: Sequence[pa.Array], rows: Integers, kind: pa.DataType) -> pa.
 
 
 def vector_descriptors(files: pa.Table, prefix: str = "") -> list[DeletionVectorDescriptor | None]:
-    """The descriptor of each file's deletion vector, None without one.
+    """Return the descriptor of each file's deletion vector, None without one.
 
     Args:
-        files: With the columns of `SCHEMA` that say where the vector is and how large.
+        files: With the columns of `SCHEMA` for location and size of the vector.
         prefix: The text before ``dv_`` in their names.
     """
     rows = zip(*(files.column(f"{prefix}dv_{name}").to_pylist() for name in _OF_DESCRIPTOR), strict=True)
@@ -287,17 +287,17 @@ def vector_descriptors(files: pa.Table, prefix: str = "") -> list[DeletionVector
 
 
 def rows_among(paths: pa.ChunkedArray, keys: pa.StringArray) -> Int64s:
-    """Rows of a column of paths that hold one of the keys, ascending, as a NumPy array."""
+    """Return rows of a column of paths that equal one of the keys, ascending, as a NumPy array."""
     import pyarrow.compute as pc
 
-    found = [flags(chunk) for chunk in pc.is_in(paths, value_set=keys).chunks]
-    return np.flatnonzero(np.concatenate([np.zeros(0, bool), *found]))
+    matches = [flags(chunk) for chunk in pc.is_in(paths, value_set=keys).chunks]
+    return np.flatnonzero(np.concatenate([np.zeros(0, bool), *matches]))
 
 
 def decode_map(raw: msgspec.Raw, line: AddLine | RemoveLine, name: str) -> dict[str, str | None] | None:
     """Decode a map member of a file action; an absent one is None.
 
-    A number or a boolean in place of a string is taken as its text, as all clients take it.
+    A number or a boolean in place of a string is read as its text, as all clients do.
 
     Raises:
         MalformedAction: It is not an object of strings, numbers and booleans.
@@ -317,12 +317,12 @@ _MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def _scalars(raw: msgspec.Raw) -> dict[str, str | None] | None:
-    """The texts of an object whose values are strings, numbers, booleans and nulls; None for anything else."""
+    """Return the texts of an object whose values are strings, numbers, booleans and nulls; None for anything else."""
     try:
-        found = _MEMBERS.decode(raw)
+        members = _MEMBERS.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    texts = {name: bytes(value) for name, value in found.items()}
+    texts = {name: bytes(value) for name, value in members.items()}
     if any(text[:1] in (b"{", b"[") for text in texts.values()):
         return None
     return {
@@ -393,7 +393,7 @@ def _decode(decoder: msgspec.json.Decoder[_T], raw: msgspec.Raw, line: AddLine |
         return decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MalformedAction(
-            f"The {name} of the file {line.path} is not what the protocol says: {error}. Run verify to find the "
-            "commit that holds the action, and restore it from a backup.",
+            f"The {name} of the file {line.path} is not valid by the protocol: {error}. Run verify to find the "
+            "commit with the action, and restore it from a backup.",
             path=line.path,
         ) from error

@@ -26,22 +26,22 @@ from explorer.core.protocol.json_values import plain_number
 from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, PrimitiveValue, type_name
 
 __all__ = [
-    "ZoneDoubt",
+    "ZoneWarning",
     "parse_partition_value",
     "partition_column",
     "partition_key",
     "partition_texts",
-    "stated_partitions",
-    "zone_doubt",
+    "recorded_partitions",
+    "zone_warning",
 ]
 
 _NOT_FINITE: Final = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
 _INTEGER_BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _EXACT: Final = Context(prec=100)
-_FURTHEST_ZONE: Final = timedelta(hours=18)
-"""How far from UTC a zone may lie, as in Spark."""
+_FARTHEST_ZONE: Final = timedelta(hours=18)
+"""The farthest zone from UTC, as in Spark."""
 _BLANKS: Final = " \t\n\r\f\v"
-# Dates, times and numbers are taken in every form that Spark casts to the same value.
+# Dates, times and numbers are accepted in every form that Spark casts to the same value.
 _DAY: Final = r"\s*\+?(\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})"
 _DATE: Final = re.compile(rf"{_DAY}(?:[ T].*)?)?)?\s*\Z", re.ASCII | re.DOTALL)
 _TIMESTAMP: Final = re.compile(
@@ -53,16 +53,16 @@ _ZONE: Final = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2}):?(\d{2})?:?(\d{2})?\Z
 _UTC: Final = ("Z", "UTC", "GMT", "UT")
 _TRUE: Final = ("true", "t", "yes", "y")
 _FALSE: Final = ("false", "f", "no", "n")
-_WHOLE: Final = re.compile(r"([+-]?\d+)(?:\.\d*)?\Z", re.ASCII)
+_INTEGER: Final = re.compile(r"([+-]?\d+)(?:\.\d*)?\Z", re.ASCII)
 
 
-class ZoneDoubt(msgspec.Struct, frozen=True):
+class ZoneWarning(msgspec.Struct, frozen=True):
     """Partition values that are times without a zone: they are read in a zone that may not be the writer's (D-18).
 
     Attributes:
         column: Name of the partition column, a ``timestamp``.
         zone: The zone in which its values are read.
-        files: How many files have such a value.
+        files: The number of files with such a value.
         example: One of the values, as in the log.
     """
 
@@ -98,7 +98,7 @@ def parse_partition_value(text: str | None, kind: DataType, column: str, zone: t
     except (ValueError, InvalidOperation, OverflowError) as error:
         raise CorruptTable(
             f"The partition value {text!r} of column {column!r} is not of type {type_name(kind)}. "
-            "A writer wrote the file's partitionValues wrongly. Remove the file and add it again with a valid value.",
+            "The file's partitionValues were written incorrectly. Remove the file and add it again with a valid value.",
             column=column,
             found=text,
             expected=type_name(kind),
@@ -106,7 +106,7 @@ def parse_partition_value(text: str | None, kind: DataType, column: str, zone: t
 
 
 def partition_key(values: Mapping[str, str | None], physical_name: str) -> str | None:
-    """The key under which a file holds a column's value: exactly, otherwise ignoring case, which verifying reports."""
+    """Return the key of a column's value in a file: an exact match, or one ignoring case, which verify reports."""
     if physical_name in values:
         return physical_name
     lowered = physical_name.lower()
@@ -114,7 +114,7 @@ def partition_key(values: Mapping[str, str | None], physical_name: str) -> str |
 
 
 def format_partition_value(value: PrimitiveValue | None, kind: str) -> str | None:
-    """Write a partition value as the log has it; the inverse of `parse_partition_value`.
+    """Return a partition value as the log has it; the inverse of `parse_partition_value`.
 
     Args:
         value: A Python value of the type, or None; timestamps with a zone as aware datetimes.
@@ -148,7 +148,7 @@ def format_partition_value(value: PrimitiveValue | None, kind: str) -> str | Non
 
 
 def _as_java(value: float, *, single: bool) -> str:
-    """The shortest text of a number in the form in which the reference writes it: ``0.1``, ``1.0E-300``."""
+    """Return the shortest text of a number in the form of the reference: ``0.1``, ``1.0E-300``."""
     shortest = Decimal(str(np.float32(value)) if single else repr(value)).normalize()
     if len(shortest.as_tuple().digits) == 1:
         shortest = Decimal(f"{value:.1e}").normalize()  # of two digits the nearest, which differ below 1E-322
@@ -164,13 +164,14 @@ def _as_java(value: float, *, single: bool) -> str:
 def _ascii(value: bytes) -> str:
     if not value.isascii():
         raise RequestError(
-            f"The partition value {value!r} holds bytes above 127, which clients read differently. It is not written."
+            f"The partition value {value!r} contains bytes above 127, which clients read differently. "
+            "It is not written."
         )
     return value.decode("ascii")
 
 
 def partition_column(maps: pa.MapArray, name: str, kind: PrimitiveType, column: str, zone: tzinfo = UTC) -> pa.Array:
-    """The values of one partition column in every file, each distinct text parsed once.
+    """Return the values of one partition column in every file, each distinct text parsed once.
 
     Args:
         maps: ``partitionValues`` of the files.
@@ -180,7 +181,7 @@ def partition_column(maps: pa.MapArray, name: str, kind: PrimitiveType, column: 
         zone: As in `parse_partition_value`.
 
     Returns:
-        A column of the type; null where the value is null, the empty string, or not stated.
+        A column of the type; null where the value is null, the empty string, or missing.
 
     Raises:
         CorruptTable: A text does not parse as the type.
@@ -195,40 +196,40 @@ def partition_column(maps: pa.MapArray, name: str, kind: PrimitiveType, column: 
     return pc.take(values, texts.indices)
 
 
-def zone_doubt(maps: pa.MapArray, name: str, column: str, zone: tzinfo) -> ZoneDoubt | None:
-    """Find the values of a ``timestamp`` partition column that have no zone; None if all have one.
+def zone_warning(maps: pa.MapArray, name: str, column: str, zone: tzinfo) -> ZoneWarning | None:
+    """Return the values of a ``timestamp`` partition column that have no zone; None if all have one.
 
     Args:
         maps, name, column, zone: As in `partition_column`.
     """
     texts = partition_texts(maps, name).drop_null().to_pylist() if len(maps) else []
-    bare = [text for text in texts if (found := _TIMESTAMP.match(text)) is not None and found[8] is None]
-    return ZoneDoubt(column, str(zone), len(bare), bare[0]) if bare else None
+    bare = [text for text in texts if (match := _TIMESTAMP.match(text)) is not None and match[8] is None]
+    return ZoneWarning(column, str(zone), len(bare), bare[0]) if bare else None
 
 
 def partition_texts(maps: pa.MapArray, name: str) -> pa.StringArray:
-    """The texts of one partition column in every file, null where the value is null or not stated.
+    """Return the texts of one partition column in every file, null where the value is null or missing.
 
     Args:
         maps: ``partitionValues`` of the files, at least one.
         name: The column's physical name, the key of the maps.
     """
-    return maps.items.take(_places(maps, name))
+    return maps.items.take(_entry_indexes(maps, name))
 
 
-def stated_partitions(maps: pa.MapArray, name: str) -> Mask:
-    """Whether each file states a value of one partition column, null included; readers refuse a file that does not.
+def recorded_partitions(maps: pa.MapArray, name: str) -> Mask:
+    """Return whether each file has a value of one partition column, null included; readers refuse one without.
 
     Args:
         maps, name: As in `partition_texts`.
     """
-    return validity(_places(maps, name)) if len(maps) else np.zeros(0, bool)
+    return validity(_entry_indexes(maps, name)) if len(maps) else np.zeros(0, bool)
 
 
-def _places(maps: pa.MapArray, name: str) -> pa.Int64Array:
-    """For every map the place of a key among the entries of all maps, null where it is absent.
+def _entry_indexes(maps: pa.MapArray, name: str) -> pa.Int64Array:
+    """Return for every map the index of a key among the entries of all maps, null where it is absent.
 
-    The key is taken exactly, or else ignoring case (see `partition_key`).
+    The key must match exactly, or else ignoring case (see `partition_key`).
     """
     import pyarrow.compute as pc
 
@@ -266,8 +267,8 @@ def _parse(text: str, kind: PrimitiveType, zone: tzinfo) -> PrimitiveValue:
         case "date":
             return _date(text)
         case "timestamp":
-            moment, stated = _timestamp(text)
-            return moment.replace(tzinfo=zone if stated is None else _zone(stated)).astimezone(UTC)
+            moment, own_zone = _timestamp(text)
+            return moment.replace(tzinfo=zone if own_zone is None else _zone(own_zone)).astimezone(UTC)
         case "timestamp_ntz":
             return _timestamp(text)[0]
         case "binary":
@@ -276,10 +277,10 @@ def _parse(text: str, kind: PrimitiveType, zone: tzinfo) -> PrimitiveValue:
 
 
 def _integer(text: str, bits: int) -> int:
-    found = _WHOLE.match(text.strip(_BLANKS))
-    if found is None:
+    match = _INTEGER.match(text.strip(_BLANKS))
+    if match is None:
         raise ValueError("not a whole number")
-    value = int(found[1])
+    value = int(match[1])
     if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
         raise ValueError("out of range")
     return value
@@ -312,18 +313,18 @@ def _decimal(text: str, kind: PrimitiveType) -> Decimal:
 
 
 def _date(text: str) -> date:
-    found = _DATE.match(text)
-    if found is None:
+    match = _DATE.match(text)
+    if match is None:
         raise ValueError("not a date")
-    return date(int(found[1]), int(found[2] or 1), int(found[3] or 1))
+    return date(int(match[1]), int(match[2] or 1), int(match[3] or 1))
 
 
 def _timestamp(text: str) -> tuple[datetime, str | None]:
-    """What the clocks show, and the zone that the text states."""
-    found = _TIMESTAMP.match(text)
-    if found is None:
+    """Return the time on the clocks, and the zone of the text."""
+    match = _TIMESTAMP.match(text)
+    if match is None:
         raise ValueError("not a timestamp")
-    year, month, day, hour, minute, second, fraction, zone = found.groups()
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
     microsecond = int((fraction or "0")[:6].ljust(6, "0"))
     moment = datetime(  # noqa: DTZ001 - the caller decides on the zone, or that there is none
         int(year), int(month or 1), int(day or 1), int(hour or 0), int(minute or 0), int(second or 0), microsecond
@@ -336,20 +337,20 @@ def _timestamp(text: str) -> tuple[datetime, str | None]:
 
 
 def _zone(text: str) -> tzinfo:
-    """The zone of a text: an offset from UTC, or the name of a region."""
+    """Return the zone of a text: an offset from UTC, or the name of a region."""
     if text in _UTC:
         return UTC
-    found = _ZONE.match(text)
-    if found is None:
+    match = _ZONE.match(text)
+    if match is None:
         try:
             return ZoneInfo(text)
         except (ZoneInfoNotFoundError, OSError) as error:
             raise ValueError("not a zone") from error
-    hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
+    hours, minutes, seconds = (int(part or 0) for part in match.groups()[1:])
     offset = timedelta(hours=hours, minutes=minutes, seconds=seconds)
-    if offset > _FURTHEST_ZONE or max(minutes, seconds) >= 60:
+    if offset > _FARTHEST_ZONE or max(minutes, seconds) >= 60:
         raise ValueError("not a zone")
-    return timezone(-offset if found[1] == "-" else offset)
+    return timezone(-offset if match[1] == "-" else offset)
 
 
 def _binary(text: str) -> bytes:

@@ -35,7 +35,7 @@ LEGAL_VERSIONS: Final = (*_LADDER, (1, 7), (2, 7), (3, 7))
 
 
 def with_closure(names: Iterable[str]) -> tuple[str, ...]:
-    """The features named and all that they need, each once, what is needed first."""
+    """Return the features named and all that they need, each once, what is needed first."""
     found: dict[str, None] = {}
     for name in names:
         found |= dict.fromkeys((*with_closure(_required(name)), name))
@@ -43,12 +43,12 @@ def with_closure(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def dependents(name: str, protocol: Protocol) -> tuple[str, ...]:
-    """The features of a protocol that need another one."""
+    """Return the features of a protocol that need another one."""
     return tuple(other for other in supported_features(protocol) if name in with_closure([other]) and other != name)
 
 
 def minimal_protocol(names: Iterable[str]) -> Protocol:
-    """The protocol of a new table with these features; without any it is (1, 2) (PROTO-011)."""
+    """Return the protocol of a new table with these features; without any it is (1, 2) (PROTO-011)."""
     return with_features(Protocol(min_reader_version=1, min_writer_version=2), names)
 
 
@@ -79,7 +79,7 @@ def with_versions(protocol: Protocol, reader: int, writer: int) -> Protocol:
 
 
 def is_legal_upgrade(protocol: Protocol, reader: int, writer: int) -> bool:
-    """True if a protocol may be raised to these versions, or has them."""
+    """Return whether a protocol may be raised to these versions, or has them."""
     if (reader, writer) not in LEGAL_VERSIONS:
         return False
     return reader >= protocol.min_reader_version and writer >= protocol.min_writer_version
@@ -93,7 +93,7 @@ def without_feature(protocol: Protocol, name: str) -> Protocol:
 
 
 def protocol_problems(protocol: Protocol) -> tuple[str, ...]:
-    """What is illegal about a protocol by itself, in words; empty if it may be written."""
+    """Return why a protocol is illegal by itself, in words; empty if it may be written."""
     reader, writer = protocol.min_reader_version, protocol.min_writer_version
     readers, writers = protocol.reader_features, protocol.writer_features
     found = []
@@ -122,7 +122,7 @@ def protocol_problems(protocol: Protocol) -> tuple[str, ...]:
 
 
 def evolution_problems(before: Protocol, after: Protocol, dropped: str | None = None) -> tuple[str, ...]:
-    """What is illegal about going from one protocol to another, in words.
+    """Return why a change from one protocol to another is illegal, in words.
 
     Args:
         before, after: The protocol in force, and the one to be written.
@@ -146,7 +146,7 @@ def _required(name: str) -> tuple[str, ...]:
 
 
 def _legacy(names: Iterable[str]) -> tuple[int, int] | None:
-    """The versions that imply exactly these features, if there are any."""
+    """Return the versions that imply exactly these features, if there are any."""
     wanted = frozenset(names)
     for reader, writer in _LADDER:
         if wanted == frozenset(supported_features(Protocol(min_reader_version=reader, min_writer_version=writer))):
@@ -155,7 +155,7 @@ def _legacy(names: Iterable[str]) -> tuple[int, int] | None:
 
 
 def _listed(protocol: Protocol, names: Iterable[str], at_least: int) -> Protocol:
-    """The protocol with lists: reader version 3 if a feature binds readers that no older version implies."""
+    """Return the protocol with lists: reader version 3 if a feature binds readers that no older version implies."""
     features = tuple(dict.fromkeys(names))
     readers = tuple(name for name in features if name in FEATURES and FEATURES[name].reader)
     reader = max([at_least, *(FEATURES[name].min_reader_version or 3 for name in readers)])

@@ -1,7 +1,7 @@
 """Actions of a commit as decoded, before any rule is applied to them.
 
-Protocol section: Actions. Invariants: unknown members are skipped, except in lines that are kept whole; a member that
-is absent and one that is null are different things.
+Protocol section: Actions. Invariants: unknown members are skipped, except in lines that are preserved in full; a
+member that is absent and one that is null are different things.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import msgspec
 from explorer.core.protocol.actions import DeletionVectorDescriptor, Int64
 from explorer.core.protocol.json_values import JsonObject
 
-__all__ = ["AddLine", "CommitLine", "RemoveLine", "SmallLine", "WholeAddLine", "WholeRemoveLine", "unknown_members"]
+__all__ = ["AddLine", "CommitLine", "FullAddLine", "FullRemoveLine", "RemoveLine", "SmallLine", "unknown_members"]
 
 _ABSENT = msgspec.Raw()
 
@@ -58,21 +58,21 @@ class RemoveLine(msgspec.Struct, gc=False, rename="camel"):
         return None if self.deletion_vector is None else self.deletion_vector.unique_id
 
 
-class WholeAddLine(AddLine, gc=False):
+class FullAddLine(AddLine, gc=False):
     """An ``add`` with the members that this program does not know, for rewriting the action (PROTO-003)."""
 
     unknown: JsonObject = {}
 
 
-class WholeRemoveLine(RemoveLine, gc=False):
+class FullRemoveLine(RemoveLine, gc=False):
     """A ``remove`` with the members that this program does not know."""
 
     unknown: JsonObject = {}
 
 
 def unknown_members(line: AddLine | RemoveLine) -> JsonObject:
-    """The members of a file action that this program does not know, as far as its line was kept whole."""
-    return line.unknown if isinstance(line, WholeAddLine | WholeRemoveLine) else {}
+    """Return the members of a file action that this program does not know, if its line was preserved in full."""
+    return line.unknown if isinstance(line, FullAddLine | FullRemoveLine) else {}
 
 
 class SmallLine(msgspec.Struct, gc=False):

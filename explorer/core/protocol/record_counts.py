@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Int64s, Mask, validity
 from explorer.core.protocol.arrow.digits import MOST_DIGITS, digits_from
-from explorer.core.protocol.arrow.text_spans import WORD, TextSpans, stands_at, words_of
+from explorer.core.protocol.arrow.text_spans import WORD, TextSpans, is_at, words_of
 
 __all__ = ["count_of_line", "count_of_text", "counts_of_column", "counts_of_lines"]
 
@@ -34,7 +34,7 @@ _MOST: Final = (1 << 63) - 1
 
 
 def count_of_line(raw: msgspec.Raw) -> int | None:
-    """The count in the ``stats`` of one action, a JSON string that itself holds JSON."""
+    """Return the count in the ``stats`` of one action, a JSON string that itself contains JSON."""
     if (first := _FIRST_MEMBER.match(raw)) is not None:
         return int(first[1])
     if not raw:
@@ -47,7 +47,7 @@ def count_of_line(raw: msgspec.Raw) -> int | None:
 
 
 def count_of_text(text: str) -> int | None:
-    """The count in statistics; None where they do not say it or cannot be read."""
+    """Return the count in statistics; None where they lack it or cannot be read."""
     try:
         count = _DECODER.decode(text).num_records
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -56,7 +56,7 @@ def count_of_text(text: str) -> int | None:
 
 
 def counts_of_lines(texts: TextSpans) -> tuple[Int64s, Mask]:
-    """The counts in the ``stats`` of many actions, as JSON, as NumPy arrays: values, and where they are known."""
+    """Return the counts in the JSON ``stats`` of many actions, as NumPy arrays: values, and a mask of the known."""
     values, found = _leading_counts(texts, _QUOTED)
     for row in np.flatnonzero(~found & (texts.lengths > 0)).tolist():
         count = count_of_line(msgspec.Raw(texts.bytes(row)))
@@ -66,7 +66,7 @@ def counts_of_lines(texts: TextSpans) -> tuple[Int64s, Mask]:
 
 
 def counts_of_column(stats: pa.StringArray) -> pa.Int64Array:
-    """The counts in a column of statistics."""
+    """Return the counts in a column of statistics."""
     length = len(stats)
     if not length or stats.null_count == length:
         return pa.nulls(length, pa.int64())
@@ -84,13 +84,13 @@ def _leading_counts(texts: TextSpans, head: bytes) -> tuple[Int64s, Mask]:
     """Read the digits after the usual first member, of all texts at once."""
     room = texts.starts + (len(head) + 3 * WORD + 1) <= len(texts.data)
     if not room.all():
-        # Near the end of the buffer texts are looked at in one that goes on behind them.
+        # Texts near the end of the buffer are read in one with room after them.
         values, found = np.zeros(len(texts), np.int64), np.zeros(len(texts), bool)
         values[room], found[room] = _leading_counts(texts[room], head)
         moved = TextSpans.of_bytes([texts.bytes(row) for row in np.flatnonzero(~room).tolist()])
         values[~room], found[~room] = _leading_counts(moved, head)
         return values, found
-    good = stands_at(texts.data, texts.starts, head)
+    good = is_at(texts.data, texts.starts, head)
     behind = texts.starts + len(head)
     counts, lengths = digits_from(words_of(texts.data), behind)
     after = texts.data[behind + lengths]

@@ -1,8 +1,8 @@
-"""Row tracking: whether rows have stable ids, and where these are kept.
+"""Row tracking: whether rows have stable ids, and where these are stored.
 
 Protocol section: Row Tracking. Invariants: the feature must be supported for its properties to mean anything
 (ROWTRACK-001); a row's id is the materialised one where the file has it, else the file's base row id plus the row's
-position (ROWTRACK-006); the materialised columns are no columns of the table (ROWTRACK-007).
+position (ROWTRACK-006); the materialized columns are not columns of the table (ROWTRACK-007).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from explorer.core.protocol.table_properties.registry import (
     ROW_TRACKING_SUSPENDED,
 )
 
-__all__ = ["RowTracking", "row_tracking", "stated_high_water_mark"]
+__all__ = ["RowTracking", "recorded_high_water_mark", "row_tracking"]
 
 DOMAIN: Final = "delta.rowTracking"
 
@@ -33,8 +33,8 @@ class RowTracking(msgspec.Struct, frozen=True):
     Attributes:
         supported: The protocol lists the feature: writers give new files base row ids, unless suspended.
         enabled: Readers may rely on every row having an id.
-        suspended: A property asks writers to give no ids.
-        row_id_column, row_commit_version_column: Physical names of the columns in data files that hold the ids and
+        suspended: A property disables new ids.
+        row_id_column, row_commit_version_column: Physical names of the columns in data files with the ids and
             versions of moved rows; None if not set.
         high_water_mark: The highest row id given so far; None before the first.
     """
@@ -64,7 +64,7 @@ def row_tracking(protocol: Protocol, metadata: Metadata, domains: Mapping[str, s
         domains: Configuration of each live domain.
 
     Raises:
-        CorruptTable: A property is neither true nor false, or the domain does not hold the mark.
+        CorruptTable: A property is neither true nor false, or the domain lacks the mark.
     """
     supported = "rowTracking" in active_features(protocol)
     configuration = metadata.configuration
@@ -74,15 +74,15 @@ def row_tracking(protocol: Protocol, metadata: Metadata, domains: Mapping[str, s
         supported and ROW_TRACKING_SUSPENDED.of(configuration),
         configuration.get(ROW_ID_COLUMN.key),
         configuration.get(ROW_COMMIT_VERSION_COLUMN.key),
-        stated_high_water_mark(domains.get(DOMAIN)),
+        recorded_high_water_mark(domains.get(DOMAIN)),
     )
 
 
-def stated_high_water_mark(configuration: str | None) -> int | None:
-    """The highest row id that the configuration of the domain states; None without one.
+def recorded_high_water_mark(configuration: str | None) -> int | None:
+    """Return the highest row id that the configuration of the domain states; None without one.
 
     Raises:
-        CorruptTable: It does not hold the mark.
+        CorruptTable: It lacks the mark.
     """
     if configuration is None:
         return None
@@ -90,7 +90,7 @@ def stated_high_water_mark(configuration: str | None) -> int | None:
         return msgspec.json.decode(configuration, type=_Mark).row_id_high_water_mark
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         raise CorruptTable(
-            f"The domain {DOMAIN} does not hold rowIdHighWaterMark ({error}), so the free row ids are not known. "
-            "A broken client wrote it.",
+            f"The domain {DOMAIN} does not contain rowIdHighWaterMark ({error}), so the free row ids are not known. "
+            "A faulty client wrote it.",
             found=configuration,
         ) from error

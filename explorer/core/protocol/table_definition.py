@@ -1,8 +1,8 @@
-"""What a protocol and a metadata action together define: the schema, and how its columns are found in files.
+"""The definition of a table by a protocol and a metadata action: the schema, and how its columns are read in files.
 
 Protocol sections: Change Metadata, Schema Serialization Format, Column Mapping, Type Widening. Invariants: data files
 are Parquet (META-006); partition columns are in the schema (META-007); where columns are mapped, every field is mapped
-once (CM-016); a recorded change of a type is one that readers carry out (TYPEWIDEN-002).
+once (CM-016); a recorded change of a type is one that readers can apply (TYPEWIDEN-002).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["TableDefinition", "check_allowed_mapping", "read_definition"]
 
 
 class TableDefinition(msgspec.Struct, frozen=True):
-    """What is defined at a version.
+    """The definition of a table at a version.
 
     Attributes:
         schema: The schema, logical names.
@@ -36,13 +36,13 @@ class TableDefinition(msgspec.Struct, frozen=True):
     unread: tuple[UnreadColumn, ...] = ()
 
     def spelled(self, name: str) -> str:
-        """The name of a column as the schema spells it; metadata may name a partition column in another case."""
+        """Return the name of a column as the schema spells it; metadata may name a partition column in another case."""
         field = self.schema.field(name)
         return name if field is None else field.name
 
 
 def read_definition(protocol: Protocol, metadata: Metadata, version: int) -> TableDefinition:
-    """Read what is defined.
+    """Read the definition.
 
     Args:
         protocol: The protocol in force, one that `explorer.core.protocol.table_features.check_readable` passes.
@@ -50,8 +50,8 @@ def read_definition(protocol: Protocol, metadata: Metadata, version: int) -> Tab
         version: The version that they are of.
 
     Raises:
-        CorruptTable: The two make no table.
-        UnsupportedFeature: A type, or a change of one, is none that this program reads.
+        CorruptTable: The two do not define a table.
+        UnsupportedFeature: This program does not read a type, or a change of one.
         LimitExceeded: The schema is nested too deeply.
     """
     _check_format(metadata, version)
@@ -65,7 +65,7 @@ def read_definition(protocol: Protocol, metadata: Metadata, version: int) -> Tab
 def _check_format(metadata: Metadata, version: int) -> None:
     if metadata.format.provider.lower() != "parquet":
         raise CorruptTable(
-            f"Version {version} says its data files are {metadata.format.provider!r}; Delta tables hold Parquet. "
+            f"Version {version} declares the data file format {metadata.format.provider!r}; Delta tables use Parquet. "
             "Another program wrote this log.",
             version=version,
             found=metadata.format.provider,
@@ -73,7 +73,7 @@ def _check_format(metadata: Metadata, version: int) -> None:
 
 
 def check_allowed_mapping(mode: MappingMode, metadata: Metadata, version: int) -> None:
-    """Refuse to read rows by a mapping that the protocol does not allow and that decides which values are found.
+    """Refuse to read rows by a mapping that the protocol does not allow and that decides which values are read.
 
     Args:
         mode: The mapping mode that counts (CM-001).
@@ -81,7 +81,7 @@ def check_allowed_mapping(mode: MappingMode, metadata: Metadata, version: int) -
         version: The version that they are of.
 
     Raises:
-        CorruptTable: It is none, and the properties ask for one that gives columns other names.
+        CorruptTable: It is none, and the properties set one that gives columns other names.
     """
     if mode == "none" and maps_columns(metadata):
         raise CorruptTable(
@@ -98,15 +98,15 @@ def check_allowed_mapping(mode: MappingMode, metadata: Metadata, version: int) -
 def _schema(metadata: Metadata, version: int) -> tuple[StructType, tuple[UnreadColumn, ...]]:
     if metadata.schema_string is None:
         raise CorruptTable(
-            f"The metaData in force at version {version} has no schemaString; the protocol demands one. "
+            f"The metaData in force at version {version} has no schemaString; the protocol requires one. "
             "A faulty client wrote the log. Snapshot, files and history show what it records; to read or change the "
             "rows, restore the commit that sets the schema.",
             version=version,
         )
     columns, unknown_types = parse_columns(metadata.schema_string)
-    found, without_files = storable_columns(columns)
+    storable, without_files = storable_columns(columns)
     unread = unknown_types + without_files
-    schema, closed = marked(found, metadata.schema_string), {column.name for column in unread}
+    schema, closed = marked(storable, metadata.schema_string), {column.name for column in unread}
     unknown = [name for name in metadata.partition_columns if schema.field(name) is None and name not in closed]
     if unknown:
         raise CorruptTable(

@@ -49,7 +49,7 @@ WRITER_VERSION: Final = 7
 
 
 VACUUM_CHECK: Final = "vacuumProtocolCheck"
-"""The feature by which a clean-up checks the writer features too."""
+"""The feature by which a cleanup checks the writer features too."""
 
 
 class TableFeature(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,22 +57,22 @@ class TableFeature(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: The name in the feature lists.
-        reader: True if readers must know it too; else it binds writers alone.
+        reader: True if it binds readers too; else it binds writers alone.
         min_reader_version: First reader version that implies it in a table without feature lists, 0 if none does.
         min_writer_version: First writer version that implies it in a table without feature lists, 0 if none does.
         readable: True if this program reads tables that list it for readers. A feature that only adds types is
             readable: a schema that uses such a type is refused by `explorer.core.protocol.schema.data_types`.
-        writable: True if this program keeps the rules that the feature lays on writers.
-        requires: Features that it needs beside it (FEAT-009).
+        writable: True if this program follows the rules of the feature for writers.
+        requires: Other features that it needs (FEAT-009).
         switch: The property that switches it on; None where none does.
         on: Values of that property, in lower case, that do.
-        keeps: Properties that mean nothing without it, and go with it.
+        keeps: Properties that have no effect without it, and are removed with it.
         types: Names of primitive types that a column may have only with it.
-        field_key: Key in the metadata of a column that means nothing without it.
+        field_key: Key in the metadata of a column that has no effect without it.
         by_catalog: True if a catalog manages the commits of tables that list it.
-        why_fixed: Why a person may not add it to a table; None where one may.
-        about: Of a feature that is a draft of the protocol: what it is, and who reads or writes such tables. A draft
-            that binds writers alone keeps no reader out, as the protocol demands.
+        why_fixed: Why it cannot be added to a table; None where it can.
+        about: Of a feature that is a draft of the protocol: its meaning, and the clients of such tables. A draft
+            that binds writers alone keeps no reader out, as the protocol requires.
         same_as: The feature of which this is another name that writers have used; None where it is none.
     """
 
@@ -94,7 +94,7 @@ class TableFeature(msgspec.Struct, frozen=True, kw_only=True):
     same_as: str | None = None
 
     def switched_on_by(self, key: str, value: str) -> bool:
-        """True if a property with this value needs the feature."""
+        """Return whether a property with this value needs the feature."""
         return self.switch is not None and self.switch.key == key and value.strip().lower() in self.on
 
 
@@ -138,8 +138,8 @@ _DRAFTS: Final = (
     ),
     _draft(
         "columnUpdates",
-        "current values of some columns are in column files beside the data files; no released client is known to read "
-        "them",
+        "current values of some columns are in column files next to the data files; no released client is known to "
+        "read them",
         reader=True,
     ),
     _draft("coordinatedCommits", _COORDINATED),
@@ -259,11 +259,11 @@ COORDINATED_FEATURES: Final = frozenset(feature.name for feature in _DRAFTS if f
 """Names under which a service orders the commits: its newest ones may not be published yet."""
 
 CATALOG_FEATURES: Final = frozenset(feature.name for feature in _ROWS if feature.by_catalog)
-"""Names under which a catalog manages the commits: readable with what the catalog says, and only then."""
+"""Names under which a catalog manages the commits: readable only with the catalog's response."""
 
 
 def supported_features(protocol: Protocol) -> tuple[str, ...]:
-    """Names of the features the protocol allows, whether listed or implied by a legacy version, in registry order.
+    """Return names of the features a protocol allows, listed or implied by a legacy version, in registry order.
 
     Names that the registry does not know come last, as listed.
     """
@@ -288,35 +288,35 @@ def _supported(
 
 
 def active_features(protocol: Protocol) -> frozenset[str]:
-    """The same as a set, for membership tests."""
+    """Return the same as a set, for membership tests."""
     return frozenset(supported_features(protocol))
 
 
 def missing_features(names: Iterable[str], protocol: Protocol) -> tuple[str, ...]:
-    """Those of some features that a protocol has neither by their name nor as a preview, each once."""
+    """Return those of some features that a protocol has neither by their name nor as a preview, each once."""
     listed = active_features(protocol)
     have = listed | {row.same_as for row in _ROWS if row.same_as is not None and row.name in listed}
     return tuple(name for name in dict.fromkeys(names) if name not in have and f"{name}-preview" not in have)
 
 
 def feature_of_property(key: str) -> str | None:
-    """The feature that a property switches on; None where it switches none on."""
+    """Return the feature that a property switches on; None if there is none."""
     return next((row.name for row in _ROWS if row.switch is not None and row.switch.key == key), None)
 
 
 def features_switched_on(configuration: Mapping[str, str]) -> tuple[str, ...]:
-    """The features that the properties of a table switch on."""
+    """Return the features that the properties of a table switch on."""
     items = configuration.items()
     return tuple(dict.fromkeys(row.name for key, value in items for row in _ROWS if row.switched_on_by(key, value)))
 
 
 def feature_of_type(name: str) -> str | None:
-    """The feature that a primitive type needs; None where it needs none."""
+    """Return the feature that a primitive type needs; None if it needs none."""
     return next((row.name for row in _ROWS if name in row.types), None)
 
 
 def why_not_readable(protocol: Protocol, *, by_catalog: bool = False) -> tuple[str, ...]:
-    """Names of what keeps this program from reading the table: features, or a reader version; empty if it reads it."""
+    """Return why this program cannot read the table: names of features, or a reader version; empty if it can."""
     if protocol.min_reader_version > READER_VERSION:
         return (f"minReaderVersion {protocol.min_reader_version}",)
     if protocol.min_reader_version < 3:
@@ -326,10 +326,10 @@ def why_not_readable(protocol: Protocol, *, by_catalog: bool = False) -> tuple[s
 
 
 def why_not_writable(protocol: Protocol) -> tuple[str, ...]:
-    """Names of what keeps this program from writing to the table: features, or a writer version; empty if it may.
+    """Return why this program cannot write to the table: names of features, or a writer version; empty if it can.
 
-    A table that may not be read may not be written either (PROTO-002, FEAT-002); `why_not_readable` says that. Where
-    the list of features is missing, nobody knows the rules.
+    A table that may not be read may not be written either (PROTO-002, FEAT-002); `why_not_readable` has the reasons.
+    Where the list of features is missing, the rules are unknown.
     """
     if protocol.min_writer_version > WRITER_VERSION:
         return (f"minWriterVersion {protocol.min_writer_version}",)
@@ -340,7 +340,7 @@ def why_not_writable(protocol: Protocol) -> tuple[str, ...]:
 
 
 def about_drafts(names: Iterable[str]) -> str:
-    """What is known of those of some features that are drafts, as sentences after a blank; empty without any."""
+    """Return a sentence for each of some features that is a draft, after a blank; empty without any."""
     rows = (FEATURES[name] for name in names if name in FEATURES)
     return "".join(f" {row.name} is a draft of the protocol: {row.about}." for row in rows if row.about)
 
@@ -351,7 +351,7 @@ def check_readable(protocol: Protocol, version: int, *, by_catalog: bool = False
     Args:
         protocol: The protocol in force at the version being read (PROTO-004, D-39).
         version: That version.
-        by_catalog: The catalog that manages the commits said which they are.
+        by_catalog: The catalog that manages the commits returned them.
 
     Raises:
         UnsupportedFeature: It names the features, or the reader version.
@@ -363,8 +363,9 @@ def check_readable(protocol: Protocol, version: int, *, by_catalog: bool = False
     if missing:
         raise UnsupportedFeature(
             f"Version {version} can only be read by a client that implements {', '.join(missing)}; "
-            f"this program implements reader version {READER_VERSION} and the features of its list. Upgrade it, read "
-            f"the table with its own engine, or ask its owner to drop the feature.{about_drafts(missing)}",
+            f"this program implements reader version {READER_VERSION} and the features of its list. Upgrade "
+            "this program, read the table with the engine that wrote it, or ask its owner to drop the feature."
+            f"{about_drafts(missing)}",
             features=list(missing),
             operation="read",
             version=version,
@@ -380,14 +381,14 @@ def check_readable(protocol: Protocol, version: int, *, by_catalog: bool = False
 
 
 def check_unmanaged(protocol: Protocol, published: int) -> None:
-    """Refuse a table whose commits a catalog manages, as its log alone does not tell what the table is (CATALOG-001).
+    """Refuse a table whose commits a catalog manages, as its log alone does not define the table (CATALOG-001).
 
     Args:
         protocol: The protocol in force.
         published: The newest version that is published in the log.
 
     Raises:
-        UnsupportedFeature: A catalog manages the commits, and nothing else keeps this program from reading the table.
+        UnsupportedFeature: A catalog manages the commits, and nothing else prevents reading the table.
     """
     missing = why_not_readable(protocol)
     managed = [name for name in missing if name in CATALOG_FEATURES]
@@ -405,7 +406,7 @@ def check_unmanaged(protocol: Protocol, published: int) -> None:
 
 
 def is_managed(error: ExplorerError) -> bool:
-    """Whether an error is that of `check_unmanaged`: only the table's catalog knows its newest version."""
+    """Return whether an error is that of `check_unmanaged`: only the table's catalog knows its newest version."""
     if not isinstance(error, UnsupportedFeature) or not error.features:
         return False
     return CATALOG_FEATURES.issuperset(error.features)
@@ -426,6 +427,6 @@ def _readable(name: str) -> bool:
 def _contradiction(version: int, reason: str) -> CorruptTable:
     return CorruptTable(
         f"The protocol of version {version} contradicts itself: {reason}. "
-        "A writer wrote it wrongly; the table needs a corrected protocol action from its owner.",
+        "It was written incorrectly. The table's owner must commit a corrected protocol action.",
         version=version,
     )

@@ -1,7 +1,7 @@
-"""Moments, days and spans: as the log counts them from the epoch, and as people write them.
+"""Moments, days and spans: as numbers from the epoch, and as text.
 
 Protocol sections: Add File and Remove File (``modificationTime``, ``deletionTimestamp``), In-Commit Timestamps.
-Invariants: conversions are exact and round towards the past; whoever writes a moment writes its zone.
+Invariants: conversions are exact and round towards the past; every moment that is written has its zone.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LAST: Final = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
 
 
 def milliseconds(moment: datetime) -> int:
-    """A moment with a zone in ms since the epoch.
+    """Return a moment with a zone in ms since the epoch.
 
     Raises:
         RequestError: It has no zone.
@@ -48,7 +48,7 @@ def milliseconds(moment: datetime) -> int:
 
 
 def from_milliseconds(count: int) -> datetime:
-    """The moment, in UTC, so many ms since the epoch.
+    """Return the moment, in UTC, ``count`` ms since the epoch.
 
     Raises:
         OverflowError: It lies outside the years 1 to 9999.
@@ -57,22 +57,22 @@ def from_milliseconds(count: int) -> datetime:
 
 
 def in_calendar(count: int) -> bool:
-    """Whether a moment, in ms since the epoch, lies in the years 1 to 9999."""
+    """Return whether a moment, in ms since the epoch, lies in the years 1 to 9999."""
     return _FIRST <= count <= _LAST
 
 
 def microseconds(moment: datetime) -> int:
-    """A moment in microseconds since the epoch; one without a zone counts on its own clock."""
+    """Return a moment in microseconds since the epoch; one without a zone counts on its own clock."""
     return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
 
 
 def days(day: date) -> int:
-    """A day in days since the epoch."""
+    """Return a day in days since the epoch."""
     return day.toordinal() - _EPOCH_DAY
 
 
 def span_milliseconds(span: timedelta) -> int:
-    """A length of time in ms."""
+    """Return a duration in ms."""
     return span // _MILLISECOND
 
 
@@ -90,9 +90,13 @@ def aware_moment(time: datetime | str) -> datetime:
                 f"{time!r} is not an ISO 8601 time, such as 2026-03-02T14:05:11Z.", timestamp=time
             ) from error
     if not isinstance(time, datetime):
-        raise RequestError(f"{time!r} is no time. Give a datetime with a zone, or ISO 8601 text.", found=repr(time))
+        raise RequestError(
+            f"{time!r} is not a valid time. Use a datetime with a time zone, or an ISO 8601 string.", found=repr(time)
+        )
     if time.tzinfo is None:
-        raise RequestError(f"The time {time} has no zone: write it like 2026-03-02T14:05:11Z.", timestamp=time)
+        raise RequestError(
+            f"The time {time} has no time zone. Use a form such as 2026-03-02T14:05:11Z.", timestamp=time
+        )
     try:
         time.astimezone(UTC)
     except OverflowError as error:
@@ -134,24 +138,26 @@ def older_than(text: str | None) -> datetime | timedelta | None:
 
 
 def duration(text: str) -> int:
-    """Read a length of time, such as ``7 days`` or ``interval 1 week``, in ms.
+    """Read a duration, such as ``7 days`` or ``interval 1 week``, in ms.
 
     Raises:
         RequestError: It is none, or a negative one.
     """
     try:
-        found = span_milliseconds(interval({"duration": text}, "duration", timedelta()))
+        length = span_milliseconds(interval({"duration": text}, "duration", timedelta()))
     except CorruptTable as error:
         raise RequestError(
-            f"{text!r} is not a length of time. Write it like '7 days' or '36 hours'.", found=text, expected="7 days"
+            f"{text!r} is not a valid duration. Use a form such as '7 days' or '36 hours'.",
+            found=text,
+            expected="7 days",
         ) from error
-    if found < 0:
-        raise RequestError(f"A length of time cannot be negative, as {text!r} is.", found=text, expected="7 days")
-    return found
+    if length < 0:
+        raise RequestError(f"A duration cannot be negative, as {text!r} is.", found=text, expected="7 days")
+    return length
 
 
 def moment_text(count: int) -> str:
-    """A moment in ms since the epoch as ISO 8601 text in UTC, to the second."""
+    """Return a moment in ms since the epoch as ISO 8601 text in UTC, to the second."""
     try:
         return from_milliseconds(count).isoformat(timespec="seconds")
     except OverflowError:
@@ -159,7 +165,7 @@ def moment_text(count: int) -> str:
 
 
 def zone_named(name: str) -> tzinfo:
-    """The time zone of a name such as ``Europe/Berlin``.
+    """Return the time zone of a name such as ``Europe/Berlin``.
 
     Raises:
         RequestError: There is no such zone.
@@ -169,4 +175,6 @@ def zone_named(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
-        raise RequestError(f"There is no time zone {name!r}; one that exists is Europe/Berlin.", found=name) from error
+        raise RequestError(
+            f"Unknown time zone {name!r}. Use an IANA name such as Europe/Berlin.", found=name
+        ) from error

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Final, TypeAlias
 
 import msgspec
 
 from explorer.core.errors import RequestError
-from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.json_values import JsonObject, JsonRecord
 from explorer.core.protocol.table_properties.registry import ICT_ENABLEMENT_TIMESTAMP
 from explorer.core.transaction.intents.documents import intent_document
 from explorer.core.transaction.intents.records import Intent, MaintenanceIntent
-from explorer.core.transaction.proposal import GuardResult, Proposal
+from explorer.core.transaction.proposal import Estimate, GuardResult, Proposal
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "MaintenancePlan",
     "MaintenanceResult",
     "Plan",
+    "PlanDocument",
     "PlanResult",
     "Proposer",
     "check_table",
@@ -71,6 +73,46 @@ class MaintenanceFile(msgspec.Struct, frozen=True, rename="camel"):
     change: str
     size: int | None = None
     reason: str | None = None
+
+
+class Conflict(msgspec.Struct, frozen=True):
+    """The commit of another writer that conflicts with a plan: its version, the action that decides, and why."""
+
+    version: int
+    action: str
+    why: str
+
+
+class PlanDocument(JsonRecord, frozen=True, kw_only=True):
+    """A plan as JSON; after a commit also its outcome.
+
+    Attributes:
+        commit_version: Null where no commit is written.
+        actions: As they would be written.
+        files: What an intent that writes no commit writes or deletes.
+        plan_digest: SHA-256 of what is approved, without times and identifiers.
+        estimate: What the commit will write, where it is known beforehand.
+        outcome: ``committed``, ``conflicted`` (with another commit), ``rejected`` (by a guard) or ``unknown`` (the
+            answer of the store was lost, and the log does not show the commit yet).
+        version: The version that was written, or may have been.
+        notes: What failed after the commit was made.
+    """
+
+    table: str
+    read_version: int
+    commit_version: int | None
+    intent: JsonObject
+    guards: tuple[GuardResult, ...]
+    actions: tuple[JsonObject, ...]
+    files: tuple[MaintenanceFile, ...]
+    consequences: Consequences
+    committable: bool
+    plan_digest: str
+    estimate: Estimate | msgspec.UnsetType = msgspec.UNSET
+    outcome: str | msgspec.UnsetType = msgspec.UNSET
+    version: int | msgspec.UnsetType | None = msgspec.UNSET
+    conflict: Conflict | msgspec.UnsetType | None = msgspec.UNSET
+    notes: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class JudgedPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,20 +179,24 @@ class JudgedPlan(msgspec.Struct, frozen=True, kw_only=True):
         """True if it would write and delete nothing."""
         return not self.files
 
+    def record(self) -> PlanDocument:
+        """Return the plan as the JSON document of the command line."""
+        return PlanDocument(
+            table=self.table,
+            read_version=self.read_version,
+            commit_version=self.commit_version,
+            intent=intent_document(self.intent),
+            guards=self.guards,
+            actions=self.actions,
+            files=self.files,
+            consequences=self.consequences,
+            committable=self.committable,
+            plan_digest=self.digest,
+        )
+
     def document(self) -> JsonObject:
-        """Return the plan as the JSON object of the command line."""
-        return {
-            "table": self.table,
-            "readVersion": self.read_version,
-            "commitVersion": self.commit_version,
-            "intent": intent_document(self.intent),
-            "guards": msgspec.to_builtins(self.guards),
-            "actions": list(self.actions),
-            "files": msgspec.to_builtins(self.files),
-            "consequences": msgspec.to_builtins(self.consequences),
-            "committable": self.committable,
-            "planDigest": self.digest,
-        }
+        """Return the same as a JSON object."""
+        return _object(self.record())
 
 
 class CommitPlan(JudgedPlan, frozen=True, kw_only=True):
@@ -201,11 +247,10 @@ class CommitPlan(JudgedPlan, frozen=True, kw_only=True):
         """True if a guard needs a check of the rows."""
         return bool(self.proposal.row_checks)
 
-    def document(self) -> JsonObject:
-        """Return the plan as the JSON object of the command line."""
+    def record(self) -> PlanDocument:
+        """Return the plan as the JSON document of the command line."""
         estimate = self.proposal.estimate
-        said = {} if estimate is None else {"estimate": msgspec.to_builtins(estimate)}
-        return {**super().document(), **said}
+        return super().record() if estimate is None else msgspec.structs.replace(super().record(), estimate=estimate)
 
 
 class MaintenancePlan(JudgedPlan, frozen=True, kw_only=True):
@@ -217,14 +262,6 @@ class MaintenancePlan(JudgedPlan, frozen=True, kw_only=True):
 
     intent: MaintenanceIntent
     files: tuple[MaintenanceFile, ...] = ()
-
-
-class Conflict(msgspec.Struct, frozen=True):
-    """The commit of another writer that conflicts with a plan: its version, the action that decides, and why."""
-
-    version: int
-    action: str
-    why: str
 
 
 class CommitResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -250,15 +287,19 @@ class CommitResult(msgspec.Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         return f"CommitResult({self.outcome!r}, version={self.version}, {self.plan!r})"
 
+    def record(self) -> PlanDocument:
+        """Return the result as the JSON document of the command line."""
+        return msgspec.structs.replace(
+            self.plan.record(),
+            outcome=self.outcome,
+            version=self.version,
+            conflict=self.conflict,
+            notes=self.notes,
+        )
+
     def document(self) -> JsonObject:
-        """Return the result as the JSON object of the command line: the plan's fields and the outcome."""
-        return {
-            **self.plan.document(),
-            "outcome": self.outcome,
-            "version": self.version,
-            "conflict": None if self.conflict is None else msgspec.to_builtins(self.conflict),
-            "notes": list(self.notes),
-        }
+        """Return the same as a JSON object."""
+        return _object(self.record())
 
 
 class MaintenanceResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -290,9 +331,15 @@ class MaintenanceResult(msgspec.Struct, frozen=True, kw_only=True):
         """Nothing is left to go wrong after the work."""
         return ()
 
+    def record(self) -> PlanDocument:
+        """Return the result as the JSON document of the command line, with the fields of a commit's result."""
+        return msgspec.structs.replace(
+            self.plan.record(), outcome=self.outcome, version=None, conflict=None, notes=self.notes
+        )
+
     def document(self) -> JsonObject:
-        """Return the result as the JSON object of the command line, with the fields of a commit's result."""
-        return {**self.plan.document(), "outcome": self.outcome, "version": None, "conflict": None, "notes": []}
+        """Return the same as a JSON object."""
+        return _object(self.record())
 
 
 Plan: TypeAlias = CommitPlan | MaintenancePlan
@@ -324,6 +371,11 @@ def commit_digest(table: str, read_version: int, actions: Sequence[JsonObject]) 
         actions: Its lines as JSON objects; times, identifiers and the reason in them do not count.
     """
     return _sha256([table, read_version, _lasting(actions)])
+
+
+def _object(document: PlanDocument) -> JsonObject:
+    found: JsonObject = msgspec.to_builtins(document, builtin_types=(Decimal,))
+    return found
 
 
 def _sha256(value: object) -> str:

@@ -1,8 +1,8 @@
-"""Since when one thing of a table (a column, a property, a constraint, a feature) is as it is, by whom and why.
+"""Who set each column, property, constraint and feature of a table to its current state, when and why.
 
 Protocol sections: Change Metadata, Commit Provenance Information. Invariants: a name means what has it now, else what
 had it last; a column's entries go back through its renames, and include the constraints that mention it; where the log
-does not begin with the table, the oldest entry says so and names nobody.
+does not begin with the table, the oldest entry is marked as not known and has no author.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ __all__ = ["blame", "blamed"]
 _MOST_NAMED: Final = 5
 
 _Subject = tuple[str, str]
-"""What changes are of: the identity of a column, or a kind and a name."""
+"""The subject of a change: the identity of a column, or a kind and a name."""
 
 
 def blame(history: Provenance, name: str | None = None) -> pa.Table:
-    """Say since when things are as they are.
+    """Return the commits that set things to their current state.
 
     Args:
         history: The recorded commits.
@@ -38,9 +38,9 @@ def blame(history: Provenance, name: str | None = None) -> pa.Table:
             or ``protocol``, ``partitioning``, ``clustering``, ``description``; None for all that there is now.
 
     Returns:
-        As `explorer.core.versions.settings_history.settings_table`, newest first, with ``current``: the entry says how
-        it is now; and ``current_name``: what it is called now, or was called last. For a name, all its entries; for
-        None, those that are current.
+        As `explorer.core.versions.settings_history.settings_table`, newest first, with ``current`` (the entry describes
+        the current state) and ``current_name`` (its current or last name). For a name, all its entries; for None, the
+        current ones.
 
     Raises:
         RequestError: Nothing has, or had, that name; ``nearest`` are names that come close.
@@ -50,20 +50,20 @@ def blame(history: Provenance, name: str | None = None) -> pa.Table:
 
 
 def blamed(history: Provenance, changes: Sequence[SettingChange], name: str | None = None) -> pa.Table:
-    """The same of changes that were found already."""
+    """Return the same for changes that were read already."""
     current = _current(changes)
     if name is None:
-        chosen = [change for place, change in enumerate(changes) if place in current]
+        chosen = [change for position, change in enumerate(changes) if position in current]
         flags = [True] * len(chosen)
     else:
-        found = _subjects(changes, name)
-        places = [place for place, change in enumerate(changes) if _is_of(change, found)]
-        chosen, flags = [changes[place] for place in places], [place in current for place in places]
-    order = sorted(range(len(chosen)), key=lambda place: -chosen[place].version)
+        subjects = _subjects(changes, name)
+        positions = [position for position, change in enumerate(changes) if _is_of(change, subjects)]
+        chosen, flags = [changes[position] for position in positions], [position in current for position in positions]
+    order = sorted(range(len(chosen)), key=lambda position: -chosen[position].version)
     table = settings_table(history, chosen)
     newest = _newest_names(changes)
-    names = [newest[_subject(chosen[place])][0] for place in order]
-    table = table.append_column("current", bools([flags[place] for place in order]))
+    names = [newest[_subject(chosen[position])][0] for position in order]
+    table = table.append_column("current", bools([flags[position] for position in order]))
     return table.append_column("current_name", strings(names))
 
 
@@ -72,51 +72,51 @@ def _subject(change: SettingChange) -> _Subject:
 
 
 def _current(changes: Sequence[SettingChange]) -> set[int]:
-    """Places of the entries that say how things are now: the last of each kind, of what is there."""
+    """Return the positions of the entries that describe the current state: the last of each kind, of what exists."""
     last: dict[_Subject, dict[str, int]] = {}
-    gone: set[_Subject] = set()
-    for place, change in enumerate(changes):
+    dropped: set[_Subject] = set()
+    for position, change in enumerate(changes):
         subject = _subject(change)
         if change.kind == "column" and change.after is not None:
-            # It came (again): what was said of an earlier column in its place is no more.
+            # The column was added (again): entries of an earlier column of this name no longer apply.
             last.pop(subject, None)
-        last.setdefault(subject, {})[change.kind] = place
+        last.setdefault(subject, {})[change.kind] = position
         if change.kind == "column" or change.column is None:
-            (gone.add if change.after is None else gone.discard)(subject)
-    present = (places for subject, places in last.items() if subject not in gone)
-    return {place for places in present for place in places.values() if changes[place].after is not None}
+            (dropped.add if change.after is None else dropped.discard)(subject)
+    present = (positions for subject, positions in last.items() if subject not in dropped)
+    return {position for positions in present for position in positions.values() if changes[position].after is not None}
 
 
 def _subjects(changes: Sequence[SettingChange], name: str) -> tuple[set[_Subject], str | None]:
-    """What a name means, and the column among it as its newest path."""
+    """Return the subjects that a name means, and the newest path of the column among them."""
     wanted = constraint_name(name.strip()) or name.strip()
     newest = _newest_names(changes)
     for same in (str, str.casefold):
         live = {subject for subject, (called, there) in newest.items() if there and same(called) == same(wanted)}
         past = [subject for subject, (called, _) in newest.items() if same(called) == same(wanted)]
         earlier = [_subject(change) for change in changes if same(change.name) == same(wanted)]
-        found = live or set(past[-1:]) or set(earlier[-1:])
-        if found:
-            column = next((newest[subject][0] for subject in found if subject[0] == "column"), None)
-            return found, column
+        subjects = live or set(past[-1:]) or set(earlier[-1:])
+        if subjects:
+            column = next((newest[subject][0] for subject in subjects if subject[0] == "column"), None)
+            return subjects, column
     raise _unknown(name, newest)
 
 
 def _newest_names(changes: Iterable[SettingChange]) -> dict[_Subject, tuple[str, bool]]:
-    """What each thing is, or was last, called, and whether it is there."""
-    found: dict[_Subject, tuple[str, bool]] = {}
+    """Return the current or last name of each subject, and whether it exists."""
+    names: dict[_Subject, tuple[str, bool]] = {}
     for change in changes:
         subject = _subject(change)
         decides = change.kind == "column" or change.column is None
-        there = change.after is not None if decides else found.get(subject, ("", True))[1]
+        there = change.after is not None if decides else names.get(subject, ("", True))[1]
         # A later one goes to the end, so that the last of a name is the newest.
-        found.pop(subject, None)
-        found[subject] = change.name, there
-    return found
+        names.pop(subject, None)
+        names[subject] = change.name, there
+    return names
 
 
-def _is_of(change: SettingChange, found: tuple[set[_Subject], str | None]) -> bool:
-    subjects, column = found
+def _is_of(change: SettingChange, subjects_and_column: tuple[set[_Subject], str | None]) -> bool:
+    subjects, column = subjects_and_column
     if _subject(change) in subjects:
         return True
     if column is None or change.kind != "constraint":
@@ -141,7 +141,7 @@ def _unknown(name: str, newest: dict[_Subject, tuple[str, bool]]) -> RequestErro
     return RequestError(
         f"The log names no column, property, constraint, feature or domain {name!r}. {which}: {shown}."
         if nearest
-        else f"The log names no {name!r}: it holds no setting.",
+        else f"The log names no {name!r}: it contains no settings.",
         found=name,
         nearest=nearest or None,
     )

@@ -19,7 +19,7 @@ from explorer.core.protocol.schema.nested_types import Path, walk, walk_physical
 __all__ = ["ColumnIdentities", "ColumnLine", "ColumnSpan", "Lineage", "NameHazard", "column_lineage"]
 
 
-class ColumnSpan(msgspec.Struct, frozen=True):
+class ColumnSpan(msgspec.Struct, frozen=True, rename="camel"):
     """A column's logical name and its type, from one version to another (both inclusive)."""
 
     from_version: int
@@ -39,7 +39,7 @@ class ColumnLine(msgspec.Struct, frozen=True):
     dropped_at: int | None
 
 
-class NameHazard(msgspec.Struct, frozen=True):
+class NameHazard(msgspec.Struct, frozen=True, rename="camel"):
     """A name under which a client that ignores column mapping reads the wrong column."""
 
     kind: Literal["reused-name", "swapped-name", "physical-name-shadows"]
@@ -61,7 +61,7 @@ class Lineage(msgspec.Struct, frozen=True):
         return f"Lineage({len(self.columns)} columns, {len(self.hazards)} hazards, {versions})"
 
     def lines_at(self, version: int) -> dict[str, int]:
-        """The columns that a version has: dotted name -> place in ``columns``."""
+        """Return the columns that a version has: dotted name -> place in ``columns``."""
         return {
             span.name: place
             for place, line in enumerate(self.columns)
@@ -96,7 +96,7 @@ class _Column:
         self.spans: list[ColumnSpan] = []
 
     def extend(self, span: ColumnSpan) -> None:
-        """Add a span, to the last one if that says the same."""
+        """Add a span, to the last one if that has the same name and type."""
         before = self.spans[-1] if self.spans else None
         same = before is not None and (before.name, before.type, before.nullable) == (
             span.name,
@@ -115,7 +115,7 @@ class _Column:
 
 
 class ColumnIdentities:
-    """Which column each field of successive schemas is: the physical path under which it was first met."""
+    """The identity of each field of successive schemas: the physical path under which it first appeared."""
 
     def __init__(self) -> None:
         self._known: set[Path] = set()
@@ -129,21 +129,22 @@ class ColumnIdentities:
         self._mark = ""
 
     def take(self, schema: StructType, mode: MappingMode, version: int) -> list[tuple[Path, Path, Path, StructField]]:
-        """Take the schema in force from a version on: the identity, logical and physical path of each field."""
+        """Take the schema from a version on and return the identity, logical and physical path of each field."""
         fields = list(_fields(schema, mode))
         names = {path for path, _, _ in fields}
-        # Some names are gone, and a new one is that of a column in the files: a version before a rename was restored.
+        # Some names are missing, and a new one is that of a column in the files: a version before a rename was
+        # restored.
         restored = not self._newest.keys() <= names and not names.isdisjoint(self._stored - self._newest.keys())
         if self._mode != "none" and mode == "none" and not restored:
             # Removing the mapping rewrites the files under the logical names: the columns stay the same.
             self._unmapped = {path: self._newest[path] for path, _, _ in fields if path in self._newest}
             self._taken, self._mark = frozenset(self._known), f"since {version}"
         self._mode = mode
-        found = [(self._identity(stored), path, stored, field) for path, stored, field in fields]
-        self._newest = {path: identity for identity, path, _, _ in found}
-        self._stored = {stored for _, _, stored, _ in found}
+        fields_by_identity = [(self._identity(stored), path, stored, field) for path, stored, field in fields]
+        self._newest = {path: identity for identity, path, _, _ in fields_by_identity}
+        self._stored = {stored for _, _, stored, _ in fields_by_identity}
         self._known.update(self._newest.values())
-        return found
+        return fields_by_identity
 
     def _identity(self, stored: Path) -> Path:
         if stored in self._unmapped:
@@ -160,7 +161,7 @@ class _Followed:
         self._identities = ColumnIdentities()
 
     def take(self, schema: StructType, mode: MappingMode, version: int, end: int) -> None:
-        """Take the schema that is in force from one version to another."""
+        """Take the schema of a range of versions."""
         for identity, path, stored, field in self._identities.take(schema, mode, version):
             column = self._columns.setdefault(identity, _Column(stored))
             column.extend(ColumnSpan(version, end, format_column(path), type_name(field.type), field.nullable))
@@ -168,12 +169,12 @@ class _Followed:
             column.field_id = column.field_id if field.field_id is None else field.field_id
 
     def lines(self, last_version: int) -> tuple[ColumnLine, ...]:
-        """The columns in order of first appearance."""
+        """Return the columns in order of first appearance."""
         return tuple(column.line(last_version) for column in self._columns.values())
 
 
 def _hazards(lines: tuple[ColumnLine, ...]) -> Iterable[NameHazard]:
-    """Names of more than one column, and physical names that are the logical name of another column."""
+    """Yield names of more than one column, and physical names that are the logical name of another column."""
     bearers: dict[str, list[tuple[ColumnSpan, ColumnLine]]] = {}
     for line in lines:
         for span in line.spans:

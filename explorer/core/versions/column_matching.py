@@ -1,9 +1,9 @@
-"""Which columns of two versions are the same, and how rows of both are read so that they can be compared.
+"""The columns that two versions share, and how rows of both are read so that they can be compared.
 
 Protocol sections: Column Mapping, Type Widening. Invariants: lineage identifies a column, whatever its
 name (CM-007), also where the mapping was removed in between and its files were rewritten; a column
-that only the later version has is null in rows of the earlier one; types are compared in the wider of the two; whatever
-cannot be compared is named and left out, never compared wrongly.
+that only the later version has is null in rows of the earlier one; types are compared in the wider of the two; a
+column that cannot be compared is named and left out, never compared wrongly.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _Path = tuple[str, ...]
 
 
 class LeftOutColumn(msgspec.Struct, frozen=True):
-    """A column that is not compared: its dotted name at the version that has it, and why."""
+    """A column that is not compared: its dotted name at the version that has it, and the reason."""
 
     column: str
     version: int
@@ -67,7 +67,7 @@ class ColumnComparison(msgspec.Struct, frozen=True):
     """Two versions made comparable.
 
     Attributes:
-        before, after: The versions, in the order asked.
+        before, after: The versions, in the requested order.
         schema: The compared columns with the types in which they are compared, names of the later version.
         left_out: Columns that are not compared.
     """
@@ -86,12 +86,12 @@ def compare_columns(history: History, before: Snapshot, after: Snapshot) -> Colu
     """Find the columns that two versions share.
 
     Args:
-        history: The recorded commits: they say whether a column is new, or existed before.
+        history: The recorded commits, to tell new columns from those that existed before.
         before, after: The versions, in either order.
     """
     older, newer = sorted((before, after), key=lambda snapshot: snapshot.version)
     pairing = _Pairing(history.lineage(), older, newer)
-    kept: list[tuple[StructField, StructField]] = []
+    shared: list[tuple[StructField, StructField]] = []
     left_out: list[LeftOutColumn] = []
     old_fields = {pairing.old_line((field.name,)): field for field in older.schema.fields}
     for new in newer.schema.fields:
@@ -100,12 +100,14 @@ def compare_columns(history: History, before: Snapshot, after: Snapshot) -> Colu
         column = format_column((new.name,))
         if old is None and pairing.existed(line):
             reason = (
-                f"version {older.version} has no such column but earlier ones had: kept files may hold values of it"
+                f"version {older.version} has no such column but earlier ones had: retained files may hold values of it"
             )
             left_out.append(LeftOutColumn(column, newer.version, reason))
             continue
         try:
-            kept.append(pairing.only_later(new) if old is None else pairing.fields(old, new, (old.name,), (new.name,)))
+            shared.append(
+                pairing.only_later(new) if old is None else pairing.fields(old, new, (old.name,), (new.name,))
+            )
         except _Unlike as unlike:
             left_out.append(LeftOutColumn(column, newer.version, str(unlike)))
     left_out += [
@@ -113,10 +115,10 @@ def compare_columns(history: History, before: Snapshot, after: Snapshot) -> Colu
         for field in old_fields.values()
     ]
     sides = {
-        older.version: _side(older, [old for old, _ in kept], pairing.renamed(kept)),
-        newer.version: _side(newer, [new for _, new in kept], {name: name for name in newer.partition_columns}),
+        older.version: _side(older, [old for old, _ in shared], pairing.renamed(shared)),
+        newer.version: _side(newer, [new for _, new in shared], {name: name for name in newer.partition_columns}),
     }
-    schema = StructType(tuple(new for _, new in kept))
+    schema = StructType(tuple(new for _, new in shared))
     return ColumnComparison(sides[before.version], sides[after.version], schema, tuple(left_out))
 
 
@@ -130,31 +132,31 @@ class _Pairing:
         self._old_lines, self._new_lines = (lineage.lines_at(snapshot.version) for snapshot in (older, newer))
 
     def old_line(self, path: _Path) -> int:
-        """The line of a column of the earlier version."""
+        """Return the line of a column of the earlier version."""
         return self._old_lines[format_column(path)]
 
     def new_line(self, path: _Path) -> int:
-        """The line of a column of the later version."""
+        """Return the line of a column of the later version."""
         return self._new_lines[format_column(path)]
 
     def existed(self, line: int) -> bool:
-        """True if a column that the earlier version lacks existed before it."""
+        """Return whether a column that the earlier version lacks existed before it."""
         return any(span.from_version < self._older.version for span in self._lines[line].spans)
 
-    def renamed(self, kept: Sequence[tuple[StructField, StructField]]) -> dict[str, str]:
-        """Partition columns of the earlier version -> their names in the later one."""
-        names = {self.new_line((new.name,)): new.name for _, new in kept}
+    def renamed(self, shared: Sequence[tuple[StructField, StructField]]) -> dict[str, str]:
+        """Return the partition columns of the earlier version -> their names in the later one."""
+        names = {self.new_line((new.name,)): new.name for _, new in shared}
         lines = {name: self.old_line((name,)) for name in self._older.partition_columns}
         return {name: names[line] for name, line in lines.items() if line in names}
 
     def only_later(self, new: StructField) -> tuple[StructField, StructField]:
-        """A column that the earlier version does not have."""
+        """Return a column that the earlier version does not have, as each version must read it."""
         return StructField(new.name, VOID), self._plain(new)
 
     def fields(
         self, old: StructField, new: StructField, old_path: _Path, new_path: _Path
     ) -> tuple[StructField, StructField]:
-        """One column of both versions as each must read it: one name, one type.
+        """Return one column of both versions as each must read it: one name, one type.
 
         Raises:
             _Unlike: The types have no common form.
@@ -207,13 +209,13 @@ class _Pairing:
             if was is not None:
                 pairs.append(self.fields(was, field, (*old_path, was.name), path))
             else:
-                # Older files may hold a dropped field of any name, so the name asked for is one that no file has.
+                # Older files may have a dropped field of any name, so read it under a name that no file has.
                 absent = StructField(field.name, field.type, True, {PHYSICAL_NAME: f"{_ABSENT}{format_column(path)}"})
                 pairs.append((absent, self._plain(field)))
         return pairs
 
     def _plain(self, field: StructField) -> StructField:
-        """A field that only the later version has, with the names in its files."""
+        """Return a field that only the later version has, with the names in its files."""
         return unmapped(field) if self._new_mode == "none" else field
 
 
@@ -224,7 +226,7 @@ def _side(snapshot: Snapshot, fields: Sequence[StructField], partitions: dict[st
 
 
 def _mapping_of(field: StructField, mode: MappingMode) -> JsonObject:
-    """The name and id of the field in the files; without column mapping, its name."""
+    """Return the name and id of the field in the files; without column mapping, its name."""
     if mode == "none":
         return {PHYSICAL_NAME: field.name}
     return {key: field.metadata[key] for key in _MAPPING if key in field.metadata}

@@ -24,12 +24,12 @@ from explorer.core.protocol.times import from_milliseconds
 __all__ = ["BASES", "commit_time", "enablement", "file_times", "is_doubtful", "mentions_in_commit_timestamps", "moment"]
 
 BASES: Final = ("in-commit", "file")
-"""Where a commit's time is from: the commit itself (ICT-004), or the modification time of its file (LOG-025)."""
+"""Sources of a commit's time: the commit itself (ICT-004), or the modification time of its file (LOG-025)."""
 _MUCH: Final = timedelta(hours=1)
 
 
 def commit_time(modified: int, info: CommitInfo | None, before: int) -> int:
-    """Time of a commit in ms since the epoch.
+    """Return the time of a commit in ms since the epoch.
 
     Args:
         modified: Modification time of its file.
@@ -42,7 +42,7 @@ def commit_time(modified: int, info: CommitInfo | None, before: int) -> int:
 
 
 def file_times(modified: Int64s) -> Int64s:
-    """Times of commits without in-commit timestamps, ms since the epoch: `commit_time` of each after those before.
+    """Return times of commits without in-commit timestamps, ms since the epoch, each raised to those before it.
 
     Args:
         modified: Modification times of their files, in the order of the versions.
@@ -52,7 +52,7 @@ def file_times(modified: Int64s) -> Int64s:
 
 
 def is_doubtful(time: datetime | None, basis: str, written: datetime | None) -> bool:
-    """True if the time of a commit's file is not when it was written: the writer's own clock is an hour or more away.
+    """Return whether a file's time is not the commit's: the writer's own clock is an hour or more away.
 
     Args:
         time, basis: Its time, and which of `BASES` it is from.
@@ -62,14 +62,14 @@ def is_doubtful(time: datetime | None, basis: str, written: datetime | None) -> 
 
 
 def mentions_in_commit_timestamps(protocol: Protocol, metadata: Metadata) -> bool:
-    """True if in-commit timestamps are or may have been enabled at some version up to this one."""
+    """Return whether in-commit timestamps are or may have been enabled at some version up to this one."""
     listed = any(name.startswith("inCommitTimestamp") for name in protocol.writer_features or ())
     known = (IN_COMMIT_TIMESTAMPS, ICT_ENABLEMENT_VERSION, ICT_ENABLEMENT_TIMESTAMP)
     return listed or any(each.is_set(metadata.configuration) for each in known)
 
 
 def moment(milliseconds: int) -> datetime:
-    """A time of the log as a datetime, UTC.
+    """Return a time of the log as a datetime, UTC.
 
     Args:
         milliseconds: Since the epoch.
@@ -81,13 +81,13 @@ def moment(milliseconds: int) -> datetime:
         return from_milliseconds(milliseconds)
     except OverflowError as error:
         raise CorruptTable(
-            f"A commit's time is {milliseconds} ms since 1970, which is not a valid date. A broken client wrote it.",
+            f"A commit's time is {milliseconds} ms since 1970, which is not a valid date. A faulty client wrote it.",
             found=milliseconds,
         ) from error
 
 
 def enablement(configuration: dict[str, str]) -> tuple[int, int]:
-    """Version and time (ms) from which in-commit timestamps are enabled; zeros if they always were (ICT-003)."""
+    """Return version and time (ms) from which in-commit timestamps are enabled; zeros if they always were (ICT-003)."""
     if not ICT_ENABLEMENT_VERSION.is_set(configuration) or not ICT_ENABLEMENT_TIMESTAMP.is_set(configuration):
         return 0, 0
     return ICT_ENABLEMENT_VERSION.of(configuration), ICT_ENABLEMENT_TIMESTAMP.of(configuration)

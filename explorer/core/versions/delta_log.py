@@ -59,14 +59,14 @@ _T = TypeVar("_T")
 class DeltaLog:
     """The log of a table, and what it records of every version.
 
-    What was read stays in memory: versions never change, only new ones appear. `refresh` and `outdate` have the log
-    listed again, and what was read of files that are others now is forgotten.
+    What was read stays in memory: versions never change, only new ones appear. `refresh` and `outdate` make the log
+    be listed again, and drop what was read of files that have changed since.
 
-    Threads: any number may ask questions, call `refresh` and `outdate`, and make successors of one log at once. Each
-    answer comes from one listing, and a `refresh` never puts an older listing in place of a newer one. A history is
-    read by one thread, while others that need it wait. Two questions may be answered by two listings if a `refresh`
-    comes between them; a `successor` is a log that nothing else refreshes. `follow`, `keep_columns` and `watch` are
-    called before other threads have the log.
+    Threads: any number may read, call `refresh` and `outdate`, and make successors of one log at once. Each result
+    comes from one listing, and a `refresh` never puts an older listing in place of a newer one. A history is read by
+    one thread, while others that need it wait. Two calls may use two listings if a `refresh` comes between them; a
+    `successor` is a log that nothing else refreshes. `follow`, `keep_columns` and `watch` are called before other
+    threads have the log.
 
     Attributes:
         store: The store of its files.
@@ -88,8 +88,8 @@ class DeltaLog:
             store: The store of its files.
             catalog: The commits that its catalog ratified, for a table whose commits a catalog manages.
             time_zone: The zone of partition values without a zone.
-            indexes: Opens what is kept of tables between processes; None keeps nothing. It does not serve a table
-                whose commits a catalog manages.
+            indexes: Opens the cache of tables between processes; None caches nothing. It does not serve a table whose
+            commits a catalog manages.
 
         Raises:
             TableNotFound: There is no log.
@@ -115,9 +115,9 @@ class DeltaLog:
 
     @located
     def latest_version(self) -> int:
-        """The newest version, whether it can be rebuilt or not.
+        """Return the newest version, whether it can be rebuilt or not.
 
-        Where a catalog manages the commits, and its answer is not known, the last one that is published.
+        Where a catalog manages the commits, and its response is unknown, the last one that is published.
         """
         recent = self._current.recent().listing
         if recent.named is not None:
@@ -132,13 +132,13 @@ class DeltaLog:
         """Refuse a table whose commits a catalog manages; see `LogReader.check_unmanaged`.
 
         Raises:
-            UnsupportedFeature: The log does not tell which version is the newest.
+            UnsupportedFeature: The log does not show which version is the newest.
         """
         self._reader.check_unmanaged()
 
     @located
     def version_range(self) -> tuple[int, int]:
-        """The oldest and the newest version that can be rebuilt.
+        """Return the oldest and the newest version that can be rebuilt.
 
         Raises:
             VersionGap: Not even the newest can be rebuilt.
@@ -160,22 +160,22 @@ class DeltaLog:
             VersionNotFound: There is no such version, or it can no longer be rebuilt.
             TimestampOutOfRange: No readable version was current then.
             UnsupportedFeature: The version uses a feature this program does not read.
-            TableError: The log is broken.
+            TableError: The log is damaged.
         """
         if version is not None and timestamp is not None:
             raise RequestError("Give a version or a timestamp, not both.")
         if timestamp is not None:
             version = self.provenance_record().version_at(aware_moment(timestamp))
-        return self._reader.newest() if version is None else self._reader.snapshot(_whole(version, "version"))
+        return self._reader.newest() if version is None else self._reader.snapshot(_integer(version, "version"))
 
     @located
     def history_record(self) -> History:
-        """The recorded commits and lifetimes, read at the first call."""
+        """Return the recorded commits and lifetimes, read at the first call."""
         return self._reader.history()
 
     @located
     def provenance_record(self) -> Provenance:
-        """The recorded commits without their files, which is quicker to read; the history if that was read already."""
+        """Return the recorded commits without their files, which are quicker to read; or the history if it was read."""
         return self._reader.provenance()
 
     @located
@@ -190,23 +190,23 @@ class DeltaLog:
             rows_masked (rows newly hidden in files that stay), rows_rewritten (rows among those added that existed
             before), num_files, num_bytes, num_rows,
             num_deleted_rows (after the commit), metadata_changed, protocol_changed, schema_changed (values differ from
-            those before, not merely written again; an identity mark, which rows move, is no change), data_change,
-            change_files, change_feed, reason. Null means that the log does not say.
+            those before, not merely written again; an identity mark, which writing rows moves, does not count),
+            data_change, change_files, change_feed, reason. Null means that the log does not record it.
         """
         return self.history_record().table(_most(limit))
 
     @located
     def provenance(self, limit: int | None = None) -> pa.Table:
-        """Return who did what and when, newest first, out of what the commits say of themselves.
+        """Return author, time and operation of each commit, newest first, from its provenance alone.
 
-        It is quick where commits begin with that, as nearly all do, and have no in-commit timestamp.
+        It is quick where commits begin with their provenance, as nearly all do, and have no in-commit timestamp.
 
         Returns:
             The columns of `history` that need no file and no state: version, timestamp, timestamp_basis,
             commit_info_timestamp, operation, user_name, engine_info, parameters, metrics, is_blind_append, reason.
 
-        Raises:
-            MalformedAction: A commit that does not begin with its provenance is broken; `verify` reads all of each.
+        MalformedAction: A commit that does not begin with its provenance is damaged; `verify` reads all of each.
+            MalformedAction: A commit that does not begin with its provenance is damaged; `verify` reads all of each.
         """
         return self._reader.provenance_table(_most(limit))
 
@@ -217,7 +217,7 @@ class DeltaLog:
         Raises:
             VersionNotFound: One of them cannot be read.
         """
-        first, last = _whole(from_version, "version"), _whole(to_version, "version")
+        first, last = _integer(from_version, "version"), _integer(to_version, "version")
         return diff_versions(self._reader.unmanaged_history()[0], first, last)
 
     @located
@@ -230,7 +230,7 @@ class DeltaLog:
         schema_version: int | None = None,
         skip: bool = False,
     ) -> ChangeSources:
-        """Find the files that hold the changes of a range of versions, both ends included, and check that they exist.
+        """Return the files with the changes of a range of versions, both ends included, and check that they exist.
 
         Args:
             from_version, to_version: The range.
@@ -240,31 +240,31 @@ class DeltaLog:
             skip: Leave out versions whose changes cannot be found, and name them, instead of refusing the range.
 
         Raises:
-            RequestError: The range runs backwards.
+            RequestError: The range is reversed.
             VersionNotFound: It leaves the versions that the log records.
             ChangeFeedGap: The feed was off in between, the schema changed, or a file was deleted by VACUUM.
         """
         history, listing = self._reader.history_and_listing()
-        found = change_sources(
+        sources = change_sources(
             self.store,
             listing,
             history,
-            _whole(from_version, "version"),
-            _whole(to_version, "version"),
+            _integer(from_version, "version"),
+            _integer(to_version, "version"),
             inferred=inferred,
             schema_version=schema_version,
             skip=skip,
         )
         if skip:
-            return without_vacuumed(found, self.look_for)
-        check_sources(found, self.look_for)
-        return found
+            return without_vacuumed(sources, self.look_for)
+        check_sources(sources, self.look_for)
+        return sources
 
     def look_for(self, locations: Iterable[str]) -> frozenset[str]:
-        """Return the decoded locations at which there is no file, and know it from now on.
+        """Return the decoded locations at which there is no file, and remember them.
 
         Raises:
-            NotAllowed: An absolute location is outside the places that may be read.
+            NotAllowed: An absolute location is outside the locations that may be read.
         """
         wanted = frozenset(locations)
         missing = absent(self.store, wanted)
@@ -272,7 +272,7 @@ class DeltaLog:
         return missing
 
     def learn(self, error: BaseException | None) -> None:
-        """Look for the data file that a failed read names, and know from now on if it is missing."""
+        """Check whether the data file that a failed read names exists, and remember it if it is missing."""
         path = data_file_of(error)
         if path is not None:
             with suppress(ExplorerError):
@@ -280,14 +280,14 @@ class DeltaLog:
 
     @located
     def retention(self, now: datetime) -> pa.Table:
-        """Say of every version whether it can be read, and until when that is certain; checks that all its files exist.
+        """Return whether each version can be read, and until when that is certain; checks that all its files exist.
 
         Args:
             now: The present, with a zone.
 
         Returns:
             One row a version, ascending: version, status (readable, at risk, log gone, data gone), at_risk_from (ms,
-            UTC), by (the property that sets the time), reason, missing_files (some of those that are gone),
+            UTC), by (the property that sets the time), reason, missing_files (some of those that are missing),
             num_missing_files; see `explorer.core.versions.retention`.
         """
         history, listing = self._reader.unmanaged_history()
@@ -298,9 +298,9 @@ class DeltaLog:
 
     @located
     def version_risks(self) -> VersionRisks:
-        """What leads to the loss of versions, from the log and the files that are known to be missing.
+        """Return the causes of the loss of versions, from the log and the files that are known to be missing.
 
-        `VersionRisks.at` says their states at a time.
+        `VersionRisks.at` returns their states at a time.
         """
         return VersionRisks(*self._reader.unmanaged_history(), self.known_missing)
 
@@ -318,46 +318,46 @@ class DeltaLog:
 
     @located
     def blame(self, name: str | None = None) -> pa.Table:
-        """Say since when a column, property, constraint, feature or domain is as it is, by whom and why.
+        """Return who set a column, property, constraint, feature or domain to its current state, when and why.
 
         Args:
-            name: What it is called now, or was called last; None for everything that there is now.
+            name: Its current or last name; None for everything that exists now.
 
         Returns:
             Its entries, newest first: the columns of `settings_history`, ``current`` and ``current_name``.
 
         Raises:
-            RequestError: Nothing has that name; ``nearest`` has names that come close.
+            RequestError: Nothing has that name; ``nearest`` has similar names.
         """
         return blame(self.provenance_record(), name)
 
     @located
     def horizon(self, now: datetime, *, look: FolderLook | None = None) -> Horizon:
-        """Find out what a VACUUM now would leave readable, and what it would free, for every retention.
+        """Return what a VACUUM now would leave readable, and what it would free, for every retention period.
 
         Args:
             now: The present, with a zone.
-            look: What the folder holds, from `explorer.core.maintenance.folder_listing`; None goes by the log alone.
+            look: The files in the folder, from `explorer.core.maintenance.folder_listing`; None goes by the log alone.
         """
         return horizon(self.history_record(), self.version_risks(), now, look)
 
     @property
     def is_history_kept(self) -> bool:
-        """True if the history is one that was kept from an earlier process, so that `contradictions` reads the log."""
-        return self.history_record().kept
+        """True if the history is one that an earlier process cached, so that `contradictions` reads the log."""
+        return self.history_record().cached
 
     @located
     def contradictions(self, watch: Callable[[int, int], None] | None = None) -> tuple[tuple[int, str, str], ...]:
-        """What commits must not say of a file and do: version, kind and path, out of the log and nothing kept of it.
+        """Return contradictory statements of commits about files: version, kind and path, read from the log alone.
 
-        A history that was kept from an earlier process is replaced by the one that is read here, so that the log is
-        read whole once, however often somebody asks and however it grows.
+        A cached history is replaced by the one that is read here, so that the log is read in full once, however often
+        this is called and however it grows.
         """
         return self._reader.history_of_log(watch).lifetimes.contradictions
 
     @located
     def verify(self) -> IntegrityReport:
-        """Verify the whole log: gaps, broken and contradictory commits, checksums and checkpoints against replay.
+        """Verify the whole log: gaps, damaged and contradictory commits, checksums and checkpoints against replay.
 
         Returns:
             The problems, the range of versions, and the head of a hash chain over the commits.
@@ -366,20 +366,20 @@ class DeltaLog:
 
     @located
     def column_lineage(self) -> Lineage:
-        """How each column was named and typed over the readable versions."""
+        """Return how each column was named and typed over the readable versions."""
         return self.provenance_record().lineage()
 
     def commits(self, from_version: int, to_version: int) -> Iterator[Commit]:
         """Read the commits of a range of versions, both ends included, as far as they are in the log."""
-        found = self.listing.commits.items()
-        return read_commits(self.store, [path for version, path in found if from_version <= version <= to_version])
+        paths = self.listing.commits.items()
+        return read_commits(self.store, [path for version, path in paths if from_version <= version <= to_version])
 
     @located
     def commit_actions(self, version: int) -> list[bytes]:
-        """Return the lines of one commit as the log holds them, each action on one.
+        """Return the lines of one commit as they are in the log, one action each.
 
         Raises:
-            VersionNotFound: The commit's file is gone.
+            VersionNotFound: The commit's file is missing.
         """
         path = self.listing.commits.get(version)
         if path is None:
@@ -392,7 +392,7 @@ class DeltaLog:
         """Return the digest of a commit's file, and the head of the hash chain that ends with it.
 
         Raises:
-            VersionNotFound: The commit's file is gone.
+            VersionNotFound: The commit's file is missing.
         """
         commits = self.listing.commits
         if version not in commits:
@@ -404,22 +404,22 @@ class DeltaLog:
         self._reader.options = replace(self._reader.options, follows=True)
 
     def keep_columns(self, columns: KeptColumns) -> None:
-        """Keep what is read of a checkpoint, so that another version that begins with it reads its commits alone."""
+        """Cache the columns of checkpoints, so that another version that begins with one reads only its commits."""
         self._reader.options = replace(self._reader.options, columns=columns)
 
-    def watch(self, tell: Callable[[int, int], None]) -> None:
-        """Say how far the reading of the history is: how many commits are read, and how many there are.
+    def watch(self, report: Callable[[int, int], None]) -> None:
+        """Report the progress of reading the history: how many commits are read, and how many there are.
 
         Args:
-            tell: Called every some hundred commits, on the thread that reads; what it raises ends the reading.
+            report: Called every some hundred commits, on the thread that reads; an exception from it ends the reading.
         """
-        self._reader.options = replace(self._reader.options, watch=tell)
+        self._reader.options = replace(self._reader.options, watch=report)
 
     @located
     def newest_part(self) -> Self | None:
-        """The log as if it began with its newest checkpoint, as another object; None if that is all there is.
+        """Return the log as if it began with its newest checkpoint, as another object; None if that is all there is.
 
-        What it says of its versions is right. What it does not list may be in the log all the same.
+        Its versions are correct. What it does not list may be in the log all the same.
         """
         part, options = self._current.newest_part(), self._reader.options
         return None if part is None else self._with(part, replace(options, indexes=None, watch=None))
@@ -434,48 +434,48 @@ class DeltaLog:
 
     @property
     def listing(self) -> LogListing:
-        """The whole listing, made at first need; the latest version needs only its end."""
-        return self._current.whole().listing
+        """The full listing, made at first need; the latest version needs only its end."""
+        return self._current.full().listing
 
     def outdate(self, *, rewritten: bool = False) -> None:
-        """List new versions at the next question: there is one, and nothing has needed it yet.
+        """List new versions at the next call: there is one, and nothing has needed it yet.
 
         Args:
-            rewritten: Files of earlier versions came or went, so that all of the log is listed.
+            rewritten: Files of earlier versions were added or deleted, so that all of the log is listed.
         """
         self._current.outdate(rewritten=rewritten)
 
     @located
     def refresh(self) -> None:
-        """Look for new versions, and for a checkpoint or a clean-up that made none.
+        """List new versions, and a checkpoint or a log cleanup that made none.
 
-        What was read is dropped as far as the listing does not confirm it.
+        What was read is dropped unless the listing confirms it.
         """
         self._current.refresh()
 
     def segment(self, version: int) -> LogSegment:
-        """The files that rebuild a version."""
+        """Return the files that rebuild a version."""
         return self._current.holding(version).listing.segment(version)
 
     def newest_commit(self) -> LogPath | None:
-        """The commit file of the newest version as listed; None where it is gone."""
+        """Return the commit file of the newest version as listed; None where it is missing."""
         recent = self._current.recent().listing
         return recent.commits.get(recent.latest)
 
     def on_segment(self, version: int, action: Callable[[LogSegment], _T]) -> _T:
-        """Run a step on the files of a version; if one vanished meanwhile, again on what is left (LOG-022).
+        """Run a step on the files of a version; if one vanished meanwhile, again on the remaining ones (LOG-022).
 
         See `explorer.core.versions.open_log.current.CurrentLog.on_segment`.
         """
         return self._current.on_segment(version, lambda _, segment: action(segment))
 
     def whole_listing(self) -> LogListing:
-        """The whole listing with the checkpoints that reading did without."""
+        """Return the full listing with the checkpoints that could not be used."""
         return list_log(self.store) if self._current.known.unusable else self.listing
 
     @property
     def unusable_checkpoints(self) -> Mapping[int, str]:
-        """Checkpoints that reading did without so far: version, and why it cannot be used."""
+        """Checkpoints that could not be used so far: version, and the reason."""
         return {version: each.reason for version, each in self._current.known.unusable.items()}
 
     @property
@@ -483,27 +483,27 @@ class DeltaLog:
         return self._reader.current
 
     def _with(self, current: CurrentLog, options: ReadOptions) -> Self:
-        """The same table over another state of its log."""
-        found = copy(self)
-        found._reader = self._reader.over(current, options)
-        return found
+        """Return the same table over another state of its log."""
+        log = copy(self)
+        log._reader = self._reader.over(current, options)
+        return log
 
 
-def _whole(number: int, of: str) -> int:
-    """A number that a person gave, of any type that counts: NumPy's too, and no truth value."""
+def _integer(number: int, of: str) -> int:
+    """Return a number of any integer type, NumPy's too, but not a Boolean."""
     if not isinstance(number, bool):
         with suppress(TypeError):
             return index(number)
-    raise RequestError(f"{number!r} is no {of}. Give a whole number.", field=of, found=repr(number))
+    raise RequestError(f"{number!r} is not a {of}. Give a whole number.", field=of, found=repr(number))
 
 
 def _most(limit: int | None) -> int | None:
-    """How many rows are asked for."""
+    """Return the limit of rows, checked."""
     if limit is None:
         return None
-    most = _whole(limit, "limit")
+    most = _integer(limit, "limit")
     if most < 0:
         raise RequestError(
-            f"There are no {most} commits. Give a limit of 0 or more, or none.", field="limit", found=most
+            f"The limit {most} is negative. Give a limit of 0 or more, or none.", field="limit", found=most
         )
     return most

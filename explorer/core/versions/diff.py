@@ -50,7 +50,7 @@ __all__ = [
 Columns = dict[int, tuple[tuple[str, ...], StructField]]
 
 
-class ColumnChange(msgspec.Struct, frozen=True):
+class ColumnChange(msgspec.Struct, frozen=True, rename="camel"):
     """One change of one column; ``column`` is its dotted name after the change, before it if dropped."""
 
     kind: Literal["added", "dropped", "renamed", "retyped", "nullability", "metadata"]
@@ -77,7 +77,7 @@ class PropertyChange(msgspec.Struct, frozen=True):
     after: str | None
 
 
-class DiffTotals(msgspec.Struct, frozen=True):
+class DiffTotals(msgspec.Struct, frozen=True, rename="camel"):
     """Sums over the files; rows are those a reader sees. None where statistics or sizes are missing."""
 
     files_added: int
@@ -94,8 +94,8 @@ class SnapshotDiff(msgspec.Struct, frozen=True, dict=True):
     """What differs between two versions.
 
     Attributes:
-        from_version, to_version: The compared versions, in the order asked.
-        files: One row a file, made when first asked for: change (added, removed, remasked), path, raw_path,
+        from_version, to_version: The compared versions, in the requested order.
+        files: One row a file, made at first need: change (added, removed, remasked), path, raw_path,
             partition_values, size, num_records (physical), dv_cardinality_before, dv_cardinality_after, data_change
             (False: data only rearranged), version (that did it; where the later version comes first, that is undone).
         totals: Sums over ``files``.
@@ -138,7 +138,7 @@ def diff_versions(history: History, from_version: int, to_version: int) -> Snaps
     protocols = history.protocol_at(from_version), history.protocol_at(to_version)
     before, after = history.metadata_at(from_version), history.metadata_at(to_version)
     if before is None or after is None or None in protocols:
-        # A broken client wrote the log: its files can be compared, and of the rest nothing is known.
+        # A faulty client wrote the log: its files can be compared, but not the rest.
         return SnapshotDiff(from_version, to_version, files, totals, (), diff_protocols(*protocols), (), ())
     lineage = history.lineage(*sorted((from_version, to_version)))
     return SnapshotDiff(
@@ -171,13 +171,13 @@ def diff_metadata(
 def _diff_files(life: Lifetimes, from_version: int, to_version: int) -> tuple[_FilesOfDiff, DiffTotals]:
     before, after = life.live(from_version), life.live(to_version)
     differs = before ^ after
-    gone, come = np.flatnonzero(differs & before), np.flatnonzero(differs & after)
-    places = life.same_path(gone, come)
-    stays = places >= 0
-    goes = np.ones(len(gone), bool)
-    goes[places[stays]] = False
-    added, removed = come[~stays], gone[goes]
-    was, now = gone[places[stays]], come[stays]
+    left, entered = np.flatnonzero(differs & before), np.flatnonzero(differs & after)
+    positions = life.same_path(left, entered)
+    stays = positions >= 0
+    removals = np.ones(len(left), bool)
+    removals[positions[stays]] = False
+    added, removed = entered[~stays], left[removals]
+    was, now = left[positions[stays]], entered[stays]
     masked = life.masked
     remasked = life.vectors_differ(was, now)
     was, now = was[remasked], now[remasked]
@@ -196,7 +196,7 @@ def _diff_files(life: Lifetimes, from_version: int, to_version: int) -> tuple[_F
 
 
 class _FilesOfDiff(msgspec.Struct, frozen=True):
-    """Rows of the lifetimes that make up a diff; the table is made when it is asked for."""
+    """Rows of the lifetimes that make up a diff; the table is made at the first need."""
 
     life: Lifetimes
     added: Integers
@@ -206,7 +206,7 @@ class _FilesOfDiff(msgspec.Struct, frozen=True):
     forward: bool
 
     def _versions(self) -> pa.Array:
-        """The version that last did it to each file; seen backwards, the version that is undone."""
+        """Return the version that last changed each file; seen backwards, the version that is undone."""
         begun, ended = self.life.added, self.life.removed
         came, went = (begun, ended) if self.forward else (ended, begun)
         return int64s(np.concatenate([came[self.added], went[self.removed], came[self.now]]))
@@ -261,7 +261,7 @@ def _diff_field(column: str, was_column: str, was: StructField, field: StructFie
 
 
 def _columns(lineage: Lineage, version: int, metadata: Metadata) -> Columns:
-    """The columns of a version by line of the lineage, which has a column's names before and after."""
+    """Return the columns of a version by line of the lineage, which has a column's names before and after."""
     lines = lineage.lines_at(version)
     return {lines[format_column(path)]: (path, field) for path, field in walk(_schema(metadata))}
 
@@ -271,7 +271,7 @@ def _schema(metadata: Metadata) -> StructType:
 
 
 def _texts(field: StructField) -> dict[str, str]:
-    """Field metadata as text, without what column mapping keeps there."""
+    """Return field metadata as text, without that of column mapping."""
     return {
         key: value if isinstance(value, str) else encode_json(value).decode()
         for key, value in field.metadata.items()

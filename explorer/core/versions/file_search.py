@@ -1,7 +1,7 @@
-"""What a search of data files by predicates is asked, and what it answers: files, not rows.
+"""A search of data files by predicates: request and result, in files, not rows.
 
-Protocol sections: Column Mapping, Deletion Vectors. Invariants: a file is searched as a whole, masked rows included,
-and counts of masked and other rows are kept apart; a file that cannot be answered is named with its reason, never
+Protocol sections: Column Mapping, Deletion Vectors. Invariants: a file is searched in full, masked rows included,
+and counts of masked and other rows are kept apart; a file that cannot be searched is named with its reason, never
 counted as one without a match.
 """
 
@@ -30,10 +30,10 @@ class SearchGroup(msgspec.Struct, frozen=True):
     Attributes:
         schema: The columns that the predicates name, under the names of the newest version; physical names and ids are
             those of these files.
-        partition_columns: Those of them whose values the log holds for these files.
+        partition_columns: Those of them whose values the log has for these files.
         by_id: True if the files name columns by Parquet field id.
         files: Columns `FILE_COLUMNS`.
-        needed: Columns that each file must hold itself, as no version says that they may be null there: paths from the
+        needed: Columns that each file must have itself, as they may not be null there in any version: paths from the
             top level down, physical names.
     """
 
@@ -45,14 +45,14 @@ class SearchGroup(msgspec.Struct, frozen=True):
 
 
 class FilesFound(msgspec.Struct, frozen=True):
-    """What was found.
+    """The result of a search.
 
     Attributes:
-        read: One row for each file that was answered: key, rows (physical), digest (SHA-256 of the Parquet footer, in
+        read: One row for each file that was searched: key, rows (physical), digest (SHA-256 of the Parquet footer, in
             hexadecimal: the thrift bytes, their length and the closing magic).
         matches: One row for each file and predicate with a match: request (the predicate's name), key, visible (rows
             that match and that no deletion vector of the newest version hides), masked (those that it hides).
-        failed: For each file that was not answered, by key, the reason.
+        failed: For each file that could not be searched, by key, the reason.
     """
 
     read: pa.Table

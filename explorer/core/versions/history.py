@@ -1,4 +1,4 @@
-"""Commits of a table: what each did, when, by whom, and the totals after it.
+"""Commits of a table: operation, time and author of each, its changes, and the totals after it.
 
 Protocol sections: Commit Provenance Information, In-Commit Timestamps. Invariant: a number that is not in the log is
 null, never 0.
@@ -28,12 +28,12 @@ from explorer.core.protocol.arrow.arrays import (
     strings,
 )
 from explorer.core.protocol.json_values import JsonObject, JsonValue, encode_json
-from explorer.core.protocol.schema.identity_marks import schema_without_marks
+from explorer.core.protocol.schema.edit import schema_without_marks
 from explorer.core.protocol.times import in_calendar
 from explorer.core.versions.commit_times import BASES
-from explorer.core.versions.history_totals import KnownSums, Totals
+from explorer.core.versions.history_totals import KnownSums, VersionTotals
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
-from explorer.core.versions.provenance import CommitRecord, KnownState, Provenance
+from explorer.core.versions.provenance import BaseState, CommitRecord, Provenance
 
 __all__ = ["PROVENANCE", "History", "info_columns", "record_table", "time_columns"]
 
@@ -50,10 +50,10 @@ PROVENANCE: Final = (
     "is_blind_append",
     "reason",
 )
-"""Columns of the commits' table that say who did what and when, and need no file action."""
+"""Columns of the commits' table that record operation, time and author, and need no file action."""
 
 _COPIED: Final = ("numCopiedRows", "numTargetRowsCopied")
-# Digits of a count that fits 64 bits; writers record metrics as text, so they may hold anything.
+# Digits of a count that fits 64 bits; writers record metrics as text, so they may be anything.
 _MOST_DIGITS: Final = 18
 _Unmarked = Callable[[str | None], str | None]
 
@@ -63,46 +63,46 @@ class History(Provenance):
 
     Args:
         commits, base, by_catalog: As of `Provenance`.
-        lifetimes: Intervals of all logical files, or what makes them at the first need.
+        lifetimes: Intervals of all logical files, or a function that makes them at the first need.
         versions: The first readable version and the newest.
         rows: The commits as a table, where that was made before.
-        kept: Whether some of it was not read out of the log now, but kept from an earlier reading.
+        cached: Whether some of it comes from the cache of an earlier reading, not from the log.
 
     Attributes:
-        kept: As given.
+        cached: As given.
     """
 
     def __init__(
         self,
         commits: Sequence[CommitRecord] | Callable[[], Sequence[CommitRecord]],
         lifetimes: Lifetimes | Callable[[], Lifetimes],
-        base: KnownState | None,
+        base: BaseState | None,
         *,
         versions: tuple[int, int],
         by_catalog: bool = False,
         rows: pa.Table | None = None,
-        kept: bool = False,
+        cached: bool = False,
     ) -> None:
         super().__init__(commits, base, first_readable=versions[0], latest=versions[1], by_catalog=by_catalog)
-        self._made, self._rows_given = lifetimes, rows
-        self.kept = kept
+        self._lifetimes_or_maker, self._cached_rows = lifetimes, rows
+        self.cached = cached
 
     @cached_property
     def lifetimes(self) -> Lifetimes:
         """Intervals of all logical files."""
-        return self._made() if callable(self._made) else self._made
+        return self._lifetimes_or_maker() if callable(self._lifetimes_or_maker) else self._lifetimes_or_maker
 
     def table(self, limit: int | None = None) -> pa.Table:
-        """The commits as a table, newest first; see `explorer.Table.history` for the columns."""
+        """Return the commits as a table, newest first; see `explorer.Table.history` for the columns."""
         return self._table.slice(0, limit)
 
     @cached_property
     def _table(self) -> pa.Table:
-        return _table(self) if self._rows_given is None else self._rows_given
+        return _table(self) if self._cached_rows is None else self._cached_rows
 
 
 def _table(history: History) -> pa.Table:
-    totals = Totals(history.lifetimes)
+    totals = VersionTotals(history.lifetimes)
     chosen = list(reversed(history.commits))
     at = np.array([record.version for record in chosen], np.int64) - history.lifetimes.first
     infos = [record.info or CommitInfo() for record in chosen]
@@ -112,12 +112,12 @@ def _table(history: History) -> pa.Table:
     def known(sums: KnownSums) -> pa.Int64Array:
         return known_int64s(sums[0][at], sums[1][at])
 
-    told = record_table(history.commits)
+    recorded = record_table(history.commits)
     unmarked = cache(schema_without_marks)  # each text is parsed once, however often it is compared
     schema_changed = _schema_changes(history, unmarked)
     return pa.table(
         {
-            **{name: told[name] for name in PROVENANCE[:-1]},
+            **{name: recorded[name] for name in PROVENANCE[:-1]},
             "num_files_added": int64s(totals.files_added[at]),
             "num_files_removed": int64s(totals.files_removed[at]),
             "num_files_remasked": int64s(totals.remasked[at]),
@@ -137,13 +137,13 @@ def _table(history: History) -> pa.Table:
             "data_change": mask(totals.data_change[at]),
             "change_files": bools([record.change_files for record in chosen]),
             "change_feed": bools(history.change_feed_enabled([record.version for record in chosen])),
-            "reason": told["reason"],
+            "reason": recorded["reason"],
         }
     )
 
 
 def record_table(commits: Sequence[CommitRecord]) -> pa.Table:
-    """Who did what and when, newest first; the columns are `PROVENANCE`.
+    """Return operation, time and author of each commit, newest first; the columns are `PROVENANCE`.
 
     Args:
         commits: The commits, ascending.
@@ -162,7 +162,7 @@ def record_table(commits: Sequence[CommitRecord]) -> pa.Table:
 
 
 def time_columns(versions: Int64s, times: Int64s, in_commit: Mask) -> dict[str, pa.Array]:
-    """The versions and times of commits, as columns of their table.
+    """Return the versions and times of commits, as columns of their table.
 
     Args:
         versions: The versions.
@@ -172,12 +172,12 @@ def time_columns(versions: Int64s, times: Int64s, in_commit: Mask) -> dict[str, 
     return {
         "version": int64s(versions),
         "timestamp": int64s(times).view(pa.timestamp("ms", "UTC")),
-        "timestamp_basis": strings([BASES[0] if stated else BASES[1] for stated in in_commit.tolist()]),
+        "timestamp_basis": strings([BASES[0] if is_in_commit else BASES[1] for is_in_commit in in_commit.tolist()]),
     }
 
 
 def info_columns(infos: Sequence[CommitInfo]) -> dict[str, pa.Array]:
-    """What commits say of themselves, as columns of their table."""
+    """Return the provenance that commits record of themselves, as columns of their table."""
     return {
         "commit_info_timestamp": _writers_times(infos),
         "operation": strings([info.operation for info in infos]),
@@ -191,16 +191,16 @@ def info_columns(infos: Sequence[CommitInfo]) -> dict[str, pa.Array]:
 
 
 def _writers_times(infos: Sequence[CommitInfo]) -> pa.Array:
-    """The times by the clocks of the writers; one that is no time of this calendar is null (LOG-024)."""
-    found = [info.timestamp for info in infos]
-    stated = [time for time in found if time is not None]
-    if stated and not (in_calendar(min(stated)) and in_calendar(max(stated))):
-        found = [time if time is not None and in_calendar(time) else None for time in found]
-    return int64s(found).view(pa.timestamp("ms", "UTC"))
+    """Return the times by the writers' clocks; one that is not a valid time is null (LOG-024)."""
+    times = [info.timestamp for info in infos]
+    recorded = [time for time in times if time is not None]
+    if recorded and not (in_calendar(min(recorded)) and in_calendar(max(recorded))):
+        times = [time if time is not None and in_calendar(time) else None for time in times]
+    return int64s(times).view(pa.timestamp("ms", "UTC"))
 
 
 def _metadata_changed(history: History, record: CommitRecord, unmarked: _Unmarked) -> bool:
-    """Whether a commit wrote metadata that was not in force before it, identity marks aside: rows move those."""
+    """Return whether a commit changed the metadata in force, identity marks aside: writing rows moves those."""
     if record.metadata is None:
         return False
     before = history.metadata_at(record.version - 1)
@@ -212,7 +212,7 @@ def _metadata_changed(history: History, record: CommitRecord, unmarked: _Unmarke
 
 
 def _protocol_changed(history: History, record: CommitRecord) -> bool:
-    """Whether a commit wrote a protocol that was not in force before it; the order of features does not matter."""
+    """Return whether a commit changed the protocol in force; the order of features does not matter."""
     if record.protocol is None:
         return False
     before = history.protocol_at(record.version - 1)
@@ -225,8 +225,7 @@ def _outline(protocol: Protocol) -> tuple[int, int, frozenset[str], frozenset[st
 
 
 def _schema_changes(history: History, unmarked: _Unmarked) -> set[int]:
-    """Versions whose schema text differs from the one before, identity marks aside; the first readable version is not
-    among them."""
+    """Return versions whose schema text differs from the one before, identity marks aside; never the first readable."""
     texts = [(version, unmarked(metadata.schema_string)) for version, metadata in history.metadata_changes()]
     return {version for (_, before), (version, after) in pairwise(texts) if before != after}
 
@@ -235,13 +234,13 @@ def _copied(info: CommitInfo) -> int | None:
     metrics = info.operation_metrics
     if not metrics or metrics.keys().isdisjoint(_COPIED):
         return None
-    found = [str(metrics[name]) for name in _COPIED if name in metrics]
-    counts = (text for text in found if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS)
+    metric_texts = [str(metrics[name]) for name in _COPIED if name in metrics]
+    counts = (text for text in metric_texts if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS)
     return sum(map(int, counts))
 
 
 def _all_texts(values: Sequence[JsonObject | None]) -> Sequence[dict[str, str | None] | None]:
-    """Parameters and metrics as text: strings as they are, anything else as JSON."""
+    """Return parameters and metrics as text: strings as they are, anything else as JSON."""
     kinds = set(map(type, chain.from_iterable(map(dict.values, filter(None, values)))))
     if kinds <= {str}:
         return cast(Sequence[dict[str, str | None] | None], values)

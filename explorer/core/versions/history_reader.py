@@ -1,4 +1,4 @@
-"""Reads the recorded commits and makes the history of them, at once or going on where it stopped.
+"""Reads the recorded commits into the history, at once or continuing an earlier reading.
 
 Protocol sections: Action Reconciliation, In-Commit Timestamps. Invariants: commits are taken in the order of their
 versions, and the files of the first readable version after the commits up to it.
@@ -29,7 +29,7 @@ from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMP
 from explorer.core.versions.commit_times import commit_time, enablement
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder
-from explorer.core.versions.provenance import CommitRecord, KnownState
+from explorer.core.versions.provenance import BaseState, CommitRecord
 
 __all__ = ["FirstReadable", "HistoryReader", "Recorder", "first_read"]
 
@@ -46,42 +46,42 @@ class FirstReadable:
     Args:
         store: The log's store.
         segment: Its files.
-        known: What is in force at it, if that is known already.
+        known: The state in force at it, if it is known already.
 
     Attributes:
         segment: As given.
-        known: What is in force at it.
+        known: The state in force at it.
     """
 
-    def __init__(self, store: LogStore, segment: LogSegment, known: KnownState | None = None) -> None:
+    def __init__(self, store: LogStore, segment: LogSegment, known: BaseState | None = None) -> None:
         self._store, self.segment = store, segment
         self._base = checkpoint_reader(store, segment)
         self.known = self._read() if known is None else known
 
     def files(self) -> LogicalFiles:
-        """Its live files."""
+        """Return its live files."""
         return replay_files(self._base, self._commits)
 
     @cached_property
     def _commits(self) -> list[Commit]:
         return list(read_commits(self._store, self.segment.commits))
 
-    def _read(self) -> KnownState:
+    def _read(self) -> BaseState:
         state = replay_state(self._base, self._commits, self.segment.version)
-        return KnownState(self.segment.version, state.protocol, state.metadata, dict(state.domains))
+        return BaseState(self.segment.version, state.protocol, state.metadata, dict(state.domains))
 
 
 class Recorder:
-    """Makes the records of commits of their small actions, taken in ascending order.
+    """Makes the records of commits from their small actions, taken in ascending order.
 
     Args:
-        base: What is in force at the first readable version; None where the record begins with version 0.
+        base: The state in force at the first readable version; None where the record begins with version 0.
 
     Attributes:
         records: Those made so far.
     """
 
-    def __init__(self, base: KnownState | None) -> None:
+    def __init__(self, base: BaseState | None) -> None:
         self.records: list[CommitRecord] = []
         self._base = base
         self._enabled, self._since = False, 0
@@ -90,10 +90,10 @@ class Recorder:
             self._enabled, self._since = IN_COMMIT_TIMESTAMPS.of(configuration), enablement(configuration)[0]
 
     def copy(self) -> Recorder:
-        """The same records so far, to go on with apart."""
-        found = copy(self)
-        found.records = list(self.records)
-        return found
+        """Return a copy of the records so far, to continue independently."""
+        recorder = copy(self)
+        recorder.records = list(self.records)
+        return recorder
 
     def take(self, small: SmallActions, modified: int) -> None:
         """Take the small actions of the next commit.
@@ -117,7 +117,7 @@ class Recorder:
 
         Args:
             paths: Their files.
-            infos: What they say of themselves.
+            infos: Their provenance.
         """
         for path, info in zip(paths, infos, strict=True):
             self._reach(path.version)
@@ -136,26 +136,26 @@ class Recorder:
     ) -> None:
         in_force = self._enabled and version >= self._since
         before = self.records[-1].timestamp if self.records else -1
-        stated = in_force and info is not None and info.in_commit_timestamp is not None
+        in_commit = in_force and info is not None and info.in_commit_timestamp is not None
         time = commit_time(modified, info if in_force else None, before)
-        lacking = in_force and not stated
-        record = CommitRecord(version, time, info, protocol, metadata, bool(sizes), stated, lacking, sizes, domains)
+        lacking = in_force and not in_commit
+        record = CommitRecord(version, time, info, protocol, metadata, bool(sizes), in_commit, lacking, sizes, domains)
         self.records.append(record)
 
     def _reach(self, version: int) -> None:
-        """Go on to a version."""
+        """Advance to a version."""
         if self._base is not None and version > self._base.version:
             self.pass_base()
 
     def pass_base(self) -> None:
-        """Go on from the first readable version: all commits up to it were taken."""
+        """Continue from the first readable version: all commits up to it were taken."""
         if self._base is not None:
             self._enabled, self._since = IN_COMMIT_TIMESTAMPS.of(self._base.metadata.configuration), 0
             self._base = None
 
 
 class HistoryReader:
-    """Reads the recorded commits, in order, and can go on where it stopped.
+    """Reads the recorded commits, in order, and can continue where it stopped.
 
     Args:
         store: The log's store.
@@ -164,9 +164,9 @@ class HistoryReader:
 
     Attributes:
         base: The first readable version, where the record of commits does not begin with version 0.
-        builder: What was taken of the files.
-        recorder: What was taken of the small actions.
-        lines: The small actions of each commit, as JSON lines; None where they are not to be kept.
+        builder: The files taken so far.
+        recorder: The small actions taken so far.
+        lines: The small actions of each commit, as JSON lines; None where they are not needed.
 
     Raises:
         VersionGap: Not even the latest version can be rebuilt.
@@ -181,7 +181,7 @@ class HistoryReader:
         self.builder = LifetimesBuilder(self._first, self._readable_from)
         self.recorder = Recorder(None if self.base is None else self.base.known)
         self.lines: list[bytes] | None = [] if keep_lines else None
-        self._kept = False
+        self._from_cache = False
         self._read: dict[int, LogPath] = {}
 
     @classmethod
@@ -196,23 +196,23 @@ class HistoryReader:
         read: Sequence[LogPath],
         versions: tuple[int, int],
     ) -> HistoryReader:
-        """Go on after what was read before.
+        """Continue after an earlier reading.
 
         Args:
             store: The log's store.
-            base, builder, recorder, lines: As they were.
-            read: The commits that were read.
+            base, builder, recorder, lines: Those of the earlier reading.
+            read: The commits that it read.
             versions: The first recorded version and the first readable one.
         """
-        found = cls.__new__(cls)
-        found._store, found._pending, found._kept = store, None, True
-        found._first, found._readable_from = versions
-        found.base, found.builder, found.recorder, found.lines = base, builder, recorder, lines
-        found._read = {path.version: path for path in read}
-        return found
+        reader = cls.__new__(cls)
+        reader._store, reader._pending, reader._from_cache = store, None, True
+        reader._first, reader._readable_from = versions
+        reader.base, reader.builder, reader.recorder, reader.lines = base, builder, recorder, lines
+        reader._read = {path.version: path for path in read}
+        return reader
 
     def reads_on(self, listing: LogListing) -> bool:
-        """Whether a listing is of the same log, which only has more commits: what was read is where it begins."""
+        """Return whether a listing is of the same log with more commits: it begins with the commits that were read."""
         begins = {version: path for version, path in listing.commits.items() if version in self._read}
         return (
             self._pending is None
@@ -221,14 +221,14 @@ class HistoryReader:
         )
 
     def copy(self) -> HistoryReader:
-        """The same commits so far, to go on with apart."""
-        found = copy(self)
-        found.builder, found.recorder, found._read = self.builder.copy(), self.recorder.copy(), dict(self._read)
-        found.lines = None if self.lines is None else list(self.lines)
-        return found
+        """Return a copy of the commits so far, to continue independently."""
+        reader = copy(self)
+        reader.builder, reader.recorder, reader._read = self.builder.copy(), self.recorder.copy(), dict(self._read)
+        reader.lines = None if self.lines is None else list(self.lines)
+        return reader
 
     def unread(self, listing: LogListing) -> list[LogPath]:
-        """The commits of a listing that were not read yet."""
+        """Return the commits of a listing that were not read yet."""
         commits = listing.commits.items()
         return [path for version, path in commits if version >= self._first and version not in self._read]
 
@@ -239,34 +239,34 @@ class HistoryReader:
 
         Args:
             listing: The log, of which `reads_on` is true.
-            last: Do not go on afterwards: less is kept.
+            last: Do not continue afterwards: less stays in memory.
             watch: Called every some hundred commits, or some megabytes of them, with the number of those read, and of
                 all; may raise.
 
         Raises:
-            MalformedAction: A commit is broken.
+            MalformedAction: A commit is damaged.
         """
         paths = self.unread(listing)
-        whole = len(self._read) + len(paths)
+        total = len(self._read) + len(paths)
         if watch is not None:
-            watch(len(self._read), whole)
+            watch(len(self._read), total)
         if (base := self._pending) is not None:
-            # Up to the base a removal may name a file that no commit added.
+            # Up to the base a remove may name a file that no commit added.
             before = [path for path in paths if path.version <= base.known.version]
-            self._take(read_parts(self._store, before, None), whole, watch)
+            self._take(read_parts(self._store, before, None), total, watch)
             self._pass(base)
             paths = paths[len(before) :]
-        self._take(read_parts(self._store, paths, AlikeLines()), whole, watch)
+        self._take(read_parts(self._store, paths, AlikeLines()), total, watch)
         return History(
             list(self.recorder.records),
             self.builder.build(listing.latest, last=last),
             None if self.base is None else self.base.known,
             versions=(self._readable_from, listing.latest),
             by_catalog=listing.by_catalog,
-            kept=self._kept,
+            cached=self._from_cache,
         )
 
-    def _take(self, parts: Iterable[DecodedPart], whole: int, watch: Callable[[int, int], None] | None) -> None:
+    def _take(self, parts: Iterable[DecodedPart], total: int, watch: Callable[[int, int], None] | None) -> None:
         """Take the next commits; a large one may be in several parts."""
         lines, numbers, plain = list[CommitLine](), list[int](), list[_Plain]()
         taken = size = 0
@@ -274,13 +274,13 @@ class HistoryReader:
             others = self.builder.take(part)
             places = part.places[others]
             bounds = np.searchsorted(places, [*(piece.start for piece in part.pieces), part.count]).tolist()
-            found, of_line = [part.lines[place] for place in others], places.tolist()
+            small, of_line = [part.lines[place] for place in others], places.tolist()
             for piece, (start, stop) in zip(part.pieces, pairwise(bounds), strict=True):
-                if stop - start == 1 and piece.last and not piece.before and is_provenance(found[start]):
-                    plain.append((piece.path, found[start], of_line[start] - piece.start + 1))
+                if stop - start == 1 and piece.last and not piece.before and is_provenance(small[start]):
+                    plain.append((piece.path, small[start], of_line[start] - piece.start + 1))
                 else:
                     self._end_plain(plain)
-                    lines += found[start:stop]
+                    lines += small[start:stop]
                     numbers += [place - piece.start + piece.before + 1 for place in of_line[start:stop]]
                     if piece.last:
                         self._end(piece.path, lines, numbers)
@@ -290,12 +290,12 @@ class HistoryReader:
                     if not taken % _WATCHED or size >= _WATCHED_BYTES:
                         self._end_plain(plain)
                         size = 0
-                        if watch is not None and len(self._read) < whole:
-                            watch(len(self._read), whole)
+                        if watch is not None and len(self._read) < total:
+                            watch(len(self._read), total)
         self._end_plain(plain)
 
     def _end_plain(self, commits: list[_Plain]) -> None:
-        """All of some commits was taken: the one small action of each is its provenance."""
+        """Record commits that were taken in full: the one small action of each is its provenance."""
         if not commits:
             return
         infos = decode_provenance([line for _, line, _ in commits])
@@ -311,7 +311,7 @@ class HistoryReader:
         commits.clear()
 
     def _end(self, path: LogPath, lines: list[CommitLine], numbers: list[int]) -> None:
-        """All of a commit was taken: these are its small actions."""
+        """Record a commit that was taken in full: these are its small actions."""
         small = SmallActions(path.version, path.path, lines, numbers)
         self.recorder.take(small, path.modified)
         if self.lines is not None:
@@ -319,24 +319,24 @@ class HistoryReader:
         self._read[path.version] = path
 
     def _pass(self, base: FirstReadable) -> None:
-        """Take the base's files: all commits up to it were taken."""
+        """Take the base's files, after all commits up to it."""
         self.builder.checkpoint(base.files())
         self.recorder.pass_base()
         self._pending = None
 
 
 def first_read(listing: LogListing) -> int:
-    """The first commit that is read."""
+    """Return the first commit that is read."""
     return min(listing.first_recorded(), listing.earliest() + 1)
 
 
 def _others(small: SmallActions) -> _Others:
-    """What a commit has beside its provenance."""
+    """Return the small actions of a commit other than its provenance."""
     return small.metadata(), small.protocol(), tuple(small.change_sizes()), tuple(small.domains())
 
 
 def _as_lines(small: SmallActions) -> bytes:
-    """The small actions of a commit as lines of JSON, with the text of each as it was."""
+    """Return the small actions of a commit as lines of JSON, each text unchanged."""
     members = ((name, getattr(line, name)) for line in small.lines for name in _SMALL)
     return b"\n".join(_as_line(name, raw) for name, raw in members if raw)
 

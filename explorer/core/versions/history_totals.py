@@ -1,7 +1,7 @@
 """Sums by version over the lifetimes: added, removed and live files.
 
-Invariants: a file that was only re-masked or re-added is neither added nor removed; a sum is unknown if it is for one
-of its files. So is what one file has if 64 bits do not hold it for all: only a broken log says so.
+Invariants: a file that was only re-masked or re-added is neither added nor removed; a sum is unknown if the value of
+one of its files is. So is a value so large that 64 bits cannot hold the sum over all files: only a damaged log has one.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import numpy as np
 from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, sums_fit
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 
-__all__ = ["KnownSums", "Totals"]
+__all__ = ["KnownSums", "VersionTotals"]
 
 KnownSums: TypeAlias = tuple[Int64s, Mask]
-"""Sums by version, and where they are known."""
+"""Sums by version, and a mask of the known ones."""
 
 _MOST: Final = (1 << 63) - 1
 
 
-class Totals:
+class VersionTotals:
     """Sums by version over the instances, indexed from the first recorded version.
 
-    Each is a NumPy array, or where a sum may be unknown a pair: the sums, and where they are known.
+    Each is a NumPy array, or where a sum may be unknown a pair: the sums, and a mask of the known ones.
     """
 
     def __init__(self, lifetimes: Lifetimes) -> None:
@@ -36,7 +36,7 @@ class Totals:
         replaced[previous[previous >= 0]] = True
         entered = (life.added >= life.first) & (previous < 0)
         left = (life.removed != NEVER) & (life.removed >= life.first) & ~replaced
-        remasked = life.remade
+        remasked = life.remasked
         rows, rows_known = _of_64_bits(*life.rows)
         sizes, sizes_known = _of_64_bits(*life.sizes)
         everything = np.ones(len(life.added), bool)
@@ -70,7 +70,7 @@ class Totals:
         return sums, self._sum(version, chosen & ~known) == 0
 
     def _running(self, values: Int64s, known: Mask) -> KnownSums:
-        """Totals over the live files after each version; unknown before the first readable one."""
+        """Return totals over the live files after each version; unknown before the first readable one."""
         life = self._life
         steps = np.zeros((2, self._count + 2), np.int64)
         start = np.clip(life.added - life.first + 1, 0, self._count)
@@ -84,7 +84,7 @@ class Totals:
 
 
 def _of_64_bits(values: Int64s, known: Mask) -> KnownSums:
-    """The values, of which those are not known that are too large for their sum to be sure to fit."""
+    """Return the values; those too large for their sum to surely fit are unknown."""
     if sums_fit(values):
         return values, known
     amounts = np.abs(values, dtype=np.float64)

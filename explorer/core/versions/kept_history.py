@@ -1,8 +1,8 @@
-"""The history of a table out of its log, or out of what is kept of it.
+"""The history of a table from its log, or from the cache.
 
-Protocol sections: Delta Log Entries, Action Reconciliation. Invariants: what is kept is used only if every file of the
-log that it covers is listed with the same name, size, time and ETag; only the commits after it are read then. Where
-one of its tables is broken the log is read as if nothing was kept. The answer is the same either way.
+Protocol sections: Delta Log Entries, Action Reconciliation. Invariants: the cache is used only if every file of the
+log that it covers is listed with the same name, size, time and ETag; only the commits after it are read then. Where one
+of its tables is damaged the log is read as if nothing was cached. The result is the same either way.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from explorer.core.versions.commit_times import file_times
 from explorer.core.versions.history import PROVENANCE, History, info_columns, record_table, time_columns
 from explorer.core.versions.history_reader import FirstReadable, HistoryReader, Recorder, first_read
 from explorer.core.versions.kept_index import KeptIndex, KeptIndexes
-from explorer.core.versions.lifetimes.builder import LifetimesBuilder, kept_files
-from explorer.core.versions.lifetimes.lifetimes import Described, Lifetimes
-from explorer.core.versions.provenance import CommitRecord, KnownState, Provenance
+from explorer.core.versions.lifetimes.builder import LifetimesBuilder, files_of_tables
+from explorer.core.versions.lifetimes.lifetimes import InstanceFacts, Lifetimes
+from explorer.core.versions.provenance import BaseState, CommitRecord, Provenance
 
 __all__ = ["read_history", "read_provenance", "read_provenance_table"]
 
@@ -51,10 +51,10 @@ class _Base(msgspec.Struct, frozen=True):
     metadata: JsonObject
     domains: list[JsonObject]
 
-    def known(self) -> KnownState:
-        """What is in force at it."""
+    def known(self) -> BaseState:
+        """Return the state in force at it."""
         domains = [DomainMetadata.from_wire(domain) for domain in self.domains]
-        return KnownState(
+        return BaseState(
             self.version,
             Protocol.from_wire(self.protocol),
             Metadata.from_wire(self.metadata),
@@ -63,7 +63,7 @@ class _Base(msgspec.Struct, frozen=True):
 
 
 class _Facts(msgspec.Struct, frozen=True):
-    """What the tables do not say."""
+    """The facts that the tables lack."""
 
     first: int
     readable_from: int
@@ -90,52 +90,52 @@ def read_history(
     Args:
         store: The log's store.
         listing: The log.
-        indexes: What is kept of tables; None keeps nothing.
-        reader: What read the beginning of this log.
-        follow: Return a reader that can go on.
+        indexes: The cache of tables; None caches nothing.
+        reader: The reader of the beginning of this log.
+        follow: Return a reader that can continue.
         watch: As for `HistoryReader.history`.
 
     Returns:
-        The history, and what goes on after it; None without ``follow``, or where all of it was kept.
+        The history, and the reader that continues it; None without ``follow``, or where all of it was cached.
 
     Raises:
         VersionGap: Not even the latest version can be rebuilt.
-        MalformedAction: A commit is broken.
+        MalformedAction: A commit is damaged.
     """
     if reader is None and indexes is not None:
-        kept = _kept(indexes, store, listing)
-        if kept is not None and kept.is_whole:
-            return kept.history(), None
-        reader = None if kept is None else kept.reader()
+        cached = _find_cached(indexes, store, listing)
+        if cached is not None and cached.is_complete:
+            return cached.history(), None
+        reader = None if cached is None else cached.reader()
     known = 0 if reader is None else len(reader.recorder.records)
-    keep = False
+    caches = False
     if indexes is not None:
         unread = _commits(listing).paths[known:]
-        keep = indexes.wants(len(unread), sum(path.size for path in unread))
+        caches = indexes.wants(len(unread), sum(path.size for path in unread))
     if reader is None:
-        reader = HistoryReader(store, listing, keep_lines=keep)
-    keep = keep and reader.lines is not None
-    found = reader.history(listing, last=not (follow or keep), watch=watch)
-    if indexes is not None and keep and _can_be_kept(store, reader.base):
+        reader = HistoryReader(store, listing, keep_lines=caches)
+    caches = caches and reader.lines is not None
+    history = reader.history(listing, last=not (follow or caches), watch=watch)
+    if indexes is not None and caches and _can_cache(store, reader.base):
         commits = _commits(listing)
         covered = (*commits.paths, *(() if reader.base is None else _files(reader.base.segment)))
-        indexes.keep(store.root, covered, partial(_tables, reader, found, commits))
-    return found, reader if follow else None
+        indexes.keep(store.root, covered, partial(_tables, reader, history, commits))
+    return history, reader if follow else None
 
 
 def read_provenance(store: LogStore, listing: LogListing, indexes: KeptIndexes | None) -> Provenance:
-    """Read what the small actions of the commits say, and nothing of their files.
+    """Read the small actions of the commits, without their files.
 
     Raises:
         VersionGap: Not even the latest version can be rebuilt.
-        MalformedAction: A commit is broken; what is wrong with a file action is found when files are asked for.
+        MalformedAction: A commit is damaged; a damaged file action raises only when files are requested.
     """
-    kept = None if indexes is None else _kept(indexes, store, listing)
-    if kept is not None and kept.is_whole:
-        return kept.history()
+    cached = None if indexes is None else _find_cached(indexes, store, listing)
+    if cached is not None and cached.is_complete:
+        return cached.history()
     readable_from, first = listing.earliest(), first_read(listing)
     base = FirstReadable(store, listing.segment(readable_from)).known if first else None
-    known = None if kept is None else kept.recorder()
+    known = None if cached is None else cached.recorder()
     recorder = Recorder(base) if known is None else known
     paths = _commits(listing).paths[len(recorder.records) :]
     for small, path in zip(read_small_actions(store, paths), paths, strict=True):
@@ -150,21 +150,21 @@ def read_provenance(store: LogStore, listing: LogListing, indexes: KeptIndexes |
 
 
 def read_provenance_table(store: LogStore, listing: LogListing, indexes: KeptIndexes | None) -> pa.Table:
-    """Read who did what and when, out of what the commits say of themselves.
+    """Read operation, time and author of the commits from their provenance alone.
 
-    Where one has an in-commit timestamp, all small actions are read: the metadata in force says whether it counts.
+    Where one has an in-commit timestamp, all small actions are read: the metadata in force decides whether it counts.
 
     Returns:
         One row a commit, newest first; the columns are `explorer.core.versions.history.PROVENANCE`.
 
     Raises:
         VersionGap: Not even the latest version can be rebuilt.
-        MalformedAction: A commit that does not begin with its provenance is broken. What is wrong with one that does
-            is found when more of it is asked for.
+        MalformedAction: A commit that does not begin with its provenance is damaged. Damage in one that does raises
+        only when more of it is requested.
     """
-    kept = None if indexes is None else _kept(indexes, store, listing)
-    if kept is not None and kept.is_whole:
-        return kept.history().table().select(PROVENANCE)
+    cached = None if indexes is None else _find_cached(indexes, store, listing)
+    if cached is not None and cached.is_complete:
+        return cached.history().table().select(PROVENANCE)
     commits, parts = _commits(listing), list[pa.Table]()
     for batch in read_commit_infos(store, commits):
         infos = [info or CommitInfo() for info in batch]
@@ -172,24 +172,24 @@ def read_provenance_table(store: LogStore, listing: LogListing, indexes: KeptInd
             return record_table(read_provenance(store, listing, indexes).commits)
         parts.append(pa.table(info_columns(infos)))
     times = time_columns(commits.versions[::-1], file_times(commits.modified)[::-1], np.zeros(len(commits), bool))
-    said = pa.concat_tables(parts or [pa.table(info_columns([]))])
-    return pa.table({**times, **dict(zip(said.column_names, said.columns, strict=True))})
+    provenance = pa.concat_tables(parts or [pa.table(info_columns([]))])
+    return pa.table({**times, **dict(zip(provenance.column_names, provenance.columns, strict=True))})
 
 
-class _Kept:
-    """What is kept of a log, and the log itself, for what is broken."""
+class _CachedHistory:
+    """The cached history of a log, and the log itself, to replace damaged tables."""
 
     def __init__(self, index: KeptIndex, facts: _Facts, log: pa.Table, store: LogStore, listing: LogListing) -> None:
         self._index, self._facts, self._log = index, facts, log
         self._store, self._listing = store, listing
 
     @property
-    def is_whole(self) -> bool:
-        """Whether nothing came after it."""
+    def is_complete(self) -> bool:
+        """Whether no commit follows the cached ones."""
         return self._facts.latest == self._listing.latest and self._log.num_rows == len(_commits(self._listing))
 
     def history(self) -> History:
-        """The history, if it is whole; what is broken is read out of the log."""
+        """Return the history, if no commit follows; damaged tables are read from the log."""
         facts = self._facts
         rows = self._index.table("history")
         if rows is None:
@@ -200,11 +200,11 @@ class _Kept:
             None if facts.base is None else facts.base.known(),
             versions=(facts.readable_from, facts.latest),
             rows=rows,
-            kept=True,
+            cached=True,
         )
 
     def reader(self) -> HistoryReader | None:
-        """What goes on after it; None if it is broken."""
+        """Return a reader that continues it; None if it is damaged."""
         facts, lines = self._facts, self._lines()
         tables = self._tables((*_OF_FILES, "events"))
         if lines is None or tables is None:
@@ -217,7 +217,7 @@ class _Kept:
         )
 
     def recorder(self) -> Recorder | None:
-        """What goes on after it with the small actions alone; None if it is broken."""
+        """Return a recorder that continues its small actions; None if it is damaged."""
         lines = self._lines()
         return None if lines is None else _recorded(lines, self._known, self._facts.base)
 
@@ -242,29 +242,29 @@ class _Kept:
             contradictions=facts.contradictions,
         )
 
-    def _described(self, stays: pa.Table) -> Described:
+    def _described(self, stays: pa.Table) -> InstanceFacts:
         tables = self._tables(_OF_FILES)
         if tables is None:
             # The same log has the same files in the same order.
             return self._read.lifetimes.described
-        files = kept_files(tables)
-        left = numpy_array(only_array(tables["files"], "left"), flags=True).astype(bool, copy=False)
+        files = files_of_tables(tables)
+        recorded = numpy_array(only_array(tables["files"], "left"), flags=True).astype(bool, copy=False)
         vectors = numpy_array(only_array(stays, "vectors")).astype(np.int64, copy=False)
-        return Described(files.build(left, last=True), vectors, files.codes.vectors)
+        return InstanceFacts(files.build(recorded, last=True), vectors, files.codes.vectors)
 
     @cached_property
     def _read(self) -> History:
-        """The history as the log has it."""
+        """The history read from the log."""
         return HistoryReader(self._store, self._listing).history(self._listing, last=True)
 
     def _lines(self) -> list[bytes] | None:
-        found = self._index.table("lines")
-        return None if found is None else found.column(0).to_pylist()
+        table = self._index.table("lines")
+        return None if table is None else table.column(0).to_pylist()
 
     def _tables(self, names: Sequence[str]) -> dict[str, pa.Table] | None:
-        found = {name: self._index.table(name) for name in names}
-        whole = {name: table for name, table in found.items() if table is not None}
-        return whole if len(whole) == len(found) else None
+        tables = {name: self._index.table(name) for name in names}
+        intact = {name: table for name, table in tables.items() if table is not None}
+        return intact if len(intact) == len(tables) else None
 
     def _base(self) -> LogicalFiles:
         base, first = self._facts.base, self._first()
@@ -277,21 +277,21 @@ class _Kept:
         return FirstReadable(self._store, self._listing.segment(self._facts.readable_from), base.known())
 
 
-def _kept(indexes: KeptIndexes, store: LogStore, listing: LogListing) -> _Kept | None:
-    """What is kept of a log, if it is of this one."""
+def _find_cached(indexes: KeptIndexes, store: LogStore, listing: LogListing) -> _CachedHistory | None:
+    """Return the cached history of a log, if it is of this one."""
     index = indexes.find(store.root)
     log = None if index is None else index.table("log")
     if index is None or log is None:
         return None
     facts = _DECODER.decode(log.schema.metadata[_FACTS])
     if _covers(facts, log, listing):
-        return _Kept(index, facts, log, store, listing)
+        return _CachedHistory(index, facts, log, store, listing)
     indexes.drop(store.root)
     return None
 
 
 def _covers(facts: _Facts, log: pa.Table, listing: LogListing) -> bool:
-    """Whether a listing begins with the very files that something was read from."""
+    """Return whether a listing begins with the very files that the cache was read from."""
     if (facts.first, facts.readable_from) != (first_read(listing), listing.earliest()) or facts.latest > listing.latest:
         return False
     commits = _commits(listing).oldest(log.num_rows)
@@ -301,7 +301,7 @@ def _covers(facts: _Facts, log: pa.Table, listing: LogListing) -> bool:
 
 
 def _commits(listing: LogListing) -> VersionFiles:
-    """The commits that a history is made of."""
+    """Return the commits that a history is made of."""
     return VersionFiles.of(listing.commits).since(first_read(listing))
 
 
@@ -310,7 +310,7 @@ def _files(segment: LogSegment) -> tuple[LogPath, ...]:
 
 
 def _recorded(lines: Sequence[bytes], commits: Sequence[LogPath], base: _Base | None) -> Recorder:
-    """The records of commits, of their small actions."""
+    """Return the records of commits, from their small actions."""
     recorder = Recorder(None if base is None else base.known())
     for small, path in zip(decode_small_actions(zip(commits, lines, strict=True)), commits, strict=True):
         recorder.take(small, path.modified)
@@ -318,14 +318,14 @@ def _recorded(lines: Sequence[bytes], commits: Sequence[LogPath], base: _Base | 
     return recorder
 
 
-def _can_be_kept(store: LogStore, base: FirstReadable | None) -> bool:
-    """Whether all that a history is made of is listed: the sidecars of a checkpoint are not."""
+def _can_cache(store: LogStore, base: FirstReadable | None) -> bool:
+    """Return whether all files that a history is made of are listed: the sidecars of a checkpoint are not."""
     checkpoint = None if base is None else base.segment.checkpoint
     return checkpoint is None or not CheckpointReader(store, checkpoint).sidecar_keys()
 
 
 def _tables(reader: HistoryReader, history: History, commits: VersionFiles) -> Mapping[str, pa.Table]:
-    """What is kept of a history."""
+    """Return the tables that cache a history."""
     life, base = history.lifetimes, reader.base
     known = None
     if base is not None:
@@ -342,6 +342,6 @@ def _tables(reader: HistoryReader, history: History, commits: VersionFiles) -> M
         "log": commits.table().replace_schema_metadata({_FACTS: encode_json(facts)}),
         "history": history.table(),
         "lines": pa.table({"lines": large_binaries(reader.lines or [])}),
-        "stays": life.kept(),
-        **reader.builder.kept(),
+        "stays": life.table(),
+        **reader.builder.tables(),
     }

@@ -1,7 +1,7 @@
-"""What is kept of a table between processes: tables by name, at the table's location.
+"""The cache of tables between processes: Arrow tables by name, at the Delta table's location.
 
-Invariants: what is kept is never trusted for more than it says: whoever uses it compares the files of the log that it
-covers with those that are there. What is broken, of another format or not there is the same: nothing is kept.
+Invariants: a cache is used only after the log files that it covers were compared with those that exist. Damaged, of
+another format, or missing are the same: nothing is cached.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ __all__ = ["KeptIndex", "KeptIndexes"]
 
 
 class KeptIndex(Protocol):
-    """What is kept of one table."""
+    """The cached tables of one Delta table."""
 
     def table(self, name: str) -> pa.Table | None:
-        """One of its tables, each column in one array at most; None if it is broken."""
+        """Return one of its tables, each column in at most one array; None if it is damaged."""
         ...
 
 
 class KeptIndexes(Protocol):
-    """What is kept of all tables. No method fails: a place that cannot be read or written keeps nothing."""
+    """The cache of all tables. No method fails: a folder that cannot be read or written caches nothing."""
 
     def wants(self, commits: int, size: int) -> bool:
-        """Whether that many commits, of so many bytes, take longer to read again than what is kept of them."""
+        """Return whether that many commits, of so many bytes, take longer to read again than their cache."""
         ...
 
     def find(self, location: str) -> KeptIndex | None:
-        """What is kept of the table at a location."""
+        """Return the cache of the table at a location."""
         ...
 
     def keep(self, location: str, covered: Sequence[LogPath], tables: Callable[[], Mapping[str, pa.Table]]) -> None:
-        """Keep something of the table at a location, in place of what was kept before.
+        """Cache tables of the table at a location, in place of earlier ones.
 
         Args:
             location: The table's root as a URL.
-            covered: The files of the log that it was read from, as they were listed before they were read.
+            covered: The log files that they were read from, as listed before they were read.
             tables: Makes the tables.
         """
         ...
 
     def drop(self, location: str) -> None:
-        """Forget what is kept of the table at a location."""
+        """Drop the cache of the table at a location."""
         ...

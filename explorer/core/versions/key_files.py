@@ -1,4 +1,4 @@
-"""Which files of a range of versions can hold the rows of a key.
+"""The files of a range of versions that can contain the rows of a key.
 
 Protocol sections: Action Reconciliation, Per-file Statistics (data skipping). Invariants: every file that was live at a
 version of the range is considered once for each of its deletion vectors; it is left out only where statistics prove
@@ -34,14 +34,14 @@ _COLUMNS = (
 
 
 def live_between(life: Lifetimes, from_version: int, to_version: int) -> pa.Table:
-    """The files live at any version of a range, one row for each deletion vector that they had.
+    """Return the files live at any version of a range, one row for each deletion vector that they had.
 
     Returns:
         first, last (versions of the range, both inclusive), added (by which version; before the range for files that
         existed then), path, raw_path, partition_values, size, num_records and the deletion vector.
     """
-    lasting = life.removed > life.added
-    rows = np.flatnonzero(lasting & (life.added <= to_version) & (life.removed > from_version))
+    nonempty = life.removed > life.added
+    rows = np.flatnonzero(nonempty & (life.added <= to_version) & (life.removed > from_version))
     added, removed = life.added[rows], life.removed[rows]
     table = life.take(rows, _COLUMNS)
     columns = {
@@ -49,13 +49,13 @@ def live_between(life: Lifetimes, from_version: int, to_version: int) -> pa.Tabl
         "last": np.minimum(removed - 1, to_version),
         "added": np.where(added <= from_version, from_version, added),
     }
-    for place, (name, values) in enumerate(columns.items()):
-        table = table.add_column(place, name, int64s(values.tolist()))
+    for position, (name, values) in enumerate(columns.items()):
+        table = table.add_column(position, name, int64s(values.tolist()))
     return table
 
 
 def key_condition(key: Mapping[str, PrimitiveValue | None]) -> str | None:
-    """A condition that every row of a key meets, from the values that statistics can answer; None if there are none."""
+    """Return a condition that every row of a key meets, from values that statistics cover; None without any."""
     parts = [(format_column((name,)), _constant(value)) for name, value in key.items()]
     texts = [f"{column} {constant}" for column, constant in parts if constant is not None]
     return " AND ".join(texts) or None
@@ -79,7 +79,7 @@ class KeyFiles:
         ] + [(version, canonical_key(line.path), line.vector_id) for version, line in lines]
 
     def candidates(self, files: pa.Table, side: ComparedSide, where: str, *, by_partition: bool) -> pa.Table:
-        """The files that may hold a row for which the condition is true.
+        """Return the files that may contain a row for which the condition is true.
 
         Args:
             files: Rows of `live_between`.
@@ -89,14 +89,16 @@ class KeyFiles:
         """
         partitions = side.partition_columns if by_partition else ()
         columns = statistics_columns(side.schema, physical_paths(side.schema, "name"), partitions)
-        kept = skip_files(where, side.schema, columns, FileStatistics(self._files, columns)).files.column("kept")
-        dropped = {key for key, needed in zip(self._keys, kept.to_pylist(), strict=True) if not needed}
+        needed_files = skip_files(where, side.schema, columns, FileStatistics(self._files, columns)).files.column(
+            "kept"
+        )
+        skipped = {key for key, needed in zip(self._keys, needed_files.to_pylist(), strict=True) if not needed}
         keys = zip(*(files.column(name).to_pylist() for name in ("added", "path", "dv_unique_id")), strict=True)
-        return files.filter(mask([key not in dropped for key in keys]))
+        return files.filter(mask([key not in skipped for key in keys]))
 
 
 def _constant(value: PrimitiveValue | None) -> str | None:
-    """The comparison with a value as SQL; None where statistics could not answer it with certainty."""
+    """Return the comparison with a value as SQL; None where statistics could not answer it with certainty."""
     match value:
         case None:
             return "IS NULL"

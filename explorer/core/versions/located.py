@@ -18,21 +18,21 @@ _P = ParamSpec("_P")
 
 
 class HasLocation(Protocol):
-    """An object that knows the root of its table as a URL."""
+    """An object with the root of its table as a URL."""
 
     @property
     def location(self) -> str:
         """The table's root."""
 
 
-_Place = TypeVar("_Place", bound=HasLocation)
+_Located = TypeVar("_Located", bound=HasLocation)
 
 
-def located(method: Callable[Concatenate[_Place, _P], _T]) -> Callable[Concatenate[_Place, _P], _T]:
+def located(method: Callable[Concatenate[_Located, _P], _T]) -> Callable[Concatenate[_Located, _P], _T]:
     """Put the table's location into every error that a method raises."""
 
     @wraps(method)
-    def call(self: _Place, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    def call(self: _Located, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
             return method(self, *args, **kwargs)
         except ExplorerError as error:

@@ -1,6 +1,6 @@
-"""What the small actions of the commits say of every version: who did what, when, under which metadata and protocol.
+"""The small actions of the commits: author, time and operation of each, and the metadata and protocol in force.
 
-Protocol sections: Commit Provenance Information, In-Commit Timestamps. Invariants: no file action is needed for it; a
+Protocol sections: Commit Provenance Information, In-Commit Timestamps. Invariants: it needs no file action; a
 time is looked up only on its side of the version that enabled in-commit timestamps (ICT-005).
 """
 
@@ -26,7 +26,7 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage, column_lineage
 from explorer.core.versions.commit_times import enablement, moment
 
-__all__ = ["CommitRecord", "KnownState", "Provenance"]
+__all__ = ["BaseState", "CommitRecord", "Provenance"]
 
 _NO_OP_METRICS: Final = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 
@@ -36,7 +36,7 @@ class CommitRecord(msgspec.Struct, frozen=True, gc=False):
 
     ``time_in_commit`` is True where its time is its in-commit timestamp, else the time is the file's; ``time_lacking``
     is True where in-commit timestamps were enabled and the commit has none. ``change_sizes`` are the bytes of its files
-    of recorded changes, None for one that is not stated; ``domains`` are what it says of domains, removals included.
+    of recorded changes, None where not recorded; ``domains`` are its domain metadata, removals included.
     """
 
     version: int
@@ -59,8 +59,8 @@ class CommitRecord(msgspec.Struct, frozen=True, gc=False):
         return all(str(metrics.get(name)) == "0" for name in _NO_OP_METRICS)
 
 
-class KnownState(msgspec.Struct, frozen=True):
-    """What is in force at the first readable version, where the record of commits begins later than the table."""
+class BaseState(msgspec.Struct, frozen=True):
+    """The state in force at the first readable version, where the record of commits begins later than the table."""
 
     version: int
     protocol: Protocol
@@ -72,8 +72,8 @@ class Provenance:
     """The recorded commits, ascending, without their files.
 
     Args:
-        commits: One record a commit, or what makes them at the first need.
-        base: What is in force at the first readable version, where the record begins later than the table.
+        commits: One record a commit, or a function that makes them at the first need.
+        base: The state in force at the first readable version, where the record begins later than the table.
         first_readable: The oldest version that can be read.
         latest: The newest version.
         by_catalog: Whether a catalog ratified the commits.
@@ -86,7 +86,7 @@ class Provenance:
     def __init__(
         self,
         commits: Sequence[CommitRecord] | Callable[[], Sequence[CommitRecord]],
-        base: KnownState | None,
+        base: BaseState | None,
         *,
         first_readable: int,
         latest: int,
@@ -95,7 +95,7 @@ class Provenance:
         self.first_readable, self.latest = first_readable, latest
         self.base_domains = {} if base is None else dict(base.domains)
         self.by_catalog = by_catalog
-        self._given, self._base = commits, base
+        self._commits_or_maker, self._base = commits, base
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(versions {self.first_readable} to {self.latest} readable)"
@@ -103,7 +103,7 @@ class Provenance:
     @cached_property
     def commits(self) -> tuple[CommitRecord, ...]:
         """One record a commit."""
-        return tuple(self._given() if callable(self._given) else self._given)
+        return tuple(self._commits_or_maker() if callable(self._commits_or_maker) else self._commits_or_maker)
 
     @cached_property
     def _rows(self) -> dict[int, CommitRecord]:
@@ -111,25 +111,25 @@ class Provenance:
 
     @cached_property
     def _metadata(self) -> list[tuple[int, Metadata]]:
-        found = [(r.version, r.metadata) for r in self.commits if r.metadata is not None]
+        changes = [(r.version, r.metadata) for r in self.commits if r.metadata is not None]
         if self._base is not None:
-            insort(found, (self._base.version, self._base.metadata), key=_version)
-        return found
+            insort(changes, (self._base.version, self._base.metadata), key=_version)
+        return changes
 
     @cached_property
     def _protocols(self) -> list[tuple[int, Protocol]]:
-        found = [(r.version, r.protocol) for r in self.commits if r.protocol is not None]
+        changes = [(r.version, r.protocol) for r in self.commits if r.protocol is not None]
         if self._base is not None:
-            insort(found, (self._base.version, self._base.protocol), key=_version)
-        return found
+            insort(changes, (self._base.version, self._base.protocol), key=_version)
+        return changes
 
     def timestamp(self, version: int) -> int | None:
-        """Commit time in ms since the epoch; None if the commit's file is gone."""
+        """Return the commit time in ms since the epoch; None if the commit's file is missing."""
         record = self._rows.get(version)
         return None if record is None else record.timestamp
 
     def version_at(self, time: datetime) -> int:
-        """The version that was current at a time: the newest committed at or before it.
+        """Return the version that was current at a time: the newest committed at or before it.
 
         Raises:
             TimestampOutOfRange: The time is before the first readable or after the newest commit.
@@ -147,7 +147,7 @@ class Provenance:
         return before[-1].version
 
     def _side(self, readable: Sequence[CommitRecord], wanted: int) -> list[CommitRecord]:
-        """The commits among which a time is looked up: those since in-commit timestamps, or those before (ICT-005).
+        """Return the commits among which a time is looked up: since in-commit timestamps, or before (ICT-005).
 
         Earlier files may have been copied since, so their times may be after the timestamps that follow.
         """
@@ -158,34 +158,34 @@ class Provenance:
         return [record for record in readable if (record.version >= since) == (wanted >= start)]
 
     def metadata_at(self, version: int) -> Metadata | None:
-        """Metadata in force at a version; None where the record begins later."""
+        """Return the metadata in force at a version; None where the record begins later."""
         place = bisect_right(self._metadata, version, key=_version)
         return self._metadata[place - 1][1] if place else None
 
     def protocol_at(self, version: int) -> Protocol | None:
-        """Protocol in force at a version; None where the record begins later."""
+        """Return the protocol in force at a version; None where the record begins later."""
         place = bisect_right(self._protocols, version, key=_version)
         return self._protocols[place - 1][1] if place else None
 
     def metadata_changes(self) -> list[tuple[int, Metadata]]:
-        """(version, metadata) at the first readable version and at each later change, ascending."""
+        """Return (version, metadata) at the first readable version and at each later change, ascending."""
         start = self.first_readable
         first = self.metadata_at(start)
         later = [change for change in self._metadata if change[0] > start]
         return [(start, first), *later] if first is not None else later
 
     def change_feed_enabled(self, versions: Sequence[int]) -> list[bool | None]:
-        """Whether the change feed was enabled at versions; None where the properties in force are not known."""
+        """Return whether the change feed was enabled at versions; None where the properties in force are not known."""
         changes = [version for version, _ in self._metadata]
-        places = np.searchsorted(changes, versions, side="right").tolist()
-        found: dict[int, bool | None] = {
-            place: CHANGE_DATA_FEED.of(self._metadata[place - 1][1].configuration) if place else None
-            for place in set(places)
+        positions = np.searchsorted(changes, versions, side="right").tolist()
+        enabled: dict[int, bool | None] = {
+            position: CHANGE_DATA_FEED.of(self._metadata[position - 1][1].configuration) if position else None
+            for position in set(positions)
         }
-        return [found[place] for place in places]
+        return [enabled[position] for position in positions]
 
     def records_changes(self, version: int) -> bool:
-        """Whether the change feed was on in a version: supported by its protocol and enabled by its property.
+        """Return whether the change feed was on in a version: supported by its protocol and enabled by its property.
 
         Raises:
             CorruptTable: The property has no readable value.
@@ -196,7 +196,7 @@ class Provenance:
         return CHANGE_DATA_FEED.of(metadata.configuration) and "changeDataFeed" in active_features(protocol)
 
     def mapping_mode(self, version: int) -> MappingMode:
-        """Column-mapping mode in force at a version: that of its properties where its protocol allows one (CM-001).
+        """Return the column-mapping mode in force at a version, if its protocol allows one (CM-001).
 
         Raises:
             CorruptTable: The log has no protocol or no metadata for the version, or the property has an unknown value.
@@ -211,7 +211,7 @@ class Provenance:
         return mapping_mode(metadata.configuration, protocol)
 
     def layout_changes(self, from_version: int, to_version: int) -> list[int]:
-        """Versions of a range, both ends included, from which rows may be written differently; the first is always one.
+        """Return versions of a range, ends included, from which rows may be written differently; the first is one.
 
         These have other metadata, or another protocol, which decides whether a mapping mode counts.
         """
@@ -219,7 +219,7 @@ class Provenance:
         return [from_version, *sorted(version for version in changed if version <= to_version)]
 
     def lineage(self, from_version: int | None = None, to_version: int | None = None) -> Lineage:
-        """How each column was named and typed.
+        """Return how each column was named and typed.
 
         Args:
             from_version, to_version: The range of versions, both ends included; None for the first readable one and the
@@ -240,7 +240,7 @@ class Provenance:
 def _no_time(version: int) -> CorruptTable:
     return CorruptTable(
         f"Version {version} has no inCommitTimestamp, though {IN_COMMIT_TIMESTAMPS} is true, so its commit time is "
-        "not known and no version can be found by time. Ask for a version by its number.",
+        "not known and no version can be selected by time. Select a version by its number.",
         version=version,
     )
 
@@ -249,7 +249,7 @@ def _out_of_range(
     wanted: datetime, readable: Sequence[CommitRecord], side: Sequence[CommitRecord], *, late: bool
 ) -> TimestampOutOfRange:
     if not readable:
-        return TimestampOutOfRange("No commit times are known: the log holds only a checkpoint.", timestamp=wanted)
+        return TimestampOutOfRange("No commit times are known: the log has only a checkpoint.", timestamp=wanted)
     nearest = side[-1] if late else side[0]
     first, last = moment(readable[0].timestamp), moment(readable[-1].timestamp)
     relation = "after the newest" if late else "before the oldest"

@@ -1,8 +1,8 @@
-"""What of a version somebody read, and whether later commits touch it.
+"""The part of a version that a transaction read, and whether later commits touch it.
 
-Protocol: Delta Log Entries leaves this to writers. Invariants: what is read is never told too small: a condition that
-the core cannot answer, or that an engine reads differently, means every file; what was found is used again only while
-the metadata, the protocol and every file that it is about are the same.
+Protocol: Delta Log Entries leaves this to writers. Invariants: the reads are never underestimated: a condition that
+the core cannot evaluate, or that an engine reads differently, means every file; a result is used again only while the
+metadata, the protocol and every file that it is about are the same.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from explorer.core.versions.snapshot import Snapshot
 __all__ = ["Reads", "exactly", "first_read", "lasting", "partitions_of", "rows_matched", "rows_meeting"]
 
 _TARGET: Final = "target"
-_FoundT = TypeVar("_FoundT")
+_ResultT = TypeVar("_ResultT")
 _State = tuple[str | None, int | None, int | None]
 
 
 class Reads(msgspec.Struct, frozen=True):
-    """Which live files somebody depends on. A file that came later matters if it may hold what was looked for.
+    """The live files that a transaction depends on. A later file matters if it may contain rows that were searched for.
 
     Attributes:
-        files: Decoded paths of the files that were looked into; None for all.
-        condition: The rows that were looked for: those for which this is TRUE; None for all.
-        partitions: The partitions that were looked into, values as in the log, in the order of their columns; None
+        files: Decoded paths of the files that were read; None for all.
+        condition: The rows that were searched for: those for which this is TRUE; None for all.
+        partitions: The partitions that were read, values as in the log, in the order of their columns; None
             for all.
     """
 
@@ -55,7 +55,7 @@ class Reads(msgspec.Struct, frozen=True):
 
 
 def rows_meeting(snapshot: Snapshot, where: str | None, *, alike: bool) -> Reads:
-    """A look at the rows for which a condition is TRUE.
+    """Return the reads of the rows for which a condition is TRUE.
 
     Args:
         snapshot: The version.
@@ -67,11 +67,11 @@ def rows_meeting(snapshot: Snapshot, where: str | None, *, alike: bool) -> Reads
     try:
         return _meeting(snapshot, parse_predicate(where))
     except RequestError:
-        return Reads()  # the engine understands it, and the core does not
+        return Reads()  # the engine understands it, but the core does not
 
 
 def rows_matched(snapshot: Snapshot, on: str, *, alike: bool) -> Reads:
-    """A look at the rows that may match a row of a source: those that meet what a condition asks of the target alone.
+    """Return the reads of the rows that may match a source row: those that meet the condition on the target alone.
 
     Args:
         snapshot: The version.
@@ -81,24 +81,24 @@ def rows_matched(snapshot: Snapshot, on: str, *, alike: bool) -> Reads:
     if not alike:
         return Reads()
     try:
-        asked = _of_target(parse_predicate(on))
-        return Reads() if asked is None else _meeting(snapshot, asked)
+        on_target = _of_target(parse_predicate(on))
+        return Reads() if on_target is None else _meeting(snapshot, on_target)
     except RequestError:
         return Reads()
 
 
 def exactly(adds: Iterable[Add]) -> Reads:
-    """A look into some files; what else there is does not matter."""
+    """Return the reads of some files; no other file matters."""
     return Reads(frozenset(canonical_key(add.path) for add in adds))
 
 
 def first_read(reads: Reads, added: Sequence[AddLine], read: Snapshot | None) -> AddLine | None:
-    """The first of some files that came later which may hold what was read; None if none of them can.
+    """Return the first of some later files which may contain a row that was read; None if none of them can.
 
     Args:
-        reads: What was read.
+        reads: The reads.
         added: The files.
-        read: The version that it was read of; None if there was none.
+        read: The version that they are of; None if there was none.
     """
     if read is None or not added:
         return next(iter(added), None)
@@ -108,43 +108,43 @@ def first_read(reads: Reads, added: Sequence[AddLine], read: Snapshot | None) ->
         if reads.partitions is not None:
             within = [each in reads.partitions for each in partitions_of(read, files.column("partition_values"))]
         if reads.condition is not None:
-            kept = read.holding(files).skipping(reads.condition).files.column("kept").to_pylist()
-            within = [one and other for one, other in zip(within, kept, strict=True)]
+            needed = read.holding(files).skipping(reads.condition).files.column("kept").to_pylist()
+            within = [one and other for one, other in zip(within, needed, strict=True)]
     except ExplorerError:
-        return added[0]  # what another writer says of its file cannot be read, so the file may hold anything
+        return added[0]  # another writer's statistics of its file cannot be read, so it may contain any row
     return next((line for line, may in zip(added, within, strict=True) if may), None)
 
 
 def partitions_of(snapshot: Snapshot, maps: pa.Array | pa.ChunkedArray) -> list[tuple[str | None, ...]]:
-    """The partitions of some files: values in the order of the partition columns, as the log has them."""
+    """Return the partitions of some files: values in the order of the partition columns, as the log has them."""
     keys = [field.physical_name for field in map(snapshot.schema.field, snapshot.partition_columns) if field]
-    found = maps.to_pylist(maps_as_pydicts="strict")
-    return [tuple((values or {}).get(key) or None for key in keys) for values in found]
+    maps_of_files = maps.to_pylist(maps_as_pydicts="strict")
+    return [tuple((values or {}).get(key) or None for key in keys) for values in maps_of_files]
 
 
 def lasting(
-    find: Callable[[Snapshot], _FoundT], changed: Callable[[_FoundT], Iterable[Add]]
-) -> Callable[[Snapshot], _FoundT]:
-    """Keep what was found at a version for the later ones on which nothing of it has changed.
+    find: Callable[[Snapshot], _ResultT], changed: Callable[[_ResultT], Iterable[Add]]
+) -> Callable[[Snapshot], _ResultT]:
+    """Return a search that reuses its result of a version for later ones in which its files are unchanged.
 
-    A plan is made again only if no commit in between conflicts with it: then no row that it looked for came or went,
-    and what it found holds as long as its own files are as they were.
+    A plan is made again only if no commit in between conflicts with it: then no row that it searched for was added or
+    removed, and its result is valid as long as its own files are as they were.
 
     Args:
-        find: Finds it at a version.
-        changed: The files of a finding that are removed or masked, as they were.
+        find: Searches a version.
+        changed: The files of a result that are removed or masked, as they were.
     """
-    known: list[tuple[Snapshot, _FoundT]] = []
+    last: list[tuple[Snapshot, _ResultT]] = []
 
-    def found(snapshot: Snapshot) -> _FoundT:
-        if not known or not _holds(known[0][0], tuple(changed(known[0][1])), snapshot):
-            known[:] = [(snapshot, find(snapshot))]
-        return known[0][1]
+    def reused(snapshot: Snapshot) -> _ResultT:
+        if not last or not _is_unchanged(last[0][0], tuple(changed(last[0][1])), snapshot):
+            last[:] = [(snapshot, find(snapshot))]
+        return last[0][1]
 
-    return found
+    return reused
 
 
-def _holds(before: Snapshot, changed: tuple[Add, ...], after: Snapshot) -> bool:
+def _is_unchanged(before: Snapshot, changed: tuple[Add, ...], after: Snapshot) -> bool:
     if before.metadata != after.metadata or before.protocol != after.protocol:
         return False
     live = _states(after, [add.path for add in changed])
@@ -157,8 +157,7 @@ def _state(add: Add) -> _State:
 
 
 def _states(snapshot: Snapshot, raw_paths: list[str]) -> dict[str, _State]:
-    """Vector, first row id and commit version of some files, by path as in the log; those that are not live are left
-    out."""
+    """Return vector, first row id and commit version of some files, by path as in the log; only live files."""
     import pyarrow.compute as pc
 
     if not raw_paths:
@@ -172,21 +171,25 @@ def _states(snapshot: Snapshot, raw_paths: list[str]) -> dict[str, _State]:
 
 
 def _meeting(snapshot: Snapshot, condition: Expression) -> Reads:
-    found = snapshot.skipping(condition).files
-    kept = found.filter(found.column("kept"))
-    files = None if kept.num_rows == found.num_rows else frozenset(map(canonical_key, kept.column("path").to_pylist()))
+    read_files = snapshot.skipping(condition).files
+    needed = read_files.filter(read_files.column("kept"))
+    files = (
+        None
+        if needed.num_rows == read_files.num_rows
+        else frozenset(map(canonical_key, needed.column("path").to_pylist()))
+    )
     return Reads(files, condition)
 
 
 def _of_target(condition: Expression) -> Expression | None:
-    """What a condition asks of the target alone, in its own names; None if nothing."""
+    """Return the part of a condition on the target alone, in its own names; None if there is none."""
     parts = condition.parts if isinstance(condition, And) else (condition,)
-    asked = tuple(part for part in map(_stripped, parts) if part is not None)
-    return And(asked) if asked else None
+    on_target = tuple(part for part in map(_stripped, parts) if part is not None)
+    return And(on_target) if on_target else None
 
 
 def _stripped(part: Expression) -> Expression | None:
-    """The same without the name of the target before each column; None if it asks for more than the target."""
+    """Return the same without the name of the target before each column; None if it needs more than the target."""
     match part:
         case And() | Or():
             inner = tuple(map(_stripped, part.parts))

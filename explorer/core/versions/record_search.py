@@ -1,7 +1,7 @@
-"""Finding entries of a history: by a person, an operation, a text, a time.
+"""Search of the entries of a history by author, operation, text and time.
 
-Protocol section: Commit Provenance Information. Invariants: parts of words are enough and case does not count; what an
-entry does not say matches nothing; an entry without a time is in no span of time.
+Protocol section: Commit Provenance Information. Invariants: parts of words are enough and case does not count; a
+fact that an entry lacks matches nothing; an entry without a time is in no span of time.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = ["Wanted", "found_entries"]
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """What entries to find; None is any.
+    """Criteria for entries; None is any.
 
     Attributes:
-        by: A part of the name of who committed.
+        by: A part of the author's name.
         operation: A part of the operation.
         text: A part of one of the texts that are searched.
         since, until: The earliest time, and the one before which it was, both with a zone.
@@ -39,27 +39,27 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def found_entries(table: pa.Table, wanted: Wanted, texts: Sequence[str]) -> pa.Table:
-    """Return the rows of a table that are wanted, in its order.
+    """Return the matching rows of a table, in its order.
 
     Args:
         table: With timestamp, user_name and operation.
-        wanted: What to find.
-        texts: The columns of text, or of maps of text, that ``wanted.text`` is looked for in.
+        wanted: The criteria.
+        texts: The columns of text, or of maps of text, that ``wanted.text`` is searched in.
     """
     columns = {name: table.column(name).to_pylist() for name in {"user_name", "operation", *texts}}
     times = moments(table.column("timestamp"))
-    kept = [
+    matches = [
         _has(wanted.by, [columns["user_name"][row]])
         and _has(wanted.operation, [columns["operation"][row]])
         and _has(wanted.text, (columns[name][row] for name in texts))
         and _is_within(wanted, times[row])
         for row in range(table.num_rows)
     ]
-    return table.filter(mask(kept))
+    return table.filter(mask(matches))
 
 
-def _has(part: str | None, said: Sequence[object] | Iterator[object]) -> bool:
-    return part is None or any(part.casefold() in text.casefold() for each in said for text in _texts(each))
+def _has(part: str | None, values: Sequence[object] | Iterator[object]) -> bool:
+    return part is None or any(part.casefold() in text.casefold() for each in values for text in _texts(each))
 
 
 def _texts(value: object) -> Iterator[str]:

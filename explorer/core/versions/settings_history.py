@@ -1,10 +1,10 @@
-"""Who changed what of a table, when and why: its columns, properties, constraints, features, domains and protocol.
+"""The history of a table's settings: who changed what, when and why, in its columns, properties and features.
 
 Protocol sections: Change Metadata, Protocol Evolution, Domain Metadata, Commit Provenance Information. Invariants: a
-change is one that settled in a version and differs from the version before; writing the same again is none. A column
-is followed through renames by its physical path. What the first version of the record holds was set there if that
-version created the table; else it was set there or earlier, and nobody is named for it. Counters that writers keep in
-the metadata (the highest column id, high-water marks) are no settings.
+change is one that a version ends with and that differs from the version before; writing the same again is none. A
+column is followed through renames by its physical path. Settings of the first version of the record were set there if
+that version created the table; else they were set there or earlier, and their author is unknown. Counters that writers
+store in the metadata (the highest column id, high-water marks) are not settings.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from explorer.core.versions.provenance import CommitRecord, Provenance
 __all__ = ["KINDS", "SETTING_TEXTS", "SettingChange", "setting_changes", "settings_table"]
 
 SETTING_TEXTS: Final = ("name", "before", "after", "reason")
-"""The columns of changes that a text is looked for in."""
+"""The columns of changes that a text is searched in."""
 
 KINDS: Final = (
     "table",
@@ -56,26 +56,26 @@ KINDS: Final = (
     "description",
     "domain",
 )
-"""What a change may be of, in the order in which those of one version are listed."""
+"""Subjects of a change, in the order in which those of one version are listed."""
 
 _COMMENT: Final = "comment"
 _HIGH_WATER_MARK: Final = "rowIdHighWaterMark"
-# Kinds that a column has, and how each is stated; the type and the nullability make one statement when it comes.
+# Facts of a column, and how each is shown; type and nullability are one entry when it is added.
 _OF_COLUMN: Final = ("name", "type", "nullability", "comment", "default", "generation")
 
 
 class SettingChange(msgspec.Struct, frozen=True):
-    """One setting that is different from a version on.
+    """One setting that differs from a version on.
 
     Attributes:
         version: The version.
         kind: One of `KINDS`.
-        name: What it is called from that version on: a dotted column, a property, a constraint, a feature, a domain; of
-            what went, what it was called before.
-        before, after: As text; None if it was not there, or is gone.
-        column: The identity of a column through all versions; None for what is not of a column.
+        name: Its name from that version on: a dotted column, a property, a constraint, a feature, a domain; of a
+            removed one, its last name.
+        before, after: As text; None if it did not exist before, or was removed.
+        column: The identity of a column through all versions; None for other settings.
         initial: True if it came with the first version of the record.
-        known: False if it was set in that version or before it, nobody can say by whom.
+        known: False if it was set in that version or before it, by an unknown author.
     """
 
     version: int
@@ -89,7 +89,7 @@ class SettingChange(msgspec.Struct, frozen=True):
 
 
 def setting_changes(history: Provenance) -> tuple[SettingChange, ...]:
-    """Find every change of a setting, oldest first.
+    """Return every change of a setting, oldest first.
 
     Raises:
         TableError: A schema or a property cannot be read.
@@ -101,17 +101,17 @@ def setting_changes(history: Provenance) -> tuple[SettingChange, ...]:
     first, start = states[0]
     created = first == 0 and bool(history.commits) and history.commits[0].version == 0
     empty = _State("", {}, {}, {}, {})
-    found = [msgspec.structs.replace(change, initial=True, known=created) for change in _changes(first, empty, start)]
+    initial = [msgspec.structs.replace(change, initial=True, known=created) for change in _changes(first, empty, start)]
     later = (_changes(version, before, after) for (_, before), (version, after) in pairwise(states))
-    return (*found, *chain.from_iterable(later))
+    return (*initial, *chain.from_iterable(later))
 
 
 def settings_table(history: Provenance, changes: Iterable[SettingChange]) -> pa.Table:
-    """Put changes beside the provenance of their commits, newest first.
+    """Return changes with the provenance of their commits, newest first.
 
     Returns:
         version; timestamp (ms, UTC); kind, name, before, after, column, initial, known as in `SettingChange`;
-        user_name, operation, reason (in the words of who committed), engine_info. What is not known is null: all of
+        user_name, operation, reason (in the author's words), engine_info. Unknown values are null: all of
         the last four where ``known`` is false.
     """
     chosen = sorted(changes, key=lambda change: -change.version)
@@ -139,19 +139,19 @@ def settings_table(history: Provenance, changes: Iterable[SettingChange]) -> pa.
 
 
 class _Column(msgspec.Struct, frozen=True):
-    """A column of one version: what each of `_OF_COLUMN` says of it."""
+    """A column of one version: its facts, by `_OF_COLUMN`."""
 
     path: Path
-    said: dict[str, str | None]
+    facts: dict[str, str | None]
 
     @property
     def name(self) -> str:
         return format_column(self.path)
 
     @property
-    def whole(self) -> str:
-        required = " not null" if self.said["nullability"] == "not null" else ""
-        return f"{self.said['type']}{required}"
+    def declaration(self) -> str:
+        required = " not null" if self.facts["nullability"] == "not null" else ""
+        return f"{self.facts['type']}{required}"
 
 
 class _State(msgspec.Struct, frozen=True):
@@ -160,8 +160,8 @@ class _State(msgspec.Struct, frozen=True):
     Attributes:
         table: The table's id.
         columns: By identity, in the order of the schema.
-        named: Columns that other settings name, as text: partitioning and clustering, and what tells whether these
-            changed, whatever the columns are called.
+        named: Columns that other settings name, as text: partitioning and clustering, and a value that shows whether
+            these changed, whatever the columns are called.
         settings: All others, by kind and name.
         domains: Configurations in force.
     """
@@ -182,7 +182,7 @@ def _states(history: Provenance) -> Iterator[tuple[int, _State]]:
     wrote = {version for version, record in records.items() if record.metadata or record.protocol}
     wrote.update(_domain_versions(records.values(), ROW_IDS in domains))
     schema, mode = StructType(), "none"
-    found: dict[Path, _Column] = {}
+    columns_by_identity: dict[Path, _Column] = {}
     read: tuple[object, object] | None = None
     for version in sorted({first, *wrote}):
         record = records.get(version)
@@ -195,14 +195,16 @@ def _states(history: Provenance) -> Iterator[tuple[int, _State]]:
             read = metadata.schema_string, mapping
             schema = StructType() if metadata.schema_string is None else parse_schema(metadata.schema_string)
             columns, mode = identities.take(schema, mapping, version), mapping
-            found = {identity: _Column(path, _said(field)) for identity, path, _, field in columns}
+            columns_by_identity = {
+                identity: _Column(path, _column_facts(field)) for identity, path, _, field in columns
+            }
         yield (
             version,
             _State(
                 metadata.id,
-                found,
+                columns_by_identity,
                 {
-                    "partitioning": _partitioning(metadata, found),
+                    "partitioning": _partitioning(metadata, columns_by_identity),
                     "clustering": _clustering(schema, mode, domains),
                 },
                 dict(_settings(metadata, protocol)),
@@ -212,7 +214,7 @@ def _states(history: Provenance) -> Iterator[tuple[int, _State]]:
 
 
 def _domain_versions(records: Iterable[CommitRecord], has_row_ids: bool) -> Iterator[int]:
-    """Yield the versions that wrote a domain, and not the counter of row ids alone."""
+    """Yield the versions that wrote a domain, other than the counter of row ids alone."""
     for record in records:
         for domain in record.domains:
             if domain.domain != ROW_IDS or domain.removed == has_row_ids:
@@ -220,17 +222,17 @@ def _domain_versions(records: Iterable[CommitRecord], has_row_ids: bool) -> Iter
                 yield record.version
 
 
-def _with_domains(before: dict[str, str], said: Iterable[DomainMetadata]) -> dict[str, str]:
-    found = dict(before)
-    for domain in said:
+def _with_domains(before: dict[str, str], actions: Iterable[DomainMetadata]) -> dict[str, str]:
+    domains = dict(before)
+    for domain in actions:
         if domain.removed:
-            found.pop(domain.domain, None)
+            domains.pop(domain.domain, None)
         else:
-            found[domain.domain] = domain.configuration
-    return found
+            domains[domain.domain] = domain.configuration
+    return domains
 
 
-def _said(field: StructField) -> dict[str, str | None]:
+def _column_facts(field: StructField) -> dict[str, str | None]:
     metadata = field.metadata
     declared = metadata.get(CHAR_VARCHAR)
     return {
@@ -264,14 +266,14 @@ def _settings(metadata: Metadata, protocol: Protocol | None) -> Iterator[tuple[t
 
 
 def _partitioning(metadata: Metadata, columns: Mapping[Path, _Column]) -> tuple[str | None, object]:
-    """The partition columns as text, and their identities: a rename is no change of the partitioning."""
+    """Return the partition columns as text, and their identities: a rename does not change the partitioning."""
     names = metadata.partition_columns
     by_name = {column.path: identity for identity, column in columns.items()} if names else {}
     return ", ".join(names) or None, tuple(by_name.get((name,), (name,)) for name in names)
 
 
 def _clustering(schema: StructType, mode: str, domains: Mapping[str, str]) -> tuple[str | None, object]:
-    """The same of the clustering columns; one that cannot be read is the text that was recorded."""
+    """Return the same of the clustering columns; one that cannot be read is the text that was recorded."""
     recorded = domains.get(CLUSTERING)
     try:
         paths = clustering_columns(schema, "none" if mode == "none" else "name", domains)
@@ -281,29 +283,29 @@ def _clustering(schema: StructType, mode: str, domains: Mapping[str, str]) -> tu
 
 
 def _changes(version: int, before: _State, after: _State) -> list[SettingChange]:
-    """What differs, in the order of `KINDS`."""
-    found: list[SettingChange] = []
+    """Return the differences, in the order of `KINDS`."""
+    changes: list[SettingChange] = []
     if before.table and before.table != after.table:
-        found.append(SettingChange(version, "table", "table", before.table, after.table))
+        changes.append(SettingChange(version, "table", "table", before.table, after.table))
     if before.columns is not after.columns:
-        found += _column_changes(version, before, after)
+        changes += _column_changes(version, before, after)
     for kind, (text, same) in after.named.items():
         old, known = before.named.get(kind, (None, None))
         if (text is not None or old is not None) and same != known:
-            found.append(SettingChange(version, kind, kind, old, text))
+            changes.append(SettingChange(version, kind, kind, old, text))
     for kind, name in {**before.settings, **after.settings}:
         old, new = before.settings.get((kind, name)), after.settings.get((kind, name))
         if old != new:
-            found.append(SettingChange(version, kind, name, old, new))
+            changes.append(SettingChange(version, kind, name, old, new))
     for name in {**before.domains, **after.domains}:
         old, new = (_configuration(name, domains.get(name)) for domains in (before.domains, after.domains))
         if old != new and name != CLUSTERING:
-            found.append(SettingChange(version, "domain", name, old, new))
-    return sorted(found, key=lambda change: KINDS.index(change.kind))
+            changes.append(SettingChange(version, "domain", name, old, new))
+    return sorted(changes, key=lambda change: KINDS.index(change.kind))
 
 
 def _configuration(name: str, text: str | None) -> str | None:
-    """What a domain says, without the counter of row ids, which nearly every commit moves."""
+    """Return a domain's configuration without the counter of row ids, which nearly every commit moves."""
     if text is None or name != ROW_IDS:
         return text
     try:
@@ -319,29 +321,29 @@ def _column_changes(version: int, before: _State, after: _State) -> Iterator[Set
     for identity, column in after.columns.items():
         old, key = before.columns.get(identity), format_column(identity)
         if old is None:
-            yield SettingChange(version, "column", column.name, None, column.whole, key)
+            yield SettingChange(version, "column", column.name, None, column.declaration, key)
             for kind in ("comment", "default", "generation"):
-                if column.said[kind] is not None:
-                    yield SettingChange(version, kind, column.name, None, column.said[kind], key)
+                if column.facts[kind] is not None:
+                    yield SettingChange(version, kind, column.name, None, column.facts[kind], key)
             continue
         if old.path != column.path and _is_renamed(identity, before, after):
             yield SettingChange(version, "name", column.name, old.name, column.name, key)
-        for kind, said in column.said.items():
-            if said != old.said[kind]:
-                yield SettingChange(version, kind, column.name, old.said[kind], said, key)
+        for kind, fact in column.facts.items():
+            if fact != old.facts[kind]:
+                yield SettingChange(version, kind, column.name, old.facts[kind], fact, key)
     for identity, column in before.columns.items():
         if identity not in after.columns:
-            yield SettingChange(version, "column", column.name, column.whole, None, format_column(identity))
+            yield SettingChange(version, "column", column.name, column.declaration, None, format_column(identity))
     yield from _moves(version, before, after)
 
 
 def _is_renamed(identity: Path, before: _State, after: _State) -> bool:
-    """True if it is the column itself that has another name, not one that it is inside of."""
+    """Return whether the column itself has another name, not one that it is inside of."""
     return before.columns[identity].path[-1] != after.columns[identity].path[-1]
 
 
 def _moves(version: int, before: _State, after: _State) -> Iterator[SettingChange]:
-    """Structs whose fields are in another order; fields that came or went move nobody."""
+    """Yield structs whose fields are in another order; added and removed fields move no others."""
     stayed = before.columns.keys() & after.columns.keys()
     if [each for each in before.columns if each in stayed] == [each for each in after.columns if each in stayed]:
         return
@@ -358,17 +360,17 @@ def _in_words(state: _State, columns: Iterable[Path]) -> str:
 
 
 def _siblings(state: _State, chosen: Iterable[Path]) -> dict[Path, list[Path]]:
-    """Of each struct, by the identity of the column that is one, the chosen fields in their order."""
+    """Return the chosen fields of each struct, by its identity, in their order."""
     wanted = set(chosen)
-    found: dict[Path, list[Path]] = {}
+    siblings: dict[Path, list[Path]] = {}
     for identity in state.columns:
         if identity in wanted:
-            found.setdefault(identity[:-1], []).append(identity)
-    return found
+            siblings.setdefault(identity[:-1], []).append(identity)
+    return siblings
 
 
 def _reason(text: str | None) -> str | None:
-    """The words of who committed; some writers store them as a JSON string."""
+    """Return the author's reason; some writers store it as a JSON string."""
     if not text or not text.startswith('"'):
         return text or None
     try:

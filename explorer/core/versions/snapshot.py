@@ -1,7 +1,7 @@
 """The table at one version, immutable, lazy about files and statistics.
 
 Protocol sections: Action Reconciliation, Reader Requirements. Invariants: the protocol of the version itself was
-checked before anything else (PROTO-004, D-39); what cannot be read correctly raises an error, nothing is left out.
+checked before anything else (PROTO-004, D-39); a file that cannot be read correctly raises an error, none is skipped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from explorer.core.protocol.arrow.arrays import exact_sum, numbers, one_array, s
 from explorer.core.protocol.clustering import clustering_columns
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS, SCHEMA, LogicalFiles, vector_descriptors
-from explorer.core.protocol.partition_values import ZoneDoubt
+from explorer.core.protocol.partition_values import ZoneWarning
 from explorer.core.protocol.row_tracking import RowTracking, row_tracking
 from explorer.core.protocol.schema.column_mapping import MappingMode, physical_paths
 from explorer.core.protocol.schema.data_types import (
@@ -92,7 +92,7 @@ class Snapshot:
 
     @property
     def has_schema(self) -> bool:
-        """Whether the log states a schema; without one the files and the history are known, and the rows are not."""
+        """Whether the log has a schema; without one the files and the history are known, but not the rows."""
         return self.metadata.schema_string is not None
 
     @property
@@ -100,7 +100,7 @@ class Snapshot:
         return self._known or read_definition(self.protocol, self.metadata, self.version)
 
     def require_schema(self) -> None:
-        """Make sure that the log states a schema.
+        """Check that the log has a schema.
 
         Raises:
             CorruptTable: It does not.
@@ -112,7 +112,7 @@ class Snapshot:
         """The schema, logical names.
 
         Raises:
-            CorruptTable: The log states none.
+            CorruptTable: The log has none.
         """
         return self._definition.schema
 
@@ -121,15 +121,15 @@ class Snapshot:
         """``none``, ``name`` or ``id``.
 
         Raises:
-            CorruptTable: The log states no schema.
+            CorruptTable: The log has no schema.
         """
         return self._definition.mapping_mode
 
     def changed(self, protocol: Protocol, metadata: Metadata) -> Snapshot:
-        """This version as it would be with another protocol and metadata; its files stay.
+        """Return this version with another protocol and metadata; its files stay.
 
         Raises:
-            CorruptTable: The two make no table.
+            CorruptTable: The two do not make a valid table.
             UnsupportedFeature: The protocol is one that this program does not read.
         """
         state = msgspec.structs.replace(self._state, protocol=protocol, metadata=metadata)
@@ -144,7 +144,7 @@ class Snapshot:
         )
 
     def holding(self, files: LogicalFiles) -> Snapshot:
-        """This version as it would be with other files."""
+        """Return this version with other files."""
         zone = self.time_zone
         return Snapshot(
             self._store, self.version, self._state, lambda: files, self._load_timestamp, by_catalog=True, time_zone=zone
@@ -172,8 +172,7 @@ class Snapshot:
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """Logical names of the partition columns as the schema spells them, in partition order; those that are not read
-        are left out."""
+        """Logical names of the partition columns as the schema spells them, in partition order, without unread ones."""
         unread = {column.name for column in self.unread_columns}
         names = (name for name in self.metadata.partition_columns if name not in unread)
         return tuple(names) if self._known is None else tuple(map(self._known.spelled, names))
@@ -187,12 +186,12 @@ class Snapshot:
     @property
     def clustering_columns(self) -> tuple[str, ...]:
         """Dotted logical names of the clustering columns, in their order; empty if the table is not clustered."""
-        found = clustering_columns(self.schema, self.column_mapping_mode, self.domain_metadata)
-        return tuple(format_column(path) for path in found)
+        paths = clustering_columns(self.schema, self.column_mapping_mode, self.domain_metadata)
+        return tuple(format_column(path) for path in paths)
 
     @property
     def row_tracking(self) -> RowTracking:
-        """Whether rows have stable ids, and where these are kept."""
+        """Whether rows have stable ids, and where these are stored."""
         return row_tracking(self.protocol, self.metadata, self.domain_metadata)
 
     @cached_property
@@ -211,7 +210,7 @@ class Snapshot:
 
     @cached_property
     def contested(self) -> ContestedFiles | None:
-        """The files of which other readers read other rows, as the log contradicts itself (D-03); None without any."""
+        """The files with rows that depend on the reader, as the log contradicts itself (D-03); None without any."""
         if self._files.respelled is not None:
             return respelled_files(self.version, self._files)
         masks = "deletionVectors" in active_features(self.protocol)
@@ -223,7 +222,7 @@ class Snapshot:
         return self._files.select(SCHEMA.names)
 
     def files(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """Live files, one row each.
+        """Return live files, one row each.
 
         Args:
             columns: Which columns to read; None for all.
@@ -247,7 +246,7 @@ class Snapshot:
 
     @property
     def size_in_bytes(self) -> int | None:
-        """Bytes of all live files; None if the log does not say for one of them."""
+        """Bytes of all live files; None if the log lacks that of one of them."""
         return _total(self._files.column("size"))
 
     @property
@@ -261,7 +260,7 @@ class Snapshot:
         return _sum(self._files.column("dv_cardinality"))
 
     def statistics(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """Statistics, one row a file and column.
+        """Return statistics, one row a file and column.
 
         Args:
             columns: Dotted logical names; None for all leaf columns.
@@ -277,11 +276,11 @@ class Snapshot:
         return statistics_table(self._statistics, chosen)
 
     def column_ranges(self, column: str) -> pa.Table:
-        """Bounds of one column: path, min, max (typed), null_count, num_records, tight; one row a file."""
+        """Return bounds of one column: path, min, max (typed), null_count, num_records, tight; one row a file."""
         return column_ranges(self._statistics, self.statistics_column(column))
 
     def column_ranges_of(self, columns: Sequence[str] | None = None) -> Iterator[tuple[StatisticsColumn, pa.Table]]:
-        """Yield several columns with their bounds, as `column_ranges` returns them; of many, none is kept.
+        """Yield several columns with their bounds, as `column_ranges` returns them, one at a time.
 
         Args:
             columns: Dotted logical names; None for all leaf columns.
@@ -295,11 +294,11 @@ class Snapshot:
                 yield column, column_ranges(statistics, column)
 
     def statistics_coverage(self) -> pa.Table:
-        """Which columns have statistics in how many files: column, type, files, files_total, tight."""
+        """Return which columns have statistics in how many files: column, type, files, files_total, tight."""
         return coverage(self._statistics, self.statistics_columns)
 
     def skipping(self, where: str | Expression) -> SkippingResult:
-        """Which files a condition needs, and by which rule the others can be left out.
+        """Return which files a condition needs, and by which rule the others can be skipped.
 
         Args:
             where: A boolean SQL expression over logical columns, as text or parsed; times without a zone are UTC.
@@ -310,7 +309,7 @@ class Snapshot:
         return skip_files(where, self.schema, self.statistics_columns, self._statistics)
 
     def misleading(self, where: str, matched: Collection[str]) -> tuple[str, ...]:
-        """Return the files with matching rows that data skipping leaves out, in the order of the log.
+        """Return the files with matching rows that data skipping skips, in the order of the log.
 
         Each file returned proves that its statistics contradict its data, as its rows were read and matched.
 
@@ -321,14 +320,14 @@ class Snapshot:
         if not matched:
             return ()
         try:
-            found = self.skipping(where).files
+            files = self.skipping(where).files
         except RequestError:
             return ()
-        pairs = zip(found.column("path").to_pylist(), found.column("kept").to_pylist(), strict=True)
-        return tuple(path for path, kept in pairs if not kept and path in matched)
+        pairs = zip(files.column("path").to_pylist(), files.column("kept").to_pylist(), strict=True)
+        return tuple(path for path, needed in pairs if not needed and path in matched)
 
     def clustering(self, where: str | Expression) -> tuple[ClusteringEstimate, ...]:
-        """What a condition would read if rows lay in the order of one of its columns: estimates, one a column.
+        """Estimate the files that a condition would read if the table were ordered by one of its columns, one a column.
 
         Args:
             where: As for `skipping`.
@@ -340,15 +339,15 @@ class Snapshot:
         return clustering_estimates(where, self.schema, self.statistics_columns, self._statistics, sizes)
 
     def overlap(self, column: str) -> Overlap:
-        """How many files may hold a value of a column: files with bounds, average and greatest depth."""
+        """Return how many files may contain a value of a column: files with bounds, average and greatest depth."""
         return overlap_depth(self._statistics, self.statistics_column(column))
 
     def statistics_problems(self) -> tuple[StatisticsProblem, ...]:
-        """Statistics that could not be used, and so count as unknown (STATS-002): path and detail."""
+        """Return statistics that could not be used, and so count as unknown (STATS-002): path and detail."""
         return self._statistics.problems()
 
-    def zone_doubts(self) -> tuple[ZoneDoubt, ...]:
-        """Partition columns whose values are times without a zone, so that they depend on `time_zone` (D-18)."""
+    def zone_doubts(self) -> tuple[ZoneWarning, ...]:
+        """Return partition columns whose values are times without a zone, so that they depend on `time_zone` (D-18)."""
         return self._statistics.zone_doubts()
 
     @cached_property
@@ -359,13 +358,13 @@ class Snapshot:
 
     @cached_property
     def _statistics_columns_by_name(self) -> dict[tuple[str, ...], list[StatisticsColumn]]:
-        found: dict[tuple[str, ...], list[StatisticsColumn]] = {}
+        by_name: dict[tuple[str, ...], list[StatisticsColumn]] = {}
         for column in self.statistics_columns:
-            found.setdefault(_lower(column.path), []).append(column)
-        return found
+            by_name.setdefault(_lower(column.path), []).append(column)
+        return by_name
 
     def deletion_vectors(self) -> pa.Table:
-        """Files with a deletion vector, one row each.
+        """Return files with a deletion vector, one row each.
 
         Returns:
             path, raw_path, num_records (physical), cardinality (rows masked), storage_type, unique_id, file (decoded
@@ -388,7 +387,7 @@ class Snapshot:
         )
 
     def deletion_vector_rows(self, raw_path: str) -> npt.NDArray[np.uint64]:
-        """Masked row indexes of one file, ascending; empty if it has no deletion vector.
+        """Return masked row indexes of one file, ascending; empty if it has no deletion vector.
 
         Raises:
             RequestError: The version has no such file.
@@ -418,17 +417,17 @@ class Snapshot:
         return FileStatistics(self._files, self.statistics_columns, self.time_zone)
 
     def statistics_column(self, name: str) -> StatisticsColumn:
-        """The column of that name, in its own spelling or else in the only one that differs by case (SCHEMA-010)."""
+        """Return the column of that name, in its own spelling or the only one that differs by case (SCHEMA-010)."""
         try:
             path = parse_column(name)
         except ValueError:
             path = ()
-        alike = self._statistics_columns_by_name.get(_lower(path), [])
-        found = [column for column in alike if column.path == path] or alike
-        if len(found) == 1:
-            return found[0]
-        names = first_names(column.name for column in found or self.statistics_columns)
-        what = f"{name!r} may be several columns" if found else f"There is no column {name!r} with statistics"
+        same_letters = self._statistics_columns_by_name.get(_lower(path), [])
+        matches = [column for column in same_letters if column.path == path] or same_letters
+        if len(matches) == 1:
+            return matches[0]
+        names = first_names(column.name for column in matches or self.statistics_columns)
+        what = f"{name!r} may be several columns" if matches else f"There is no column {name!r} with statistics"
         raise RequestError(f"{what} at version {self.version}. Columns: {names}.", column=name)
 
 

@@ -2,6 +2,6 @@
 
 In: rules and scripts of this package, and figures as plotly has them.
 Out: widgets whose state in a saved notebook is small.
-Always: nothing is fetched from another machine; the style sheet and the scripts are in one model, the page kit, which
-every widget has as a child; plotly is in no model, as a page asks the kernel for it.
+Always: nothing is fetched from another machine; style, scripts and plotly are in no model, as a page asks the kernel
+for them.
 """

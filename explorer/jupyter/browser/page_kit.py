@@ -1,7 +1,7 @@
-"""The style sheet and the scripts of all widgets in one model, so that a saved notebook keeps them once.
+"""The page kit: the style sheet and the scripts of the page, which the kernel sends to a notebook once.
 
-Invariant: the state of a widget holds only the lines that wait for the kit. Kits of two editions of the program in one
-page do not meet: each is known by a digest of what it holds.
+Invariant: the state of a widget holds only the lines that ask for the kit, so that a saved notebook stays small. Kits
+of two editions of the program in one notebook do not meet: each is known by a digest of what it holds.
 """
 
 from __future__ import annotations
@@ -9,55 +9,33 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+from functools import cache
 from pathlib import Path
-from typing import Any, Final
-
-import anywidget
-import traitlets
+from typing import Final
 
 from explorer.jupyter.browser.style import style_sheet
-from explorer.page.resources import module_text, scripts_text
+from explorer.page.resources import module_text, plotly_script, scripts_text
 
-__all__ = ["PageKit", "page_kit", "waiting_script"]
+__all__ = ["PAGE_KIT", "packed_plotly", "waiting_script"]
 
 
 def _script(name: str) -> str:
     return module_text(Path(__file__).with_name(name))
 
 
-_PACKED: Final = gzip.compress(
+PAGE_KIT: Final = gzip.compress(
     json.dumps({"rules": style_sheet(), "script": f"{scripts_text()}\n{_script('widget.js')}"}).encode(), 9, mtime=0
 )
-_DIGEST: Final = hashlib.sha256(_PACKED).hexdigest()[:16]
+"""The ``rules`` and the ``script`` as JSON, compressed by gzip."""
+_DIGEST: Final = hashlib.sha256(PAGE_KIT).hexdigest()[:16]
 
 
 def waiting_script() -> str:
-    """Return the script of a widget whose view is in the kit."""
+    """Return the script of a widget, which asks for the kit."""
     return _script("waiting.js").replace("DIGEST", _DIGEST)
 
 
-class PageKit(anywidget.AnyWidget):
-    """Holds what runs in the page.
-
-    Attributes:
-        packed: The rules and the scripts as JSON, compressed by gzip.
-    """
-
-    _esm = _script("page_kit.js").replace("DIGEST", _DIGEST)
-    packed = traitlets.Bytes(_PACKED).tag(sync=True)
-
-    @staticmethod
-    def unpacked() -> dict[str, str]:
-        """Return the ``rules`` and the ``script``."""
-        found: dict[str, str] = json.loads(gzip.decompress(_PACKED))
-        return found
-
-
-_kits: list[PageKit] = []
-
-
-def page_kit() -> Any:
-    """Return the one kit."""
-    if not _kits or _kits[0].comm is None:  # `Widget.close_all` closed it
-        _kits[:] = [PageKit()]
-    return _kits[0]
+@cache
+def packed_plotly() -> bytes:
+    """Return plotly.js, compressed by gzip."""
+    return gzip.compress(plotly_script().read_bytes(), 6, mtime=0)

@@ -17,7 +17,7 @@ _OWN: Final = """
 .explorer > .awaited { padding: 14px 16px; color: var(--muted); }
 #busy, #toast { position: absolute; }
 #bar, #ambient, #notice, #silence { position: static; }
-#bar .brand, .skip { display: none; }
+[data-home], .skip { display: none !important; }
 """
 
 

@@ -1,6 +1,5 @@
 // A view of the widget as the host of a page: its own style scope, its address, and the messages of the widget's comm.
 
-const SOON = 4_000; // ms without an answer until the view says so
 const WATCHED = ["class", "style", "data-jp-theme-light", "data-jp-theme-name", "data-vscode-theme-kind"];
 const PLOTLY = Symbol.for("delta-table-explorer.plotly");
 
@@ -39,12 +38,32 @@ function plotly(host) {
   }));
 }
 
+// Plotly lays its layers over each other by rules in the document's head, which do not reach into a shadow root.
+let figureRules;
+
+function figureSheet() {
+  if (!figureRules) {
+    const rules = document.getElementById("plotly.js-style-global")?.sheet?.cssRules ?? [];
+    figureRules = new CSSStyleSheet();
+    figureRules.replaceSync(Array.from(rules, ({ cssText }) => cssText).join(""));
+  }
+  return figureRules;
+}
+
 // --- the theme of the program around it
+
+// A color of any notation as red, green, blue, and opacity, each up to 255.
+function painted(color) {
+  const canvas = document.createElement("canvas").getContext("2d");
+  canvas.fillStyle = color;
+  canvas.fillRect(0, 0, 1, 1);
+  return canvas.getImageData(0, 0, 1, 1).data;
+}
 
 function ground(element) {
   for (let node = element; node; node = node.parentElement ?? node.getRootNode().host) {
-    const parts = getComputedStyle(node).backgroundColor.match(/[\d.]+/g)?.map(Number);
-    if (parts && parts.length >= 3 && (parts.length === 3 || parts[3] > 0)) return parts;
+    const color = painted(getComputedStyle(node).backgroundColor);
+    if (color[3] > 127) return color;
   }
   return [255, 255, 255];
 }
@@ -59,9 +78,10 @@ function themeAround(element) {
 }
 
 class View {
-  constructor(model, el, sheet) {
+  constructor(model, el, sheet, words) {
     this.model = model;
     this.el = el;
+    this.words = words;
     this.name = Array.from(crypto.getRandomValues(new Uint32Array(2)), (part) => part.toString(36)).join("");
     el.classList.add("dte-view");
     this.root = el.attachShadow({ mode: "open" });
@@ -79,6 +99,10 @@ class View {
       this.observer.observe(node, { attributes: true, attributeFilter: WATCHED });
     }
     this.keepKeys();
+    // A page that is left does not take its views away. The browser may bring it back as it was.
+    const { signal } = this.ends;
+    window.addEventListener("pagehide", () => this.send({ kind: "end" }), { signal });
+    window.addEventListener("pageshow", ({ persisted }) => persisted && this.ask(), { signal });
   }
 
   // The element joins the page only after it was given to it: its size and its ground are known then.
@@ -89,8 +113,8 @@ class View {
       return;
     }
     this.element.dataset.theme = this.theme();
-    this.wait("The page comes when the kernel is free.");
-    this.late = setTimeout(() => this.wait("No kernel has answered yet. It may be running a cell. If none runs, run this cell again."), SOON);
+    this.wait(this.words.awaited);
+    this.late = setTimeout(() => this.wait(this.words.late), this.words.SOON);
     this.ask();
   }
 
@@ -138,7 +162,7 @@ class View {
     this.observer.disconnect();
     this.model.off("msg:custom", this.take);
     this.model.off("change:theme", this.paint);
-    this.kit?.off("comm_live_update", this.heed);
+    this.sign?.off("comm_live_update", this.heed);
     this.page?.close();
   }
 
@@ -154,19 +178,19 @@ class View {
     if (this.isDead) this.page?.silent("lost");
   }
 
-  // The model that a view is given does not say whether its kernel lives; that of the kit does, and they end together.
-  async followKernel() {
-    const id = String(this.model.get("kit") ?? "").replace("IPY_MODEL_", "");
-    this.kit = await this.model.widget_manager?.get_model?.(id);
-    if (this.ends.signal.aborted) return;
-    this.kit?.on("comm_live_update", this.heed);
+  // The model that a view is given does not say whether its kernel lives; that of its layout does, and they end together.
+  followKernel() {
+    const layout = this.model.get("layout");
+    if (typeof layout?.comm_live !== "boolean") return;
+    this.sign = layout;
+    this.sign.on("comm_live_update", this.heed);
   }
 
   heed = () => {
-    this.isDead = this.kit.comm_live === false;
+    this.isDead = this.sign.comm_live === false;
     if (!this.isDead) return;
     if (this.page) this.page.silent("lost");
-    else this.wait("No kernel answers. Run the cell to use the widget.");
+    else this.wait(this.words.lost);
   };
 
   hear(receive) {
@@ -216,8 +240,11 @@ class View {
     return all.get(model);
   }
 
-  plotly() {
-    return plotly(this);
+  async plotly() {
+    const figures = await plotly(this);
+    const { root } = this;
+    if (!root.adoptedStyleSheets.includes(figureSheet())) root.adoptedStyleSheets.unshift(figureSheet());
+    return figures;
   }
 
   size() {
@@ -259,8 +286,8 @@ class View {
   }
 }
 
-export const widget = (model, { sheet }) => (el) => {
-  const view = new View(model, el, sheet);
+export function widget(model, el, sheet, words) {
+  const view = new View(model, el, sheet, words);
   view.begin();
   return () => view.close();
-};
+}

@@ -22,7 +22,7 @@ _LONGEST_REASON = 4_000
 
 
 def messages(window: Window) -> Mapping[str, Handler]:
-    """Return the messages that the Act tab handles for a window."""
+    """Return the messages that the Edit tab handles for a window."""
     heard = ActMessages(window)
     return {
         "draft": heard.draft,
@@ -134,7 +134,10 @@ class ActMessages:
 
     def _check_right(self) -> None:
         if not self._window.identity.may_commit:
-            raise NotAllowed("This login may not commit changes. Ask the administrator of the server.")
+            raise NotAllowed(
+                "Changes cannot be committed from this page, because its server only reads tables. To let changes be "
+                "committed, start it with: delta-explorer serve --allow-commits"
+            )
 
     def _commit(self, message: Message, *, approved: bool) -> None:
         """Commit what this message approved; a second press approves nothing."""

@@ -1,4 +1,4 @@
-"""What the Act tab shows at each of its steps: the template's name and its values.
+"""What the Edit tab shows at each of its steps: the template's name and its values.
 
 Steps: choose a change, fill in its form, read the plan, let Spark check the rows, commit. The address says which
 change and which answers; the desk's sheet says the result. Drawing begins no work.
@@ -211,7 +211,7 @@ def _back(address: Address) -> Back | None:
 
 
 def _way_to(address: Address, way: Way) -> str:
-    """The address of a guard's next step; the Act tab leads back from it to the plan."""
+    """The address of a guard's next step; the Edit tab leads back from it to the plan."""
     if way.part:
         return f"#{way.part}"
     here = replace(address, version="", compared="", find="", sort="", page="1", column="", file="")

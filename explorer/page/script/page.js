@@ -317,8 +317,20 @@ export class Page {
       this.go(link.getAttribute("href"));
       return;
     }
+    // A browser looks for the part of an address in its document alone, where a notebook has its own.
+    const part = target.closest('main a[href^="#"]');
+    if (part) return this.stop(event, () => this.reach(part.getAttribute("href").slice(1)));
     const button = target.closest("[data-do]");
     if (button) this.act(button.dataset.do, button);
+  }
+
+  // Go on with a part of the page.
+  reach(id) {
+    const part = this.place(id);
+    if (!part) return;
+    part.tabIndex = -1;
+    part.scrollIntoView({ block: "start" });
+    part.focus({ preventScroll: true });
   }
 
   act(name, element) {

@@ -1,4 +1,4 @@
-"""The Act tab: a change is chosen, filled in, planned, approved and committed."""
+"""The Edit tab: a change is chosen, filled in, planned, approved and committed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _desk(window: NewWindow) -> ActDesk:
 
 TAB = TabSpec(
     "act",
-    "Act",
+    "Edit",
     "act-choose",
     _act,
     ask=_ask,

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from explorer.core.errors import RequestError
+from explorer.core.transaction.commit_plan import PlanDocument
 from explorer.page.act.desk import ActDesk
 from explorer.page.address import Address
 from explorer.page.tab_spec import Document, Page, Tab, TabSpec
@@ -80,7 +81,7 @@ def _wanted(message: Message, view: TableView, window: Window) -> AnyPin:
         "diff": lambda: DiffPin(from_version=view.other, to_version=view.version),
         "finding": lambda: FindingPin(id=message.text("rule"), subject=message.text("subject", _LONGEST_TEXT)),
         "file": lambda: FilePin(path=message.text("path", _LONGEST_TEXT), version=view.version),
-        "plan": lambda: PlanPin(plan=window.work.of(ActDesk).document()),
+        "plan": lambda: PlanPin(plan=msgspec.convert(window.work.of(ActDesk).document(), PlanDocument)),
         "rows": lambda: _rows(window.work.of(RowsWork)),
     }
     if what not in makers:
@@ -135,5 +136,5 @@ TAB: Final = TabSpec(
     _case,
     exports={"case-file": _file, "case-report": _report},
     messages=_messages,
-    work=lambda window: CaseDesk(window.person),
+    work=lambda window: CaseDesk(window.person, signed_in=bool(window.identity.name)),
 )

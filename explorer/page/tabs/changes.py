@@ -1,4 +1,4 @@
-"""The Changes tab: which rows changed between the two chosen versions, from the change feed or from the files."""
+"""The Change feed tab: which rows changed between the two chosen versions, from the change feed or from the files."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class FeedWork:
         return found
 
     def values(self, view: TableView, address: Address) -> dict[str, Any]:
-        """Return the values of the Changes tab's template."""
+        """Return the values of the tab's template."""
         inferred = _inferred(view, address)
         first, last = change_range(view)
         origins = change_origins(view, inferred=inferred)
@@ -133,7 +133,7 @@ def _cancel(window: Window, message: Message) -> None:
 
 TAB = TabSpec(
     "changes",
-    "Changes",
+    "Change feed",
     "changes",
     _changes,
     exports={"changes": _export},

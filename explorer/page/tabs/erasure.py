@@ -89,7 +89,7 @@ def _places(view: TableView, address: Address, work: WindowWork) -> Listing:
 
 def _proof(view: TableView, address: Address, work: WindowWork) -> Document:
     name = f"{view.facts.name}-erasure"
-    return Document(name, "proof", erasure_document(_required(view, address, work)))
+    return Document(name, "proof", msgspec.to_builtins(erasure_document(_required(view, address, work))))
 
 
 def _statement(view: TableView, address: Address, work: WindowWork) -> Document:

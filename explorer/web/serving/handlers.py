@@ -33,7 +33,7 @@ class PageHandler(RequestHandler):
     SUPPORTED_METHODS: tuple[str, ...] = ("GET", "HEAD", "POST")
 
     def write_error(self, status_code: int, **_kwargs: Any) -> None:
-        """Answer with the page of an error; only the log contains the details."""
+        """Answer with the page of an error; only the log contains for details."""
         phrase = HTTPStatus(status_code).phrase
         self.answer_refusal(
             Refusal(

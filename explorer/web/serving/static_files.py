@@ -10,12 +10,13 @@ from tornado.web import HTTPError, StaticFileHandler
 
 from explorer.page.resources import FOLDER, plotly_script
 from explorer.web.html.page_styles import STATIC
+from explorer.web.serving.handlers import PageHandler
 
 __all__ = ["static_routes"]
 
 
-class StaticFile(StaticFileHandler):
-    """A file that can only be read."""
+class StaticFile(StaticFileHandler, PageHandler):
+    """A file that can only be read; a refused request is answered with a page in words."""
 
     SUPPORTED_METHODS = ("GET", "HEAD")
 

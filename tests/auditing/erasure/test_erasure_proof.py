@@ -165,7 +165,7 @@ def test_what_cannot_be_answered_is_named_and_never_absent(tmp_path: Path) -> No
     # A live file without a column was written before it was added: its rows are null there, which is an answer.
     answered = explorer.open_table(root).erasure("name IS NULL")
     assert ("older.parquet", 2) in {(place.path, place.rows) for place in answered.places}
-    assert not erasure_document(found)["mayClaimErased"]
+    assert not erasure_document(found).may_claim_erased
 
 
 def test_a_type_that_changed_and_does_not_compare_is_no_answer(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ _CLOCKS: Final = (
     ("explorer.storage.local", "LocalLogStore", "read_many", "read the commits"),
     ("explorer.storage.local", "LocalLogStore", "read_starts", "read the commits"),
     ("explorer.core.log.listed_log", "", "sorted_files", "tell the files of the log apart"),
-    ("explorer.core.versions.kept_history", "", "_kept", "find what is kept"),
+    ("explorer.core.versions.kept_history", "", "_find_cached", "find what is kept"),
     ("explorer.core.versions.kept_history", "", "info_columns", "sums by version, the table"),
     ("explorer.core.log.alike_lines", "AlikeLines", "find_joined", "find lines that are alike, their numbers"),
     ("explorer.core.log.commit", "", "_plain_lines", "decode other lines"),

@@ -57,7 +57,7 @@ def test_people_get_places_and_steps_and_a_statement(cli: Call, people: Path, tm
     result = cli("erasure", people, "--where", "name LIKE '%ben'", "--statement", target)
     assert result.code == 0
     assert "a.parquet" in result.out
-    assert "Nobody may say yet that they are erased" in result.err
+    assert "Not erased yet" in result.err
     assert "\x1b" not in result.out + result.err
     statement = json.loads(target.read_text())
     assert (statement["erased"], statement["totals"]["live"]) == (False, 1)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from explorer.core.errors import LimitExceeded, MalformedAction
 from explorer.core.log import alike_lines, decoded_parts
-from explorer.core.log.alike_lines import AlikeActions, AlikeLines
+from explorer.core.log.alike_lines import AlikeLines, SimilarActions
 from explorer.core.log.commit import decode_commit
 from explorer.core.log.decoded_parts import DecodedPart, decode_joined, decode_parts
 from explorer.core.log.line_shape import shape_of
@@ -24,7 +24,7 @@ from explorer.core.protocol import limits
 from explorer.core.protocol.log_store import joined_objects
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
-from explorer.core.versions.lifetimes.file_columns import FileCodes, columns_of_alike, columns_of_lines, merged
+from explorer.core.versions.lifetimes.file_columns import FileCodes, columns_of_lines, columns_of_similar, merged
 from explorer.core.versions.lifetimes.text_codes import TextCodes
 from tests.support.at_least_one import at_least_one
 
@@ -61,7 +61,7 @@ def _said(line: AddLine | RemoveLine) -> dict[str, Any]:
     return found
 
 
-def _of_alike(actions: AlikeActions, row: int) -> dict[str, Any]:
+def _of_alike(actions: SimilarActions, row: int) -> dict[str, Any]:
     found = _said(actions.like)
     texts = {name: spans.text(row) for name, spans in actions.texts.items()}
     numbers = {name: int(values[row]) for name, values in actions.numbers.items()}
@@ -75,7 +75,7 @@ def _of_alike(actions: AlikeActions, row: int) -> dict[str, Any]:
 
 def _actions(part: DecodedPart) -> list[tuple[int, dict[str, Any]]]:
     """File actions of a part by the places of their lines, each with what it says."""
-    found = [(int(place), _of_alike(each, row)) for each in part.alike for row, place in enumerate(each.places)]
+    found = [(int(place), _of_alike(each, row)) for each in part.similar for row, place in enumerate(each.places)]
     for place, line in zip(part.places.tolist(), part.lines, strict=True):
         action = line.remove if line.add is None else line.add
         found += [(place, _said(action))] if action is not None else []
@@ -164,7 +164,7 @@ def test_usual_lines_become_columns_and_say_what_they_say(
     assert _in_parts(contents) == _lines_of(contents)
     files = [(_path(version), data) for version, data in enumerate(contents)]
     parts = list(decode_parts(files, AlikeLines()))
-    as_columns = sum(len(each.places) for part in parts for each in part.alike)
+    as_columns = sum(len(each.places) for part in parts for each in part.similar)
     assert as_columns == sum("commitInfo" not in line for line in lines)
     assert sum(len(part.lines) for part in parts) == sum("commitInfo" in line for line in lines)
 
@@ -391,9 +391,9 @@ def test_columns_of_lines_that_are_alike_are_those_of_the_lines(seed: int) -> No
     assert found is not None
     assert len(found.others) == 0
     parts = []
-    for actions in found.alike:
+    for actions in found.similar:
         decoded, written = codes.paths.of_files(actions.texts["path"])
-        parts.append((actions.places, columns_of_alike(actions, decoded, written, codes)))
+        parts.append((actions.places, columns_of_similar(actions, decoded, written, codes)))
     mine = merged(parts, len(lines))
     adds = [line.add for line in decode_commit("\n".join(lines).encode(), 0, "0.json").lines if line.add is not None]
     meant = columns_of_lines(adds, others)
@@ -489,7 +489,7 @@ def test_json_of_a_member_is_the_text_that_it_has() -> None:
     line = '{"add":{"path":"a","partitionValues":{ "p" : "q" },"stats":"{}","size":1}}'
     found = AlikeLines().find([line.encode() + b"\n"])
     assert found is not None
-    ((_, _, texts, numbers),) = found.alike
+    ((_, _, texts, numbers),) = found.similar
     assert {name: spans.text(0) for name, spans in texts.items()} == {
         "path": "a",
         "partition_values": '{ "p" : "q" }',

@@ -202,7 +202,7 @@ def test_a_line_that_adds_and_removes_is_refused_with_its_number() -> None:
     assert isinstance(commit, Commit)
     error = commit.two_actions(1)
     assert (error.line, error.version, error.path) == (3, 3, "_delta_log/3.json")
-    assert "it holds both an add and a remove" in error.message
+    assert "it contains both an add and a remove" in error.message
 
 
 def test_provenance_of_many_commits_is_decoded_together_where_each_plainly_says_something() -> None:

@@ -83,7 +83,7 @@ def test_files_are_told_apart_by_what_they_are() -> None:
     assert found.checksums == {2: _path(names[1])}
     assert found.compactions == (_path(names[4]),)
     assert [(each.version, each.parts) for each in found.checkpoints] == [(2, (_path(names[5]),))]
-    assert found.is_whole
+    assert found.is_complete
 
 
 def _store(names: Iterable[str]) -> LogStore:
@@ -107,7 +107,7 @@ def test_what_is_newer_goes_behind_what_is_known() -> None:
         store.put_if_absent(f"_delta_log/{name}", b"{}")
     newer = list_newer(store, known)
     assert newer is not None
-    assert newer == msgspec.structs.replace(list_log(store), is_whole=False)
+    assert newer == msgspec.structs.replace(list_log(store), is_complete=False)
     assert (len(newer.commits), len(newer.compactions), len(newer.checksums), len(newer.checkpoints)) == (4, 2, 2, 2)
     store.delete(commit_name(2))
     store.put_if_absent(commit_name(2), b"{} ")
@@ -118,10 +118,10 @@ def test_what_is_newer_goes_behind_what_is_known() -> None:
 def test_a_hint_says_where_a_listing_may_begin() -> None:
     store = _store([*_names(0, 1, 2, 3), f"{2:020d}.checkpoint.parquet"])
     whole = list_log(store)
-    assert ([*whole.commits], whole.is_whole) == ([0, 1, 2, 3], True)
+    assert ([*whole.commits], whole.is_complete) == ([0, 1, 2, 3], True)
     store.put("_delta_log/_last_checkpoint", encode_last_checkpoint(LastCheckpoint(2, 5)))
     hinted = list_log(store, use_hint=True)
-    assert ([*hinted.commits], hinted.is_whole) == ([2, 3], False)
+    assert ([*hinted.commits], hinted.is_complete) == ([2, 3], False)
     assert list_log(store) == whole
     for hint, listings in at_least_one(((b"no hint", 1), (encode_last_checkpoint(LastCheckpoint(3, 5)), 2))):
         store.put("_delta_log/_last_checkpoint", hint)
@@ -276,12 +276,12 @@ def test_a_checkpoint_of_the_first_version_is_a_beginning_too() -> None:
     store = _store([*_names(0), f"{0:020d}.checkpoint.parquet"])
     store.put("_delta_log/_last_checkpoint", encode_last_checkpoint(LastCheckpoint(0, 5)))
     assert parse_last_checkpoint(store.read("_delta_log/_last_checkpoint")) == LastCheckpoint(0, 5)
-    assert list_log(store, use_hint=True).is_whole is False
+    assert list_log(store, use_hint=True).is_complete is False
 
 
 def test_a_folder_without_a_log_is_no_table() -> None:
     store = _store([])
-    with pytest.raises(TableNotFound, match="holds no commit and no complete checkpoint") as error:
+    with pytest.raises(TableNotFound, match="contains no commit and no complete checkpoint") as error:
         list_log(store)
     assert error.value.location == store.root
     assert store.root in error.value.message

@@ -224,7 +224,7 @@ def test_a_version_that_was_cleaned_up_is_told_with_what_is_left(
     found = error.value
     assert (found.version, found.earliest, found.latest, found.nearest) == (version, *readable, readable[0])
     assert found.message == (
-        f"Version {version} can no longer be rebuilt: log clean-up removed its part of the log. "
+        f"Version {version} can no longer be rebuilt: log cleanup deleted the commits it needs. "
         f"{'Version 5' if readable == (5, 5) else 'Versions 4 to ' + str(readable[1])} can be read."
     )
 

@@ -78,7 +78,7 @@ def test_the_commits_of_a_batch_are_there_before_the_next_one_is(monkeypatch: py
     inner = new_store()
     write(inner, {0: (PROTOCOL, METADATA), **{version: (add(f"f{version}"),) for version in range(1, 5)}})
     paths = list(list_log(inner).commits.values())
-    parts, with_columns = partial(replay.read_parts, alike=None), partial(replay.read_parts, alike=AlikeLines())
+    parts, with_columns = partial(replay.read_parts, similar=None), partial(replay.read_parts, similar=AlikeLines())
     reads = ((replay.read_commits, 2), (parts, 1), (with_columns, 1), (replay.read_small_actions, 2))
     for read, once in at_least_one(reads):
         found = iter(read(FaultyStore(inner, {1: "fails"}), paths))
@@ -92,12 +92,12 @@ def test_a_commit_that_vanished_ends_the_reading_with_the_range_that_it_was_in()
     write(store, {0: (PROTOCOL, METADATA), **{version: (add(f"f{version}"),) for version in range(1, MANY)}})
     paths = list(list_log(store).commits.values())
     store.delete(commit_name(MANY - 1))
-    for read in at_least_one((read_commits, partial(replay.read_parts, alike=AlikeLines()))):
+    for read in at_least_one((read_commits, partial(replay.read_parts, similar=AlikeLines()))):
         with pytest.raises(VersionGap) as gap:
             list(read(store, paths))
         assert (gap.value.vanished, gap.value.earliest, gap.value.latest) == (True, 2048, MANY - 1)
         assert gap.value.message.startswith(
-            f"A commit between versions 2048 and {MANY - 1} vanished while the log was read"
+            f"A commit between versions 2048 and {MANY - 1} disappeared while the log was being read"
         )
         assert isinstance(gap.value.__cause__, FileNotFoundError)
 
@@ -109,7 +109,7 @@ def test_lines_that_are_alike_become_columns_however_large_their_commit_is(count
     paths = list(list_log(store).commits.values())
     found = list(replay.read_parts(store, paths[1:], AlikeLines()))
     assert len(found) == parts
-    assert sum(len(each.places) for part in found for each in part.alike) == count
+    assert sum(len(each.places) for part in found for each in part.similar) == count
     assert [piece.path.version for part in found for piece in part.pieces] == [1] * parts
 
 

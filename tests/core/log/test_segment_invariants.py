@@ -113,7 +113,7 @@ def test_files_that_make_up_a_version_are_its_segment(
             "the checkpoint of version 2 has no part or one of another version",
             id="a part of another version",
         ),
-        pytest.param(0, None, [file(f"{0:020d}.crc")], f"{0:020d}.crc holds no commit", id="a checksum"),
+        pytest.param(0, None, [file(f"{0:020d}.crc")], f"{0:020d}.crc contains no commit", id="a checksum"),
     ],
 )
 def test_files_that_do_not_make_up_a_version_are_no_segment(

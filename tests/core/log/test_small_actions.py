@@ -79,7 +79,7 @@ def test_what_is_left_is_what_the_whole_decoder_finds(pieces: list[tuple[bytes, 
         assert (wrong.line or 0) <= (also_wrong.line or 0)
         return
     if whole is None:
-        # A file action is not what the protocol says; nobody asked for it here.
+        # A file action is not valid by the protocol; nobody asked for it here.
         assert b'"add"' in data or b'"remove"' in data
         return
     found = [

@@ -114,7 +114,7 @@ def test_a_result_has_the_fields_of_a_commit_s_and_no_version() -> None:
     table = explorer.Table(small_log(new_store()))
     result = table.commit(table.plan(CHECKPOINT))
     document = result.document()
-    ended = {"outcome": "committed", "version": None, "conflict": None, "notes": []}
+    ended = {"outcome": "committed", "version": None, "conflict": None, "notes": ()}
     assert document == {**result.plan.document(), **ended}
     assert len(document["files"]) == 1
 

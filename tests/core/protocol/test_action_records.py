@@ -33,9 +33,9 @@ from explorer.core.protocol.json_values import decode_json, encode_json, exact_n
 from explorer.core.protocol.raw_actions import (
     AddLine,
     CommitLine,
+    FullAddLine,
+    FullRemoveLine,
     RemoveLine,
-    WholeAddLine,
-    WholeRemoveLine,
     unknown_members,
 )
 
@@ -129,9 +129,9 @@ def test_members_of_a_file_action_are_absent_null_or_raw_and_unknown_ones_kept_w
     line = msgspec.json.decode(text, type=CommitLine).add
     assert line is not None
     assert [bytes(raw) for raw in (line.partition_values, line.stats, line.tags)] == [b"", b"null", b'{"k":"v"}']
-    assert unknown_members(line) == unknown_members(RemoveLine("a")) == unknown_members(WholeAddLine("a")) == {}
-    assert unknown_members(WholeAddLine("a", unknown={"odd": 1})) == {"odd": 1}
-    assert unknown_members(WholeRemoveLine("a", unknown={"odd": 2})) == {"odd": 2}
+    assert unknown_members(line) == unknown_members(RemoveLine("a")) == unknown_members(FullAddLine("a")) == {}
+    assert unknown_members(FullAddLine("a", unknown={"odd": 1})) == {"odd": 1}
+    assert unknown_members(FullRemoveLine("a", unknown={"odd": 2})) == {"odd": 2}
 
 
 @pytest.mark.parametrize("text", ["1_0", "\u0661", "1\u00b2", "_", "é"])
@@ -163,7 +163,7 @@ def test_a_size_at_its_limit_passes_and_one_beyond_is_told(monkeypatch: pytest.M
         "found": 4294967297,
         "allowed": 4294967296,
         "message": "The file a has 4,294,967,297 bytes; 4,294,967,296 are read at most. Check which program wrote it: "
-        "a log file of that size is most likely broken. If it is not, raise "
+        "a log file of this size is probably corrupt. If it is not, raise "
         "explorer.core.protocol.limits.MAX_FILE_BYTES.",
     }
     monkeypatch.setattr(limits, "MAX_CHECKPOINT_BYTES", 1000)
@@ -175,14 +175,14 @@ def test_a_size_at_its_limit_passes_and_one_beyond_is_told(monkeypatch: pytest.M
         "allowed": 1000,
         "message": "The checkpoint of version 7 has 1,001 bytes; 1,000 are replayed in one process at most. Let Spark "
         "replay it: delta-explorer snapshot, files or statistics TABLE --spark MASTER (local[*] is this machine), or "
-        "Table.files_frame() in Python. With the memory for it, set DELTA_EXPLORER_MAX_CHECKPOINT_BYTES to more.",
+        "Table.files_frame() in Python. If you have enough memory, raise DELTA_EXPLORER_MAX_CHECKPOINT_BYTES.",
     }
     limits.check_column(2**31 - 1, "3 texts")
     assert said(lambda: limits.check_column(2**31, "3 texts")) == {
         "error": "LimitExceeded",
         "found": 2147483648,
         "allowed": 2147483647,
-        "message": "3 texts together have 2,147,483,648 bytes; a column of text holds 2,147,483,647 at most. Ask for "
+        "message": "3 texts together have 2,147,483,648 bytes; a column of text holds 2,147,483,647 at most. Select "
         "other columns of the files, let Spark list them (delta-explorer files TABLE --spark MASTER), or compact the "
         "table's small files first.",
     }
@@ -231,6 +231,6 @@ def test_three_hundred_objects_and_arrays_inside_each_other_are_read_and_no_more
         assert said(partial(limits.check_nesting, deeper, "It")) == {
             "error": "LimitExceeded",
             "allowed": 300,
-            "message": "It is nested deeper than 300 objects and arrays, the deepest nesting that is read. Schemas "
-            "that people write are much flatter; the log is most likely broken.",
+            "message": "It is nested deeper than 300 objects and arrays, the deepest nesting that is read. Real "
+            "schemas are much flatter; the log is probably corrupt.",
         }

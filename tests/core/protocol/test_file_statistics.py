@@ -16,7 +16,7 @@ from explorer.core.protocol import limits
 from explorer.core.protocol.arrow.arrays import Int64s
 from explorer.core.protocol.arrow.text_spans import TextSpans
 from explorer.core.protocol.logical_files import LineSource, LogicalFiles
-from explorer.core.protocol.partition_values import ZoneDoubt
+from explorer.core.protocol.partition_values import ZoneWarning
 from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.protocol.record_counts import (
     _leading_counts,
@@ -207,9 +207,9 @@ def test_a_partition_value_of_another_type_names_its_file() -> None:
 
 def test_times_without_a_zone_are_read_in_the_one_given_and_told() -> None:
     east = timezone(timedelta(hours=2))
-    assert statistics().zone_doubts() == (ZoneDoubt("at", "UTC", 2, "2020-01-01 00:00:00"),)
+    assert statistics().zone_doubts() == (ZoneWarning("at", "UTC", 2, "2020-01-01 00:00:00"),)
     found = statistics(east)
-    assert found.zone_doubts() == (ZoneDoubt("at", "UTC+02:00", 2, "2020-01-01 00:00:00"),)
+    assert found.zone_doubts() == (ZoneWarning("at", "UTC+02:00", 2, "2020-01-01 00:00:00"),)
     assert found.bounds(AT).low.to_pylist() == [
         datetime(2019, 12, 31, 22, tzinfo=UTC),
         datetime(2020, 1, 1, tzinfo=UTC),

@@ -94,7 +94,7 @@ def test_a_column_that_ends_early_is_said_with_its_row_group() -> None:
     for read in (lambda: groups.read(0, ["a"]), lambda: list(groups.batches(0, 2_000, ["a"]))):
         with pytest.raises(ValueError, match="row group") as broken:
             read()
-        assert str(broken.value) == "row group 0 should have 1,501 rows and gives 1,500"
+        assert str(broken.value) == "row group 0 should have 1,501 rows but has 1,500"
     assert shortened(1_500, 1_500).read(0, ["a"]).num_rows == 1_500
 
 
@@ -270,8 +270,8 @@ def test_a_member_that_is_not_the_protocol_s_names_the_file(
     with pytest.raises(MalformedAction) as broken:
         source.columns([column])
     said = str(broken.value)
-    assert said.startswith(f"The {name} of the file a%20b is not what the protocol says: {reason}")
-    assert said.endswith(". Run verify to find the commit that holds the action, and restore it from a backup.")
+    assert said.startswith(f"The {name} of the file a%20b is not valid by the protocol: {reason}")
+    assert said.endswith(". Run verify to find the commit with the action, and restore it from a backup.")
     assert broken.value.path == "a%20b"
 
 
@@ -280,7 +280,7 @@ def test_a_map_of_a_line_is_decoded_or_absent() -> None:
     assert decode_map(removed.partition_values, removed, "partitionValues") == {"p": "1"}
     assert decode_map(removed.tags, removed, "tags") is None
     assert decode_map(msgspec.Raw(), removed, "tags") is None
-    with pytest.raises(MalformedAction, match=r"^The tags of the file r is not what the protocol says: "):
+    with pytest.raises(MalformedAction, match=r"^The tags of the file r is not valid by the protocol: "):
         decode_map(msgspec.Raw(b"{"), removed, "tags")
 
 
@@ -360,5 +360,5 @@ def test_a_checkpoint_that_was_rewritten_in_place_is_refused() -> None:
             LaterFiles(count, lambda: files(["a"] * 1_000, ["b"] * 1_000)).select(["path"])
         assert str(refused.value) == (
             f"A checkpoint had {count:,} files and has 2,000 now, though its name, size and time are the same: it was "
-            "rewritten in place. Clear what is kept of the table with `delta-explorer cache clear`, and read it again."
+            "rewritten in place. Clear the cache of the table with `delta-explorer cache clear`, and read it again."
         )

@@ -18,7 +18,7 @@ from explorer.core.protocol.partition_values import (
     format_partition_value,
     parse_partition_value,
     partition_column,
-    zone_doubt,
+    zone_warning,
 )
 from explorer.core.protocol.schema.data_types import PrimitiveType, parse_schema
 from tests.support.logs.small_schemas import field, struct
@@ -219,7 +219,7 @@ def test_an_instant_is_written_in_utc_whatever_the_zone_of_the_machine(monkeypat
 
 
 def test_no_files_have_no_value_whose_zone_is_in_doubt() -> None:
-    assert zone_doubt(pa.array([], pa.map_(pa.string(), pa.string())), "p", "p", UTC) is None
+    assert zone_warning(pa.array([], pa.map_(pa.string(), pa.string())), "p", "p", UTC) is None
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_the_properties_mean_nothing_without_the_feature() -> None:
 @pytest.mark.parametrize("configuration", ["", "{}", "[]", '{"rowIdHighWaterMark":"x"}'])
 def test_a_domain_without_the_mark_is_an_error(configuration: str) -> None:
     snapshot = _tracked({}, DomainMetadata(domain="delta.rowTracking", configuration=configuration))
-    with pytest.raises(CorruptTable, match=r"rowIdHighWaterMark.*A broken client wrote it\.$") as caught:
+    with pytest.raises(CorruptTable, match=r"rowIdHighWaterMark.*A faulty client wrote it\.$") as caught:
         _ = snapshot.row_tracking
     assert caught.value.found == configuration
 

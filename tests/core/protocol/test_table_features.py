@@ -48,8 +48,8 @@ def test_a_protocol_that_contradicts_itself_is_refused_with_its_version_and_the_
         check_readable(protocol, 9)
     assert refused.value.version == 9
     assert refused.value.message == (
-        f"The protocol of version 9 contradicts itself: {reason}. A writer wrote it wrongly; the table needs a "
-        "corrected protocol action from its owner."
+        f"The protocol of version 9 contradicts itself: {reason}. It was written incorrectly. The table's owner must "
+        "commit a corrected protocol action."
     )
 
 

@@ -208,7 +208,7 @@ def test_what_came_back_and_what_is_gone_are_left_out_in_that_order() -> None:
     both = version(stored("k", 1, "k"), stored("v.w", 2, "v"), mode="name")
     one = version(stored("k", 1, "k"), stored("x.y", 3, "x"), mode="name")
     found = compared(both, one, both, before=1)
-    back = "version 1 has no such column but earlier ones had: kept files may hold values of it"
+    back = "version 1 has no such column but earlier ones had: retained files may hold values of it"
     assert found.left_out == (
         LeftOutColumn("`v.w`", 2, back),
         LeftOutColumn("`x.y`", 1, "version 2 has no such column"),

@@ -22,18 +22,18 @@ def small() -> explorer.Table:
 
 
 WRONG: list[tuple[Callable[[Any], object], str]] = [
-    (lambda t: t.snapshot("1"), "'1' is no version. Give a whole number."),
-    (lambda t: t.snapshot(True), "True is no version. Give a whole number."),
-    (lambda t: t.snapshot(1.0), "1.0 is no version. Give a whole number."),
-    (lambda t: t.diff(None, 1), "None is no version. Give a whole number."),
-    (lambda t: t.change_sources(0, "1"), "'1' is no version. Give a whole number."),
+    (lambda t: t.snapshot("1"), "'1' is not a version. Give a whole number."),
+    (lambda t: t.snapshot(True), "True is not a version. Give a whole number."),
+    (lambda t: t.snapshot(1.0), "1.0 is not a version. Give a whole number."),
+    (lambda t: t.diff(None, 1), "None is not a version. Give a whole number."),
+    (lambda t: t.change_sources(0, "1"), "'1' is not a version. Give a whole number."),
     (
         lambda t: t.snapshot(timestamp=date(2026, 1, 1)),
-        "datetime.date(2026, 1, 1) is no time. Give a datetime with a zone, or ISO 8601 text.",
+        "datetime.date(2026, 1, 1) is not a valid time. Use a datetime with a time zone, or an ISO 8601 string.",
     ),
-    (lambda t: t.history(limit=-1), "There are no -1 commits. Give a limit of 0 or more, or none."),
-    (lambda t: t.provenance(limit=-5), "There are no -5 commits. Give a limit of 0 or more, or none."),
-    (lambda t: t.history(limit="x"), "'x' is no limit. Give a whole number."),
+    (lambda t: t.history(limit=-1), "The limit -1 is negative. Give a limit of 0 or more, or none."),
+    (lambda t: t.provenance(limit=-5), "The limit -5 is negative. Give a limit of 0 or more, or none."),
+    (lambda t: t.history(limit="x"), "'x' is not a limit. Give a whole number."),
     (lambda t: t.audit(NAIVE), "The time 2026-01-01 00:00:00 has no zone. Give it in UTC."),
     (lambda t: t.report(NAIVE), "The time 2026-01-01 00:00:00 has no zone. Give it in UTC."),
     (lambda t: t.horizon(NAIVE), "The time 2026-01-01 00:00:00 has no zone. Give it in UTC."),
@@ -41,7 +41,7 @@ WRONG: list[tuple[Callable[[Any], object], str]] = [
         lambda t: t.commit({"kind": "vacuum"}),
         "This is no plan to commit. Make one of the intent: table.plan(intent).",
     ),
-    (lambda t: t.snapshot().skipping(None), "None is no condition. Give SQL, such as amount > 0."),
+    (lambda t: t.snapshot().skipping(None), "None is not a condition. Enter a SQL expression such as amount > 0."),
     (
         lambda t: t.check("a > 0"),
         "'a > 0' gives no predicates by name. Give them like {'paid': 'amount > 0'}.",

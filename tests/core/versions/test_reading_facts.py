@@ -17,7 +17,7 @@ from explorer.core.protocol.actions import Action, CommitInfo, DomainMetadata, M
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.versions.history_reader import FirstReadable, HistoryReader, first_read
 from explorer.core.versions.kept_history import read_history, read_provenance
-from explorer.core.versions.provenance import KnownState
+from explorer.core.versions.provenance import BaseState
 from tests.core.versions.test_kept_history import commits_read
 from tests.support.attacks.faulty_store import FaultyStore
 from tests.support.logs.checkpoint_shapes import SHAPES, Shape, write_checkpoint
@@ -100,7 +100,7 @@ def test_a_reader_goes_on_where_it_stopped_and_a_copy_goes_on_apart(late: bool) 
     assert reader.reads_on(listing) is not late
     assert numbers(reader.unread(listing)) == list(range(2 if late else 0, 8))
     first = reader.history(listing)
-    assert (first.first_readable, first.latest, first.kept, first.by_catalog) == (3 if late else 0, 7, False, False)
+    assert (first.first_readable, first.latest, first.cached, first.by_catalog) == (3 if late else 0, 7, False, False)
     assert reader.reads_on(listing)
     assert reader.unread(listing) == []
     write(store, {8: [add("8"), remove("5")], 9: [CommitInfo(operation="x")]})
@@ -142,7 +142,7 @@ def test_the_first_readable_version_is_read_once_or_known() -> None:
     segment = list_log(store).segment(3)
     store.requests.clear()
     found = FirstReadable(store, segment)
-    assert found.known == KnownState(3, PROTOCOL, METADATA, {"d": DOMAIN})
+    assert found.known == BaseState(3, PROTOCOL, METADATA, {"d": DOMAIN})
     assert sorted(found.files().column("path").to_pylist()) == ["1", "2", "3"]
     store.requests.clear()
     other = FirstReadable(store, segment, found.known)
@@ -205,12 +205,12 @@ def test_what_is_kept_serves_until_the_log_grows_and_then_its_reader_goes_on(lat
     count = 6 if late else 8
     history, reader = read(store, kept)
     listing = list_log(store)
-    assert (history.kept, reader) == (False, None)
+    assert (history.cached, reader) == (False, None)
     assert kept.wanted == [(count, sum(path.size for path in listing.commits.values()))]
     checkpoint = [checkpoint_name(3)] if late else []
     assert [path.path for path in kept.covered] == [path.path for path in listing.commits.values()] + checkpoint
     again, reader = read(store, kept, follow=True)
-    assert (again.kept, reader, len(kept.wanted)) == (True, None, 1)
+    assert (again.cached, reader, len(kept.wanted)) == (True, None, 1)
     assert again.table().equals(history.table())
     assert (again.by_catalog, again.commits) == (False, history.commits)
     write(store, {8: [add("8"), remove("7")], 9: [CommitInfo(operation="x")]})
@@ -219,7 +219,7 @@ def test_what_is_kept_serves_until_the_log_grows_and_then_its_reader_goes_on(lat
     longer, reader = read(store, kept, follow=True)
     assert reader is not None
     assert commits_read(store) == 2
-    assert (longer.kept, kept.wanted[1:]) == (True, [(2, sum(store.head(commit_name(v)).size for v in (8, 9)))])
+    assert (longer.cached, kept.wanted[1:]) == (True, [(2, sum(store.head(commit_name(v)).size for v in (8, 9)))])
     assert longer.table().equals(explorer.Table(store).history())
     store.requests.clear()
     assert read(store, kept, reader)[0].table().equals(longer.table())
@@ -228,7 +228,7 @@ def test_what_is_kept_serves_until_the_log_grows_and_then_its_reader_goes_on(lat
     kept.takes = True
     read(store, kept, follow=True)
     assert numbers(kept.covered) == [*range(10 - count - 2, 10), *([3] if late else [])]
-    assert read(store, kept)[0].kept
+    assert read(store, kept)[0].cached
 
 
 def test_contradictions_are_read_out_of_the_log_and_who_watches_is_told() -> None:
@@ -248,7 +248,7 @@ def test_nothing_is_kept_where_nobody_wants_it_or_no_lines_were_kept() -> None:
     store, kept = log(), Kept()
     kept.takes = False
     history, reader = read(store, kept, follow=True)
-    assert (kept.tables, history.kept) == ({}, False)
+    assert (kept.tables, history.cached) == ({}, False)
     kept.takes = True
     write(store, {8: [add("8")]})
     read(store, kept, reader)

@@ -260,7 +260,7 @@ TWICE = mapped(struct(field("a"), field("b")))
         ),
         (
             meta(format=Format(provider="ORC")),
-            "Version 6 says its data files are 'ORC'; Delta tables hold Parquet. Another program wrote this log.",
+            "Version 6 declares the data file format 'ORC'; Delta tables use Parquet. Another program wrote this log.",
             {"version": 6, "found": "ORC"},
         ),
         (
@@ -291,7 +291,7 @@ def test_a_version_without_a_schema_has_files_and_refuses_what_needs_the_schema(
         with pytest.raises(CorruptTable) as refused:
             ask()
         said = "The metaData in force at version 6 has no schemaString"
-        assert str(refused.value).startswith(f"{said}; the protocol demands one. ")
+        assert str(refused.value).startswith(f"{said}; the protocol requires one. ")
         assert refused.value.version == 6
 
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
+from urllib.parse import parse_qs
 
 from tests.support.pages.served_pages import enter, watch
 from tests.support.pages.waiting import wait_until
 
-__all__ = ["Crawl", "Crawler"]
+__all__ = ["Crawl", "Crawler", "Place", "ServedPages", "WidgetView"]
 
 KEYS = ("t", "t", "ArrowLeft", "Shift+ArrowLeft", "Shift+ArrowRight", "ArrowRight", "Home", "End", "?", "Escape")
 ANSWER_WITHIN = 60_000  # ms: on a busy machine a page of 10,000 versions takes its time
@@ -25,8 +26,8 @@ TYPED = "id'\"<b>&"
 # it changes, with their values where each is to be pressed ("all", or in "main" alone); anything else by its kind, its
 # names and, without those, its text.
 FIND = """
-singly => {
-  const here = new URLSearchParams(location.search);
+(page, singly) => {
+  const here = new URLSearchParams(page.host.query());
   const kind = element => {
     const every = singly === "all" || (singly === "main" && element.closest("main"));
     if (element.matches("a[href]")) {
@@ -49,7 +50,7 @@ singly => {
   // A script cannot choose a file; tests/e2e/test_case.py does.
   const all = "a[href], button, summary, select, input:not([type=hidden], [type=file]), textarea, [data-do], "
     + "[role=button]";
-  for (const element of document.querySelectorAll(all)) {
+  for (const element of page.root.querySelectorAll(all)) {
     if (element.disabled || element.closest("#silence, .off, dialog:not([open])")) continue;
     const menu = element.closest("details");
     if (!element.getClientRects().length && !menu) continue;
@@ -62,7 +63,7 @@ singly => {
 
 # Press one of them as a person would; returns what the press began: "" for an answer, "dialog", or "leave" for a load.
 PRESS = """
-([name, typed]) => {
+(page, [name, typed, leaving]) => {
   const element = window.controls.get(name);
   if (!element || !element.isConnected) return "gone";
   const menu = element.closest("details");
@@ -80,12 +81,104 @@ PRESS = """
     element.dispatchEvent(new Event("input", { bubbles: true }));
     return "typed";
   }
-  if (element.matches('a[href^="?"]:not([data-nav])')) return "leave";
+  if (element.matches(leaving)) return "leave";
   element.scrollIntoView({ block: "center" });
   element.click();
-  return document.querySelector("dialog[open]") ? "dialog" : "";
+  return page.root.querySelector("dialog[open]") ? "dialog" : "";
 }
 """
+
+
+class Place(Protocol):
+    """Where the pages are shown that a crawler presses.
+
+    Attributes:
+        script: An expression of JavaScript: the page's script (`Page`), which knows its root and its address.
+        scope: The part of the browser's page that holds the page.
+        leaving: The links that lead the whole window to another page, as a selector.
+    """
+
+    script: str
+    scope: Any
+    leaving: str
+
+    def open(self, query: str) -> None:
+        """Show the page of a query from its beginning."""
+
+    def focus(self) -> None:
+        """Make keys go to the page."""
+
+    def leave(self, href: str) -> None:
+        """Follow a link that leads the whole window to another page."""
+
+    def wrong(self) -> Iterable[str]:
+        """Return what went wrong around the page, and forget it."""
+
+
+class ServedPages:
+    """Pages of a server, each in the whole window.
+
+    Args:
+        page: The browser's page.
+        address: The address of the server, without its last slash.
+    """
+
+    def __init__(self, page: Any, address: str) -> None:
+        enter(page.context, address)
+        self.script, self.scope, self.leaving = "window.explorerPage", page, 'a[href^="?"]:not([data-nav])'
+        self._address = address
+
+    def open(self, query: str) -> None:
+        """Load the page."""
+        self.scope.goto(f"{self._address}/{query}")
+        self.scope.wait_for_selector("html[data-live]")
+
+    def focus(self) -> None:
+        """Do nothing: the window has the keys."""
+
+    def leave(self, href: str) -> None:
+        """Load what the link leads to."""
+        self.scope.evaluate("href => location.assign(href)", href)
+        self.scope.wait_for_selector("html[data-live]")
+
+    def wrong(self) -> Iterable[str]:
+        """Return nothing: there is nothing around the page."""
+        return ()
+
+
+class WidgetView:
+    """A view of the widget in the page of a notebook, which must stay as it is around the widget.
+
+    Args:
+        page: The browser's page, which shows the notebook.
+        number: Of the views in the notebook.
+    """
+
+    def __init__(self, page: Any, number: int = 0) -> None:
+        self.scope, self.leaving = page.locator(".dte-view").nth(number), 'a[href]:not([data-nav], main [href^="#"])'
+        self.script = f"document.querySelectorAll('.dte-view')[{number}].explorerPage"
+        self._page, self._wrong = page, list[str]()
+        page.on("framenavigated", lambda frame: self._wrong.append(f"the notebook was led to {frame.url}"))
+        page.on("popup", lambda window: self._wrong.append(f"a window was opened: {window.url}"))
+
+    def open(self, query: str) -> None:
+        """Lead the view to the page: what was typed and opened before is gone with the parts that are drawn anew."""
+        self._page.evaluate(f"query => {self.script}.go(query)", query)
+
+    def focus(self) -> None:
+        """Give the keys to the timeline, unless a part of the page has them."""
+        self._page.evaluate(
+            f"(({{ root }}) => root.activeElement || root.getElementById('timeline-slot').focus())({self.script})"
+        )
+
+    def leave(self, href: str) -> None:
+        """Take the link for a mistake: it would end the notebook."""
+        self._wrong.append(f"a link leads the notebook to {href}")
+
+    def wrong(self) -> Iterable[str]:
+        """Return what led the notebook to another address, or opened a window."""
+        found, self._wrong = self._wrong, []
+        return found
 
 
 @dataclass
@@ -104,11 +197,11 @@ class Crawl:
 
 
 class Crawler:
-    """Presses the controls of pages in one window.
+    """Presses the controls of pages in one place.
 
     Args:
         page: The browser's page.
-        address: The address of the server, without its last slash.
+        place: Where in it the pages are; an address stands for the pages of the server there.
         every: Press each control of the first page, and on later pages each of the page's own part; of what stands
             around it there, and without this everywhere, one of those that change the same part of the address.
         once: Press a control on the first page that has it, and on no later one.
@@ -116,11 +209,11 @@ class Crawler:
     """
 
     def __init__(
-        self, page: Any, address: str, *, every: bool = False, once: bool = False, without: Iterable[str] = ()
+        self, page: Any, place: Place | str, *, every: bool = False, once: bool = False, without: Iterable[str] = ()
     ) -> None:
-        enter(page.context, address)
         self.crawl = Crawl()
-        self._page, self._address, self._events = page, address, watch(page)
+        self._place = ServedPages(page, place) if isinstance(place, str) else place
+        self._page, self._events = page, watch(page)
         self._every, self._once, self._without = every, once, tuple(without)
         self._known: set[str] = set()
         self._singly = "all" if every else ""
@@ -137,6 +230,7 @@ class Crawler:
         for name in self._not_yet(controls):
             self._press(query, name)
         for key in self._not_yet(KEYS):
+            self._place.focus()
             self._page.keyboard.press(key)
             self.crawl.pressed += 1
             self._judge(query, f"key {key}")
@@ -154,55 +248,56 @@ class Crawler:
         """Only open a page; True if nothing went wrong."""
         before = len(self.crawl.wrong)
         self.crawl.pages.append(query)
-        self._page.goto(f"{self._address}/{query}")
-        self._page.wait_for_selector("html[data-live]")
+        self._place.open(query)
         self._judge(query, "opened")
         return len(self.crawl.wrong) == before
 
     def _controls(self) -> list[str]:
-        return list(self._page.evaluate(FIND, self._singly))
+        return list(self._run(FIND, self._singly))
+
+    def _run(self, function: str, given: Any = None) -> Any:
+        """Call a function of JavaScript with the page's script, and what it is given besides."""
+        return self._page.evaluate(f"given => ({function})({self._place.script}, given)", given)
 
     def _press(self, query: str, name: str) -> None:
         self._again(query)
         if name not in self._controls():
             return  # it shows the end of something that another press began
-        began = self._page.evaluate(PRESS, [name, TYPED])
+        began = self._run(PRESS, [name, TYPED, self._place.leaving])
         self.crawl.pressed += 1
         if began == "leave":
-            self._page.evaluate("name => location.assign(window.controls.get(name).href)", name)
-            self._page.wait_for_selector("html[data-live]")
+            self._place.leave(self._page.evaluate("name => window.controls.get(name).href", name))
         if began == "typed":
             self._page.wait_for_timeout(200)  # the page waits for the end of the typing
         if began == "dialog":
-            self._page.evaluate("document.querySelector('dialog[open]').close()")
+            self._run("({ root }) => root.querySelector('dialog[open]').close()")
         self._judge(query, name)
 
     def _again(self, query: str) -> None:
         """Bring the page back to a query."""
-        if self._page.evaluate("window.explorerPage ? location.search : ''") == query and query:
-            self._page.evaluate("for (const menu of document.querySelectorAll('details[open]')) menu.open = false")
-        elif query and self._page.evaluate("!!window.explorerPage && !!new URLSearchParams(location.search).get('t')"):
-            self._page.evaluate("query => explorerPage.go(query, true)", query)
+        here = self._run("page => page ? page.host.query() : ''")
+        if here == query and query:
+            self._run("({ root }) => { for (const menu of root.querySelectorAll('details[open]')) menu.open = false; }")
+        elif query and "t" in parse_qs(here.removeprefix("?")):
+            self._run("(page, query) => page.go(query, true)", query)
         else:
-            self._page.goto(f"{self._address}/{query}")
-            self._page.wait_for_selector("html[data-live]")
+            self._place.open(query)
         self._settle(query, "brought back")
 
     def _settle(self, query: str, name: str) -> None:
         from playwright.sync_api import TimeoutError as Late
 
         try:
-            wait_until(
-                self._page, "window.explorerPage && explorerPage.answered >= explorerPage.sent", within=ANSWER_WITHIN
-            )
+            answered = f"(page => page && page.answered >= page.sent)({self._place.script})"
+            wait_until(self._page, answered, within=ANSWER_WITHIN)
         except Late:
             self._wrong(query, name, "no answer")
 
     def _judge(self, query: str, name: str) -> None:
         self._settle(query, name)
-        if self._page.get_by_text("This failed unexpectedly").count():
-            self._wrong(query, name, self._page.locator("main").inner_text()[:300])
-        for event in self._events:
+        if self._place.scope.get_by_text("This failed unexpectedly").count():
+            self._wrong(query, name, self._place.scope.locator("main").inner_text()[:300])
+        for event in (*self._events, *self._place.wrong()):
             self._wrong(query, name, event)
         self._events.clear()
 

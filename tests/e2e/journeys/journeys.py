@@ -109,7 +109,7 @@ def last_night(walk: Walk) -> None:
     walk.table("orders")
     walk.see("by etl@shop.example", "#strip")
     walk.stop()
-    walk.click("link", "Changes", within="#tabs")
+    walk.click("link", "Change feed", within="#tabs")
     walk.click_at("#changes-go")
     walk.wait("#lead table.list tbody tr")
     walk.see("insert", "#lead")
@@ -194,7 +194,7 @@ def erasure(walk: Walk) -> None:
 def rule_that_rows_break(walk: Walk) -> None:
     """g. A rule that rows break: which rows, what becomes of them, then the rule. Ends at its commit."""
     walk.table("events")
-    walk.click("link", "Act", within="#tabs")
+    walk.click("link", "Edit", within="#tabs")
     walk.stop()
     walk.click("link", "Add a constraint")
     walk.fill("#f-name", "known_user")
@@ -229,7 +229,7 @@ def rule_that_rows_break(walk: Walk) -> None:
 def one_key(walk: Walk) -> None:
     """h. What happened to one order over time? Ends at its changes, paired."""
     walk.table("orders")
-    walk.click("link", "Changes", within="#tabs")
+    walk.click("link", "Change feed", within="#tabs")
     walk.stop()
     walk.click("link", "the last 10 commits", within="#side")
     walk.fill("#changes-keys", "order_id")
@@ -241,7 +241,7 @@ def one_key(walk: Walk) -> None:
 def who_is_locked_out(walk: Walk) -> None:
     """i. May a feature be switched on: who could not read or write any more? Ends at the clients by name."""
     walk.table("orders")
-    walk.click("link", "Act", within="#tabs")
+    walk.click("link", "Edit", within="#tabs")
     walk.click("link", "Enable a feature")
     walk.stop()
     walk.choose("#f-feature", "rowTracking")

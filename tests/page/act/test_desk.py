@@ -307,7 +307,7 @@ def test_work_on_files_that_breaks_off_does_not_claim_that_nothing_was_done(root
     assert (refused.kind, outcome(desk), unused.exists()) == ("StorageError", None, False)
     shown = table_page(served(root), address(VACUUM), "light", work_at(desk)).regions["lead"]
     assert "the work broke off" in shown
-    assert "Plan again to see what is left." in shown
+    assert "Create a new plan to see what remains." in shown
     assert "nothing was committed" not in shown
 
 

@@ -1,4 +1,4 @@
-"""The Act tab as HTML: every change can be chosen, hostile answers stay text, a wrong answer is told at its place."""
+"""The Edit tab as HTML: every change can be chosen, hostile answers stay text, a wrong answer is told at its place."""
 
 import hashlib
 import html
@@ -95,7 +95,7 @@ def test_a_hostile_plan_is_shown_as_text(catalog: Catalog) -> None:
     shown = table_page(catalog, address, "light", work_at(desk))
     html = "".join(shown.regions.values())
     assert_harmless(html)
-    assert "The exact actions" in html
+    assert "Actions" in html
 
 
 def test_every_change_is_offered_with_how_the_table_stands(catalog: Catalog) -> None:
@@ -109,9 +109,9 @@ def test_every_change_is_offered_with_how_the_table_stands(catalog: Catalog) -> 
         assert f"act={kind}" in lead
     assert "The table has no constraint." in lead
     assert "set the column mapping to name first" in lead
-    assert "This server plans and never writes." in lead
+    assert "This server is read-only." in lead
     plan = page(catalog, "plain", "&act=set-description&f.description=x&step=plan").regions["lead"]
-    assert "Not from here: this server never writes." in plan
+    assert "This server is read-only, so commit it elsewhere." in plan
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_what_deletes_files_is_planned_when_asked_and_says_what_would_go(catalog
     shown = page(catalog, "plain", "&act=vacuum&step=plan").regions
     assert "There is nothing to do." in shown["lead"]
     assert "no commit:" in shown["side"]
-    assert "Who commits" not in shown["side"]
+    assert "Committing as" not in shown["side"]
     assert "Ready." in page(catalog, "plain", "&act=checkpoint").regions["lead"]
 
 
@@ -192,7 +192,7 @@ def test_a_plan_says_that_a_reason_is_needed_before_it_can_be_committed(tmp_path
     catalog = Catalog([str(tmp_path / "w")], allow_commits=True)
     lead = page(catalog, "t", "&act=set-description&f.description=new&step=plan").regions["lead"]
     ((help_text, field),) = re.findall(r'<p class="help" id="help-reason">(.*?)</p><input([^>]*)>', lead)
-    assert help_text.startswith("Needed: ")
+    assert help_text.startswith("Required. ")
     assert 'aria-required="true"' in field
 
 

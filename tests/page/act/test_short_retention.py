@@ -75,7 +75,7 @@ def test_the_pages_say_what_it_may_cost_ask_for_the_name_and_name_it_in_the_rece
         desk.accept("live-files")
     desk.accept("retention")
     accepted = _page(catalog, desk, VACUUM)
-    assert "Accepted by name: it may stay unknown." in accepted
+    assert "You accepted this guard as unknown." in accepted
     assert 'id="commit"' in accepted
     desk.approve("orders", "", _digest(desk))
     desk.commit()

@@ -93,7 +93,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], type[ExplorerError], str]] = {
     "cut short": (_cut_short, CorruptTable, "but the log says"),
     "no Parquet": (_zeros, CorruptTable, "cannot be read"),
     "other types": (_other_types, CorruptTable, r"\[id\]"),
-    "vector": (_false_vector, CorruptDeletionVector, "masks 1 rows, the descriptor says 2"),
+    "vector": (_false_vector, CorruptDeletionVector, "masks 1 rows, but 2 by the descriptor"),
 }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from explorer.page.address import address_of
+from explorer.page.identity import Identity
 from explorer.page.table_session import TableSession
 from explorer.page.tables.tables import Tables
 from explorer.web.home.session import HomeSession
@@ -26,12 +27,20 @@ class Window:
         early_spark: As for `TableSession`.
         wait: Wait until the page is drawn.
         silent: The script has not said anything yet.
+        identity: The person, as the server knows it.
     """
 
     def __init__(
-        self, tables: Tables, query: str, *, early_spark: bool = False, wait: bool = True, silent: bool = False
+        self,
+        tables: Tables,
+        query: str,
+        *,
+        early_spark: bool = False,
+        wait: bool = True,
+        silent: bool = False,
+        identity: Identity | None = None,
     ) -> None:
-        self.host = PageHost()
+        self.host = PageHost(identity)
         self.number = 0
         self.session: Any  # of either kind
         if address_of(query).table:

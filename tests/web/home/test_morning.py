@@ -72,15 +72,15 @@ def test_commits_since_the_last_look_are_counted_by_table_and_by_author(catalog:
 
 def test_the_page_says_it_and_no_text_of_a_table_is_markup(catalog: Catalog) -> None:
     html = home_page(catalog, Address(), _rows(catalog), None, NOW - timedelta(days=1.5)).regions["lead"]
-    assert "2 tables need you" in html
+    assert "2 tables need attention" in html
     assert "4 commits on 2 of 3 tables" in html
-    assert "Who wrote since then" in html
+    assert "New commits by author" in html
     assert_harmless(html)
 
 
 def test_a_first_visit_calls_nothing_new(catalog: Catalog) -> None:
     html = home_page(catalog, Address(), _rows(catalog)).regions["lead"]
-    assert "since you last looked" not in html
+    assert "since your last visit" not in html
     assert "Mark all as seen" not in html
 
 

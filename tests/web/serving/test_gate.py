@@ -85,3 +85,22 @@ def test_pages_and_files_are_only_read(reading: Pages, method: str) -> None:
 
 def test_a_name_that_no_file_can_have_is_not_found(reading: Pages) -> None:
     assert reading.ask("/static/extensions/panel/%00.js").status == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/static/extensions/panel/%2e%2e/x.js", 403),
+        ("GET", "/static/extensions/panel/x/../../x.js", 403),
+        ("GET", "/static/absent.js", 404),
+        ("GET", "/static/extensions/panel/%00.js", 404),
+        ("GET", "/page/000000000000/script/absent.js", 404),
+        ("POST", "/static/first.js", 405),
+        ("PROPFIND", "/page/000000000000/style/app.css", 405),
+    ],
+)
+def test_a_file_that_is_refused_is_answered_in_words(reading: Pages, method: str, path: str, status: int) -> None:
+    answer = reading.ask(path, method, Origin=reading.origin)
+    assert answer.status == status
+    assert "What to do." in answer.text
+    assert f"The server answered with {status}." in answer.text

@@ -1,4 +1,4 @@
-"""Types of the columns of checkpoints, held against those that other clients take.
+"""Types of the columns of checkpoints, compared with those that other clients accept.
 
 Protocol section: Checkpoint Schema. This program casts what it reads; delta-spark takes a 32-bit integer for a 64-bit
 one and no other substitute, and clients built on delta-kernel take none. Invariant: a missing column is unusual only
@@ -49,11 +49,11 @@ _REQUIRED: Final = {
 
 
 def unusual_columns(schema: pa.Schema) -> Iterator[str]:
-    """Yield what is unusual about each column of a file of a checkpoint."""
+    """Yield the unusual type of each column of a file of a checkpoint."""
     for (action, member), kinds in _EXPECTED.items():
-        found = _member(schema, action, member)
-        if found is not None and not pa.types.is_null(found) and _plain(found) not in kinds:
-            yield f"{action}.{member} is of type {found}, and of {kinds[0]} in the protocol; other clients refuse it"
+        kind = _member(schema, action, member)
+        if kind is not None and not pa.types.is_null(kind) and _plain(kind) not in kinds:
+            yield f"{action}.{member} is of type {kind}, but {kinds[0]} in the protocol; other clients refuse it"
     for action, members in _REQUIRED.items():
         for member in members if schema.get_field_index(action) >= 0 else ():
             if _member(schema, action, member) is None:

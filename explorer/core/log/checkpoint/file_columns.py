@@ -19,7 +19,7 @@ from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.logical_files import MAP, SCHEMA
 from explorer.core.protocol.record_counts import counts_of_column
 
-__all__ = ["Values", "column_of", "decoded_paths", "members_of", "plain", "stated_struct", "texts_of", "unique_ids"]
+__all__ = ["Values", "column_of", "decoded_paths", "members_of", "plain", "struct_with_nulls", "texts_of", "unique_ids"]
 
 Values = dict[str, pa.Array]
 """Members of an action by name, each an array with the action's nulls applied."""
@@ -43,9 +43,9 @@ _MEMBERS: Final[dict[str, tuple[str, ...]]] = {
     "dv_size_in_bytes": ("deletionVector",),
     "stats": ("stats", "stats_parsed"),
 }
-"""The members of the ``add`` struct that each column is made of; ``num_records`` may need a look at ``stats`` too."""
+"""The members of the ``add`` struct that each column is made of; ``num_records`` may also need ``stats``."""
 
-# How much of the paths' text is searched at once, in bytes.
+# The number of bytes of the paths' text that are searched at once.
 _SLICE: Final = 1 << 16
 
 _EMPTY: Final = strings([""])[0]
@@ -60,7 +60,7 @@ _OF_VECTOR: Final = {
 
 
 def members_of(names: Sequence[str], members: frozenset[str]) -> list[str]:
-    """Members of ``add`` that columns are made of, except paths.
+    """Return members of ``add`` that columns are made of, except paths.
 
     Args:
         names: Columns of `explorer.core.protocol.logical_files.SCHEMA`.
@@ -104,14 +104,14 @@ def column_of(name: str, length: int, values: Values, read_counts: Callable[[], 
 
 
 def plain(member: str, kind: pa.DataType, length: int, values: Values) -> pa.Array:
-    """A member as it is, null where the file does not have it."""
+    """Return a member as it is, null where the file does not have it."""
     if member not in values:
         return pa.nulls(length, kind)
     return values[member] if values[member].type.equals(kind) else values[member].cast(kind)
 
 
-def stated_struct(parsed: pa.StructArray) -> pa.StructArray:
-    """The column ``stats_parsed``, also null where all its members are, which is how some writers spell null."""
+def struct_with_nulls(parsed: pa.StructArray) -> pa.StructArray:
+    """Return the column ``stats_parsed``, also null where all its members are, which some writers use for null."""
     import pyarrow.compute as pc
 
     counts = _member(parsed, "numRecords", pa.int64())
@@ -119,7 +119,7 @@ def stated_struct(parsed: pa.StructArray) -> pa.StructArray:
 
 
 def texts_of(texts: pa.StringArray, parsed: pa.StructArray | None) -> pa.StringArray:
-    """Statistics as texts, rebuilt from ``stats_parsed`` where there is none (CKPT-019)."""
+    """Return statistics as texts, rebuilt from ``stats_parsed`` where there is none (CKPT-019)."""
     import pyarrow.compute as pc
 
     if parsed is None or not texts.null_count:
@@ -130,9 +130,9 @@ def texts_of(texts: pa.StringArray, parsed: pa.StructArray | None) -> pa.StringA
 
 
 def _counts(values: Values, read_counts: Callable[[], pa.Array]) -> pa.Array:
-    """Counts of ``stats_parsed``, and of ``stats`` where these are null."""
-    stated = values.get("stats")
-    of_texts = read_counts if stated is None else partial(counts_of_column, stated.cast(pa.string()))
+    """Return counts of ``stats_parsed``, and of ``stats`` where these are null."""
+    texts = values.get("stats")
+    of_texts = read_counts if texts is None else partial(counts_of_column, texts.cast(pa.string()))
     parsed = values.get("stats_parsed")
     if parsed is None:
         return of_texts()
@@ -141,7 +141,7 @@ def _counts(values: Values, read_counts: Callable[[], pa.Array]) -> pa.Array:
 
 
 def _empty_for_null(maps: pa.MapArray) -> pa.MapArray:
-    """The same with an empty map for null, as for an ``add`` of a commit that has none."""
+    """Return the same with an empty map for null, as for an ``add`` of a commit without one."""
     if not maps.null_count:
         return maps
     offsets = np.frombuffer(maps.buffers()[1], np.int32)[maps.offset : maps.offset + len(maps) + 1]
@@ -152,10 +152,10 @@ def _empty_for_null(maps: pa.MapArray) -> pa.MapArray:
 
 
 def _vectors(values: Values) -> pa.StructArray | None:
-    """The member ``deletionVector``, None where no file has one.
+    """Return the member ``deletionVector``, None where no file has one.
 
     Raises:
-        ValueError: One does not say where its vector is; reading without it would show masked rows.
+        ValueError: One has no location of its vector; reading without it would show masked rows.
     """
     import pyarrow.compute as pc
 
@@ -170,7 +170,7 @@ def _vectors(values: Values) -> pa.StructArray | None:
 
 
 def _member(struct: pa.StructArray, name: str, kind: pa.DataType) -> pa.Array:
-    """A member of a struct column with the struct's nulls applied."""
+    """Return a member of a struct column with the struct's nulls applied."""
     if struct.type.get_field_index(name) < 0:
         return pa.nulls(len(struct), kind)
     values = struct.flatten()[struct.type.get_field_index(name)]
@@ -191,7 +191,7 @@ def decoded_paths(paths: pa.StringArray) -> pa.StringArray:
 
 
 def _any_special(paths: pa.StringArray) -> bool:
-    """Whether any path holds an escape or a scheme, or begins with a slash, by a search of the raw bytes."""
+    """Return whether any path has an escape or a scheme, or begins with a slash, by a search of the raw bytes."""
     offsets = np.frombuffer(paths.buffers()[1], np.int32)[paths.offset : paths.offset + len(paths) + 1]
     if offsets[0] == offsets[-1]:
         return False
@@ -204,31 +204,31 @@ def _any_special(paths: pa.StringArray) -> bool:
 
 
 def unique_ids(vectors: pa.StructArray) -> pa.Array:
-    """Identity of each deletion vector of a column, null where there is none."""
+    """Return the identity of each deletion vector of a column, null where there is none."""
     import pyarrow.compute as pc
 
-    kinds, places = (_member(vectors, name, pa.string()) for name in ("storageType", "pathOrInlineDv"))
+    kinds, locations = (_member(vectors, name, pa.string()) for name in ("storageType", "pathOrInlineDv"))
     offsets = _member(vectors, "offset", pa.int32())
-    heads = pc.binary_join_element_wise(kinds, places, _EMPTY)
+    heads = pc.binary_join_element_wise(kinds, locations, _EMPTY)
     if offsets.null_count == len(offsets):
         return heads
-    whole = pc.binary_join_element_wise(heads, offsets.cast(pa.string()), strings(["@"])[0])
-    return pc.if_else(offsets.is_valid(), whole, heads)
+    with_offsets = pc.binary_join_element_wise(heads, offsets.cast(pa.string()), strings(["@"])[0])
+    return pc.if_else(offsets.is_valid(), with_offsets, heads)
 
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 
 def _as_json(parsed: dict[str, object] | None) -> str | None:
-    """Statistics of a struct as JSON; both spellings of the null counter are read (D-09)."""
-    kept = {name: _prune(item) for name, item in (parsed or {}).items() if item is not None}
-    if "nullCounts" in kept:
-        kept.setdefault("nullCount", kept.pop("nullCounts"))
-    return _ENCODER.encode(kept).decode() if kept else None
+    """Return statistics of a struct as JSON; both spellings of the null counter are read (D-09)."""
+    statistics = {name: _prune(item) for name, item in (parsed or {}).items() if item is not None}
+    if "nullCounts" in statistics:
+        statistics.setdefault("nullCount", statistics.pop("nullCounts"))
+    return _ENCODER.encode(statistics).decode() if statistics else None
 
 
 def _prune(value: object) -> object:
-    """Drop nulls at every depth and spell typed values as statistics in JSON do."""
+    """Drop nulls at every depth and encode typed values as statistics in JSON do."""
     match value:
         case dict():
             return {name: _prune(item) for name, item in value.items() if item is not None}

@@ -1,8 +1,8 @@
-"""What was read of checkpoints, kept for the other versions that begin with the same one.
+"""A cache of the columns of checkpoints, for other versions that begin with the same one.
 
-Protocol section: Checkpoints. Invariants: a checkpoint is known by its store and by name, size, time and ETag of its
-parts, so that one written again is another one; what is kept never has more bytes than it may, and what was not used
-for longest goes first; the answer is the same with it and without.
+Protocol section: Checkpoints. Invariants: a checkpoint is identified by its store and by name, size, time and ETag of
+its parts, so that one written again is another one; the cache never has more bytes than its limit, and drops the least
+recently used first; results are the same with it and without.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ import pyarrow as pa
 from explorer.core.protocol.logical_files import FileSource
 from explorer.core.protocol.statistics.json_statistics import ParsedTexts, StatisticsLeaf
 
-__all__ = ["KeptColumns", "KeptPart"]
+__all__ = ["KeptColumns", "PartCache"]
 
 _MOST_BYTES: Final = 1 << 28
 _TOTALS: Final = "totals"
-# A file counts as much as this beside its columns: its footer, and that there is one.
+# A file counts as much as this in addition to its columns: its footer and its objects.
 _FILE: Final = 1 << 20
 
 
 class KeptColumns:
-    """What was used last, of any number of tables; it may be used on several threads at once.
+    """The columns used last, of any number of tables; it may be used on several threads at once.
 
     Args:
-        most_bytes: How much is kept in all. A column with more than half of it is not kept.
+        most_bytes: The size of the cache. A column with more than half of it is not cached.
     """
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
@@ -41,11 +41,11 @@ class KeptColumns:
 
     @property
     def num_bytes(self) -> int:
-        """How much is kept."""
+        """The cached bytes."""
         return self._bytes
 
     def find(self, key: Hashable) -> object | None:
-        """The value kept under a key; None if there is none."""
+        """Return the value cached under a key; None if there is none."""
         with self._lock:
             if key not in self._values:
                 return None
@@ -53,7 +53,7 @@ class KeptColumns:
             return self._values[key][0]
 
     def put(self, key: Hashable, value: object, num_bytes: int) -> None:
-        """Keep a value of so many bytes, if it is not too large."""
+        """Cache a value of so many bytes, if it is not too large."""
         with self._lock:
             if num_bytes > self._most // 2:
                 return
@@ -63,7 +63,7 @@ class KeptColumns:
                 self._bytes -= self._values.popitem(last=False)[1][1]
 
     def opened(self, key: Hashable, open_files: Callable[[], Sequence[FileSource]]) -> Sequence[FileSource]:
-        """The files of a checkpoint, opened once; they hold the paths, and keep other columns here."""
+        """Return the files of a checkpoint, opened once; they store the paths, and cache other columns here."""
         known = self.find(key)
         if known is not None:
             return cast("Sequence[FileSource]", known)
@@ -71,17 +71,17 @@ class KeptColumns:
         self.put(key, sources, sum(source.num_bytes + _FILE for source in sources))
         return sources
 
-    def part(self, *identity: object) -> KeptPart:
-        """What is kept of one file of a checkpoint."""
-        return KeptPart(self, identity)
+    def part(self, *identity: object) -> PartCache:
+        """Return the cache of one file of a checkpoint."""
+        return PartCache(self, identity)
 
 
-class KeptPart:
-    """What is kept of one file of a checkpoint, row group by row group, about all files in it.
+class PartCache:
+    """The cache of one file of a checkpoint, row group by row group, about all files in it.
 
     Args:
-        columns: Where it is kept.
-        identity: What tells this file from all others.
+        columns: The cache.
+        identity: The identity of this file.
     """
 
     def __init__(self, columns: KeptColumns, identity: tuple[object, ...]) -> None:
@@ -90,24 +90,24 @@ class KeptPart:
     def columns(
         self, group: int, names: Sequence[str], make: Callable[[Sequence[str]], Sequence[pa.Array]]
     ) -> list[pa.Array]:
-        """Columns of a row group; those that are not kept are made in one go."""
-        found = {name: self._columns.find((*self._identity, group, name)) for name in names}
-        missing = [name for name, column in found.items() if column is None]
+        """Return columns of a row group; those that are not cached are made in one go."""
+        cached = {name: self._columns.find((*self._identity, group, name)) for name in names}
+        missing = [name for name, column in cached.items() if column is None]
         for name, column in zip(missing, make(missing) if missing else (), strict=True):
             self._columns.put((*self._identity, group, name), column, column.nbytes)
-            found[name] = column
-        return [cast("pa.Array", found[name]) for name in names]
+            cached[name] = column
+        return [cast("pa.Array", cached[name]) for name in names]
 
     def statistics(
         self, group: int, leaves: Sequence[StatisticsLeaf], make: Callable[[Sequence[StatisticsLeaf]], ParsedTexts]
     ) -> ParsedTexts:
-        """The statistics of a row group; those of leaves that are not kept are parsed in one go."""
+        """Return the statistics of a row group; those of leaves that are not cached are parsed in one go."""
         wanted: tuple[StatisticsLeaf | str, ...] = (*leaves, _TOTALS)
-        found = {leaf: self._columns.find((*self._identity, group, leaf)) for leaf in wanted}
-        missing = [leaf for leaf in leaves if found[leaf] is None]
-        if missing or found[_TOTALS] is None:
-            found.update(self._put(group, make(missing)))
-        parts = [cast("ParsedTexts", found[leaf]) for leaf in wanted]
+        cached = {leaf: self._columns.find((*self._identity, group, leaf)) for leaf in wanted}
+        missing = [leaf for leaf in leaves if cached[leaf] is None]
+        if missing or cached[_TOTALS] is None:
+            cached.update(self._put(group, make(missing)))
+        parts = [cast("ParsedTexts", cached[leaf]) for leaf in wanted]
         problems = dict.fromkeys(problem for part in parts for problem in part.problems)
         bounds = {leaf: part.bounds[leaf] for leaf, part in zip(leaves, parts, strict=False)}
         return msgspec.structs.replace(parts[-1], bounds=bounds, problems=tuple(problems))

@@ -1,7 +1,7 @@
 """One Parquet file of a checkpoint, read by column.
 
 Protocol sections: Checkpoints, V1 Spec, Sidecar Files. Invariants: every row group is read, whatever its statistics
-say, since one wrong count there would lose files.
+record, since one wrong count there would lose files.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from explorer.core.log.checkpoint.file_columns import (
     decoded_paths,
     members_of,
     plain,
-    stated_struct,
+    struct_with_nulls,
     unique_ids,
 )
-from explorer.core.log.checkpoint.kept_columns import KeptPart
+from explorer.core.log.checkpoint.kept_columns import PartCache
 from explorer.core.protocol.arrow.arrays import Int64s, Mask, int64s, mask, one_array, strings, validity
 from explorer.core.protocol.arrow.open_parquet import in_parallel
 from explorer.core.protocol.arrow.row_groups import RowGroups, value_count
@@ -50,15 +50,15 @@ _T = TypeVar("_T")
 
 _TEXTS: Final = ("stats",)
 _IDS: Final = "identities of vectors"
-# How many texts are decoded at once where only a number of each is kept: about as many as caches hold.
+# Texts decoded at once where only a number of each is stored: about as many as caches can contain.
 _AT_ONCE: Final = 1 << 12
-# How many rows a chunk has at least, on average, where rows are left out without a copy.
+# The minimum of rows in a chunk, on average, where rows are left out without a copy.
 _IN_A_CHUNK: Final = 1 << 9
 _BY_COLUMN: Final = ("minValues", "maxValues", "nullCount", "nullCounts")
 
 
 class _Group(msgspec.Struct, frozen=True):
-    """Some files of a row group: which of its rows they are, and which are files at all (None is all of them).
+    """Some files of a row group: their rows, and the rows that are files at all (None is all of them).
 
     Paths and sizes are those of the files, in one chunk or several; where sizes are None, they are not read.
     """
@@ -71,13 +71,13 @@ class _Group(msgspec.Struct, frozen=True):
     files: Mask | None
 
     def left(self, of_all: _T, some: Callable[[_T, Mask], _T]) -> _T:
-        """Of something about all files of the row group that about these."""
+        """Return the part of a value about all files of the row group that is about these."""
         if self.keep is None or self.keep is self.files:
             return of_all
         return some(of_all, self.keep if self.files is None else self.keep[self.files])
 
     def without(self, places: Int64s) -> _Group:
-        """The same files without those at some places."""
+        """Return the same files without those at some positions."""
         if not len(places):
             return self
         keep = np.ones(len(self.paths), bool) if self.keep is None else self.keep.copy()
@@ -88,7 +88,7 @@ class _Group(msgspec.Struct, frozen=True):
         return _Group(self.index, raw_paths, paths, sizes, keep, self.files)
 
     def known(self) -> dict[str, pa.ChunkedArray]:
-        """The columns of files that are already read."""
+        """Return the columns of files that are already read."""
         sizes = {} if self.sizes is None else {"size": self.sizes}
         return {"path": self.paths, "raw_path": self.raw_paths, **sizes}
 
@@ -98,27 +98,27 @@ class CheckpointPart:
 
     Args:
         rows: The file.
-        broken: Makes the error for a file that cannot be read, of the cause.
+        unreadable: Makes the error for a file that cannot be read, from the cause.
         action: Which rows; columns of `explorer.core.protocol.logical_files.SCHEMA` are those of ``add``.
         groups: Which row groups; None takes all.
-        kept: What is kept of the file; None keeps nothing.
+        cache: The cache of the file; None caches nothing.
 
     Raises:
-        IncompleteCheckpoint: The file has no such rows, or a page is broken.
+        IncompleteCheckpoint: The file has no such rows, or a page is damaged.
     """
 
     def __init__(
         self,
         rows: RowGroups,
-        broken: Callable[[Exception], IncompleteCheckpoint],
+        unreadable: Callable[[Exception], IncompleteCheckpoint],
         action: Literal["add", "remove"] = "add",
         groups: Sequence[int] | None = None,
-        kept: KeptPart | None = None,
+        cache: PartCache | None = None,
     ) -> None:
         self._rows = rows
-        self._broken = broken
+        self._unreadable = unreadable
         self._action = action
-        self._kept = kept
+        self._cache = cache
         with self._reading():
             self._members = _members(rows.schema, action)
             if self._members and "path" not in self._members:
@@ -132,53 +132,53 @@ class CheckpointPart:
 
     @property
     def num_bytes(self) -> int:
-        """About how much memory it holds: that of paths and sizes."""
+        """The approximate memory of its paths and sizes."""
         return sum(column.nbytes for group in self._groups for column in group.known().values())
 
     @property
     def num_groups(self) -> int:
-        """How many row groups the whole file has."""
+        """The number of row groups of the file."""
         return self._rows.count
 
     def at_group(self, index: int) -> CheckpointPart:
-        """The files of one row group of the same Parquet file.
+        """Return the files of one row group of the same Parquet file.
 
         Raises:
-            IncompleteCheckpoint: A page is broken.
+            IncompleteCheckpoint: A page is damaged.
         """
         part = copy(self)
         part._groups = self._of_files([index])
         return part
 
     def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
-        """The files whose path is one of the keys: place, path, deletion-vector id."""
+        """Return the files whose path is one of the keys: row, path, deletion-vector id."""
         wanted = strings(list(keys))
-        found = in_parallel(lambda group: self._found(group, wanted), self._groups)
+        rows_by_group = in_parallel(lambda group: self._matches(group, wanted), self._groups)
         return [
             (start + row, path, vector)
-            for start, rows in zip(self._starts()[:-1].tolist(), found, strict=True)
+            for start, rows in zip(self._starts()[:-1].tolist(), rows_by_group, strict=True)
             for row, path, vector in rows
         ]
 
     def without(self, places: Sequence[int]) -> CheckpointPart:
-        """The same files without those at some places that `find` gave."""
+        """Return the same files without those at some rows that `find` returned."""
         if not places:
             return self
-        gone = np.sort(np.array(places, np.int64))
+        removed = np.sort(np.array(places, np.int64))
         starts = self._starts()
-        of_groups = np.split(gone, np.searchsorted(gone, starts[1:-1]))
-        left = in_parallel(
+        of_groups = np.split(removed, np.searchsorted(removed, starts[1:-1]))
+        groups = in_parallel(
             lambda place: self._groups[place].without(of_groups[place] - starts[place]), range(len(self._groups))
         )
         part = copy(self)
-        part._groups = tuple(group for group in left if len(group.paths))
+        part._groups = tuple(group for group in groups if len(group.paths))
         return part
 
     def batches(self, length: int) -> Iterator[pa.StructArray]:
-        """Read the rows as they are, whole, up to so many at a time.
+        """Read the rows as they are, up to so many at a time.
 
         Raises:
-            IncompleteCheckpoint: A page is broken.
+            IncompleteCheckpoint: A page is damaged.
         """
         with self._reading():
             for group in self._groups:
@@ -189,23 +189,23 @@ class CheckpointPart:
                     if keep is None or keep.any():
                         yield batch.column(0) if keep is None else batch.column(0).filter(mask(keep))
 
-    def stated_members(self) -> dict[str, pa.DataType]:
-        """Members that have values, by the file's own null counts, with their types."""
-        place = self._rows.schema.get_field_index(self._action)
-        fields = [] if place < 0 else list(self._rows.schema.field(place).type)
-        stated = _not_null_throughout(self._rows.metadata)
+    def members_with_values(self) -> dict[str, pa.DataType]:
+        """Return members that have values, by the file's own null counts, with their types."""
+        index = self._rows.schema.get_field_index(self._action)
+        fields = [] if index < 0 else list(self._rows.schema.field(index).type)
+        with_values = _not_null_throughout(self._rows.metadata)
         heads = {field.name: f"{self._action}.{field.name}" for field in fields}
         return {
             field.name: field.type
             for field in fields
-            if any(path == heads[field.name] or path.startswith(heads[field.name] + ".") for path in stated)
+            if any(path == heads[field.name] or path.startswith(heads[field.name] + ".") for path in with_values)
         }
 
     def chunks(self, names: Sequence[str]) -> list[list[pa.Array]]:
         """Read columns of `explorer.core.protocol.logical_files.SCHEMA`, an array or several for each row group.
 
         Raises:
-            IncompleteCheckpoint: A page is broken, or a column has a type that no action has.
+            IncompleteCheckpoint: A page is damaged, or a column has a type that no action has.
         """
         with self._reading():
             made = in_parallel(lambda group: self._columns(group, names), self._groups)
@@ -215,21 +215,21 @@ class CheckpointPart:
         """Read the statistics of some columns, a row group at a time.
 
         Raises:
-            IncompleteCheckpoint: A page is broken.
+            IncompleteCheckpoint: A page is damaged.
         """
         for group in self._groups:
-            if self._kept is None:
+            if self._cache is None:
                 yield self._statistics(group.index, group.keep, leaves)
             else:
                 make = partial(self._statistics, group.index, group.files)
-                yield group.left(self._kept.statistics(group.index, leaves, make), some_of)
+                yield group.left(self._cache.statistics(group.index, leaves, make), some_of)
 
     def _starts(self) -> Int64s:
-        """The place of the first file of each row group, and at the end the number of all files."""
+        """Return the index of the first file of each row group, and at the end the number of all files."""
         return np.cumsum([0, *(len(group.paths) for group in self._groups)])
 
     def _of_files(self, indexes: Sequence[int]) -> tuple[_Group, ...]:
-        """The row groups with files in them. What shows which rows are files is read immediately and kept."""
+        """Return the row groups with files in them. The columns that show which rows are files are read immediately."""
         heads = ["path", "size"] if self._action == "add" and "size" in self._members else ["path"]
         with self._reading():
             groups = in_parallel(partial(self._group, heads), indexes) if self._members else []
@@ -253,8 +253,8 @@ class CheckpointPart:
         decoded = raw if paths is raw_paths else pa.chunked_array([paths])
         return _Group(index, raw, decoded, None if sizes is None else pa.chunked_array([sizes]), keep, keep)
 
-    def _found(self, group: _Group, wanted: pa.StringArray) -> list[tuple[int, str, str | None]]:
-        """The files of a row group whose path is wanted: place in the group, path, deletion-vector id."""
+    def _matches(self, group: _Group, wanted: pa.StringArray) -> list[tuple[int, str, str | None]]:
+        """Return the files of a row group whose path is wanted: row in the group, path, deletion-vector id."""
         rows = int64s(rows_among(group.paths, wanted))
         if not len(rows):
             return []
@@ -262,18 +262,18 @@ class CheckpointPart:
         return list(zip(rows.to_pylist(), paths, self._vector_ids(group, rows), strict=True))
 
     def _vector_ids(self, group: _Group, rows: pa.Int64Array) -> list[str | None]:
-        """The identities of the deletion vectors of some files, None without one."""
-        if self._kept is None:
-            found = self._ids(group.index, group.keep, rows)
+        """Return the identities of the deletion vectors of some files, None without one."""
+        if self._cache is None:
+            ids = self._ids(group.index, group.keep, rows)
         else:
             make = partial(self._ids, group.index, group.files)
-            (whole,) = self._kept.columns(group.index, [_IDS], lambda _: [make()])
-            found = group.left(whole, _filtered).take(rows)
-        identities: list[str | None] = found.to_pylist()
+            (all_ids,) = self._cache.columns(group.index, [_IDS], lambda _: [make()])
+            ids = group.left(all_ids, _filtered).take(rows)
+        identities: list[str | None] = ids.to_pylist()
         return identities
 
     def _ids(self, index: int, keep: Mask | None, places: pa.Int64Array | None = None) -> pa.StringArray:
-        """The identities of the deletion vectors of some rows of a row group, or of those at some places of them."""
+        """Return the identities of the deletion vectors of some rows of a row group, or of those at some of them."""
         kinds = self._values(index, keep, ["deletionVector.storageType"]).get("deletionVector")
         chosen = kinds if kinds is None or places is None else kinds.take(places)
         if chosen is None or chosen.null_count == len(chosen):
@@ -282,25 +282,25 @@ class CheckpointPart:
         return unique_ids(vectors if places is None else vectors.take(places))
 
     def _columns(self, group: _Group, names: Sequence[str]) -> list[pa.Array | pa.ChunkedArray]:
-        """Columns of the files of a row group."""
+        """Return columns of the files of a row group."""
         columns: dict[str, pa.Array | pa.ChunkedArray] = dict(group.known())
         missing = [name for name in names if name not in columns]
-        if self._kept is None:
+        if self._cache is None:
             made = self._made(group.index, group.keep, missing)
         else:
-            whole = self._kept.columns(group.index, missing, partial(self._made, group.index, group.files))
-            made = [group.left(column, _filtered) for column in whole]
+            all_columns = self._cache.columns(group.index, missing, partial(self._made, group.index, group.files))
+            made = [group.left(column, _filtered) for column in all_columns]
         columns |= zip(missing, made, strict=True)
         return [columns[name] for name in names]
 
     def _made(self, index: int, keep: Mask | None, names: Sequence[str]) -> list[pa.Array]:
-        """Columns of some rows of a row group, made of members of their actions."""
+        """Return columns of some rows of a row group, made of members of their actions."""
         alone = len(self._groups) == 1
         read = partial(self._values, index, keep, members_of(names, self._members), alone=alone)
         counted: Callable[[], pa.Array] = partial(self._counts, index, keep)
         apart = "num_records" in names and "stats" not in names and "stats_parsed.numRecords" not in self._members
         if alone and apart and self._rows.is_large(index):
-            # The counts are in texts, which are most of a checkpoint: they are read beside the others.
+            # The counts are in texts, which are most of a checkpoint: they are read concurrently with the others.
             actions: list[Callable[[], Any]] = [read, counted]
             values, counts = in_parallel(_called, actions)
             counted = partial(_itself, counts)
@@ -314,7 +314,7 @@ class CheckpointPart:
         members = [f"{member}.{'.'.join(leaf.path)}" for leaf in leaves for member in _BY_COLUMN]
         wanted = [f"stats_parsed.{member}" for member in ("numRecords", "tightBounds", *members)]
         struct = "stats_parsed.numRecords" in self._members
-        parsed = stated_struct(self._values(index, keep, wanted)["stats_parsed"]) if struct else None
+        parsed = struct_with_nulls(self._values(index, keep, wanted)["stats_parsed"]) if struct else None
         values = self._values(index, keep, _TEXTS) if parsed is None or parsed.null_count else {}
         texts = plain("stats", pa.string(), self._length(index, keep), values)
         return parse_texts(texts, leaves) if parsed is None else parse_either(parsed, texts, leaves)
@@ -323,22 +323,22 @@ class CheckpointPart:
         return int(self._rows.metadata.row_group(index).num_rows if keep is None else np.count_nonzero(keep))
 
     def _counts(self, index: int, keep: Mask | None) -> pa.Array:
-        """The counts in the texts of statistics; these are most of a checkpoint, so few are in memory at once."""
+        """Return the counts in the texts of statistics, which are most of a checkpoint; few are in memory at once."""
         if "stats" not in self._members:
             return pa.nulls(self._length(index, keep), pa.int64())
-        found, start = [], 0
+        counted, start = [], 0
         with self._reading():
             for batch in self._rows.batches(index, _AT_ONCE, [f"{self._action}.stats"], alone=False):
                 action = batch.column(0)
                 action.validate(full=True)
                 # Of all rows, as texts are long to copy and counts are not.
                 counts = counts_of_column(action.flatten()[0].cast(pa.string()))
-                found.append(counts if keep is None else _filtered(counts, keep[start : start + len(action)]))
+                counted.append(counts if keep is None else _filtered(counts, keep[start : start + len(action)]))
                 start += len(action)
-        return one_array(found, pa.int64())
+        return one_array(counted, pa.int64())
 
     def _values(self, index: int, keep: Mask | None, members: Sequence[str], *, alone: bool = True) -> Values:
-        """Members of the actions in some rows; those that the file does not have are left out."""
+        """Return members of the actions in some rows, without those that the file does not have."""
         present = [member for member in members if member.partition(".")[0] in self._members]
         if not present:
             return {}
@@ -347,7 +347,7 @@ class CheckpointPart:
             return values if keep is None else {name: _filtered(value, keep) for name, value in values.items()}
 
     def _read(self, index: int, members: Sequence[str], *, alone: bool) -> Values:
-        """Members of the action in a row group, as arrays with the action's nulls applied."""
+        """Return members of the action in a row group, as arrays with the action's nulls applied."""
         table = self._rows.read(index, [f"{self._action}.{member}" for member in members], alone=alone)
         if self._action not in table.column_names:
             return {}
@@ -361,7 +361,7 @@ class CheckpointPart:
         try:
             yield
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise self._broken(error) from error
+            raise self._unreadable(error) from error
 
 
 def _called(action: Callable[[], Any]) -> Any:
@@ -376,25 +376,25 @@ def _chunks(column: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
     return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
 
 
-def _left(column: pa.ChunkedArray, gone: Int64s) -> pa.ChunkedArray:
-    """A column without the rows at some places, ascending.
+def _left(column: pa.ChunkedArray, removed: Int64s) -> pa.ChunkedArray:
+    """Return a column without the rows at some positions, ascending.
 
-    Nothing is copied where few are gone: what is between them stays where it is, in chunks. A copy of the paths of a
-    large checkpoint would be most of the memory that its list takes.
+    Nothing is copied where few are removed: the rows between them stay where they are, in chunks. A copy of the paths
+    of a large checkpoint would be most of the memory that its list takes.
     """
-    if (len(gone) + column.num_chunks) * _IN_A_CHUNK > len(column):
-        left = np.ones(len(column), bool)
-        left[gone] = False
-        return pa.chunked_array([one_array(column.filter(mask(left)).chunks, column.type)])
-    bounds = [-1, *gone.tolist(), len(column)]
+    if (len(removed) + column.num_chunks) * _IN_A_CHUNK > len(column):
+        remaining = np.ones(len(column), bool)
+        remaining[removed] = False
+        return pa.chunked_array([one_array(column.filter(mask(remaining)).chunks, column.type)])
+    bounds = [-1, *removed.tolist(), len(column)]
     between = [column.slice(begin + 1, end - begin - 1) for begin, end in pairwise(bounds)]
     return pa.chunked_array([chunk for part in between for chunk in part.chunks if len(chunk)], column.type)
 
 
 def _filtered(column: pa.Array, keep: Mask) -> pa.Array:
-    """Some rows of a column; nothing is copied where they follow each other, as the files of most checkpoints do.
+    """Return some rows of a column, without a copy where they are consecutive, as the files of most checkpoints are.
 
-    Unless they are few: they would keep all of the column in memory.
+    Few rows are copied: they would keep all of the column in memory.
     """
     count = int(np.count_nonzero(keep))
     first = int(keep.argmax()) if count else 0
@@ -403,7 +403,7 @@ def _filtered(column: pa.Array, keep: Mask) -> pa.Array:
 
 
 def _members(schema: pa.Schema, action: str) -> frozenset[str]:
-    """Members of the action, and with a dot the members of ``stats_parsed``."""
+    """Return members of the action, and with a dot the members of ``stats_parsed``."""
     place = schema.get_field_index(action)
     if place < 0:
         return frozenset()
@@ -413,10 +413,10 @@ def _members(schema: pa.Schema, action: str) -> frozenset[str]:
 
 
 def _not_null_throughout(metadata: pq.FileMetaData) -> set[str]:
-    """Dotted paths of the columns that may have values; one without counts may have some."""
-    found = set()
+    """Return the dotted paths of the columns that may have values; one without counts may have some."""
+    paths = set()
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):
             if value_count(column) != 0:
-                found.add(column.path_in_schema)
-    return found
+                paths.add(column.path_in_schema)
+    return paths

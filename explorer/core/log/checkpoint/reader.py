@@ -1,4 +1,4 @@
-"""Checkpoints: read any shape, and no more of it than is asked for.
+"""Checkpoints: read any shape, and only the requested parts of it.
 
 Protocol sections: Checkpoints, V1 Spec, V2 Spec, Sidecar Files. Invariants: a missing column or field reads as null
 (CKPT-010), unknown ones are skipped (CKPT-030); exactly one protocol and one metaData row must exist (CKPT-011);
@@ -37,11 +37,11 @@ __all__ = ["CheckpointFile", "CheckpointReader", "unreadable"]
 
 
 class CheckpointFile(msgspec.Struct, frozen=True):
-    """A Parquet file of a checkpoint that may hold files: one of its parts, or a sidecar.
+    """A Parquet file of a checkpoint that may contain files: one of its parts, or a sidecar.
 
     Attributes:
         path: Its key, or an absolute location.
-        size: Its size in bytes, as listed or as the sidecar action says.
+        size: Its size in bytes, as listed or as the sidecar action records it.
         part: The part that it is, or that names it.
     """
 
@@ -57,7 +57,7 @@ _BY_CASE: Final = {name.lower(): name for name in _ACTIONS}
 
 
 class CheckpointReader:
-    """A checkpoint, of which each piece is read when it is asked for; its files are opened once for all of them.
+    """A checkpoint, of which each piece is read at first need; its files are opened once for all of them.
 
     Args:
         store: The table's store.
@@ -90,7 +90,7 @@ class CheckpointReader:
         except msgspec.ValidationError as error:
             raise unreadable(parts[0], str(error)) from error
         if len(protocols) != 1 or len(metadatas) != 1:
-            reason = f"it holds {len(protocols)} protocol and {len(metadatas)} metaData actions instead of one each"
+            reason = f"it contains {len(protocols)} protocol and {len(metadatas)} metaData actions instead of one each"
             raise unreadable(parts[0], reason)
         return TableState(
             protocols[0],
@@ -99,22 +99,22 @@ class CheckpointReader:
             {domain.domain: domain for domain in domains if not domain.removed},
         )
 
-    def files(self, kept: KeptColumns | None = None) -> Sequence[FileSource]:
-        """Open the live files, those in sidecars included; their columns are read when asked for.
+    def files(self, cache: KeptColumns | None = None) -> Sequence[FileSource]:
+        """Open the live files, those in sidecars included; their columns are read at first need.
 
         Args:
-            kept: Keeps what is read of them; None keeps nothing.
+            cache: Caches their columns; None caches nothing.
 
         Raises:
             IncompleteCheckpoint: A part or a sidecar is missing or unreadable.
             LimitExceeded: They are too many for one process.
         """
-        if kept is None:
+        if cache is None:
             return self._files(None)
-        return kept.opened((self._store, self._checkpoint), partial(self._files, kept))
+        return cache.opened((self._store, self._checkpoint), partial(self._files, cache))
 
     def contents(self) -> tuple[list[CheckpointFile], list[AddLine]]:
-        """Find the Parquet files that hold the live files, and the live files that a part in JSON holds itself.
+        """Return the Parquet files with the live files, and the live files that a part in JSON contains itself.
 
         Raises:
             IncompleteCheckpoint: A part is missing or unreadable.
@@ -145,7 +145,7 @@ class CheckpointReader:
         return sources
 
     def sidecar_keys(self) -> tuple[str, ...]:
-        """Keys of the sidecars that it names.
+        """Return keys of the sidecars that it names.
 
         Raises:
             IncompleteCheckpoint: A part is missing or unreadable.
@@ -153,7 +153,7 @@ class CheckpointReader:
         return tuple(key for key, _ in self.sidecars())
 
     def sidecars(self) -> tuple[tuple[str, Sidecar], ...]:
-        """The sidecars that it names, with their keys.
+        """Return the sidecars that it names, with their keys.
 
         Raises:
             IncompleteCheckpoint: A part is missing or unreadable.
@@ -162,16 +162,16 @@ class CheckpointReader:
         return tuple((_path_of(sidecar), sidecar) for sidecar in named)
 
     def checkpoint_metadata(self) -> list[JsonObject]:
-        """What it says of itself, empty where it says nothing.
+        """Return its checkpointMetadata actions, empty without any.
 
         Raises:
             IncompleteCheckpoint: A part is missing or unreadable.
         """
-        found = (self._small_rows(part, (_OF_ITSELF,)) for part in self._checkpoint.parts)
-        return [row for rows in found for row in rows.get(_OF_ITSELF, []) if isinstance(row, dict)]
+        rows_by_part = (self._small_rows(part, (_OF_ITSELF,)) for part in self._checkpoint.parts)
+        return [row for rows in rows_by_part for row in rows.get(_OF_ITSELF, []) if isinstance(row, dict)]
 
     def totals(self) -> tuple[int, int]:
-        """Its actions and its bytes, those of sidecars included.
+        """Return the number of its actions and its bytes, those of sidecars included.
 
         Raises:
             IncompleteCheckpoint: A part or a sidecar is missing or unreadable.
@@ -186,7 +186,7 @@ class CheckpointReader:
         size = sum(part.size for part in self._checkpoint.parts)
         return rows, size + sum(sidecar.size_in_bytes for _, sidecar in self.sidecars())
 
-    def _files(self, kept: KeptColumns | None) -> list[FileSource]:
+    def _files(self, cache: KeptColumns | None) -> list[FileSource]:
         sources: list[FileSource] = []
         version, size = self._checkpoint.version, sum(part.size for part in self._checkpoint.parts)
         check_checkpoint(version, size)
@@ -194,11 +194,11 @@ class CheckpointReader:
             if part.name.endswith(".json"):
                 sources.append(LineSource([line.add for line in self._json_lines(part) if line.add is not None]))
             else:
-                sources.append(self._part(part.path, part, kept=kept))
+                sources.append(self._part(part.path, part, cache=cache))
             sidecars = self._sidecars(part)
             size += sum(sidecar.size_in_bytes for sidecar in sidecars)
             check_checkpoint(version, size)
-            sources.extend(self._part(_path_of(sidecar), part, kept=kept) for sidecar in sidecars)
+            sources.extend(self._part(_path_of(sidecar), part, cache=cache) for sidecar in sidecars)
         return [source for source in sources if source.num_rows]
 
     def _part(
@@ -206,10 +206,10 @@ class CheckpointReader:
         path: str,
         part: LogPath,
         action: Literal["add", "remove"] = "add",
-        kept: KeptColumns | None = None,
+        cache: KeptColumns | None = None,
     ) -> CheckpointPart:
-        kept_part = None if kept is None else kept.part(self._store, part, path)
-        return CheckpointPart(self._opened(path, part), partial(_unreadable_file, part, path), action, kept=kept_part)
+        part_cache = None if cache is None else cache.part(self._store, part, path)
+        return CheckpointPart(self._opened(path, part), partial(_unreadable_file, part, path), action, cache=part_cache)
 
     def _small_rows(self, part: LogPath, names: tuple[str, ...]) -> dict[str, list[JsonValue]]:
         if part.name.endswith(".json"):
@@ -222,15 +222,15 @@ class CheckpointReader:
             raise _unreadable_file(part, part.path, error) from error
 
     def _opened(self, path: str, part: LogPath) -> RowGroups:
-        found = self._rows.get(path)
-        if found is None:
+        opened = self._rows.get(path)
+        if opened is None:
             holder, key = place_of(self._store, path)
             try:
-                found = self._rows[path] = RowGroups(partial(holder.open_input, key), self._budget, path)
+                opened = self._rows[path] = RowGroups(partial(holder.open_input, key), self._budget, path)
             except (pa.ArrowException, OSError, ValueError) as error:
                 raise _unreadable_file(part, path, error) from error
-            self._check_names(found.schema.names, part, path)
-        return found
+            self._check_names(opened.schema.names, part, path)
+        return opened
 
     def _check_names(self, names: Sequence[str], part: LogPath, path: str) -> None:
         """Refuse a file whose actions are in columns of another case, which must not look like no actions."""
@@ -240,7 +240,7 @@ class CheckpointReader:
                 raise unreadable(part, f"{path}: its column {name!r} is {meant!r} in the protocol")
 
     def unusual_types(self) -> list[str]:
-        """Say which columns of its files have other types than the protocol's, so that some clients refuse them.
+        """Return columns of its files with other types than the protocol's, so that some clients refuse them.
 
         Raises:
             IncompleteCheckpoint: A part or a sidecar is missing or unreadable.
@@ -260,10 +260,10 @@ class CheckpointReader:
 
     def _json_lines(self, part: LogPath) -> list[CommitLine]:
         lines = decode_commit(self._bytes(part), part.version, part.path).lines
-        # A caller that knows the small actions reads only the files: an empty checkpoint must not look like no files.
+        # A caller that has the small actions reads only the files: an empty checkpoint must not look like no files.
         for name in ("protocol", "metaData"):
             if not any(getattr(line, name) for line in lines):
-                raise unreadable(part, f"it holds no {name} action")
+                raise unreadable(part, f"it contains no {name} action")
         return lines
 
     def _json_objects(self, part: LogPath) -> list[JsonObject]:
@@ -281,10 +281,10 @@ class CheckpointReader:
 
 
 def unreadable(part: LogPath, reason: str, *, vanished: bool | None = None) -> IncompleteCheckpoint:
-    """The error for a checkpoint that cannot be used; ``vanished`` if one of its files is missing."""
+    """Return the error for a checkpoint that cannot be used; ``vanished`` if one of its files is missing."""
     return IncompleteCheckpoint(
         f"The checkpoint of version {part.version} ({part.name}) cannot be used: {reason}. "
-        "If all commits since an older checkpoint still exist, remove the broken checkpoint. If not, restore it.",
+        "If all commits since an older checkpoint still exist, remove the damaged checkpoint. If not, restore it.",
         version=part.version,
         path=part.path,
         vanished=vanished,

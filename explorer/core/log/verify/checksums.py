@@ -1,7 +1,7 @@
-"""The checksum of a version compared with the state that replay gives.
+"""The checksum of a version compared with the result of replay.
 
 Protocol section: Version Checksum File. Invariants: required fields are compared, optional ones where they exist
-(CRC-007); a number that replay does not know, as the size of a file that its action lacks, contradicts nothing.
+(CRC-007); a number that replay does not know, as the size of a file without one in its action, contradicts nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["compare_checksum"]
 
 
 def compare_checksum(data: bytes, state: RunningState, info: CommitInfo | None) -> Iterator[str]:
-    """Yield what a checksum file says and replay does not.
+    """Yield contents of a checksum file that replay does not give.
 
     Args:
         data: The file's bytes.
@@ -36,47 +36,47 @@ def compare_checksum(data: bytes, state: RunningState, info: CommitInfo | None) 
         info: Provenance of the version's commit.
 
     Raises:
-        ValueError: The file is not a checksum; the text says why.
+        ValueError: The file is not a checksum; the text has the reason.
     """
-    stated = decode_checksum(data)
+    checksum = decode_checksum(data)
     try:
-        yield from _numbers(stated, state)
-        yield from _records(stated, state)
+        yield from _numbers(checksum, state)
+        yield from _records(checksum, state)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise ValueError(str(error)) from error
     if state.num_unsized == 0:
-        yield from _sizes(stated.file_size_histogram or stated.histogram_opt, state)
-    yield from _masks(stated.deleted_record_counts_histogram_opt, state)
-    yield from _listed(stated.all_files, state)
+        yield from _sizes(checksum.file_size_histogram or checksum.histogram_opt, state)
+    yield from _masks(checksum.deleted_record_counts_histogram_opt, state)
+    yield from _listed(checksum.all_files, state)
     if info is not None:
-        yield from _differs("inCommitTimestampOpt", stated.in_commit_timestamp_opt, info.in_commit_timestamp)
-        yield from _differs("txnId", stated.txn_id, info.txn_id)
+        yield from _differs("inCommitTimestampOpt", checksum.in_commit_timestamp_opt, info.in_commit_timestamp)
+        yield from _differs("txnId", checksum.txn_id, info.txn_id)
 
 
-def _numbers(stated: VersionChecksum, state: RunningState) -> Iterator[str]:
-    yield from _differs("numFiles", stated.num_files, len(state.files))
-    yield from _differs("tableSizeBytes", stated.table_size_bytes, None if state.num_unsized else state.num_bytes)
-    yield from _differs("numMetadata", stated.num_metadata, 1)
-    yield from _differs("numProtocol", stated.num_protocol, 1)
+def _numbers(checksum: VersionChecksum, state: RunningState) -> Iterator[str]:
+    yield from _differs("numFiles", checksum.num_files, len(state.files))
+    yield from _differs("tableSizeBytes", checksum.table_size_bytes, None if state.num_unsized else state.num_bytes)
+    yield from _differs("numMetadata", checksum.num_metadata, 1)
+    yield from _differs("numProtocol", checksum.num_protocol, 1)
     masked = sum(cardinality * count for cardinality, count in state.masks.items())
-    yield from _differs("numDeletedRecordsOpt", stated.num_deleted_records_opt, masked)
-    yield from _differs("numDeletionVectorsOpt", stated.num_deletion_vectors_opt, sum(state.masks.values()))
-    yield from _differs("numTransactions", stated.num_transactions, len(state.transactions))
+    yield from _differs("numDeletedRecordsOpt", checksum.num_deleted_records_opt, masked)
+    yield from _differs("numDeletionVectorsOpt", checksum.num_deletion_vectors_opt, sum(state.masks.values()))
+    yield from _differs("numTransactions", checksum.num_transactions, len(state.transactions))
 
 
-def _records(stated: VersionChecksum, state: RunningState) -> Iterator[str]:
-    metadata = None if stated.metadata is None else Metadata.from_wire(stated.metadata)
+def _records(checksum: VersionChecksum, state: RunningState) -> Iterator[str]:
+    metadata = None if checksum.metadata is None else Metadata.from_wire(checksum.metadata)
     if metadata is not None and state.metadata is not None and not same_metadata(metadata, state.metadata):
         yield "metadata is not the one in force"
-    protocol = None if stated.protocol is None else Protocol.from_wire(stated.protocol)
+    protocol = None if checksum.protocol is None else Protocol.from_wire(checksum.protocol)
     if protocol is not None and state.protocol is not None and not same_protocol(protocol, state.protocol):
         yield "protocol is not the one in force"
-    if stated.set_transactions is not None:
-        found = {txn.app_id: txn.version for txn in map(SetTransaction.from_wire, stated.set_transactions)}
-        yield from _differs("setTransactions", found, {app: txn.version for app, txn in state.transactions.items()})
-    if stated.domain_metadata is not None:
+    if checksum.set_transactions is not None:
+        versions = {txn.app_id: txn.version for txn in map(SetTransaction.from_wire, checksum.set_transactions)}
+        yield from _differs("setTransactions", versions, {app: txn.version for app, txn in state.transactions.items()})
+    if checksum.domain_metadata is not None:
         domains = {
-            domain.domain: domain.configuration for domain in map(DomainMetadata.from_wire, stated.domain_metadata)
+            domain.domain: domain.configuration for domain in map(DomainMetadata.from_wire, checksum.domain_metadata)
         }
         live = {name: domain.configuration for name, domain in state.domains.items()}
         yield from _differs("domainMetadata", domains, live)
@@ -111,9 +111,9 @@ def _masks(counts: MaskHistogram | None, state: RunningState) -> Iterator[str]:
 def _listed(files: Sequence[ListedFile] | None, state: RunningState) -> Iterator[str]:
     if files is None:
         return
-    stated = {canonical_key(file.path) for file in files}
-    if stated != set(state.files):
-        lacking, extra = len(set(state.files) - stated), len(stated - set(state.files))
+    paths = {canonical_key(file.path) for file in files}
+    if paths != set(state.files):
+        lacking, extra = len(set(state.files) - paths), len(paths - set(state.files))
         yield f"allFiles lacks {lacking} live files and lists {extra} that are not"
     differing = sorted(key for file in files if _is_other(file, state.files.get(key := canonical_key(file.path))))
     if differing:
@@ -121,7 +121,7 @@ def _listed(files: Sequence[ListedFile] | None, state: RunningState) -> Iterator
 
 
 def _is_other(file: ListedFile, live: LiveFile | None) -> bool:
-    """Whether a live file is not as the checksum lists it; without a size, the entry states nothing but the path."""
+    """Return whether a live file differs from its entry in the checksum; without a size, only the path counts."""
     if live is None or file.size is None:
         return False
     vector = file.deletion_vector
@@ -129,9 +129,9 @@ def _is_other(file: ListedFile, live: LiveFile | None) -> bool:
     return masks != (live.vector_id, live.masked) or live.size not in {None, file.size}
 
 
-def _differs(name: str, stated: object, replayed: object) -> Iterator[str]:
-    if stated is not None and replayed is not None and stated != replayed:
-        yield f"{name} is {_short(stated)}, replay gives {_short(replayed)}"
+def _differs(name: str, recorded: object, replayed: object) -> Iterator[str]:
+    if recorded is not None and replayed is not None and recorded != replayed:
+        yield f"{name} is {_short(recorded)}, replay gives {_short(replayed)}"
 
 
 def _short(value: object) -> str:

@@ -1,7 +1,7 @@
 """Numbers of a commit that its own version, or the row ids given so far, contradict.
 
-Protocol sections: Commit Provenance Information, Row Tracking. Invariants: what is not stated contradicts nothing; a
-writer reads an earlier version than it writes, and rows carry the version that first had them.
+Protocol sections: Commit Provenance Information, Row Tracking. Invariants: a missing number contradicts nothing; a
+writer reads an earlier version than it writes, and rows have the version that first contained them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from explorer.core.log.commit import Commit
 from explorer.core.log.verify.running_state import RunningState
 from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.record_counts import count_of_line
-from explorer.core.protocol.row_tracking import DOMAIN, stated_high_water_mark
+from explorer.core.protocol.row_tracking import DOMAIN, recorded_high_water_mark
 
 __all__ = ["impossible_numbers"]
 
@@ -41,13 +41,13 @@ def impossible_numbers(commit: Commit, info: CommitInfo | None, state: RunningSt
             yield f"defaultRowCommitVersion of {add.path} is {add.default_row_commit_version:,}, a later version"
         last = None if add.base_row_id is None else add.base_row_id + max(count_of_line(add.stats) or 1, 1) - 1
         if mark is not None and last is not None and last > mark:
-            yield f"row ids of {add.path} reach {last:,}, and the highest that was given is {mark:,}"
+            yield f"row ids of {add.path} reach {last:,}, but the highest that was assigned is {mark:,}"
 
 
 def _mark(state: RunningState | None) -> int | None:
-    """The highest row id that was given; None where it is not known."""
+    """Return the highest row id that was assigned; None where it is not known."""
     domain = None if state is None else state.domains.get(DOMAIN)
     try:
-        return None if domain is None else stated_high_water_mark(domain.configuration)
+        return None if domain is None else recorded_high_water_mark(domain.configuration)
     except CorruptTable:
         return None  # It is refused where row ids are read.

@@ -1,9 +1,9 @@
-"""A compaction compared with the commits that it stands for.
+"""A compaction compared with the commits that it replaces.
 
-Protocol section: Log Compaction Files. Invariants: it holds the newest action of each file and no other, and every
+Protocol section: Log Compaction Files. Invariants: it has the newest action of each file and no other, and every
 removal in force after its range, however old (COMPACT-002, COMPACT-005); the newest protocol and metadata of the range,
 of each application its newest transaction, and of each domain its newest metadata. Where it begins at 0, a removal of a
-file or a domain has nothing left to cancel, and may be absent.
+file or a domain cancels nothing, and may be absent.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _T = TypeVar("_T")
 
 
 def compare_compaction(store: LogStore, path: LogPath, commits: Sequence[LogPath]) -> Iterator[str]:
-    """Yield what a compaction says and its commits do not.
+    """Yield differences between a compaction and its commits.
 
     Args:
-        store: Where the log is.
+        store: The store of the log.
         path: The compaction.
         commits: Every commit of its range, ascending.
 
@@ -41,15 +41,15 @@ def compare_compaction(store: LogStore, path: LogPath, commits: Sequence[LogPath
         FileNotFoundError: It vanished.
         TableError: It, or a commit, cannot be decoded or vanished.
     """
-    stated = decode_commit(store.read(path.path), path.last_version, path.path)
+    compacted = decode_commit(store.read(path.path), path.last_version, path.path)
     replayed, small = Reconciliation(), _Small()
     for path_of, data in read_commit_files(store, commits):
         commit = decode_commit(data, path_of.version, path_of.path)
         replayed.apply(commit)
         small.take(commit)
-    adds = [(canonical_key(line.add.path), line.add.vector_id) for line in stated.lines if line.add is not None]
+    adds = [(canonical_key(line.add.path), line.add.vector_id) for line in compacted.lines if line.add is not None]
     removes = [
-        (canonical_key(line.remove.path), line.remove.vector_id) for line in stated.lines if line.remove is not None
+        (canonical_key(line.remove.path), line.remove.vector_id) for line in compacted.lines if line.remove is not None
     ]
     live = {(key, add.vector_id) for key, add in replayed.live.items()}
     repeated = [file for file, count in Counter([*adds, *removes]).items() if count > 1]
@@ -61,9 +61,9 @@ def compare_compaction(store: LogStore, path: LogPath, commits: Sequence[LogPath
         yield f"{_files(lacking)} no add, and the commits of the range leave one"
     if path.version > 0 and (lost := replayed.removed.keys() - set(removes)):
         yield f"{_files(lost)} no remove, and the commits of the range leave one"
-    said = _Small()
-    said.take(stated)
-    yield from said.differences(small, since_creation=path.version == 0)
+    compacted_small = _Small()
+    compacted_small.take(compacted)
+    yield from compacted_small.differences(small, since_creation=path.version == 0)
 
 
 @dataclass
@@ -83,7 +83,7 @@ class _Small:
         self.domains.update((domain.domain, domain) for domain in commit.domains())
 
     def differences(self, commits: _Small, *, since_creation: bool) -> Iterator[str]:
-        """Yield where these, of a compaction, are not those of its commits."""
+        """Yield the differences of these, of a compaction, from those of its commits."""
         yield from _difference("protocol", self.protocol, commits.protocol, same_protocol)
         yield from _difference("metaData", self.metadata, commits.metadata, same_metadata)
         for name, txn, newest in _pairs(self.transactions, commits.transactions):
@@ -93,17 +93,17 @@ class _Small:
                 yield from _difference(f"metadata of the domain {name!r}", domain, last, eq)
 
 
-def _difference(what: str, stated: _T | None, left: _T | None, alike: Callable[[_T, _T], bool]) -> Iterator[str]:
-    if stated is None and left is not None:
+def _difference(what: str, compacted: _T | None, newest: _T | None, equal: Callable[[_T, _T], bool]) -> Iterator[str]:
+    if compacted is None and newest is not None:
         yield f"it has no {what}, and the commits of the range leave one"
-    elif stated is not None and left is None:
+    elif compacted is not None and newest is None:
         yield f"it has a {what}, and the commits of the range leave none"
-    elif stated is not None and left is not None and not alike(stated, left):
+    elif compacted is not None and newest is not None and not equal(compacted, newest):
         yield f"its {what} is not the newest of the range"
 
 
 def _same_batch(one: SetTransaction, other: SetTransaction) -> bool:
-    """The time of an action may be that of the compaction."""
+    """Return whether two transactions are equal; the time of an action may be that of the compaction."""
     return one.version == other.version
 
 
@@ -112,7 +112,7 @@ def _pairs(one: Mapping[str, _T], other: Mapping[str, _T]) -> Iterator[tuple[str
         yield name, one.get(name), other.get(name)
 
 
-def _files(found: Sequence[_File] | set[_File]) -> str:
-    """How many, one of them, and the verb."""
-    least = min(path for path, _ in found)
-    return f"{least} has" if len(found) == 1 else f"{len(found)} files, such as {least}, have"
+def _files(files: Sequence[_File] | set[_File]) -> str:
+    """Return the number of files, one of them, and the verb."""
+    first = min(path for path, _ in files)
+    return f"{first} has" if len(files) == 1 else f"{len(files)} files, such as {first}, have"

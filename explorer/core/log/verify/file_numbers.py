@@ -1,6 +1,6 @@
-"""What a log repeats of each live file in commits, checkpoints and checksums, to be compared.
+"""The numbers that a log repeats of each live file in commits, checkpoints and checksums, to be compared.
 
-Protocol sections: Add File, Checkpoints, Version Checksum File. Invariant: what one of the two does not state
+Protocol sections: Add File, Checkpoints, Version Checksum File. Invariant: a number that one of the two lacks
 contradicts nothing.
 """
 
@@ -30,7 +30,7 @@ _COLUMNS: Final = ("num_records", "modification_time", "base_row_id", "default_r
 
 
 class FileNumbers(msgspec.Struct, frozen=True, gc=False):
-    """What an add states of a file beside its size and its vector; None where it does not.
+    """The numbers that an add records of a file other than its size and its vector; None for missing ones.
 
     Attributes:
         records: Rows in the file, masked ones too.
@@ -48,14 +48,14 @@ class FileNumbers(msgspec.Struct, frozen=True, gc=False):
 
 
 class NumberReader:
-    """Reads the numbers of files; equal partition values are held once."""
+    """Reads the numbers of files; equal partition values are stored once."""
 
     def __init__(self) -> None:
         self._by_text: dict[bytes, _Values | None] = {}
         self._known: dict[_Values, _Values] = {}
 
     def of_line(self, add: AddLine) -> FileNumbers:
-        """The numbers of a file that a commit adds."""
+        """Return the numbers of a file that a commit adds."""
         return FileNumbers(
             count_of_line(add.stats),
             add.modification_time,
@@ -65,10 +65,10 @@ class NumberReader:
         )
 
     def of_files(self, files: LogicalFiles) -> Iterator[FileNumbers]:
-        """The numbers of the files of a checkpoint, in its order."""
+        """Yield the numbers of the files of a checkpoint, in its order."""
         columns = (column.to_pylist() for column in files.select(_COLUMNS).columns)
         for records, modified, base_row_id, commit_version, values in zip(*columns, strict=True):
-            yield FileNumbers(records, modified, base_row_id, commit_version, self._held(values or ()))
+            yield FileNumbers(records, modified, base_row_id, commit_version, self._interned(values or ()))
 
     def _of_text(self, add: AddLine) -> _Values | None:
         text = bytes(add.partition_values)
@@ -77,29 +77,29 @@ class NumberReader:
                 values = decode_map(add.partition_values, add, "partitionValues")
             except MalformedAction:
                 values = None  # It is a problem of its own.
-            self._by_text[text] = None if values is None else self._held(values.items())
+            self._by_text[text] = None if values is None else self._interned(values.items())
         return self._by_text[text]
 
-    def _held(self, items: Iterable[tuple[str, str | None]]) -> _Values:
+    def _interned(self, items: Iterable[tuple[str, str | None]]) -> _Values:
         # An empty value and null are one value (PART-003).
-        found = tuple(sorted((name, value or None) for name, value in items))
-        return self._known.setdefault(found, found)
+        values = tuple(sorted((name, value or None) for name, value in items))
+        return self._known.setdefault(values, values)
 
 
 def differing_numbers(
-    stated: Mapping[str, FileNumbers], replayed: Mapping[str, FileNumbers]
+    one: Mapping[str, FileNumbers], two: Mapping[str, FileNumbers]
 ) -> Iterator[tuple[str, int, str, object, object]]:
     """Yield each number that differs for some files that both have.
 
     Returns:
-        Its name in the protocol, how many files, the least path of them, and what the two state of that one.
+        Its name in the protocol, the number of files, the first of their paths, and the two numbers of that one.
     """
-    common = stated.keys() & replayed.keys()
+    common = one.keys() & two.keys()
     for name, word in _NAMES.items():
-        other = [key for key in common if _contradict(getattr(stated[key], name), getattr(replayed[key], name))]
+        other = [key for key in common if _contradict(getattr(one[key], name), getattr(two[key], name))]
         if other:
             key = min(other)
-            yield word, len(other), key, _plain(getattr(stated[key], name)), _plain(getattr(replayed[key], name))
+            yield word, len(other), key, _plain(getattr(one[key], name)), _plain(getattr(two[key], name))
 
 
 def _contradict(one: object, other: object) -> bool:

@@ -1,7 +1,7 @@
-"""What readers decode of each file that a log adds: path, size, partition values, tags, statistics, and its vector.
+"""Checks the values of each file that a log adds: path, size, partition values, tags, statistics, and its vector.
 
-Protocol sections: Add File, Partition Value Serialization, Deletion Vectors. Invariants: a value is judged by the
-functions that read it (PART-011), so a log in which nothing is found here fails no reader over a value; each text is
+Protocol sections: Add File, Partition Value Serialization, Deletion Vectors. Invariants: a value is checked by the
+functions that read it (PART-011), so a log without a problem here fails no reader over a value; each text is
 decoded once; a file is live only once.
 """
 
@@ -33,7 +33,7 @@ _TWICE: Final = "It is listed more than once, so that readers give its rows once
 
 
 class FileValues:
-    """Judges the values of files by the schema in force; what was judged once is kept while the schema stays."""
+    """Checks the values of files by the schema in force; results are reused while the schema stays."""
 
     def __init__(self) -> None:
         self._metadata: Metadata | None = None
@@ -41,7 +41,7 @@ class FileValues:
         self._known: dict[object, str] = {}
 
     def of_commit(self, commit: Commit, protocol: Protocol | None, metadata: Metadata | None) -> Iterator[str]:
-        """Yield what no reader can decode of the files that a commit adds, one text a file.
+        """Yield the values that no reader can decode of the files that a commit adds, one text a file.
 
         Args:
             commit: The commit.
@@ -61,18 +61,18 @@ class FileValues:
             files: The files.
             protocol, metadata: Those in force.
             version: The version that they are of.
-            inline: Check only the deletion vectors that are inline; others have files, which are looked for elsewhere.
+            inline: Check only the deletion vectors that are inline; the files of others are checked by other code.
 
         Raises:
-            MalformedAction: Tags or partition values of a file are not what the protocol says.
-            IncompleteCheckpoint: A page of a checkpoint is broken.
+            MalformedAction: Tags or partition values of a file are not valid by the protocol.
+            IncompleteCheckpoint: A page of a checkpoint is damaged.
         """
         self._use(protocol, metadata, version)
         files.select(["partition_values", "tags"])
         chosen = files.select(["raw_path", "size"])
-        for place in np.flatnonzero(_without_place(chosen)).tolist():
+        for place in np.flatnonzero(_without_location(chosen)).tolist():
             path, size = (column[place].as_py() for column in chosen.columns)
-            yield f"the file {path}: {_of_place(path, size)}"
+            yield f"the file {path}: {_location_fault(path, size)}"
         yield from (f"the file {path}: {_TWICE}" for path in _doubles(files))
         yield from self._of_vectors(files, inline=inline)
         if not self._fields or not _seem_invalid(files.select(["partition_values"]).column(0), self._fields):
@@ -108,7 +108,7 @@ class FileValues:
 
     def _of_line(self, add: AddLine) -> str:
         vector = "" if add.deletion_vector is None else self._of_vector(add.deletion_vector)
-        return _joined([_of_place(add.path, add.size), vector, self._of_members(add)])
+        return _joined([_location_fault(add.path, add.size), vector, self._of_members(add)])
 
     def _of_members(self, add: AddLine) -> str:
         # Of statistics the first byte shows whether they are a string.
@@ -122,7 +122,7 @@ class FileValues:
         return self._known[key]
 
     def _of_vector(self, vector: DeletionVectorDescriptor) -> str:
-        """Why no reader can use a deletion vector, as far as its descriptor shows it; empty if it shows nothing."""
+        """Return why no reader can use a deletion vector, by its descriptor; empty if it shows nothing."""
         if vector not in self._known:
             self._known[vector] = ""
             try:
@@ -140,8 +140,8 @@ def _joined(faults: Iterable[str]) -> str:
     return " ".join(fault for fault in faults if fault)
 
 
-def _of_place(path: str, size: int | None) -> str:
-    """Why no reader can find a file, or know its length; empty if it can."""
+def _location_fault(path: str, size: int | None) -> str:
+    """Return why no reader can open a file, or know its length; empty if one can."""
     if not path:
         return "Its path is empty."
     if size is None:
@@ -151,8 +151,8 @@ def _of_place(path: str, size: int | None) -> str:
     return f"Its size is {size} bytes." if size < 0 else ""
 
 
-def _without_place(files: pa.Table) -> Mask:
-    """Which files have an empty path, or no size, or one below zero."""
+def _without_location(files: pa.Table) -> Mask:
+    """Return which files have an empty path, or no size, or one below zero."""
     sizes, known = numbers(only_array(files, "size"))
     lengths, _ = numbers(pc.binary_length(only_array(files, "raw_path")))
     without: Mask = ~known | (sizes < 0) | (lengths == 0)
@@ -160,7 +160,7 @@ def _without_place(files: pa.Table) -> Mask:
 
 
 def _doubles(files: LogicalFiles) -> list[str]:
-    """Paths that more than one live file has."""
+    """Return paths that more than one live file has."""
     paths = files.select(["path"]).column(0)
     if pc.count_distinct(paths).as_py() == len(paths):
         return []
@@ -168,7 +168,7 @@ def _doubles(files: LogicalFiles) -> list[str]:
 
 
 def _faults(values: Mapping[str, str | None], fields: Sequence[StructField], named: Sequence[str]) -> Iterator[str]:
-    """Yield what is wrong with partition values; ``named`` are the partition columns as the metadata spells them."""
+    """Yield the faults of partition values; ``named`` are the partition columns as the metadata spells them."""
     for field in fields:
         key = partition_key(values, field.physical_name)
         if key is None:
@@ -186,7 +186,7 @@ def _faults(values: Mapping[str, str | None], fields: Sequence[StructField], nam
 
 
 def _seem_invalid(maps: pa.ChunkedArray, fields: Sequence[StructField]) -> bool:
-    """Whether some of the partition values may be such that no reader decodes them; each distinct text is tried."""
+    """Return whether some partition values may be such that no reader decodes them; each distinct text is tried."""
     known = {field.physical_name for field in fields}
     for chunk in maps.chunks:
         lengths = np.diff(numpy_array(chunk.offsets))

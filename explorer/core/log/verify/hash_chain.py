@@ -1,4 +1,4 @@
-"""A hash chain over the commits: two logs have the same head only if every commit holds the same actions.
+"""A hash chain over the commits: two logs have the same head only if every commit has the same actions.
 
 Protocol: none. Definition, so that others can compute it too:
 
@@ -35,7 +35,7 @@ _ENCODER: Final = msgspec.json.Encoder(order="sorted", decimal_format="number")
 
 
 def link(before: bytes, version: int, lines: Iterable[bytes]) -> bytes:
-    """The link of one commit.
+    """Return the link of one commit.
 
     Args:
         before: The link of the commit before, or `START`.
@@ -47,7 +47,7 @@ def link(before: bytes, version: int, lines: Iterable[bytes]) -> bytes:
 
 
 class CommitSeal(msgspec.Struct, frozen=True, rename="camel"):
-    """By what anyone can show later that a commit, and all before it, are still those that were written.
+    """Proof for later that a commit, and all before it, are still as they were written.
 
     Attributes:
         file: Key of the commit's file below the table's root.
@@ -61,10 +61,10 @@ class CommitSeal(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def seal(store: LogStore, commits: Mapping[int, LogPath], version: int) -> CommitSeal:
-    """Return the seal of a commit: every commit is read from the one on from which none is missing.
+    """Return the seal of a commit: every commit is read from the oldest on after which none is missing.
 
     Args:
-        store: Where the log is.
+        store: The store of the log.
         commits: The commits of the log by version; `version` is one of them.
         version: The version.
     """

@@ -1,7 +1,7 @@
 """The hint at the newest checkpoint compared with the checkpoint that it names.
 
-Protocol section: Last Checkpoint File. Invariants: what the hint does not state contradicts nothing; ``size`` counts
-actions, but older writers put the number of files or of bytes there, which is no fault either.
+Protocol section: Last Checkpoint File. Invariants: a number that the hint lacks contradicts nothing; ``size`` counts
+actions, but older writers put the number of files or of bytes there, which is not a fault either.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ __all__ = ["HintDifferences", "compare_hint"]
 
 
 class HintDifferences(msgspec.Struct, frozen=True):
-    """How a checkpoint differs from its hint.
+    """The differences of a checkpoint from its hint.
 
     Attributes:
         details: Each number that differs.
-        short: Whether the checkpoint holds fewer actions than were written to it.
+        short: Whether the checkpoint has fewer actions than were written to it.
     """
 
     details: tuple[str, ...]
@@ -32,7 +32,7 @@ class HintDifferences(msgspec.Struct, frozen=True):
 
 
 def compare_hint(store: LogStore, hint: LastCheckpoint, checkpoint: Checkpoint) -> HintDifferences:
-    """Compare the numbers that the hint states with those of the checkpoint of its version.
+    """Compare the numbers of the hint with those of the checkpoint of its version.
 
     Raises:
         IncompleteCheckpoint: The checkpoint cannot be read.
@@ -40,18 +40,18 @@ def compare_hint(store: LogStore, hint: LastCheckpoint, checkpoint: Checkpoint) 
     reader = CheckpointReader(store, checkpoint)
     num_adds = LogicalFiles(reader.files()).num_rows
     num_rows, num_bytes = reader.totals()
-    stated_size = None if hint.size in {num_rows, num_adds, num_bytes} else hint.size
+    hinted_size = None if hint.size in {num_rows, num_adds, num_bytes} else hint.size
     numbers = (
         ("parts", hint.parts if len(checkpoint.parts) > 1 else None, len(checkpoint.parts)),
         ("numOfAddFiles", hint.num_of_add_files, num_adds),
-        ("size", stated_size, num_rows),
+        ("size", hinted_size, num_rows),
         ("sizeInBytes", hint.size_in_bytes, num_bytes),
     )
-    short = (hint.num_of_add_files or 0) > num_adds or num_rows < (stated_size or 0)
+    short = (hint.num_of_add_files or 0) > num_adds or num_rows < (hinted_size or 0)
     return HintDifferences(tuple(_differing(numbers)), short)
 
 
 def _differing(numbers: tuple[tuple[str, int | None, int], ...]) -> Iterator[str]:
-    for name, stated, found in numbers:
-        if stated is not None and stated != found:
-            yield f"{name} is {stated:,}, the checkpoint has {found:,}"
+    for name, hinted, actual in numbers:
+        if hinted is not None and hinted != actual:
+            yield f"{name} is {hinted:,}, the checkpoint has {actual:,}"

@@ -1,4 +1,4 @@
-"""What the names in a log's folder and the hint show to be wrong, before and beside the walk over its versions.
+"""Problems that the names in a log's folder and the hint show, apart from the walk over its versions.
 
 Protocol sections: Delta Log Entries, Checkpoints, Last Checkpoint File, Log Compaction Files. Invariant: no content of
 a log raises an error, each fault is a `Problem`.
@@ -31,52 +31,52 @@ __all__ = [
 
 
 def without_doubles(paths: Iterable[LogPath]) -> tuple[list[LogPath], list[Problem]]:
-    """The paths without the commits of versions that have more than one."""
-    kept, problems = [], []
+    """Return the paths without the commits of versions that have more than one, and a problem for each of these."""
+    others, problems = [], []
     commits: dict[int, list[LogPath]] = {}
     for path in paths:
         if path.kind is LogFileKind.COMMIT:
             commits.setdefault(path.version, []).append(path)
         else:
-            kept.append(path)
+            others.append(path)
     for version, same in commits.items():
         if len(same) == 1:
-            kept += same
+            others += same
         else:
             names = " and ".join(path.name for path in same)
             problems.append(Problem("two-names", version, same[0].path, f"{names} are both commits of the version"))
-    return kept, problems
+    return others, problems
 
 
 def orphaned_files(names: Iterable[str]) -> Iterator[Problem]:
-    """Temporary files in the folder of the log."""
+    """Yield temporary files in the folder of the log."""
     for name in names:
         if ".tmp" in name and not name.endswith(".crc"):
             yield Problem("orphan-file", None, f"{LOG_FOLDER}/{name}", "a temporary file that its writer left behind")
 
 
 def incomplete_checkpoints(paths: Iterable[LogPath]) -> Iterator[Problem]:
-    """Checkpoints that lack a part."""
+    """Yield checkpoints that lack a part."""
     parts: dict[tuple[int, int], list[LogPath]] = {}
     for path in paths:
         if path.kind is LogFileKind.MULTI_PART_CHECKPOINT:
             parts.setdefault((path.version, path.parts), []).append(path)
-    for (version, count), found in parts.items():
-        if len({path.part for path in found}) < count:
-            yield Problem("incomplete-checkpoint", version, found[0].path, f"{len(found)} of {count} parts exist")
+    for (version, count), existing in parts.items():
+        if len({path.part for path in existing}) < count:
+            yield Problem("incomplete-checkpoint", version, existing[0].path, f"{len(existing)} of {count} parts exist")
 
 
 def named_version(
     store: LogStore, listing: LogListing, paths: Iterable[LogPath], hint: bytes | None
 ) -> NamedVersion | None:
-    """A newer version than the newest recorded one that other files, or the text of the hint, name."""
+    """Return a newer version than the newest recorded one that other files, or the text of the hint, name."""
     others = [path for path in paths if path.kind not in {LogFileKind.COMMIT, LogFileKind.STAGED_COMMIT}]
-    found = newest_named([*others, *list_staged(store)], listing.recorded)
-    return listing.with_named(named_by_hint(None if hint is None else hinted_version(hint))).with_named(found).named
+    newest = newest_named([*others, *list_staged(store)], listing.recorded)
+    return listing.with_named(named_by_hint(None if hint is None else hinted_version(hint))).with_named(newest).named
 
 
 def lost_version(named: NamedVersion, recorded: int) -> Problem:
-    """The problem of a version that other files name."""
+    """Return the problem of a version that other files name."""
     newest = f"the newest commit or checkpoint is of version {recorded}" if recorded >= 0 else "it has no commit"
     detail = f"the log names version {named.version} in {', '.join(named.files[-3:])}, and {newest}"
     return Problem("lost-version", named.version, named.files[-1], detail)
@@ -85,12 +85,12 @@ def lost_version(named: NamedVersion, recorded: int) -> Problem:
 def hint_problems(
     store: LogStore, listing: LogListing, hint: LastCheckpoint | None, proved: Set[int]
 ) -> Iterator[Problem]:
-    """What is wrong with the hint, or with the checkpoint that it names.
+    """Yield the problems of the hint, or of the checkpoint that it names.
 
     Args:
         store: The table's store.
         listing: The log.
-        hint: The hint, which is there; None if it is unusable.
+        hint: The hint, which exists; None if it is unusable.
         proved: Versions whose checkpoint was compared with the commits.
     """
     if hint is None:
@@ -109,19 +109,19 @@ def hint_problems(
 def _hinted_numbers(
     store: LogStore, hint: LastCheckpoint, checkpoint: Checkpoint, proved: Set[int]
 ) -> Iterator[Problem]:
-    """The numbers of the hint against its checkpoint."""
+    """Yield differences of the hint's numbers from its checkpoint."""
     try:
-        found = compare_hint(store, hint, checkpoint)
+        comparison = compare_hint(store, hint, checkpoint)
     except ExplorerError:
         return  # A checkpoint that cannot be read is a problem of its own.
-    is_short = found.short and checkpoint.version not in proved
+    is_short = comparison.short and checkpoint.version not in proved
     kind, file = ("checkpoint-short", checkpoint.parts[0].path) if is_short else ("hint-differs", LAST_CHECKPOINT)
-    for detail in found.details:
+    for detail in comparison.details:
         yield Problem(kind, checkpoint.version, file, f"the hint: {detail}" if is_short else detail)
 
 
 def compaction_problems(store: LogStore, listing: LogListing) -> Iterator[Problem]:
-    """Compactions that say another thing than their commits, and those of commits that never existed, or vanished."""
+    """Yield compactions that differ from their commits, and those of commits that never existed, or vanished."""
     for path in listing.compactions:
         if path.last_version > listing.latest:
             detail = f"it reaches to version {path.last_version}; the newest commit or checkpoint is {listing.latest}"

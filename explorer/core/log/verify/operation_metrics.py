@@ -1,7 +1,7 @@
-"""The operation metrics of a commit compared with the actions beside them.
+"""The operation metrics of a commit compared with its actions.
 
 Protocol section: Commit Provenance Information. Invariants: metrics decide nothing, so only those are compared that
-writers are known to count in one of a few ways, each of which is accepted; what the actions do not state contradicts
+writers are known to count in one of a few ways, each of which is accepted; numbers that the actions lack contradict
 nothing. A writer may leave out files without rows: more files and bytes than were added are no difference where the
 rows agree, or are not known.
 """
@@ -23,7 +23,7 @@ from explorer.core.protocol.record_counts import count_of_line
 __all__ = ["Totals", "commit_totals", "compare_metrics"]
 
 Totals: TypeAlias = Mapping[str, int | None]
-"""What the actions of a commit add up to; None where they do not state it."""
+"""Sums over the actions of a commit; None where they do not record one."""
 
 _ADDED: Final = ("new_files", "added_files")
 _REMOVED: Final = ("gone_files", "removed_files")
@@ -54,7 +54,7 @@ _OF_DELETE: Final[Mapping[str, tuple[str, ...]]] = {
     "numCopiedRows": ("new_rows",),
 }
 _AT_LEAST: Final[Mapping[str, tuple[str, ...]]] = {"num_added_rows": _ROWS}
-"""Metrics of which the actions may show more: delta-rs leaves out the rows that an overwrite copied."""
+"""Metrics that may be less than the actions show: delta-rs leaves out the rows that an overwrite copied."""
 _WRITTEN: Final[Mapping[str, tuple[str, ...]]] = {"numFiles": _ADDED, "numOutputBytes": _NEW_BYTES}
 """Metrics that also count files without rows, which the commit leaves out."""
 _MEANT: Final = {**_COUNTED, **_OF_DELETE, **_AT_LEAST, **_WRITTEN}
@@ -72,11 +72,11 @@ _NAMES: Final[Mapping[str, str]] = {
     "deleted_rows": "rows are deleted",
 }
 _LOSSES: Final = frozenset({*_ADDED, *_REMOVED, *_ROWS, "deleted_rows", "live_files"})
-"""Totals of which fewer than stated show that actions are missing."""
+"""Totals that show missing actions where they are less than the metric."""
 
 
 class _Difference(NamedTuple):
-    """A metric that no total of the actions equals: what it states, and the first of the totals."""
+    """A metric that no total of the actions equals: its value, and the first of the totals."""
 
     name: str
     stated: int
@@ -96,7 +96,7 @@ def commit_totals(commit: Commit, state: RunningState | None) -> Totals:
     live: Mapping[str, LiveFile] = {} if state is None else state.files
     new = {key: add for key, add in adds.items() if key not in removes and key not in live}
     sizes = {key: live[key].size if key in live else remove.size for key, remove in removes.items()}
-    gone = [size for key, size in sizes.items() if key not in adds]
+    removed_sizes = [size for key, size in sizes.items() if key not in adds]
     changes = commit.change_sizes()
     rows = {key: count_of_line(add.stats) for key, add in adds.items()}
     num_vectors = sum(add.deletion_vector is not None for add in adds.values())
@@ -105,13 +105,13 @@ def commit_totals(commit: Commit, state: RunningState | None) -> Totals:
         "new_files": len(new),
         "added_files": len(adds),
         "added_and_change_files": len(adds) + len(changes),
-        "gone_files": len(gone),
+        "gone_files": len(removed_sizes),
         "removed_files": len(removes),
         "new_bytes": _sum(add.size for add in new.values()),
         "added_bytes": _sum(add.size for add in adds.values()),
-        "gone_bytes": _sum(gone),
+        "gone_bytes": _sum(removed_sizes),
         "removed_bytes": _sum(sizes.values()),
-        "gone_and_change_bytes": _sum((*gone, *changes)),
+        "gone_and_change_bytes": _sum((*removed_sizes, *changes)),
         "change_bytes": _sum(changes),
         "no_bytes": 0,
         "new_rows": _sum(rows[key] for key in new),
@@ -129,7 +129,7 @@ def compare_metrics(info: CommitInfo, totals: Totals, state: RunningState | None
 
     Args:
         info: The provenance of the commit.
-        totals: What its actions add up to.
+        totals: The sums over its actions.
         state: The state after it; None where the state before it is not known.
     """
     if info.operation_metrics is None:
@@ -139,22 +139,22 @@ def compare_metrics(info: CommitInfo, totals: Totals, state: RunningState | None
     }  # fmt: skip
     for each in _differing(info.operation_metrics, info.operation, {**totals, **after}):
         what = _NAMES[_MEANT[each.name][0]]
-        detail = f"operationMetrics state {each.name} = {each.stated:,}, but {each.found:,} {what}"
+        detail = f"operationMetrics record {each.name} = {each.stated:,}, but {each.found:,} {what}"
         yield ("commit-short" if each.is_short else "metrics-differ"), detail
 
 
 def _replaced_rows(keys: Iterable[str], state: RunningState) -> int | None:
-    """How many rows can be seen in files before a commit that names them."""
+    """Return the number of visible rows in files before a commit that names them."""
     replaced = [key for key in keys if key in state.files]
     return _sum(_minus(state.numbers[key].records, state.files[key].masked) for key in replaced)
 
 
 def _differing(metrics: JsonObject, operation: str | None, totals: Totals) -> Iterator[_Difference]:
     counted = {**_COUNTED, **(_OF_DELETE if operation == "DELETE" else {})}
-    found = list(_compared(metrics, counted, totals))
-    found += (each for each in _compared(metrics, _AT_LEAST, totals) if each.stated > each.found)
-    yield from found
-    lacks_rows = any(each.is_short for each in found)
+    differences = list(_compared(metrics, counted, totals))
+    differences += (each for each in _compared(metrics, _AT_LEAST, totals) if each.stated > each.found)
+    yield from differences
+    lacks_rows = any(each.is_short for each in differences)
     yield from (each for each in _compared(metrics, _WRITTEN, totals) if lacks_rows or each.stated < each.found)
 
 
@@ -169,7 +169,7 @@ def _compared(metrics: JsonObject, counted: Mapping[str, tuple[str, ...]], total
 
 
 def _number(value: JsonValue) -> int | None:
-    """A metric as a number: clients write text or numbers; None where it is neither."""
+    """Return a metric as a number: clients write text or numbers; None where it is neither."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -182,7 +182,7 @@ def _masked(add: AddLine) -> int:
 
 
 def _sum(numbers: Iterable[int | None]) -> int | None:
-    """The sum; None where one is not known."""
+    """Return the sum; None where one is not known."""
     total = 0
     for number in numbers:
         if number is None:

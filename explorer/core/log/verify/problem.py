@@ -1,4 +1,4 @@
-"""A fault of a log, and which kinds of them keep versions from being read."""
+"""A fault of a log, and the kinds that keep versions from being read."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ BREAKING: Final = frozenset(
 )
 """Kinds of problems that keep versions from being read."""
 _REWRITE: Final = "Write it again with `plan` and `commit` of checkpoint, if it is the newest; else restore it."
-_HARMLESS: Final = "Nothing: readers pass over it. You may delete the file."
+_HARMLESS: Final = "Nothing: readers skip it. You may delete the file."
 _WRITER: Final = "Update the client that wrote the commit; the history names it."
 _STEPS: Final[Mapping[str, str]] = {
     "gap": "Restore the missing commits from a backup.",
     "truncated-log": "Restore the missing commits, or a checkpoint, from a backup.",
     "two-names": "Move the wrong one of the two files out of the log.",
-    "unreadable-commit": "Do what the detail says, or restore the file from a backup.",
+    "unreadable-commit": "Follow the advice in the detail, or restore the file from a backup.",
     "unreadable-checkpoint": "Restore the file, or the commits before it, from a backup.",
     "no-metadata": "Restore the commit that sets the metadata from a backup.",
     "no-protocol": "Restore the commit that sets the protocol from a backup.",
     "invalid-metadata": "Restore the file from a backup, or set the metadata again with the client that wrote it.",
     "invalid-protocol": "Restore the file from a backup, or set the protocol again with the client that wrote it.",
-    "lost-version": "Restore the missing log files from a backup. If they went on purpose, delete this one too.",
+    "lost-version": "Restore the missing log files from a backup. If they were deleted on purpose, delete this too.",
     "checkpoint-short": "Restore the checkpoint, or the commits before it, from a backup: rows are lost.",
     "invalid-file-values": "Remove the file from the table, and add it again with valid values.",
     "damaged-checkpoint": _REWRITE,
@@ -41,8 +41,8 @@ _STEPS: Final[Mapping[str, str]] = {
     "unusable-hint": "Nothing: the next checkpoint renews it.",
     "spread-action": "Write a checkpoint, so that clients that read line by line begin after this commit.",
     "empty-commit": "Check its writer: it was interrupted, or the commit changes nothing.",
-    "unknown-action": f"Compare the commit with its source: readers pass over the line. {_WRITER}",
-    "missing-member": f"Write a checkpoint with `plan` and `commit`, which states it: readers begin there. {_WRITER}",
+    "unknown-action": f"Compare the commit with its source: readers skip the line. {_WRITER}",
+    "missing-member": f"Write a checkpoint with `plan` and `commit`, which adds it: readers begin there. {_WRITER}",
     "checkpoint-types": "After the next commit, write a checkpoint with `plan` and `commit`: readers begin there.",
     "duplicate-action": _WRITER,
     "contradictory-action": _WRITER,
@@ -52,7 +52,7 @@ _STEPS: Final[Mapping[str, str]] = {
     "no-in-commit-timestamp": _WRITER,
     "checksum-differs": "Delete the checksum file: clients work without it.",
     "unreadable-checksum": "Delete the checksum file: clients work without it.",
-    "compaction-differs": "Delete the compaction: the commits hold all that it stands for.",
+    "compaction-differs": "Delete the compaction: the commits have all actions that it replaces.",
     "stray-compaction": _HARMLESS,
     "orphan-file": _HARMLESS,
     "commit-short": "Compare the rows with their source, then write again what the commit lacks.",
@@ -68,25 +68,25 @@ class Problem(msgspec.Struct, frozen=True):
     Attributes:
         kind: ``gap``, ``truncated-log``, ``two-names``, ``unreadable-commit``, ``unreadable-checkpoint``,
             ``no-metadata``, ``no-protocol``, ``invalid-metadata``, ``invalid-protocol``, ``lost-version`` (files of the
-            log name a newer version than any commit or checkpoint), ``checkpoint-short`` (it holds fewer actions than
-            were written to it, and no commits replace them), ``invalid-file-values`` (no reader can decode what an
-            action says of its file; all of these: versions cannot be read, or not in full);
+            log name a newer version than any commit or checkpoint), ``checkpoint-short`` (it has fewer actions than
+            were written to it, and no commits replace them), ``invalid-file-values`` (no reader can decode the values
+            of a file in an action; all of these: versions cannot be read, or not in full);
             ``damaged-checkpoint`` (it cannot be read, and readers that can begin earlier do without it),
             ``hint-differs`` (the hint states other numbers than its checkpoint has), ``empty-commit`` (a commit of
             zero bytes), ``spread-action`` (an action is written over several lines), ``unknown-action`` (a line is
-            not one action of the protocol), ``missing-member`` (an action lacks what the protocol requires, and
-            some clients refuse it), ``checkpoint-types`` (a checkpoint has columns of other types than the
+            not one action of the protocol), ``missing-member`` (an action lacks a member that the protocol requires,
+            and some clients refuse it), ``checkpoint-types`` (a checkpoint has columns of other types than the
             protocol's, and some clients refuse it),
             ``duplicate-action``, ``contradictory-action``, ``unremoved-vector``, ``misplaced-action``,
             ``clock-went-back``, ``no-in-commit-timestamp``, ``incomplete-checkpoint`` (it lacks a part or a sidecar,
             and readers do without it), ``checkpoint-differs``, ``checksum-differs``, ``unreadable-checksum``,
             ``compaction-differs``, ``unusable-hint``, ``stale-hint``, ``stray-compaction``, ``orphan-file``,
-            ``commit-short`` (its metrics state rows or files that its actions lack), ``metrics-differ`` (other numbers
+            ``commit-short`` (its metrics record rows or files that its actions lack), ``metrics-differ`` (other numbers
             that its actions contradict), ``impossible-number`` (its own version or the row ids given so far contradict
             it), ``former-property`` (a property with an older name, which has no effect).
         version: The version it is about, None for the log as a whole.
         file: Key of the file below the table's root.
-        detail: What was found and what was expected.
+        detail: The actual and the expected value.
     """
 
     kind: str
@@ -96,7 +96,7 @@ class Problem(msgspec.Struct, frozen=True):
 
     @property
     def next_step(self) -> str:
-        """What to do about it."""
+        """The next step."""
         return _STEPS[self.kind]
 
     @property

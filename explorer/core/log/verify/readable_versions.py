@@ -1,8 +1,8 @@
-"""Which versions a reader can rebuild, found out while a walk passes them, oldest first.
+"""The versions that a reader can rebuild, determined while a walk passes them, oldest first.
 
 Protocol sections: Action Reconciliation, Reader Requirements, Sidecar Files. Invariants: a reader begins at the newest
-checkpoint (CKPT-003), or, where that lost a file, at the one before (V2CKPT-007); protocol and metadata are judged
-where they change, by what a snapshot refuses (PROTO-004); it is no fault to list a feature that this program lacks.
+checkpoint (CKPT-003), or, where that lost a file, at the one before (V2CKPT-007); protocol and metadata are checked
+where they change, by the refusals of a snapshot (PROTO-004); a listed feature that this program lacks is not a fault.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OF_PROTOCOL: Final = frozenset({"no-protocol", "invalid-protocol"})
 
 
 class _InForce(msgspec.Struct, frozen=True):
-    """What a reader finds at a version, and the kinds of the faults that it has."""
+    """The protocol and metadata of a reader at a version, and the kinds of their faults."""
 
     protocol: Protocol | None = None
     metadata: Metadata | None = None
@@ -39,7 +39,7 @@ class _InForce(msgspec.Struct, frozen=True):
 
 
 class ReadableVersions:
-    """What a reader has at the version that the walk is at.
+    """The protocol and metadata of a reader at the version of the walk.
 
     Attributes:
         first: The oldest version passed that can be rebuilt, of those after which no commit is missing; None so far.
@@ -53,42 +53,42 @@ class ReadableVersions:
         self._compacted = {path.last_version for path in listing.compactions if path.last_version <= listing.latest}
         self._unreadable: set[int] = set()
         self._vanished: set[int] = set()
-        self._held: _InForce | None = None
+        self._in_force: _InForce | None = None
 
     def begin(self) -> None:
-        """The walk is before version 0."""
-        self._held = _InForce()
+        """Begin the walk, before version 0."""
+        self._in_force = _InForce()
 
     def lose(self) -> None:
-        """A commit is missing or cannot be read."""
-        self._held = None
+        """Record that a commit is missing or cannot be read."""
+        self._in_force = None
 
     def commit(self, version: int, protocol: Protocol | None, metadata: Metadata | None) -> Iterator[Fault]:
-        """Take what a commit sets; yield what is wrong with it from here on."""
-        if self._held is not None:
-            yield from self._hold(version, protocol or self._held.protocol, metadata or self._held.metadata)
+        """Take the protocol and metadata of a commit; yield their faults from here on."""
+        if self._in_force is not None:
+            yield from self._update(version, protocol or self._in_force.protocol, metadata or self._in_force.metadata)
 
     def checkpoint(self, version: int, state: TableState) -> Iterator[Fault]:
-        """Take what a checkpoint holds, at which readers begin; yield what is wrong with it from here on."""
-        if not self._holds(state):
-            yield from self._hold(version, state.protocol, state.metadata)
+        """Take the state of a checkpoint, at which readers begin; yield its faults from here on."""
+        if not self._agrees_with(state):
+            yield from self._update(version, state.protocol, state.metadata)
 
     def refuse(self, version: int) -> None:
-        """A checkpoint cannot be read, and readers begin at it."""
+        """Record that a checkpoint cannot be read, and readers begin at it."""
         self._unreadable.add(version)
-        self._held = None
+        self._in_force = None
 
     def do_without(self, version: int) -> bool:
-        """Whether readers rebuild the version without its checkpoint, which lost a file."""
+        """Return whether readers rebuild the version without its checkpoint, which lost a file."""
         self._vanished.add(version)
-        return self._held is not None
+        return self._in_force is not None
 
     def compaction(self, version: int) -> Iterator[tuple[LogPath, Fault]]:
         """Begin at a compaction that ends with the version and replaces lost commits (COMPACT-003), if there is one.
 
         The checkpoint of the version comes after it.
         """
-        if self._held is not None or version not in self._compacted:
+        if self._in_force is not None or version not in self._compacted:
             return
         try:
             segment = self._listing.without_checkpoints({version, *self._vanished}).segment(version)
@@ -98,30 +98,30 @@ class ReadableVersions:
             state = replay_state(checkpoint_reader(self._store, segment), commits, version)
         except (TableError, VersionNotFound):
             return
-        for fault in self._hold(version, state.protocol, state.metadata):
+        for fault in self._update(version, state.protocol, state.metadata):
             yield segment.commits[-1], fault
 
     def passed(self, version: int) -> None:
-        """The walk has seen all files of the version."""
+        """Record that the walk has seen all files of the version."""
         if self.first is not None or self._earliest is None or version < self._earliest:
             return
-        held = self._held
-        if held is not None and held.protocol is not None and held.metadata is not None and not held.faults:
+        state = self._in_force
+        if state is not None and state.protocol is not None and state.metadata is not None and not state.faults:
             self.first = version
 
-    def _holds(self, state: TableState) -> bool:
-        held = self._held
-        if held is None or held.protocol is None or held.metadata is None:
+    def _agrees_with(self, state: TableState) -> bool:
+        known = self._in_force
+        if known is None or known.protocol is None or known.metadata is None:
             return False
-        return same_protocol(held.protocol, state.protocol) and same_metadata(held.metadata, state.metadata)
+        return same_protocol(known.protocol, state.protocol) and same_metadata(known.metadata, state.metadata)
 
-    def _hold(self, version: int, protocol: Protocol | None, metadata: Metadata | None) -> Iterator[Fault]:
-        before = self._held or _InForce()
+    def _update(self, version: int, protocol: Protocol | None, metadata: Metadata | None) -> Iterator[Fault]:
+        before = self._in_force or _InForce()
         is_same = (protocol, metadata) == (before.protocol, before.metadata)
         if is_same and version > 0:
             return
         faults = tuple(_faults(protocol, metadata, version))
-        self._held = _InForce(protocol, metadata, frozenset(kind for kind, _ in faults))
+        self._in_force = _InForce(protocol, metadata, frozenset(kind for kind, _ in faults))
         for kind, detail in faults:
             replaced = protocol != before.protocol if kind in _OF_PROTOCOL else metadata != before.metadata
             if replaced or kind not in before.faults:
@@ -129,7 +129,7 @@ class ReadableVersions:
 
 
 def _faults(protocol: Protocol | None, metadata: Metadata | None, version: int) -> Iterator[Fault]:
-    """What keeps any reader from the version."""
+    """Yield the faults that keep any reader from the version."""
     if protocol is None:
         yield "no-protocol", "the first commit has no protocol action"
     if metadata is None:
@@ -139,7 +139,7 @@ def _faults(protocol: Protocol | None, metadata: Metadata | None, version: int) 
     if protocol is None:
         return
     try:
-        # What a catalog manages can be read with what it says.
+        # A table that a catalog manages can be read with its commits.
         check_readable(protocol, version, by_catalog=True)
     except UnsupportedFeature:
         return

@@ -1,6 +1,6 @@
 """The state of a table carried from commit to commit, to check commits, checksums and checkpoints against.
 
-Protocol sections: Actions, Action Reconciliation. Invariants: actions that a commit must not hold together are reported
+Protocol sections: Actions, Action Reconciliation. Invariants: actions that must not be in one commit are reported
 and applied in line order (D-15); a path is live with one deletion vector, the newest added (D-03).
 """
 
@@ -24,7 +24,7 @@ class RunningState:
     """Files, protocol, metadata, transactions and domains after some version.
 
     Attributes:
-        numbers: What the log states of each file beside, by its key.
+        numbers: The other numbers that the log records of each file, by its key.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class RunningState:
             self.numbers[key] = numbers
 
     def apply(self, commit: Commit) -> Iterator[tuple[str, str]]:
-        """Apply a commit; yield kind and detail of what it must not hold."""
+        """Apply a commit; yield kind and detail of its faults."""
         yield from self._apply_small(commit)
         removes = Counter(
             (canonical_key(line.remove.path), line.remove.vector_id) for line in commit.lines if line.remove
@@ -119,7 +119,7 @@ class RunningState:
 
 
 def _live_files(files: LogicalFiles) -> Iterator[tuple[str, LiveFile]]:
-    """Path and facts of every file of a checkpoint."""
+    """Yield path and facts of every file of a checkpoint."""
     chosen = files.select(["path", "dv_unique_id", "size", "dv_cardinality"])
     for key, vector_id, size, masked in zip(*(column.to_pylist() for column in chosen.columns), strict=True):
         yield key, LiveFile(vector_id, size, masked or 0)

@@ -1,4 +1,4 @@
-"""Whether a log follows the protocol and agrees with itself.
+"""Checks whether a log follows the protocol and agrees with itself.
 
 Protocol sections: Delta Log Entries, Actions, Checkpoints, Last Checkpoint File, Version Checksum File, In-Commit
 Timestamps. Every commit is read once, oldest first, and the running state is compared with each checksum and each
@@ -22,13 +22,12 @@ from explorer.core.log.last_checkpoint import hint_text, parse_last_checkpoint
 from explorer.core.log.log_path import LogPath, commit_name
 from explorer.core.log.log_segment import Checkpoint, LogListing, arrange_log, list_names
 from explorer.core.log.table_state import TableState
-from explorer.core.log.verify.checkpoint_numbers import compare_numbers
-from explorer.core.log.verify.checkpoint_proof import differences
+from explorer.core.log.verify.checkpoint_proof import compare_numbers, differences
 from explorer.core.log.verify.checksums import compare_checksum
 from explorer.core.log.verify.commit_numbers import impossible_numbers
 from explorer.core.log.verify.file_values import FileValues
 from explorer.core.log.verify.hash_chain import START, link
-from explorer.core.log.verify.line_contents import odd_lines
+from explorer.core.log.verify.line_contents import unusual_lines
 from explorer.core.log.verify.listed_files import (
     compaction_problems,
     hint_problems,
@@ -55,7 +54,7 @@ _FORMER: Final = {CHANGE_DATA_CAPTURE.key.lower(): CHANGE_DATA_FEED}
 
 
 class IntegrityReport(msgspec.Struct, frozen=True):
-    """What verifying a log found.
+    """The result of verifying a log.
 
     Attributes:
         problems: Faults in the order of versions.
@@ -72,8 +71,8 @@ class IntegrityReport(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         breaking = sum(each.breaking for each in self.problems)
-        found = f"{len(self.problems)} problems, {breaking} of them breaking"
-        return f"IntegrityReport({found}, versions {self.first_version} to {self.last_version})"
+        counts = f"{len(self.problems)} problems, {breaking} of them breaking"
+        return f"IntegrityReport({counts}, versions {self.first_version} to {self.last_version})"
 
 
 def verify(store: LogStore) -> IntegrityReport:
@@ -120,17 +119,18 @@ class _Walk:
         self._values = FileValues()
         self._proved: set[int] = set()
         self._checkpoints = {
-            version: list(found) for version, found in groupby(listing.checkpoints, lambda each: each.version)
+            version: list(checkpoints)
+            for version, checkpoints in groupby(listing.checkpoints, lambda each: each.version)
         }
 
     @property
     def chain_head(self) -> str | None:
-        """Head of the chain, once the walk is done."""
+        """The head of the chain, once the walk is done."""
         return None if self._link is None else self._link.hex()
 
     @property
     def first_version(self) -> int | None:
-        """Oldest version that can be rebuilt, once the walk is done."""
+        """The oldest version that can be rebuilt, once the walk is done."""
         return self._readable.first
 
     @property
@@ -174,7 +174,7 @@ class _Walk:
         yield from self._former_properties(before)
 
     def _former_properties(self, version: int) -> Iterator[Problem]:
-        """Properties of the newest version set under an older name, which has no effect any more (CDF-017)."""
+        """Yield properties of the newest version set under an older name, which has no effect any more (CDF-017)."""
         metadata = None if self._state is None else self._state.metadata
         for key, value in (metadata.configuration if metadata else {}).items():
             if key.lower() in _FORMER:
@@ -207,7 +207,7 @@ class _Walk:
             info = commit.commit_info()
             has_metrics = info is not None and info.operation_metrics is not None
             totals = commit_totals(commit, self._state) if has_metrics else {}
-            found = list(state.apply(commit))
+            faults = list(state.apply(commit))
             self._info = info
         except FileNotFoundError:
             yield from self._gap(path.version, path.version)
@@ -219,8 +219,8 @@ class _Walk:
             return
         for kind, detail in _shape(data, lines, commit):
             yield Problem(kind, path.version, path.path, detail)
-        # Without the state before, only what the commit itself says counts.
-        for kind, detail in found:
+        # Without the state before, only the contents of the commit itself count.
+        for kind, detail in faults:
             if self._state is not None or kind != "unremoved-vector":
                 yield Problem(kind, path.version, path.path, detail)
         if info is not None:
@@ -320,7 +320,7 @@ class _Walk:
 
 
 def _has_in_commit_timestamps(metadata: Metadata) -> bool:
-    """Whether commits state their times; False where the property cannot be read, a problem of its own."""
+    """Return whether commits have in-commit timestamps; False where the property cannot be read, which is a problem."""
     try:
         return IN_COMMIT_TIMESTAMPS.of(metadata.configuration)
     except CorruptTable:
@@ -328,7 +328,7 @@ def _has_in_commit_timestamps(metadata: Metadata) -> bool:
 
 
 def _shape(data: bytes, lines: Sequence[bytes], commit: Commit) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with the text of a commit, whatever it says."""
+    """Yield the faults in the text of a commit, apart from its contents."""
     if not data:
         yield "empty-commit", "the commit has zero bytes: it changes nothing, or its writer was interrupted"
     if lines != data.split(b"\n"):
@@ -336,4 +336,4 @@ def _shape(data: bytes, lines: Sequence[bytes], commit: Commit) -> Iterator[tupl
             "spread-action",
             "an action is written over several lines: delta-spark cannot read this commit, other clients do",
         )
-    yield from odd_lines(commit, lines)
+    yield from unusual_lines(commit, lines)

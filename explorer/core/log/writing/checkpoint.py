@@ -1,4 +1,4 @@
-"""Writing a checkpoint: which files, what each holds, and the order in which they are written.
+"""Writing a checkpoint: its files, their contents, and the order in which they are written.
 
 Protocol sections: Checkpoints, V1 Spec, V2 Spec, Sidecar Files, Last Checkpoint File. Invariants: a checkpoint is made
 of the whole state of a committed version (CKPT-006, CKPT-027); file actions are all inside or all in sidecars
@@ -19,7 +19,7 @@ from explorer.core.log.last_checkpoint import LastCheckpoint, encode_last_checkp
 from explorer.core.log.log_path import LAST_CHECKPOINT, SIDECAR_FOLDER, checkpoint_name, replaced_name
 from explorer.core.log.log_segment import Checkpoint, LogListing
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout, check_protocol, checkpoint_layout
-from explorer.core.log.writing.file_action_columns import FileColumns
+from explorer.core.log.writing.file_action_columns import CheckpointFileColumns
 from explorer.core.log.writing.small_action_columns import SmallAction, small_columns
 from explorer.core.log.writing.writer_state import CarriedActions, carry_actions
 from explorer.core.protocol.actions import (
@@ -45,18 +45,18 @@ __all__ = ["WrittenCheckpoint", "write_checkpoint"]
 _ROWS: Final = 1 << 16
 """Rows of one row group."""
 _CHUNK: Final = 1 << 14
-"""How many file actions become columns at a time: a column holds 2 GiB of text."""
+"""The number of file actions that become columns at a time: a column holds 2 GiB of text."""
 _MOST_IN_HINT: Final = 30
 
 
 class WrittenCheckpoint(msgspec.Struct, frozen=True):
-    """What was written.
+    """The result of writing a checkpoint.
 
     Attributes:
         version: The version.
         path: Key of the checkpoint's own file.
         sidecars: Keys of its sidecars.
-        hint: What `_last_checkpoint` says about it; None if the version had a checkpoint, and nothing was written.
+        hint: The hint at it; None if the version had a checkpoint, and nothing was written.
     """
 
     version: int
@@ -77,23 +77,23 @@ def write_checkpoint(
 ) -> WrittenCheckpoint:
     """Write the checkpoint of a version, and the hint unless it names a newer one.
 
-    A version that has a checkpoint, by the listing or because another writer was faster, is not changed: what the
-    other wrote means the same (CKPT-027).
+    A version that has a checkpoint, by the listing or because another writer committed one first, is not changed: the
+    other one means the same (CKPT-027).
 
     Args:
-        store: The table's store.
-        listing: The log, without checkpoints that are known to be broken.
+        listing: The log, without checkpoints that are known to be damaged.
+        listing: The log, without checkpoints that are known to be damaged.
         version: The version, None for the latest.
         now: The present, with a zone; tombstones expire by it.
         new_uuid: Makes names.
-        layout: The layout; None for the one that the table's policy asks for.
+        layout: The layout; None for that of the table's policy.
         instead_of: A checkpoint of the version that is wrong, which the listing leaves out. Its files are copied to
-            names that no reader looks at before the new checkpoint takes their place.
+            names that no reader reads before the new checkpoint takes their place.
 
     Raises:
         UnsupportedFeature: The table has a feature that this program does not know, or a catalog manages it, or the
             layout is V2 and the table lacks the feature for it.
-        TableError: The log is broken.
+        TableError: The log is damaged.
         StorageError: The store failed.
     """
     segment = listing.segment(version)
@@ -121,7 +121,7 @@ class _Writer:
         self._replaced = () if instead_of is None else tuple(part.path for part in instead_of.parts)
         self._store, self._carried, self._layout = store, carried, layout
         self._now, self._new_uuid = now, new_uuid
-        self._columns = FileColumns(carried)
+        self._columns = CheckpointFileColumns(carried)
         self._schema = pa.schema([("add", self._columns.add_type), ("remove", self._columns.remove_type)])
         self._num_adds = self._num_removes = 0
 
@@ -157,7 +157,7 @@ class _Writer:
         return WrittenCheckpoint(version, path, keys, hint)
 
     def _replace(self, path: str, data: bytes) -> None:
-        """Put a checkpoint in the place of a wrong one: what was there stays, under other names."""
+        """Put a checkpoint in the place of a wrong one, whose files stay under other names."""
         for wrong in self._replaced:
             self._store.put(replaced_name(wrong), self._store.read(wrong))
         if path in self._replaced:
@@ -172,7 +172,7 @@ class _Writer:
         return checkpoint_name(self._carried.version, self._new_uuid(), self._layout.top_level)
 
     def _small_actions(self) -> list[SmallAction]:
-        """Protocol, metadata, unexpired transactions and domains."""
+        """Return protocol, metadata, unexpired transactions and domains."""
         state = self._carried.state
         transactions = list(state.transactions.values())
         configuration = state.metadata.configuration
@@ -182,12 +182,12 @@ class _Writer:
         return [_listed(state.protocol), state.metadata, *transactions, *state.domains.values()]
 
     def _num_carried(self) -> int:
-        """File actions before tombstones expire."""
+        """Return the number of file actions before tombstones expire."""
         counts = (len(part) if isinstance(part, list) else part.num_rows for part in self._carried.tombstones)
         return self._carried.files.num_rows + sum(counts)
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        """The file actions, live ones first."""
+        """Yield the file actions, live ones first."""
         after = self._now - span_milliseconds(FILE_RETENTION.of(self._carried.state.metadata.configuration))
         for chunk in self._carried.adds(_CHUNK):
             rows = self._columns.adds(chunk)
@@ -245,20 +245,20 @@ class _Writer:
         return file.close()
 
     def _described(self, path: str, size: int, small: Sequence[SmallAction]) -> JsonObject:
-        """What the hint says about a V2 checkpoint (V2CKPT-012); long lists are only in the checkpoint itself."""
+        """Return the hint's description of a V2 checkpoint (V2CKPT-012); long lists are only in the checkpoint."""
         sidecars, others = list[JsonValue](), list[JsonValue]()
         for action in small:
             if isinstance(action, Sidecar):
                 sidecars.append(action.to_wire())
             else:
                 others.append({action.wire_name: action.to_wire()})
-        found: JsonObject = {
+        description: JsonObject = {
             "path": path.rpartition("/")[2],
             "sizeInBytes": size,
             "modificationTime": self._now,
         }
         lists = {"nonFileActions": others, "sidecarFiles": sidecars}
-        return {**found, **{name: items for name, items in lists.items() if len(items) <= _MOST_IN_HINT}}
+        return {**description, **{name: items for name, items in lists.items() if len(items) <= _MOST_IN_HINT}}
 
 
 class _ParquetFile:
@@ -299,7 +299,7 @@ def _put_hint(store: LogStore, hint: LastCheckpoint, described: JsonObject | Non
 
 
 def _listed(protocol: Protocol) -> Protocol:
-    """The protocol with feature lists exactly where its versions have them (CKPT-024)."""
+    """Return the protocol with feature lists only where its versions have them (CKPT-024)."""
     return msgspec.structs.replace(
         protocol,
         reader_features=protocol.reader_features if protocol.min_reader_version >= 3 else None,

@@ -1,7 +1,7 @@
 """How a table's checkpoints are laid out, how often they are written, and for which tables they are refused.
 
 Protocol sections: Checkpoints, V1 Spec, V2 Spec. Invariants: V2 needs its feature in both lists, V1 in one file is
-always right (V2CKPT-001); multi-part checkpoints are never written (CKPT-015, D-24). A protocol with a feature that
+always valid (V2CKPT-001); multi-part checkpoints are never written (CKPT-015, D-24). A protocol with a feature that
 this program does not know may give a table state that it does not know either, so it is refused (CKPTPROT-002).
 """
 
@@ -43,7 +43,7 @@ class CheckpointLayout(msgspec.Struct, frozen=True):
 
 
 def checkpoint_due(configuration: dict[str, str], version: int) -> bool:
-    """Whether a checkpoint follows the commit of a version: every ten commits, or as the table says (CKPT-012).
+    """Return whether a checkpoint is due after a commit: every ten, or by the table's property (CKPT-012).
 
     Raises:
         CorruptTable: ``delta.checkpointInterval`` is not a positive integer.
@@ -52,7 +52,7 @@ def checkpoint_due(configuration: dict[str, str], version: int) -> bool:
 
 
 def checkpoint_layout(state: TableState, version: int) -> CheckpointLayout:
-    """The layout that a table's policy asks for; every tenth V2 checkpoint that is due has the classic name.
+    """Return the layout of a table's policy; every tenth V2 checkpoint that is due has the classic name.
 
     Raises:
         CorruptTable: The protocol does not know the value of ``delta.checkpointPolicy``, or the interval is not one.
@@ -96,7 +96,7 @@ def check_protocol(protocol: Protocol, version: int, layout: CheckpointLayout) -
         raise UnsupportedFeature(
             f"A checkpoint of version {version} cannot be written in this way: {', '.join(refused)}. This "
             "program does not implement these, or the table lacks them. Write the checkpoint with an engine that "
-            "implements them, or add what the table lacks first.",
+            "implements them, or add the missing ones to the table first.",
             features=refused,
             operation="write a checkpoint",
             version=version,

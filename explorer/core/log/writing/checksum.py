@@ -1,9 +1,9 @@
 """Writing version checksums: in full from the state of a version, or from the checksum before and one commit.
 
 Protocol section: Version Checksum File. Invariants: both ways give the same (CRC-004); an unknown number is not
-guessed, and no checksum is written, nor where 64 bits do not hold the bytes of all files: every checksum states them
+guessed, and no checksum is written, nor where 64 bits do not hold the bytes of all files: every checksum contains them
 (CRC-002), and other readers would refuse it; a checksum is written after its commit and never over another (CRC-001).
-The files are not listed: the field for it is optional, and repeats what the log says.
+The files are not listed: the field for it is optional, and repeats the log.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def version_checksum(state: TableState, files: LogicalFiles, info: CommitInfo | 
         info: Provenance of the version's commit, if it has one.
 
     Returns:
-        The checksum, or None if the log does not say the size of a file, or sizes whose sum 64 bits do not hold.
+        The checksum, or None if the log lacks the size of a file, or 64 bits do not hold the sum of the sizes.
     """
     chosen = files.select(["size", "dv_storage_type", "dv_cardinality"])
     size, vector, cardinality = (column.combine_chunks() for column in chosen.columns)
@@ -84,13 +84,13 @@ def next_checksum(
         commit: The version's commit.
         state: The small actions in force after it.
         live: The live files before it, if the caller has them; a checksum that lists them works too.
-        vouched: Whether to trust the commit about what was live where nothing else says it: each path that it adds and
-            does not remove is new, and what it removes was live. That holds for commits of this program, except for
-            adds and removes on their own that change no data, which are never trusted.
+        vouched: Whether to trust the commit about the live files where nothing else shows them: each path that it adds
+            and does not remove is new, and each that it removes was live. That holds for commits of this program,
+            except for adds and removes on their own that change no data, which are never trusted.
 
     Returns:
-        The checksum, or None where it is not known: the checksum before is unreadable, lacks something or says
-        another protocol or metadata, the commit does not say enough of its files, or 64 bits do not hold their sizes.
+        The checksum, or None where it is not known: the checksum before is unreadable, lacks something or has another
+        protocol or metadata, the commit does not describe its files in full, or 64 bits do not hold their sizes.
     """
     try:
         before = decode_checksum(previous)
@@ -107,9 +107,9 @@ def next_checksum(
 
 
 def write_checksum(store: LogStore, version: int, checksum: VersionChecksum) -> bool:
-    """Write a checksum beside its commit; False if there is one already.
+    """Write a checksum next to its commit; return False if one exists already.
 
-    It need not survive a crash of the machine: readers do without a broken or missing one.
+    It need not survive a crash of the machine: readers do without a damaged or missing one.
 
     Raises:
         StorageError: The store failed.
@@ -122,7 +122,7 @@ def write_checksum(store: LogStore, version: int, checksum: VersionChecksum) -> 
 
 
 class _Totals:
-    """What a checksum counts of the live files."""
+    """The numbers of a checksum over the live files."""
 
     def __init__(self) -> None:
         self.files = self.bytes = self.masked = self.vectors = 0
@@ -130,7 +130,7 @@ class _Totals:
         self.masks = [0] * len(MASK_BINS)
 
     def count(self, file: LiveFile, sign: int) -> None:
-        """Add a file whose size is known, or take it out."""
+        """Count a file whose size is known, or subtract it."""
         size = file.size or 0
         self.files += sign
         self.bytes += sign * size
@@ -186,11 +186,11 @@ def _may_mask(protocol: Protocol) -> bool:
 
 
 class _UnknownError(Exception):
-    """The commit and the checksum before it do not say what the files are after it."""
+    """The commit and the checksum before it do not determine the files after it."""
 
 
 def _totals_before(before: VersionChecksum, commit: Commit, state: TableState) -> _Totals | None:
-    """The counts of the checksum before, or None if it cannot be used."""
+    """Return the counts of the checksum before, or None if it cannot be used."""
     if before.metadata is None or before.protocol is None:
         return None
     metadata, protocol = Metadata.from_wire(before.metadata), Protocol.from_wire(before.protocol)
@@ -215,18 +215,18 @@ def _totals_before(before: VersionChecksum, commit: Commit, state: TableState) -
 
 
 def _known_files(commit: Commit, before: VersionChecksum, live: LogicalFiles | None) -> Mapping[str, LiveFile] | None:
-    """What is known of the live files that a commit touches; None if nothing says which are live."""
+    """Return the known live files that a commit touches; None if nothing shows which are live."""
     if live is not None:
         keys = {canonical_key(line.path) for line in _file_lines(commit)}
         return dict(_find(live, keys)) if keys else {}
     if before.all_files is None or len(before.all_files) != before.num_files:
         return None
-    found = {}
+    files = {}
     for file in before.all_files:
         vector = file.deletion_vector
         vector_id, masked = (None, 0) if vector is None else (vector.unique_id, vector.cardinality)
-        found[canonical_key(file.path)] = LiveFile(vector_id, file.size, masked)
-    return found
+        files[canonical_key(file.path)] = LiveFile(vector_id, file.size, masked)
+    return files
 
 
 def _file_lines(commit: Commit) -> Iterable[AddLine | RemoveLine]:
@@ -235,14 +235,14 @@ def _file_lines(commit: Commit) -> Iterable[AddLine | RemoveLine]:
 
 def _find(live: LogicalFiles, keys: set[str]) -> Iterator[tuple[str, LiveFile]]:
     rows = live.rows_at(strings(list(keys)))
-    found = live.take(rows, ["path", "size", "dv_cardinality", "dv_storage_type", "dv_path_or_inline", "dv_offset"])
-    for key, size, masked, kind, place, offset in zip(*(column.to_pylist() for column in found.columns), strict=True):
+    columns = live.take(rows, ["path", "size", "dv_cardinality", "dv_storage_type", "dv_path_or_inline", "dv_offset"])
+    for key, size, masked, kind, place, offset in zip(*(column.to_pylist() for column in columns.columns), strict=True):
         vector_id = None if kind is None else DeletionVectorId(kind, place, offset).unique_id
         yield key, LiveFile(vector_id, size, masked or 0)
 
 
 def _changes(commit: Commit, known: Mapping[str, LiveFile] | None, vouched: bool) -> Iterator[tuple[LiveFile, int]]:
-    """Files that leave the table, with -1, and that enter it, with 1.
+    """Yield files that leave the table, with -1, and that enter it, with 1.
 
     Raises:
         _UnknownError: A size is missing, or it is not known which files were live.
@@ -256,24 +256,24 @@ def _changes(commit: Commit, known: Mapping[str, LiveFile] | None, vouched: bool
         removed.setdefault(key, []).append(remove)
     for key in newest.live.keys() | removed.keys():
         add, removes = newest.live.get(key), removed.get(key, [])
-        left = _told(add, removes) if known is None else _left(known.get(key), add, removes)
+        leaving = _leaving_by_commit(add, removes) if known is None else _leaving(known.get(key), add, removes)
         entered = None if add is None else _file(add, add.size)
-        for file, sign in ((left, -1), (entered, 1)):
+        for file, sign in ((leaving, -1), (entered, 1)):
             if file is not None:
                 if file.size is None:
                     raise _UnknownError
                 yield file, sign
 
 
-def _left(old: LiveFile | None, add: AddLine | None, removes: Iterable[RemoveLine]) -> LiveFile | None:
-    """The file that leaves, where the live files are known."""
+def _leaving(old: LiveFile | None, add: AddLine | None, removes: Iterable[RemoveLine]) -> LiveFile | None:
+    """Return the file that leaves, where the live files are known."""
     if old is None or add is not None:
         return old
     return old if any(remove.vector_id == old.vector_id for remove in removes) else None
 
 
-def _told(add: AddLine | None, removes: list[RemoveLine]) -> LiveFile | None:
-    """The file that leaves, as the commit says."""
+def _leaving_by_commit(add: AddLine | None, removes: list[RemoveLine]) -> LiveFile | None:
+    """Return the file that leaves, by the commit alone."""
     if len(removes) > 1:
         raise _UnknownError
     if not removes:

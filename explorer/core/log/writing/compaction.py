@@ -2,7 +2,7 @@
 
 Protocol section: Log Compaction Files. Invariants: actions are the same as in their commits, in the same order;
 removes and removed domains stay, however old (COMPACT-005, D-31): they may still cancel something older; provenance
-and change files are left out (COMPACT-002); a range holds only published commits (COMPACT-004).
+and change files are left out (COMPACT-002); a range has only published commits (COMPACT-004).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def write_compaction(store: LogStore, listing: LogListing, first: int, last: int
         RequestError: The range has fewer than two versions.
         VersionNotFound: A commit of the range is missing.
         UnsupportedFeature: A catalog manages the table and a commit of the range is not published.
-        TableError: A commit is broken.
+        TableError: A commit is damaged.
     """
     path = compaction_name(first, last)
     data = compacted(store, _commits(listing, first, last))
@@ -52,7 +52,7 @@ def compacted(store: LogStore, commits: list[LogPath]) -> bytes:
     """Reconcile commits, ascending, to the lines of a compaction.
 
     Raises:
-        TableError: A commit is broken or vanished.
+        TableError: A commit is damaged or vanished.
     """
     newest, small, read = Reconciliation(), {}, []
     for path, data in read_commit_files(store, commits):
@@ -60,13 +60,13 @@ def compacted(store: LogStore, commits: list[LogPath]) -> bytes:
         newest.apply(commit)
         small.update(_small_actions(commit))
         read.append((commit, data))
-    lines = [line for commit, data in read for line in _kept(commit, data, newest, small)]
+    lines = [line for commit, data in read for line in _remaining(commit, data, newest, small)]
     return b"".join(b'{"%s":%s}\n' % line for line in lines)
 
 
 def _commits(listing: LogListing, first: int, last: int) -> list[LogPath]:
     if not 0 <= first < last:
-        raise RequestError(f"A compaction goes from a version to a later one; {first} to {last} does not.")
+        raise RequestError(f"A compaction must end at a later version than it begins; {first} to {last} does not.")
     for version in range(first, last + 1):
         if version not in listing.commits:
             raise VersionNotFound(
@@ -90,41 +90,41 @@ def _commits(listing: LogListing, first: int, last: int) -> list[LogPath]:
 
 
 def _small_actions(commit: Commit) -> dict[tuple[str, str], tuple[int, int]]:
-    """The last line of each action that is not about a file, by kind and subject."""
-    found: dict[tuple[str, str], tuple[int, int]] = {}
-    for place, line in enumerate(commit.lines):
+    """Return the last line of each action that is not about a file, by kind and subject."""
+    last: dict[tuple[str, str], tuple[int, int]] = {}
+    for index, line in enumerate(commit.lines):
         for name in ("protocol", "metaData"):
-            if _there(getattr(line, name)):
-                found[name, ""] = (commit.version, place)
-    transactions = [place for place, line in enumerate(commit.lines) if _there(line.txn)]
-    for place, transaction in zip(transactions, commit.transactions(), strict=True):
-        found["txn", transaction.app_id] = (commit.version, place)
-    domains = [place for place, line in enumerate(commit.lines) if _there(line.domainMetadata)]
-    for place, domain in zip(domains, commit.domains(), strict=True):
-        found["domainMetadata", domain.domain] = (commit.version, place)
-    return found
+            if _is_present(getattr(line, name)):
+                last[name, ""] = (commit.version, index)
+    transactions = [index for index, line in enumerate(commit.lines) if _is_present(line.txn)]
+    for index, transaction in zip(transactions, commit.transactions(), strict=True):
+        last["txn", transaction.app_id] = (commit.version, index)
+    domains = [index for index, line in enumerate(commit.lines) if _is_present(line.domainMetadata)]
+    for index, domain in zip(domains, commit.domains(), strict=True):
+        last["domainMetadata", domain.domain] = (commit.version, index)
+    return last
 
 
-def _there(raw: msgspec.Raw) -> bool:
+def _is_present(raw: msgspec.Raw) -> bool:
     return bool(raw) and bytes(raw) != b"null"
 
 
-def _kept(
+def _remaining(
     commit: Commit, data: bytes, newest: Reconciliation, small: dict[tuple[str, str], tuple[int, int]]
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Name and content of the actions of a commit that no later one replaces."""
+    """Yield name and content of the actions of a commit that no later one replaces."""
     texts = action_lines(data)
-    places: dict[int, list[str]] = {}
-    for (name, _), (version, place) in small.items():
+    names_by_line: dict[int, list[str]] = {}
+    for (name, _), (version, index) in small.items():
         if version == commit.version:
-            places.setdefault(place, []).append(name)
-    for place, line in enumerate(commit.lines):
-        names = list(places.get(place, ()))
+            names_by_line.setdefault(index, []).append(name)
+    for index, line in enumerate(commit.lines):
+        names = list(names_by_line.get(index, ()))
         if line.add is not None and newest.live.get(canonical_key(line.add.path)) is line.add:
             names.append("add")
         if line.remove is not None:
             key = canonical_key(line.remove.path), line.remove.vector_id
             names += ["remove"] * (newest.removed.get(key) is line.remove)
         if names:
-            raw = _LINE.decode(texts[commit.line_number(place) - 1])
+            raw = _LINE.decode(texts[commit.line_number(index) - 1])
             yield from ((name.encode(), bytes(raw[name]).strip()) for name in names)

@@ -2,7 +2,7 @@
 
 Protocol sections: Checkpoints, Sidecar Files, Checkpoint Schema. Invariants: removes carry neither statistics nor tags
 (CKPT-023); ``dataChange`` is false, because a checkpoint changes nothing; ``stats`` and ``stats_parsed`` exist as the
-table's properties say (CKPT-016 to 018). Fields that this program does not know are kept where a column can hold them:
+table's properties require (CKPT-016 to 018). Fields that this program does not know are preserved where a column can:
 plain values and maps of texts, all of one type.
 """
 
@@ -28,7 +28,7 @@ from explorer.core.protocol.table_properties.registry import (
     STATS_AS_STRUCT,
 )
 
-__all__ = ["FileColumns"]
+__all__ = ["CheckpointFileColumns"]
 
 
 _VECTOR: Final = pa.struct(
@@ -63,14 +63,14 @@ _REMOVE: Final = {
     "deletionVector": _VECTOR,
     **_ROW_IDS,
 }
-_LEFT_OUT: Final = {
+_KNOWN_MEMBERS: Final = {
     "add": {*_ADD, "stats", "stats_parsed", "partitionValues_parsed"},
     "remove": {*_REMOVE, "stats", "stats_parsed", "partitionValues_parsed", "tags"},
 }
-"""Members that this program knows; all others are kept as unknown."""
+"""Members that this program knows; all others are preserved as unknown."""
 
 
-class FileColumns:
+class CheckpointFileColumns:
     """Makes the file columns of one checkpoint.
 
     Args:
@@ -97,7 +97,7 @@ class FileColumns:
         self.remove_type = pa.struct([*_REMOVE.items(), *extra["remove"].items()])
 
     def adds(self, chunk: pa.StructArray | list[AddLine]) -> pa.StructArray:
-        """Rows of ``add``.
+        """Return rows of ``add``.
 
         Raises:
             CorruptTable: A partition value is not of its column's type.
@@ -115,7 +115,7 @@ class FileColumns:
         return _struct(members, self.add_type)
 
     def removes(self, chunk: pa.StructArray | list[RemoveLine], after: int) -> pa.StructArray:
-        """Rows of ``remove``, without the tombstones whose time (ms since the epoch) is not after the moment given."""
+        """Return rows of ``remove``, without the tombstones whose time (ms since the epoch) is not after ``after``."""
         members = _of_removes(chunk) if isinstance(chunk, list) else _of_struct(chunk)
         rows = _struct(members, self.remove_type)
         times, _ = numbers(rows.field("deletionTimestamp"))
@@ -145,7 +145,7 @@ def _of_struct(chunk: pa.StructArray) -> dict[str, pa.Array]:
 
 
 def _vectors(column: pa.StructArray) -> pa.StructArray:
-    """Descriptors with all members; a struct of nulls, which some writers write for none, is null."""
+    """Return descriptors with all members; a struct of nulls, which some writers write for none, is null."""
     members = _of_struct(column)
     known = {
         field.name: _cast(members[field.name], field.type)
@@ -195,7 +195,7 @@ def _of_removes(lines: list[RemoveLine]) -> dict[str, pa.Array]:
 
 
 def _storable(time: int | None) -> int | None:
-    """A time that does not fit 64 bits counts as missing (FILE-003)."""
+    """Return a time, or None, which counts as missing (FILE-003), for one that does not fit 64 bits."""
     return time if time is None or -(1 << 63) <= time < 1 << 63 else None
 
 
@@ -215,18 +215,20 @@ def _descriptors(vectors: Sequence[DeletionVectorDescriptor | None]) -> pa.Struc
 
 
 def _unknown_types(carried: CarriedActions, action: str) -> dict[str, pa.DataType]:
-    """Names and types of the unknown fields of an action; one that would need two types is left out."""
-    found: dict[str, set[pa.DataType | None]] = {}
+    """Return names and types of the unknown fields of an action; one that would need two types is left out."""
+    kinds_by_member: dict[str, set[pa.DataType | None]] = {}
     for name, part in carried.parts():
         if name == action:
-            for member, kind in part.stated_members().items():
-                found.setdefault(member, set()).add(kind)
+            for member, kind in part.members_with_values().items():
+                kinds_by_member.setdefault(member, set()).add(kind)
     for name, line in carried.lines():
         if name == action:
             for member, value in unknown_members(line).items():
-                found.setdefault(member, set()).add(column_type(value))
-    single = {member: kinds.pop() for member, kinds in found.items() if len(kinds) == 1}
-    return {member: kind for member, kind in single.items() if kind is not None and member not in _LEFT_OUT[action]}
+                kinds_by_member.setdefault(member, set()).add(column_type(value))
+    single = {member: kinds.pop() for member, kinds in kinds_by_member.items() if len(kinds) == 1}
+    return {
+        member: kind for member, kind in single.items() if kind is not None and member not in _KNOWN_MEMBERS[action]
+    }
 
 
 def _unknown_columns(lines: Sequence[AddLine | RemoveLine]) -> dict[str, pa.Array]:
@@ -235,5 +237,5 @@ def _unknown_columns(lines: Sequence[AddLine | RemoveLine]) -> dict[str, pa.Arra
 
 
 def _unknown_column(values: Sequence[JsonValue]) -> pa.Array:
-    """A column of the values that have the type of the first; `_unknown_types` says whether it is used."""
+    """Return a column of the values that have the type of the first; `_unknown_types` decides whether it is used."""
     return value_column(values, next(column_type(value) for value in values if value is not None))

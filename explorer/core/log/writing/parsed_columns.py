@@ -14,7 +14,7 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import CorruptTable
-from explorer.core.log.checkpoint.file_columns import stated_struct
+from explorer.core.log.checkpoint.file_columns import struct_with_nulls
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.partition_values import partition_column
@@ -36,7 +36,7 @@ _COUNTED: Final = PrimitiveType("binary")
 
 
 class TypedColumns(msgspec.Struct, frozen=True):
-    """The columns of a table that its checkpoints show in their own types.
+    """The columns of a table that its checkpoints store in their own types.
 
     Attributes:
         leaves: Columns with statistics, in schema order.
@@ -47,7 +47,7 @@ class TypedColumns(msgspec.Struct, frozen=True):
     partitions: tuple[tuple[str, PrimitiveType, str], ...]
 
     def partition_values(self, maps: pa.MapArray) -> pa.StructArray:
-        """The values of ``partitionValues`` in the types of the partition columns.
+        """Return the values of ``partitionValues`` in the types of the partition columns.
 
         Raises:
             CorruptTable: A value is not of its column's type.
@@ -56,41 +56,41 @@ class TypedColumns(msgspec.Struct, frozen=True):
         return pa.StructArray.from_arrays(arrays, names=[physical for physical, _, _ in self.partitions])
 
     def partition_type(self) -> pa.DataType:
-        """Type of ``partitionValues_parsed``."""
+        """Return the type of ``partitionValues_parsed``."""
         return pa.struct([(physical, to_arrow(kind)) for physical, kind, _ in self.partitions])
 
     def statistics(self, texts: pa.StringArray, parsed: pa.StructArray | None) -> pa.StructArray:
-        """``stats_parsed`` of some files: from their structs, and where those are missing, from their texts."""
+        """Return ``stats_parsed`` of some files: from their structs, and where those are missing, from their texts."""
         import pyarrow.compute as pc
 
         if parsed is None or parsed.null_count == len(parsed):
-            found = parse_texts(texts, self.leaves)
+            texts_parsed = parse_texts(texts, self.leaves)
         else:
-            found = parse_either(stated_struct(parsed), texts, self.leaves)
-        members = self._members(found)
-        known = pc.or_(found.tight.is_valid(), found.num_records.is_valid())
+            texts_parsed = parse_either(struct_with_nulls(parsed), texts, self.leaves)
+        members = self._members(texts_parsed)
+        known = pc.or_(texts_parsed.tight.is_valid(), texts_parsed.num_records.is_valid())
         return pa.StructArray.from_arrays(list(members.values()), names=list(members), mask=pc.invert(known))
 
     def statistics_type(self) -> pa.DataType:
-        """Type of ``stats_parsed``."""
+        """Return the type of ``stats_parsed``."""
         nothing = {leaf: Bounds(*(pa.nulls(0, kind) for kind in _types(leaf))) for leaf in self.leaves}
         members = self._members(ParsedTexts(pa.nulls(0, pa.bool_()), pa.nulls(0, pa.int64()), nothing, ()))
         return pa.struct([(name, array.type) for name, array in members.items()])
 
-    def _members(self, found: ParsedTexts) -> dict[str, pa.Array]:
+    def _members(self, parsed: ParsedTexts) -> dict[str, pa.Array]:
         bounded = [leaf for leaf in self.leaves if leaf.has_bounds and leaf.type.name != "boolean"]
         members = {
-            "minValues": _nested({leaf.path: found.bounds[leaf].low for leaf in bounded}),
-            "maxValues": _nested({leaf.path: found.bounds[leaf].high for leaf in bounded}),
-            "nullCount": _nested({leaf.path: found.bounds[leaf].nulls for leaf in self.leaves}),
+            "minValues": _nested({leaf.path: parsed.bounds[leaf].low for leaf in bounded}),
+            "maxValues": _nested({leaf.path: parsed.bounds[leaf].high for leaf in bounded}),
+            "nullCount": _nested({leaf.path: parsed.bounds[leaf].nulls for leaf in self.leaves}),
         }
         # Parquet has no struct without fields.
         filled = {name: array for name, array in members.items() if array is not None}
-        return {"numRecords": found.num_records, **filled, "tightBounds": found.tight}
+        return {"numRecords": parsed.num_records, **filled, "tightBounds": parsed.tight}
 
 
 def typed_columns(state: TableState) -> TypedColumns:
-    """Find the columns of a table that have statistics or partition it.
+    """Return the columns of a table that have statistics or partition it.
 
     Raises:
         CorruptTable: There is no usable schema, or a partition column is not in it.
@@ -126,7 +126,7 @@ def _types(leaf: StatisticsLeaf) -> Sequence[pa.DataType]:
 
 
 def _nested(arrays: Mapping[tuple[str, ...], pa.Array]) -> pa.StructArray | None:
-    """A struct with the arrays at their paths; None without any."""
+    """Return a struct with the arrays at their paths; None without any."""
     return _struct(path_tree(arrays)) if arrays else None
 
 

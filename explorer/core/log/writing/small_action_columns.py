@@ -1,7 +1,7 @@
 """The actions of a checkpoint that are not about files, as columns.
 
-Protocol sections: Checkpoints, V2 Spec, Checkpoint Schema. Invariants: each row holds one action and is null in every
-other column (CKPT-009); a feature list is null unless its version demands it (CKPT-024). Unknown fields that are plain
+Protocol sections: Checkpoints, V2 Spec, Checkpoint Schema. Invariants: each row has one action and is null in every
+other column (CKPT-009); a feature list is null unless its version requires it (CKPT-024). Unknown fields that are plain
 values of one type stay as columns.
 """
 
@@ -32,7 +32,7 @@ SmallAction = Protocol | Metadata | SetTransaction | DomainMetadata | Checkpoint
 
 
 def small_columns(actions: Sequence[SmallAction], kinds: Sequence[type[SmallAction]]) -> dict[str, pa.StructArray]:
-    """One struct column for each kind, with a row for each action.
+    """Return one struct column for each kind, with a row for each action.
 
     Args:
         actions: The actions, those of one kind one after the other.
@@ -57,11 +57,11 @@ def small_columns(actions: Sequence[SmallAction], kinds: Sequence[type[SmallActi
 
 
 Builder = Callable[[Sequence[Any]], pa.Array]
-"""Makes the column of one member, whose type only the record itself says."""
+"""Makes the column of one member, whose type is only in the record itself."""
 
 
 def _lists(values: Sequence[Sequence[str] | None]) -> pa.ListArray:
-    """A column of lists of texts; None is null."""
+    """Return a column of lists of texts; None is null."""
     filled = [value or () for value in values]
     offsets = np.fromiter(accumulate(map(len, filled), initial=0), np.int32, len(filled) + 1)
     items = strings([item for value in filled for item in value])
@@ -101,12 +101,12 @@ _BUILDERS: Final[dict[type[SmallAction], dict[str, Builder]]] = {
 
 
 def _unknown_fields(rows: Sequence[SmallAction]) -> dict[str, pa.Array]:
-    """Columns of the unknown fields that have plain values of one type in all rows."""
-    found = {}
+    """Return columns of the unknown fields that have plain values of one type in all rows."""
+    columns = {}
     for name in dict.fromkeys(name for row in rows for name in row.unknown):
         values = [row.unknown.get(name) for row in rows]
         kinds = {column_type(value) for value in values if value is not None}
         kind = kinds.pop() if len(kinds) == 1 else None
         if kind is not None and not pa.types.is_nested(kind):
-            found[name] = value_column(values, kind)
-    return found
+            columns[name] = value_column(values, kind)
+    return columns

@@ -1,7 +1,7 @@
 """Fields that this program does not know as columns of a checkpoint.
 
-Protocol sections: Actions, Checkpoint Schema. Invariants: a value is kept as it is or not at all (PROTO-003); a column
-has one type, and what is not of it is null.
+Protocol sections: Actions, Checkpoint Schema. Invariants: a value is preserved as it is or not at all (PROTO-003); a
+column has one type, and a value of another is null.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _INT64: Final = range(-(1 << 63), 1 << 63)
 
 
 def column_type(value: JsonValue) -> pa.DataType | None:
-    """The type of a column that holds a value; None where none does."""
+    """Return the type of a column for a value; None if there is none."""
     match value:
         case bool():
             return pa.bool_()
@@ -39,7 +39,7 @@ def column_type(value: JsonValue) -> pa.DataType | None:
 
 
 def value_column(values: Sequence[JsonValue], kind: pa.DataType | None) -> pa.Array:
-    """A column of a type that `column_type` gives, with the values that are of it."""
+    """Return a column of a type that `column_type` returns, with the values of that type."""
     of_kind = [value if value is not None and column_type(value) == kind else None for value in values]
     if kind is None:
         return pa.nulls(len(values))
@@ -55,7 +55,7 @@ def value_column(values: Sequence[JsonValue], kind: pa.DataType | None) -> pa.Ar
 
 
 def _text_map(value: JsonValue) -> dict[str, str | None] | None:
-    """An object whose members are texts; None for anything else."""
+    """Return an object whose members are texts; None for anything else."""
     if not isinstance(value, dict):
         return None
     texts = {name: item for name, item in value.items() if item is None or isinstance(item, str)}

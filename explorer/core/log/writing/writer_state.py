@@ -1,8 +1,8 @@
-"""What a checkpoint preserves: reconciliation with the tombstones, which only writers need.
+"""The actions that a checkpoint preserves: reconciliation with the tombstones, which only writers need.
 
 Protocol sections: Action Reconciliation, Checkpoints, Removing Expired Tombstones. Invariants: a tombstone stays until
 its file is added again with the same vector or it has expired: its time, 0 where it has none, must be after the
-cut-off to stay (D-02, FILE-014); fields that this program does not know are kept (PROTO-003).
+cut-off to stay (D-02, FILE-014); fields that this program does not know are preserved (PROTO-003).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from explorer.core.protocol.logical_files import LineSource, LogicalFiles
 from explorer.core.protocol.raw_actions import (
     AddLine,
     CommitLine,
+    FullAddLine,
+    FullRemoveLine,
     RemoveLine,
-    WholeAddLine,
-    WholeRemoveLine,
     unknown_members,
 )
 
@@ -58,21 +58,21 @@ class CarriedActions(msgspec.Struct, frozen=True):
     tombstones: tuple[CheckpointPart | list[RemoveLine], ...]
 
     def unknown_adds(self) -> dict[FileKey, JsonObject]:
-        """What the live files record beyond the columns of files, by canonical path and deletion vector.
+        """Return fields of the live files beyond the columns of files, by canonical path and deletion vector.
 
         These are fields that this program does not know, ``clusteringProvider``, and of ``deletionVector`` the member
         ``maxRowIndex``.
         """
-        found: dict[FileKey, JsonObject] = {}
+        fields: dict[FileKey, JsonObject] = {}
         for source in self.files.sources:
             if isinstance(source, CheckpointPart):
-                found.update(_stated_beyond(source))
+                fields.update(_unknown_of_part(source))
             elif isinstance(source, LineSource):
-                found.update(_said_beyond(source.lines))
-        return found
+                fields.update(_unknown_of_lines(source.lines))
+        return fields
 
     def adds(self, length: int) -> Iterator[pa.StructArray | list[AddLine]]:
-        """The live files, up to so many at a time: as rows of a checkpoint, or as lines."""
+        """Yield the live files, up to so many at a time: as rows of a checkpoint, or as lines."""
         for source in self.files.sources:
             if isinstance(source, CheckpointPart):
                 yield from source.batches(length)
@@ -80,7 +80,7 @@ class CarriedActions(msgspec.Struct, frozen=True):
                 yield from _chunks(source.lines, length)
 
     def removes(self, length: int) -> Iterator[pa.StructArray | list[RemoveLine]]:
-        """The tombstones, expired ones included, in the same way."""
+        """Yield the tombstones, expired ones included, in the same way."""
         for source in self.tombstones:
             if isinstance(source, CheckpointPart):
                 yield from source.batches(length)
@@ -88,7 +88,7 @@ class CarriedActions(msgspec.Struct, frozen=True):
                 yield from _chunks(source, length)
 
     def lines(self) -> Iterator[tuple[str, AddLine | RemoveLine]]:
-        """The lines since the checkpoint, with the action used from each: ``add`` or ``remove``."""
+        """Yield the lines since the checkpoint, with the action used from each: ``add`` or ``remove``."""
         for source in self.files.sources:
             if isinstance(source, LineSource):
                 yield from (("add", line) for line in source.lines)
@@ -97,7 +97,7 @@ class CarriedActions(msgspec.Struct, frozen=True):
                 yield from (("remove", line) for line in tombstones)
 
     def parts(self) -> Iterator[tuple[str, CheckpointPart]]:
-        """The files of the checkpoint before, with the action used from each: ``add`` or ``remove``."""
+        """Yield the files of the checkpoint before, with the action used from each: ``add`` or ``remove``."""
         yield from (("add", source) for source in self.files.sources if isinstance(source, CheckpointPart))
         yield from (("remove", source) for source in self.tombstones if isinstance(source, CheckpointPart))
 
@@ -106,11 +106,11 @@ def carry_actions(store: LogStore, segment: LogSegment) -> CarriedActions:
     """Reconcile a version for a writer.
 
     Raises:
-        TableError: The log is broken.
+        TableError: The log is damaged.
     """
     newest, commits = Reconciliation(), []
     for path, data in read_commit_files(store, segment.commits):
-        commit = _whole(decode_commit(data, path.version, path.path), data)
+        commit = _with_unknown(decode_commit(data, path.version, path.path), data)
         newest.apply(commit)
         commits.append(commit)
     base = checkpoint_reader(store, segment)
@@ -133,12 +133,12 @@ def _added(commits: Iterable[Commit]) -> set[FileKey]:
 
 
 def _remaining(source: CheckpointPart | list[RemoveLine], touched: set[FileKey]) -> CheckpointPart | list[RemoveLine]:
-    """The tombstones of a checkpoint that no later action cancels or replaces."""
+    """Return the tombstones of a checkpoint that no later action cancels or replaces."""
     if not touched:
         return source
     if isinstance(source, CheckpointPart):
-        found = source.find({key for key, _ in touched})
-        return source.without([place for place, key, vector_id in found if (key, vector_id) in touched])
+        matches = source.find({key for key, _ in touched})
+        return source.without([row for row, key, vector_id in matches if (key, vector_id) in touched])
     return [line for line in source if (canonical_key(line.path), line.vector_id) not in touched]
 
 
@@ -149,44 +149,44 @@ _COLUMNS: Final = frozenset(AddLine.__struct_encode_fields__) - {_PROVIDER} | {"
 _ROWS: Final = 1 << 14
 
 
-def _said_beyond(lines: Iterable[AddLine]) -> Iterator[tuple[FileKey, JsonObject]]:
+def _unknown_of_lines(lines: Iterable[AddLine]) -> Iterator[tuple[FileKey, JsonObject]]:
     for line in lines:
         provider: JsonObject = {} if line.clustering_provider is None else {_PROVIDER: line.clustering_provider}
         vector = line.deletion_vector
-        greatest = {} if vector is None or vector.max_row_index is None else _greatest(vector.max_row_index)
-        fields = provider | greatest | unknown_members(line)
+        max_row = {} if vector is None or vector.max_row_index is None else _max_row_field(vector.max_row_index)
+        fields = provider | max_row | unknown_members(line)
         if fields:
             yield (canonical_key(line.path), line.vector_id), fields
 
 
-def _stated_beyond(part: CheckpointPart) -> Iterator[tuple[FileKey, JsonObject]]:
-    names = sorted(part.stated_members().keys() - _COLUMNS)
-    if not names and "deletionVector" not in part.stated_members():
+def _unknown_of_part(part: CheckpointPart) -> Iterator[tuple[FileKey, JsonObject]]:
+    names = sorted(part.members_with_values().keys() - _COLUMNS)
+    if not names and "deletionVector" not in part.members_with_values():
         return
     for batch in part.batches(_ROWS):
         members = dict(zip([field.name for field in batch.type], batch.flatten(), strict=True))
         vectors = members.get("deletionVector")
         ids = [None] * len(batch) if vectors is None else unique_ids(vectors).to_pylist()
         columns = [members[name].to_pylist(maps_as_pydicts="strict") for name in names]
-        rows = zip(members["path"].to_pylist(), ids, _greatest_rows(vectors, len(batch)), *columns, strict=True)
-        for path, vector_id, greatest, *values in rows:
+        rows = zip(members["path"].to_pylist(), ids, _max_rows(vectors, len(batch)), *columns, strict=True)
+        for path, vector_id, max_row, *values in rows:
             fields = {name: value for name, value in zip(names, values, strict=True) if value is not None}
-            if greatest is not None:
-                fields |= _greatest(greatest)
+            if max_row is not None:
+                fields |= _max_row_field(max_row)
             if fields:
                 yield (canonical_key(path), vector_id), fields
 
 
-def _greatest_rows(vectors: pa.StructArray | None, length: int) -> list[int | None]:
-    """What the vectors of a checkpoint say of the greatest row index that they hide."""
+def _max_rows(vectors: pa.StructArray | None, length: int) -> list[int | None]:
+    """Return the maximum row index that each vector of a checkpoint hides, where recorded."""
     if vectors is None or vectors.type.get_field_index("maxRowIndex") < 0:
         return [None] * length
-    found: list[int | None] = vectors.field("maxRowIndex").to_pylist()
+    values: list[int | None] = vectors.field("maxRowIndex").to_pylist()
     valid = vectors.is_valid().to_pylist()
-    return [value if is_valid else None for value, is_valid in zip(found, valid, strict=True)]
+    return [value if is_valid else None for value, is_valid in zip(values, valid, strict=True)]
 
 
-def _greatest(row: int) -> JsonObject:
+def _max_row_field(row: int) -> JsonObject:
     return {"deletionVector": {"maxRowIndex": row}}
 
 
@@ -215,23 +215,25 @@ _KNOWN: Final = msgspec.json.Decoder(_KnownLine)
 _ANY: Final = msgspec.json.Decoder(_AnyLine, float_hook=exact_number)
 
 
-def _whole(commit: Commit, data: bytes) -> Commit:
-    """The commit, its file actions with all their members; usually a strict decoder shows that none is unknown."""
+def _with_unknown(commit: Commit, data: bytes) -> Commit:
+    """Return the commit, its file actions with all their members; usually a strict decoder shows that all are known."""
     try:
         _KNOWN.decode_lines(data)
     except msgspec.ValidationError:
         texts = action_lines(data)
-        lines = (_whole_line(line, texts[commit.line_number(place) - 1]) for place, line in enumerate(commit.lines))
+        lines = (
+            _line_with_unknown(line, texts[commit.line_number(index) - 1]) for index, line in enumerate(commit.lines)
+        )
         return msgspec.structs.replace(commit, lines=list(lines))
     return commit
 
 
-def _whole_line(line: CommitLine, text: bytes) -> CommitLine:
+def _line_with_unknown(line: CommitLine, text: bytes) -> CommitLine:
     add, remove = line.add, line.remove
     if add is not None and (unknown := _unknown(_ANY.decode(text).add, AddLine)):
-        add = WholeAddLine(**msgspec.structs.asdict(add), unknown=unknown)
+        add = FullAddLine(**msgspec.structs.asdict(add), unknown=unknown)
     if remove is not None and (unknown := _unknown(_ANY.decode(text).remove, RemoveLine)):
-        remove = WholeRemoveLine(**msgspec.structs.asdict(remove), unknown=unknown)
+        remove = FullRemoveLine(**msgspec.structs.asdict(remove), unknown=unknown)
     return msgspec.structs.replace(line, add=add, remove=remove)
 
 

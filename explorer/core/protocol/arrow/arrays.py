@@ -54,7 +54,7 @@ _LARGE_PAGE: Final = 1 << 21
 # Bytes from which on NumPy asks the system for large pages.
 _IN_LARGE_PAGES: Final = 1 << 22
 _LARGE_CHUNK: Final = 1 << 16
-"""How many rows are worth the start of a loop."""
+"""The number of rows from which starting a loop is worth it."""
 
 Mask = npt.NDArray[np.bool_]
 Int32s = npt.NDArray[np.int32]
@@ -63,22 +63,22 @@ _IntegerT = TypeVar("_IntegerT", bound=np.signedinteger)
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
 
 Integers = npt.NDArray[np.signedinteger]
-"""Integers of any width, such as the places of rows."""
+"""Integers of any width, such as row numbers."""
 Numbers = npt.NDArray[np.number]
 """Numbers of any width."""
 Float64s = npt.NDArray[np.float64]
 
 SYSTEM_POOL = pa.system_memory_pool()
-"""For columns that are made one after the other and put together: Arrow's own pool keeps what they gave back."""
+"""For columns that are made one after the other and joined: Arrow's own pool does not return freed memory."""
 
 _PLAIN = {name: getattr(pa, name)() for name in ("int8", "uint8", "int32", "int64")}
 
 
 def strings(values: Sequence[str | None]) -> pa.StringArray:
-    """A string column; None is null.
+    """Return a string column; None is null.
 
     Raises:
-        LimitExceeded: The texts are more than a column holds.
+        LimitExceeded: The texts are more than a column can store.
     """
     data, lengths, present = _encoded(values)
     check_column(len(data), f"{len(values):,} texts")
@@ -88,24 +88,24 @@ def strings(values: Sequence[str | None]) -> pa.StringArray:
 
 
 def int64s(values: Sequence[int | None] | Numbers) -> pa.Int64Array:
-    """A 64-bit integer column; None is null."""
+    """Return a 64-bit integer column; None is null."""
     return _primitive(values, pa.int64(), np.int64)
 
 
 def int32s(values: Sequence[int | None]) -> pa.Int32Array:
-    """A 32-bit integer column; None is null."""
+    """Return a 32-bit integer column; None is null."""
     return _primitive(values, pa.int32(), np.int32)
 
 
 def bools(values: Sequence[bool | None]) -> pa.BooleanArray:
-    """A boolean column; None is null."""
+    """Return a boolean column; None is null."""
     # None counts as False here.
     data = np.packbits(np.array(values, bool), bitorder="little")
     return pa.Array.from_buffers(pa.bool_(), len(values), [_validity(values), pa.py_buffer(data)])
 
 
 def known_int64s(values: Numbers, known: Mask) -> pa.Int64Array:
-    """A 64-bit integer column of a NumPy array, null where a second array is False."""
+    """Return a 64-bit integer column of a NumPy array, null where a second array is False."""
     bitmap = None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
     return pa.Array.from_buffers(
         pa.int64(), len(values), [bitmap, pa.py_buffer(np.ascontiguousarray(values, np.int64))]
@@ -113,13 +113,13 @@ def known_int64s(values: Numbers, known: Mask) -> pa.Int64Array:
 
 
 def mask(values: Mask | Sequence[bool]) -> pa.BooleanArray:
-    """A boolean column without nulls."""
+    """Return a boolean column without nulls."""
     bits = np.packbits(np.asarray(values, bool), bitorder="little")
     return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(bits)])
 
 
 def string_maps(values: Sequence[dict[str, str | None] | None]) -> pa.MapArray:
-    """A map<string, string> column; None is a null map, a None value inside a map stays a null value (CKPT-026)."""
+    """Return a map<string, string> column; None is a null map, a None inside a map a null value (CKPT-026)."""
     filled = [value or {} for value in values]
     offsets = np.fromiter(accumulate(map(len, filled), initial=0), dtype=np.int32, count=len(filled) + 1)
     keys = strings(list(chain.from_iterable(filled)))
@@ -132,7 +132,7 @@ def string_maps(values: Sequence[dict[str, str | None] | None]) -> pa.MapArray:
 
 
 def large_binaries(values: Sequence[bytes | msgspec.Raw]) -> pa.LargeBinaryArray:
-    """A column of bytes without nulls."""
+    """Return a column of bytes without nulls."""
     offsets = np.zeros(len(values) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, values), np.int64, len(values)), out=offsets[1:])
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(values))]
@@ -140,10 +140,10 @@ def large_binaries(values: Sequence[bytes | msgspec.Raw]) -> pa.LargeBinaryArray
 
 
 def one_array(parts: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
-    """Several arrays one after the other; nothing is copied where there is one.
+    """Return several arrays joined; nothing is copied where there is one.
 
     Raises:
-        LimitExceeded: Their texts are more than a column holds.
+        LimitExceeded: Their texts are more than a column can store.
     """
     if len(parts) == 1:
         return parts[0]
@@ -153,29 +153,29 @@ def one_array(parts: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
 
 
 def in_large_chunks(column: pa.ChunkedArray) -> list[pa.Array]:
-    """The chunks of a column, where small ones follow each other put together: each costs a loop its start."""
-    found: list[pa.Array] = []
+    """Return the chunks of a column, with consecutive small ones joined: each costs a loop its start."""
+    chunks: list[pa.Array] = []
     small: list[pa.Array] = []
     count = 0
     for chunk in column.chunks:
         if small and (len(chunk) >= _LARGE_CHUNK or count >= _LARGE_CHUNK):
-            found.append(one_array(small, column.type))
+            chunks.append(one_array(small, column.type))
             small, count = [], 0
         if len(chunk) >= _LARGE_CHUNK:
-            found.append(chunk)
+            chunks.append(chunk)
         else:
             small.append(chunk)
             count += len(chunk)
-    return [*found, one_array(small, column.type)] if small else found
+    return [*chunks, one_array(small, column.type)] if small else chunks
 
 
 def integers(values: Sequence[int | None] | Numbers) -> tuple[Int64s, Mask]:
-    """Integers as a NumPy array with 0 for None, and a mask of what is not None."""
+    """Return integers as a NumPy array with 0 for None, and a mask of those that are not None."""
     return _integers(values, np.int64)
 
 
 def numbers(column: pa.Array) -> tuple[Integers, Mask]:
-    """An integer column as a NumPy array with 0 for null, and a mask of what is not null."""
+    """Return an integer column as a NumPy array with 0 for null, and a mask of those that are not null."""
     width = np.dtype(f"int{column.type.bit_width}")
     if not len(column):
         return np.zeros(0, width), np.zeros(0, bool)
@@ -185,56 +185,56 @@ def numbers(column: pa.Array) -> tuple[Integers, Mask]:
 
 
 def exact_sum(values: Integers) -> int:
-    """The sum of integers, also where 64 bits do not hold it: a broken log may state any size and number of rows."""
+    """Return the sum of integers, even beyond 64 bits: a damaged log may have any size and number of rows."""
     return int(values.sum(dtype=np.int64)) if sums_fit(values) else sum(values.tolist())
 
 
 def only_array(table: pa.Table, name: str) -> pa.Array:
-    """A column of a table as one array; nothing is copied where it is in one chunk."""
+    """Return a column of a table as one array; nothing is copied where it is in one chunk."""
     return one_array(table.column(name).chunks, table.schema.field(name).type)
 
 
 def plain_array(values: npt.NDArray[np.generic]) -> pa.Array:
-    """A NumPy array of integers or flags as a column of the same bytes, a flag a byte, which `numpy_array` undoes."""
-    whole = np.ascontiguousarray(values).view(np.uint8) if values.dtype == bool else np.ascontiguousarray(values)
-    return pa.Array.from_buffers(_PLAIN[whole.dtype.name], len(whole), [None, pa.py_buffer(whole)])
+    """Return a NumPy array of integers or flags as a column of the same bytes, a flag a byte; see `numpy_array`."""
+    contiguous = np.ascontiguousarray(values).view(np.uint8) if values.dtype == bool else np.ascontiguousarray(values)
+    return pa.Array.from_buffers(_PLAIN[contiguous.dtype.name], len(contiguous), [None, pa.py_buffer(contiguous)])
 
 
 def numpy_array(column: pa.Array, *, flags: bool = False) -> npt.NDArray[np.generic]:
-    """The values of a column without nulls; nothing is copied, so they must not be written to."""
+    """Return the values of a column without nulls; nothing is copied, so they must not be written to."""
     if not len(column):
         return np.zeros(0, bool if flags else str(column.type))
-    found = np.frombuffer(column.buffers()[1], str(column.type))[column.offset : column.offset + len(column)]
-    return found.view(bool) if flags else found
+    array = np.frombuffer(column.buffers()[1], str(column.type))[column.offset : column.offset + len(column)]
+    return array.view(bool) if flags else array
 
 
 def flags(column: pa.BooleanArray) -> Mask:
-    """A boolean column as a NumPy array; null is False."""
+    """Return a boolean column as a NumPy array; null is False."""
     return _bits(column.buffers()[1], column) & validity(column)
 
 
 def floats(column: pa.ChunkedArray) -> Float64s:
-    """A column of numbers, or of times as their numbers, as floating-point numbers; NaN for null."""
+    """Return a column of numbers, or of times as their numbers, as floating-point numbers; NaN for null."""
     counted = column.cast(pa.int64()) if pa.types.is_temporal(column.type) else column
-    whole = one_array(counted.cast(pa.float64(), safe=False).chunks, pa.float64())
-    if whole.null_count == len(whole):
-        return np.full(len(whole), np.nan)
-    return np.where(validity(whole), numpy_array(whole), np.nan)
+    doubles = one_array(counted.cast(pa.float64(), safe=False).chunks, pa.float64())
+    if doubles.null_count == len(doubles):
+        return np.full(len(doubles), np.nan)
+    return np.where(validity(doubles), numpy_array(doubles), np.nan)
 
 
 def sums_fit(values: Integers) -> bool:
-    """Whether 64 bits hold the sum of integers, and of any of them, by the largest and their number."""
+    """Return whether 64 bits hold the sum of integers, and of any of them, by the largest and their number."""
     return max(-int(values.min(initial=0)), int(values.max(initial=0))) * len(values) < _TOO_LARGE
 
 
 def validity(column: pa.Array) -> Mask:
-    """True where a column is not null, as a NumPy array."""
+    """Return a NumPy mask, true where a column is not null."""
     bitmap = column.buffers()[0]
     return np.ones(len(column), bool) if bitmap is None else _bits(bitmap, column)
 
 
 def _text_sizes(column: pa.Array) -> list[int]:
-    """Bytes of each column of text inside a column."""
+    """Return bytes of each column of text inside a column."""
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         start, end = _extent(column)
@@ -248,7 +248,7 @@ def _text_sizes(column: pa.Array) -> list[int]:
 
 
 def _extent(column: pa.Array) -> tuple[int, int]:
-    """Where the values of the rows of a column begin and end."""
+    """Return where the values of the rows of a column begin and end."""
     if not len(column):
         return 0, 0
     offsets = np.frombuffer(column.buffers()[1], np.int32)
@@ -262,16 +262,16 @@ def _bits(buffer: pa.Buffer, column: pa.Array) -> Mask:
 
 
 def _encoded(values: Sequence[str | None]) -> tuple[bytes, Int64s, pa.Buffer | None]:
-    """The bytes of some texts, one after the other, their lengths, and which are not None."""
+    """Return the bytes of some texts, one after the other, their lengths, and which are not None."""
     if len(values) and values[0] is None and values.count(None) == len(values):
         return b"", np.zeros(len(values), np.int64), pa.py_buffer(bytes((len(values) + 7) // 8))
     try:
-        whole = "".join(cast(Sequence[str], values))
+        joined = "".join(cast(Sequence[str], values))
     except TypeError:
-        whole = "\u0080"
-    if whole.isascii():
+        joined = "\u0080"
+    if joined.isascii():
         # Usually no text is None and all are ASCII; this then takes a third of the time.
-        return whole.encode(), np.fromiter(map(len, cast(Sequence[str], values)), np.int64, len(values)), None
+        return joined.encode(), np.fromiter(map(len, cast(Sequence[str], values)), np.int64, len(values)), None
     encoded = [value.encode("utf-8", "surrogatepass") if value else b"" for value in values]
     return b"".join(encoded), np.fromiter(map(len, encoded), np.int64, len(values)), _validity(values)
 
@@ -301,22 +301,22 @@ def _validity(values: Sequence[object]) -> pa.Buffer | None:
 
 
 def fresh_buffer(size: int) -> npt.NDArray[np.uint8]:
-    """A buffer of so many bytes, in large pages if the system has any; what it holds is anything.
+    """Return a buffer of so many bytes, in large pages if the system has any, with undefined contents.
 
-    Memory that is new takes several times as long in small pages, each of which the system hands out by itself.
+    New memory takes several times as long in small pages, each of which the system allocates separately.
     """
-    whole = np.empty(max(size + _LARGE_PAGE, _IN_LARGE_PAGES), np.uint8)
-    start = -whole.__array_interface__["data"][0] % _LARGE_PAGE
-    return whole[start : start + size]
+    padded = np.empty(max(size + _LARGE_PAGE, _IN_LARGE_PAGES), np.uint8)
+    start = -padded.__array_interface__["data"][0] % _LARGE_PAGE
+    return padded[start : start + size]
 
 
 def with_room(values: npt.NDArray[_ScalarT], needed: int, filler: int = 0) -> npt.NDArray[_ScalarT]:
-    """The same values with room for as many, and more, so that this is rarely needed.
+    """Return the same values with room for ``needed``, and more, so that this is rarely called.
 
     Args:
         values: The values.
-        needed: How many there is to be room for.
-        filler: What stands in the room.
+        needed: The number of values to make room for.
+        filler: The value of the room.
     """
     if needed <= len(values):
         return values

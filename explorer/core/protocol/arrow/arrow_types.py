@@ -28,27 +28,27 @@ __all__ = ["arrow_schema", "json_variant_schema", "nullable_arrow_schema", "phys
 
 
 def to_arrow(kind: DataType) -> pa.DataType:
-    """A type under logical names."""
+    """Return a type under logical names."""
     return visit(kind, _Logical())
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """A schema under logical names."""
+    """Return a schema under logical names."""
     return pa.schema(to_arrow(schema))
 
 
 def nullable_arrow_schema(schema: StructType) -> pa.Schema:
-    """The same with every part nullable, as Spark gives rows."""
+    """Return the same with every part nullable, as Spark returns rows."""
     return pa.schema(visit(schema, _Nullable()))
 
 
 def json_variant_schema(schema: StructType) -> pa.Schema:
-    """As `nullable_arrow_schema`, with variants as the JSON they hold."""
+    """Return `nullable_arrow_schema` with variants as their JSON."""
     return pa.schema(visit(schema, _JsonVariants()))
 
 
 def physical_arrow_schema(fields: Sequence[StructField]) -> pa.Schema:
-    """The schema of a data file with these fields: physical names and field ids at every depth."""
+    """Return the schema of a data file with these fields: physical names and field ids at every depth."""
     return pa.schema(visit(StructType(tuple(fields)), _Physical()))
 
 

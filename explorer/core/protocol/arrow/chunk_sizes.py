@@ -1,4 +1,4 @@
-"""How many bytes a column chunk of a Parquet file becomes in memory at most, found before Arrow decodes it.
+"""The maximum bytes that a column chunk of a Parquet file needs in memory, computed before Arrow decodes it.
 
 Format: Apache Parquet's encodings. A page may become far more than its bytes: indices repeat long values of a
 dictionary, lengths of prefixes repeat the value before, runs repeat levels. Invariants: `chunk_size` is never less than
@@ -30,24 +30,24 @@ _OFFSET: Final = 4
 _LEVEL: Final = 2
 _PREFIXES: Final = 7
 _BY_DICTIONARY: Final = (2, 8)
-# How many bytes behind a chunk Arrow reads too, as an old writer did not count the header of a dictionary.
+# Bytes after a chunk that Arrow reads too, as an old writer did not count the header of a dictionary.
 _BEHIND: Final = 100
-# Dictionaries that are larger than this are looked into where their pages have many values.
+# Dictionaries that are larger than this are searched where their pages have many values.
 _SMALL: Final = 1 << 10
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A column chunk, as the footer describes it.
+    """A column chunk, by the footer.
 
     Attributes:
         path: Its column, dotted.
         start: Where it begins, in bytes from the start of the file.
-        length: Its bytes as stored, and those behind that may belong to it.
+        length: Its bytes as stored, and those after it that may belong to it.
         values: Its values, nulls included.
-        codec: The name of its compression, as Arrow's footer says it.
+        codec: The name of its compression, by Arrow's footer.
         width: Bytes of a value; None for texts and bytes, whose length is their own.
-        levels: How many levels Arrow keeps of each value.
+        levels: The number of levels that Arrow stores of each value.
     """
 
     path: str
@@ -61,12 +61,11 @@ class Chunk:
 
 @dataclass(frozen=True)
 class ChunkSize:
-    """What a chunk takes in memory, in bytes.
+    """The memory of a chunk, in bytes.
 
-    Attributes:
-        most: No less than that.
-        exact: Whether counting the values would find about the same.
-        prefixed: The longest value that is possible where values repeat the beginning of those before; 0 elsewhere.
+    most: An upper bound.
+    exact: Whether counting the values would give about the same.
+    prefixed: The maximum length of a value where values repeat the beginning of those before; 0 for others.
     """
 
     most: int
@@ -75,10 +74,10 @@ class ChunkSize:
 
 
 def chunk_of(described: pq.ColumnChunkMetaData, column: pq.ColumnSchema, size: int) -> Chunk:
-    """A column chunk of a file of a size in bytes.
+    """Return a column chunk of a file of a size in bytes.
 
     Raises:
-        ValueError: The footer says that the chunk lies elsewhere than in the file.
+        ValueError: The footer puts the chunk outside of the file.
     """
     start, first = described.data_page_offset, described.dictionary_page_offset
     if described.has_dictionary_page and first is not None and 0 < first < start:
@@ -96,12 +95,12 @@ def chunk_of(described: pq.ColumnChunkMetaData, column: pq.ColumnSchema, size: i
 
 
 def chunk_size(chunk: Chunk, read: Callable[[int, int], bytes], allowed: int) -> ChunkSize:
-    """How many bytes a chunk takes at most.
+    """Return the maximum memory of a chunk.
 
     Args:
         chunk: The chunk.
-        read: Returns bytes of the file, by their number and their place; fewer at the file's end.
-        allowed: How many bytes it may take; a dictionary that is larger is not looked into.
+        read: Returns bytes of the file, by their number and their offset; fewer at the file's end.
+        allowed: The bytes that it may take; a larger dictionary is not searched.
 
     Raises:
         ValueError: The header of a page is damaged.
@@ -123,41 +122,41 @@ def chunk_size(chunk: Chunk, read: Callable[[int, int], bytes], allowed: int) ->
 
 
 def is_indexed(page: PageHeader) -> bool:
-    """Whether the values of a page are indices of a dictionary."""
+    """Return whether the values of a page are indices of a dictionary."""
     return page.encoding in _BY_DICTIONARY
 
 
 def is_prefixed(page: PageHeader) -> bool:
-    """Whether the values of a page repeat the beginning of those before."""
+    """Return whether the values of a page repeat the beginning of those before."""
     return page.encoding == _PREFIXES
 
 
 def longest_value(
     chunk: Chunk, pages: Sequence[PageHeader], indexed: int, read: Callable[[int, int], bytes], allowed: int
 ) -> int:
-    """The longest value of the dictionaries of a chunk, or no less.
+    """Return the length of the longest value of the dictionaries of a chunk, or more.
 
     Args:
         chunk: The chunk.
         pages: The pages of its dictionaries.
-        indexed: How many values refer to them; without any, nothing is decompressed.
+        indexed: The number of values that refer to them; without any, nothing is decompressed.
         read, allowed: As for `chunk_size`.
     """
-    found = 0
+    longest = 0
     for page in pages:
         codec = chunk.codec.lower()
         known = codec == "uncompressed" or (codec != "lz4" and pa.Codec.is_available(codec))
         if not indexed or page.decoded <= _SMALL or page.decoded > allowed or not known:
-            found = max(found, page.decoded)
+            longest = max(longest, page.decoded)
             continue
         data = read(page.stored, page.start)
         plain = data if codec == "uncompressed" else pa.decompress(data, page.decoded, codec, asbytes=True)
-        found = max(found, _longest_of(plain))
-    return found
+        longest = max(longest, _longest_of(plain))
+    return longest
 
 
 def _longest_of(plain: bytes) -> int:
-    """The longest of plainly encoded texts: each with four bytes before it that say its length."""
+    """Return the length of the longest of plainly encoded texts, each with its length in the four bytes before it."""
     at, longest, end = 0, 0, len(plain) - _OFFSET
     while at <= end:
         (length,) = unpack_from("<I", plain, at)

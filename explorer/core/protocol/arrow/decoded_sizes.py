@@ -1,4 +1,4 @@
-"""How many bytes the values of a column chunk take in memory, counted where an upper bound is too high.
+"""The bytes of the values of a column chunk in memory, counted where an upper bound is too high.
 
 Invariant: counting needs little memory, however many bytes are counted.
 """
@@ -21,7 +21,7 @@ __all__ = ["counted_size", "element_count"]
 
 _OFFSET: Final = 4
 _LEVEL: Final = 2
-# How much is decoded at once where values are counted, in bytes.
+# Bytes decoded at once where values are counted.
 _AT_ONCE: Final = 1 << 24
 _MOST_ROWS: Final = 1 << 16
 
@@ -29,27 +29,27 @@ _MOST_ROWS: Final = 1 << 16
 def counted_size(
     chunk: Chunk, size: ChunkSize, group: int, read_dictionary: Callable[[Sequence[str]], pq.ParquetFile], allowed: int
 ) -> int:
-    """How many bytes the values of a chunk take, counted a few at a time; more than allowed as soon as that is sure.
+    """Count the bytes of the values of a chunk, a few at a time; stop as soon as they are more than allowed.
 
     Args:
         chunk: The chunk.
-        size: What it takes at most.
-        group: The row group that it is of.
+        size: Its maximum.
+        group: Its row group.
         read_dictionary: Opens a reader of the file that leaves some columns as indices of a dictionary.
-        allowed: How many bytes it may take.
+        allowed: The bytes that it may take.
     """
     reader = read_dictionary([] if size.prefixed else [chunk.path])
     rows = max(1, min(_MOST_ROWS, _AT_ONCE // size.prefixed)) if size.prefixed else _MOST_ROWS
-    found = chunk.values * chunk.levels * _LEVEL
+    total = chunk.values * chunk.levels * _LEVEL
     for batch in reader.iter_batches(rows, row_groups=[group], columns=[chunk.path], use_threads=False):
-        found += sum(_bytes_of(column) for column in batch.columns)
-        if found > allowed:
+        total += sum(_bytes_of(column) for column in batch.columns)
+        if total > allowed:
             break
-    return found
+    return total
 
 
 def element_count(array: pa.Array) -> int:
-    """How many values an array has, those in structs, lists and maps each by itself."""
+    """Return the number of values of an array, those in structs, lists and maps separately."""
     kind = array.type
     if pa.types.is_struct(kind):
         return sum(map(element_count, array.flatten()))
@@ -61,7 +61,7 @@ def element_count(array: pa.Array) -> int:
 
 
 def _bytes_of(array: pa.Array) -> int:
-    """The bytes of an array, with each value of a dictionary as often as it is there."""
+    """Return the bytes of an array, with each value of a dictionary as often as it is used."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         indices, lengths = array.indices, _lengths(array.dictionary)
@@ -77,7 +77,7 @@ def _bytes_of(array: pa.Array) -> int:
 
 
 def _lengths(texts: pa.Array) -> Int64s:
-    """The length of each text of a dictionary, in bytes; without Arrow's functions, whose import takes time."""
+    """Return the length of each text of a dictionary, in bytes; without Arrow's functions, whose import takes time."""
     width = np.int64 if pa.types.is_large_string(texts.type) or pa.types.is_large_binary(texts.type) else np.int32
     offsets = np.frombuffer(texts.buffers()[1], width)[texts.offset : texts.offset + len(texts) + 1]
     return np.diff(offsets).astype(np.int64)

@@ -1,8 +1,8 @@
-"""How much memory a Parquet footer takes when Arrow decodes it, counted without decoding it.
+"""The memory that a Parquet footer takes when Arrow decodes it, counted without decoding it.
 
 Format: Apache Parquet's FileMetaData in Thrift's compact protocol. Invariants: a list counts with the items that it
-claims, as Arrow makes room for these before it reads the first; a footer that cannot be walked counts with what was
-seen of it, which is all that Arrow makes room for.
+claims, as Arrow makes room for these before it reads the first; a footer that cannot be walked counts with the part
+before, which is all that Arrow makes room for.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PLAIN: Final = 4
 _SCHEMA, _GROUP, _PAIR, _CHUNK = 250, 400, 400, 720
 _ROW_GROUPS, _COLUMNS = 4, 1
 _ITEMS: Final = {2: _SCHEMA, _ROW_GROUPS: _GROUP, 5: _PAIR}
-# A field that is a list and claims at least 16,384 items; Arrow does not look at their type.
+# A field that is a list and claims at least 16,384 items; Arrow does not check their type.
 _LONG_LIST: Final = re.compile(
     rb"(?:[\x19\x29\x39\x49\x59\x69\x79\x89\x99\xa9\xb9\xc9\xd9\xe9\xf9]|\x09.{1,10})[\xf0-\xff][\x80-\xff]{2}",
     re.DOTALL,
@@ -33,31 +33,31 @@ _NO_VALUE: Final = (1, 2)
 
 
 def footer_size(footer: bytes, allowed: int) -> int:
-    """How many bytes a footer takes in memory, or more.
+    """Return the bytes of a footer in memory, or more.
 
     Args:
         footer: The footer, without its length and the mark at the end.
-        allowed: How many it may take; more than that may be counted in part.
+        allowed: The bytes that it may take; more than that may be counted in part.
     """
     plain = len(footer) * _PLAIN
     # Every struct ends with a zero, so that there are no more of them than zeros.
     most = plain + footer.count(0) * _CHUNK
     if most <= allowed and not _LONG_LIST.search(footer):
         return most
-    found = plain
+    total = plain
     with suppress(IndexError, ValueError):
         for size in _sizes(_Walk(footer)):
-            found += size
-            if found > allowed:
+            total += size
+            if total > allowed:
                 break
-    return found
+    return total
 
 
 class _Walk:
-    """A place in a footer that moves on.
+    """A position in a footer that moves on.
 
     Raises:
-        IndexError, ValueError: Later: the footer is damaged from that place on.
+        IndexError, ValueError: Later: the footer is damaged from that position on.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -65,7 +65,7 @@ class _Walk:
         self.at = 0
 
     def fields(self) -> Iterator[int]:
-        """The numbers of the fields of a struct, the place at each value; a value that is not read is skipped."""
+        """Yield the numbers of the fields of a struct, with the position at each value; unread values are skipped."""
         number = 0
         while (head := self._data[self.at]) != 0:
             kind, self.at = head & 15, self.at + 1
@@ -81,18 +81,18 @@ class _Walk:
         self.at += 1
 
     def items(self) -> int:
-        """How many items the list here claims; the place is then at the first."""
+        """Return the number of items that the list here claims; the position is then at the first."""
         count, _, self.at = list_head(self._data, self.at)
         return count
 
     def skip_structs(self, count: int) -> None:
-        """Move behind so many structs."""
+        """Move past ``count`` structs."""
         for _ in range(count):
             self.at = after_value(self._data, self.at, STRUCT)
 
 
 def _sizes(walk: _Walk) -> Iterator[int]:
-    """What the lists of structs take: those of the schema, the row groups and their columns, and the metadata."""
+    """Yield the memory of lists of structs: the schema, the row groups and their columns, and the metadata."""
     for number in walk.fields():
         if number not in _ITEMS:
             continue
@@ -106,7 +106,7 @@ def _sizes(walk: _Walk) -> Iterator[int]:
 
 
 def _column_sizes(walk: _Walk) -> Iterator[int]:
-    """The same of the columns of a row group."""
+    """Yield the same of the columns of a row group."""
     for number in walk.fields():
         if number == _COLUMNS:
             count = walk.items()

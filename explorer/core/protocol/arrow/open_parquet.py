@@ -1,6 +1,6 @@
-"""Parquet files that are open: few at a time, each with a reader for one thread alone.
+"""Open Parquet files: few at a time, each with a reader for one thread alone.
 
-Format: Apache Parquet's footer. Invariants: of a file that is far away, the chunks that are needed are fetched once, in
+Format: Apache Parquet's footer. Invariants: of a remote file, the needed chunks are fetched once, in
 as few requests as there are stretches of them, and read from memory; a footer is measured before it is decoded.
 """
 
@@ -31,18 +31,18 @@ _S = TypeVar("_S")
 # The end of a file: the footer's length, and a mark. Arrow reads as much at first, in the same request if it may.
 _TAIL: Final = struct.Struct("<I4s")
 _END: Final = 1 << 16
-# What lies between two chunks is fetched too if it is shorter than this, as it is less than a request costs.
+# Bytes between two chunks are fetched too if they are fewer than this, as it is less than a request costs.
 _GAP: Final = 1 << 13
-# How many files stay open that nobody reads at the moment: a process may have a few hundred.
+# The number of unused files that stay open: a process may have a few hundred.
 _MOST_OPEN: Final = 64
 
 
 class OpenFile:
-    """A file that is open, and a reader of it that nobody uses at the moment.
+    """An open file, and an unused reader of it.
 
     Args:
         file: The file.
-        name: What it is called, for the error.
+        name: Its name, for the error.
 
     Raises:
         LimitExceeded: Its footer is too long.
@@ -60,12 +60,12 @@ class OpenFile:
         self._idle = [first]
 
     def source(self, chunks: Sequence[Chunk]) -> pa.NativeFile:
-        """The file, or what is needed of one that is far away, each piece of which would be a request."""
+        """Return the file, or the needed parts of a remote one, each of which would be a request."""
         return self._file if self._is_local else _fetched(self._file, self.size, chunks)
 
     @contextmanager
     def lent(self, source: pa.NativeFile) -> Iterator[pq.ParquetFile]:
-        """A reader for one thread alone, because Arrow's are not thread-safe; one costs less than a millisecond."""
+        """Yield a reader for one thread, because Arrow's are not thread-safe; one costs less than a millisecond."""
         if not self._is_local:
             yield self.reader(source)
             return
@@ -80,7 +80,7 @@ class OpenFile:
                 self._idle.append(reader)
 
     def reader(self, source: pa.NativeFile, as_dictionary: Sequence[str] = ()) -> pq.ParquetFile:
-        """A new reader of a source, which leaves some columns as indices of a dictionary."""
+        """Return a new reader of a source, which leaves some columns as indices of a dictionary."""
         import pyarrow.parquet as pq
 
         return pq.ParquetFile(
@@ -93,7 +93,7 @@ class OpenFile:
 
 
 class _Latest:
-    """The open files that were read last, up to so many; a file that is being read stays open until that is done."""
+    """The open files that were read last, up to ``most``; a file that is being read stays open until that is done."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -101,15 +101,15 @@ class _Latest:
         self._files: WeakKeyDictionary[Any, OpenFile] = WeakKeyDictionary()
 
     def find(self, rows: Any) -> OpenFile | None:
-        """The open file of some row groups; None if it was closed."""
+        """Return the open file of some row groups; None if it was closed."""
         with self._lock:
-            found = self._files.pop(rows, None)
-            if found is not None:
-                self._files[rows] = found
-            return found
+            opened = self._files.pop(rows, None)
+            if opened is not None:
+                self._files[rows] = opened
+            return opened
 
     def put(self, rows: Any, opened: OpenFile) -> None:
-        """Keep a file open, and let the one that was not read for longest go."""
+        """Add an open file, and close the least recently read one."""
         with self._lock:
             self._files[rows] = opened
             if len(self._files) > self._most:
@@ -120,7 +120,7 @@ LATEST: Final = _Latest(_MOST_OPEN)
 
 
 def read_footer(file: pa.NativeFile, name: str) -> pq.FileMetaData:
-    """Read the footer of a file, after a look at its length.
+    """Read the footer of a file, after a check of its length.
 
     Raises:
         LimitExceeded: It is too long.
@@ -133,12 +133,12 @@ def read_footer(file: pa.NativeFile, name: str) -> pq.FileMetaData:
 
 
 def bytes_at(source: pa.NativeFile, size: int, start: int) -> bytes:
-    """Bytes of a source from a place on, fewer at its end."""
+    """Return bytes of a source from an offset on, fewer at its end."""
     return bytes(source.read_at(size, start))
 
 
 def in_parallel(action: Callable[[_S], _T], items: Sequence[_S]) -> list[_T]:
-    """Results of an action that spends most of its time outside Python, on as many threads as there are processors."""
+    """Return results of an action that mostly runs outside Python, on as many threads as there are processors."""
     workers = min(len(items), pa.cpu_count())
     if workers < 2:
         return [action(item) for item in items]
@@ -150,7 +150,7 @@ def in_parallel(action: Callable[[_S], _T], items: Sequence[_S]) -> list[_T]:
 
 
 def _fetched(file: pa.NativeFile, size: int, chunks: Sequence[Chunk]) -> pa.NativeFile:
-    """A file of the same size that has the bytes of some chunks, and zeros elsewhere, which take no memory."""
+    """Return a file of the same size with the bytes of some chunks; the rest is zeros, which take no memory."""
     room = mmap(-1, max(size, 1))
     view = memoryview(room)
 
@@ -164,7 +164,7 @@ def _fetched(file: pa.NativeFile, size: int, chunks: Sequence[Chunk]) -> pa.Nati
 
 
 def _spans(chunks: Sequence[Chunk]) -> list[tuple[int, int]]:
-    """Where chunks begin and end, those together that lie close to each other."""
+    """Return where chunks begin and end, those together that are close to each other."""
     spans: list[tuple[int, int]] = []
     for chunk in sorted(chunks, key=lambda each: each.start):
         end = chunk.start + chunk.length
@@ -191,6 +191,6 @@ def _check_footer(file: pa.NativeFile, size: int, name: str) -> None:
     begin = end - length
     footer = tail[begin - start : end - start] if begin >= start else file.read_at(length, begin)
     allowed = footer_bytes()
-    found = footer_size(footer, allowed)
-    if found > allowed:
-        raise too_large_footer(name, found, allowed)
+    decoded_size = footer_size(footer, allowed)
+    if decoded_size > allowed:
+        raise too_large_footer(name, decoded_size, allowed)

@@ -1,8 +1,8 @@
 """Headers of the pages of a Parquet column chunk, read without decompressing a page.
 
 Format: Apache Parquet's PageHeader in Thrift's compact protocol. Invariants: a header takes no more memory than its
-bytes, however it is made; what a header states about its page is what Arrow allocates by, so it is believed as an upper
-bound and checked against nothing else; a page that Arrow skips has no values, whatever its header states.
+bytes, however it is made; the numbers of a header are those that Arrow allocates by, so they are used as an upper
+bound and checked against nothing else; a page that Arrow skips has no values, whatever its header records.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from explorer.core.protocol.arrow.thrift import INTEGER, STRUCT, Fields, read_st
 
 __all__ = ["PageHeader", "page_headers"]
 
-# How much is read for a header at first; few have statistics that need more.
+# The bytes read for a header at first; few have statistics that need more.
 _FIRST: Final = 1 << 8
 # Arrow reads no longer header.
 _LONGEST: Final = 1 << 24
@@ -24,7 +24,7 @@ _DATA, _DICTIONARY, _DATA_V2 = 0, 2, 3
 
 @dataclass(frozen=True)
 class PageHeader:
-    """What a page states about itself.
+    """The header of a page.
 
     Attributes:
         is_dictionary: Whether it is the dictionary page.
@@ -46,13 +46,13 @@ class PageHeader:
 def page_headers(read: Callable[[int, int], bytes], start: int, length: int, values: int) -> Iterator[PageHeader]:
     """Read the headers of the pages that Arrow would read of a column chunk: until they have all its values.
 
-    At a damaged header it ends: Arrow reads no further than that, and says what is wrong when it gets there.
+    It ends at a damaged header: Arrow reads no further, and raises when it gets there.
 
     Args:
-        read: Returns bytes of the file, by their number and their place; fewer at the file's end.
+        read: Returns bytes of the file, by their number and their offset; fewer at the file's end.
         start: Where the chunk begins, in bytes from the start of the file.
         length: The chunk's bytes.
-        values: How many values the chunk has.
+        values: The number of values of the chunk.
     """
     position, end = start, start + length
     while values > 0 and position < end:
@@ -96,5 +96,5 @@ _DETAILS: Final = {_DATA: 5, _DICTIONARY: 7, _DATA_V2: 8}
 
 
 def _number(fields: Fields, number: int) -> int:
-    found = fields.get((number, INTEGER), -1)
-    return found if isinstance(found, int) else -1
+    value = fields.get((number, INTEGER), -1)
+    return value if isinstance(value, int) else -1

@@ -1,6 +1,6 @@
 """Rows of a table as Python records, with its times as `datetime`.
 
-Invariant: pandas is not loaded, which Arrow does to make a moment of a time, and which takes longer than most answers.
+Invariant: pandas is not loaded, which Arrow uses for conversion of times, and which takes longer than most calls.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MICROSECONDS: Final = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
 def moments(times: pa.ChunkedArray) -> list[datetime | None]:
-    """A column of times: with a zone as moments in UTC, without as they are; None for null.
+    """Return a column of times: with a zone as moments in UTC, without as they are; None for null.
 
     Args:
         times: In s, ms or µs.
@@ -31,7 +31,7 @@ def moments(times: pa.ChunkedArray) -> list[datetime | None]:
 
 
 def records(table: pa.Table) -> list[dict[str, Any]]:
-    """The rows of a table by the names of their columns; maps are dictionaries.
+    """Return the rows of a table by the names of their columns; maps are dictionaries.
 
     Args:
         table: With times, if any, in s, ms or µs, as columns of their own.

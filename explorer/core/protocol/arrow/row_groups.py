@@ -1,11 +1,11 @@
 """A Parquet file of the log, read by row group and column, several row groups at once.
 
-Protocol section: Checkpoints. Invariants: files are read from every row group, whatever its statistics say, since one
-wrong count there would lose some; for rows that hold only a few actions, only the columns they need are decoded. Those
-few are looked for in a large row group until as many are found as its footer counts, as the Delta kernel and Spark do
-too; where the counts of a struct's members do not go together, its whole column is read; however many files a program
-holds, few of them are open, and one that was closed is opened again only if it is the same; nothing is decoded before
-the budget has room for all that it becomes.
+Protocol section: Checkpoints. Invariants: files are read from every row group, whatever its statistics record, since
+one wrong count there would lose some; for rows with only a few actions, only the columns they need are decoded. Those
+few are searched in a large row group until as many are read as its footer counts, as the Delta kernel and Spark do
+too; where the counts of a struct's members disagree, its whole column is read; however many files a program
+has, few of them are open, and one that was closed is opened again only if it is the same; nothing is decoded before
+the budget has room for all of its decoded bytes.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 __all__ = ["RowGroups", "value_count"]
 
-# How many rows from a group's start are decoded whole before anything is looked for: writers put the few there.
+# Rows from a group's start that are decoded in full before a search: writers put the few there.
 _FIRST: Final = 1 << 6
-# How many rows from a group's start are decoded in one piece instead of the whole group.
+# Rows from a group's start that are decoded in one piece instead of the full group.
 _NEAR: Final = 1 << 12
-# About how many bytes an object of Python takes, and how many are not worth a look.
+# Approximate bytes of a Python object, and bytes that are not worth a check.
 _OBJECT: Final = 100
 _FEW: Final = 1 << 10
-# How many rows a group must have for several threads, or a look at the counts of its footer, to be worth their time.
+# Rows that a group must have for several threads, or a check of the counts of its footer, to be worth their time.
 _MANY: Final = 1 << 15
 
 
@@ -50,15 +50,16 @@ class RowGroups:
 
     Args:
         open_file: Opens the file; called again when it was closed because others were read since.
-        budget: What it may take in memory, together with the files that share it; None for one of its own.
-        name: What it is called, for the error.
+        budget: The memory it may take, together with the files that share it; None for one of its own.
+        name: Its name, for the error.
 
     Attributes:
         metadata: The footer.
         schema: The columns as Arrow sees them.
 
     Raises:
-        pa.ArrowException, OSError, ValueError: It is not a Parquet file; later: a page is broken, or the file is gone
+        pa.ArrowException, OSError, ValueError: It is not a Parquet file; later: a page is damaged, or the file is
+        missing
             or another one.
         LimitExceeded: It would take too much memory.
     """
@@ -78,11 +79,11 @@ class RowGroups:
 
     @property
     def count(self) -> int:
-        """How many row groups there are."""
+        """The number of row groups."""
         return int(self.metadata.num_row_groups)
 
     def is_large(self, group: int) -> bool:
-        """Whether a row group has so many rows that several threads are worth their start."""
+        """Return whether a row group has so many rows that several threads are worth their start."""
         return bool(self.metadata.row_group(group).num_rows > _MANY)
 
     def read(self, group: int, columns: Sequence[str], *, alone: bool = True) -> pa.Table:
@@ -101,22 +102,24 @@ class RowGroups:
             table = reader.read_row_group(group, list(columns), use_threads=alone and rows > _MANY)
         if table.num_columns and table.num_rows != rows:
             # A damaged page can end a column early; Arrow takes that for the column's end.
-            raise ValueError(f"row group {group} should have {rows:,} rows and gives {table.num_rows:,}")
+            raise ValueError(f"row group {group} should have {rows:,} rows but has {table.num_rows:,}")
         return table
 
     def present(self, names: Sequence[str]) -> dict[str, list[JsonValue]]:
-        """The rows in which a struct column is not null, as objects, for each column that exists."""
-        found: dict[str, list[JsonValue]] = {name: [] for name in names if self.schema.get_field_index(name) >= 0}
-        leaves = {name: _first_leaf(name, self.schema.field(name).type) for name in found}
+        """Return the rows in which a struct column is not null, as objects, for each column that exists."""
+        objects_by_name: dict[str, list[JsonValue]] = {
+            name: [] for name in names if self.schema.get_field_index(name) >= 0
+        }
+        leaves = {name: _first_leaf(name, self.schema.field(name).type) for name in objects_by_name}
         wanted = [self._wanted(group, leaves) for group in range(self.count)]
-        holding = [group for group, counts in enumerate(wanted) if counts]
-        for table in in_parallel(lambda group: self._holding(group, wanted[group], list(found)), holding):
-            for name, objects in found.items():
+        with_rows = [group for group, counts in enumerate(wanted) if counts]
+        for table in in_parallel(lambda group: self._rows_with(group, wanted[group], list(objects_by_name)), with_rows):
+            for name, objects in objects_by_name.items():
                 for chunk in table.column(name).chunks:
                     rows = np.flatnonzero(validity(chunk))
                     self._admit_objects(chunk, rows, (name, len(objects)))
                     objects += [chunk[row].as_py(maps_as_pydicts="strict") for row in rows.tolist()]
-        return found
+        return objects_by_name
 
     def batches(
         self, group: int, length: int, columns: Sequence[str], *, alone: bool = True
@@ -138,12 +141,12 @@ class RowGroups:
                 found += batch.num_rows
                 yield batch
         if found != wanted:
-            raise ValueError(f"row group {group} should have {wanted:,} rows and gives {found:,}")
+            raise ValueError(f"row group {group} should have {wanted:,} rows but has {found:,}")
 
     def _wanted(self, group: int, leaves: Mapping[str, str]) -> dict[str, int | None]:
-        """Leaf -> how many rows of a row group have it, None where that is not known.
+        """Return leaf -> the number of rows of a row group that have it, None where that is not known.
 
-        Those that no row has are left out. In a small row group nothing is known: it is read as soon as it is counted.
+        Leaves that no row has are left out. In a small row group nothing is known: reading it is as quick as counting.
         """
         described = self.metadata.row_group(group)
         if described.num_rows <= _MANY:
@@ -155,8 +158,8 @@ class RowGroups:
                 counts[name][path] = value_count(column)
         return {leaf: _agreed(counts[name], leaf) for name, leaf in leaves.items() if set(counts[name].values()) != {0}}
 
-    def _holding(self, group: int, wanted: Mapping[str, int | None], columns: list[str]) -> pa.Table:
-        """At least the rows of a row group in which some column is not null."""
+    def _rows_with(self, group: int, wanted: Mapping[str, int | None], columns: list[str]) -> pa.Table:
+        """Return at least the rows of a row group in which some column is not null."""
         counts = {leaf: count for leaf, count in wanted.items() if count is not None}
         if len(counts) < len(wanted):
             table = self.read(group, list(wanted), alone=self.count == 1)
@@ -167,11 +170,11 @@ class RowGroups:
         return self._head(group, self._end(group, counts), columns)
 
     def _end(self, group: int, counts: Mapping[str, int]) -> int:
-        """How many rows of a row group come before the rows in which the columns are all null.
+        """Return the number of rows of a row group before the rows in which the columns are all null.
 
         Args:
             group: Which one.
-            counts: How many values each column has.
+            counts: The number of values of each column.
         """
         missing, seen, end = sum(counts.values()), 0, 0
         for batch in self.batches(group, _NEAR, list(counts), alone=False):
@@ -183,7 +186,7 @@ class RowGroups:
         return end
 
     def _head(self, group: int, end: int, columns: list[str]) -> pa.Table:
-        """At least the first rows of a row group."""
+        """Return at least the first rows of a row group."""
         if not end:
             return pa.Table.from_batches([], pa.schema([self.schema.field(name) for name in columns]))
         with self._lent(group, columns) as reader:
@@ -194,7 +197,7 @@ class RowGroups:
 
     @contextmanager
     def _lent(self, group: int, columns: Sequence[str]) -> Iterator[pq.ParquetFile]:
-        """A reader for one thread alone, of columns of a row group for which the budget has room."""
+        """Yield a reader for one thread alone, of columns of a row group for which the budget has room."""
         opened = self._opened()
         leaves = [leaf for name in columns for leaf in self._leaves.get(name, ())]
         chunks = {leaf: self._chunk(opened, group, leaf) for leaf in leaves}
@@ -214,14 +217,14 @@ class RowGroups:
 
     @cached_property
     def _leaves(self) -> Mapping[str, Sequence[int]]:
-        """Dotted name -> the leaf columns that it is or has."""
-        found: dict[str, list[int]] = {}
+        """Dotted name -> its leaf columns."""
+        leaves: dict[str, list[int]] = {}
         described = self.metadata.schema
         for leaf in range(len(described)):
             parts = described.column(leaf).path.split(".")
             for end in range(1, len(parts) + 1):
-                found.setdefault(".".join(parts[:end]), []).append(leaf)
-        return found
+                leaves.setdefault(".".join(parts[:end]), []).append(leaf)
+        return leaves
 
     def _chunk(self, opened: OpenFile, group: int, leaf: int) -> Chunk:
         return chunk_of(self.metadata.row_group(group).column(leaf), self.metadata.schema.column(leaf), opened.size)
@@ -242,45 +245,45 @@ class RowGroups:
             self._admitted.update((group, leaf) for leaf in chunks)
 
     def _admit_objects(self, column: pa.Array, rows: Int64s, key: Hashable) -> None:
-        """Make room in the budget for rows of a column as objects of Python."""
+        """Make room in the budget for rows of a column as Python objects."""
         if len(rows) > _FEW or column.nbytes > _FEW * _OBJECT:
             values = column.take(int64s(rows))
             size = values.nbytes + _OBJECT * element_count(values)
             self._budget.take(self._name, {(id(self), key): size}, {})
 
     def counted(self, group: int, leaf: int, size: ChunkSize, allowed: int) -> int:
-        """How many bytes the values of a leaf column take in a row group; see `counted_size`."""
+        """Return the bytes of the values of a leaf column in a row group; see `counted_size`."""
         opened = self._opened()
         chunk = self._chunk(opened, group, leaf)
         return counted_size(chunk, size, group, partial(opened.reader, opened.source([chunk])), allowed)
 
 
 def _counted(rows: weakref.ref[RowGroups], group: int, leaf: int, size: ChunkSize, allowed: int) -> int:
-    found = rows()
-    return size.most if found is None else found.counted(group, leaf, size, allowed)
+    row_groups = rows()
+    return size.most if row_groups is None else row_groups.counted(group, leaf, size, allowed)
 
 
 def value_count(column: pq.ColumnChunkMetaData) -> int | None:
-    """How many values that are not null a column of a row group has, None where its footer does not say."""
+    """Return the number of non-null values of a column of a row group, None where its footer has none."""
     counts = column.statistics
     return None if counts is None or not counts.has_null_count else int(column.num_values - counts.null_count)
 
 
 def _first_leaf(name: str, kind: pa.DataType) -> str:
-    """A column that shows where the struct is null and costs little to read."""
+    """Return a column that shows where the struct is null and costs little to read."""
     plain = [field.name for field in kind if not pa.types.is_nested(field.type)] if pa.types.is_struct(kind) else []
     return f"{name}.{plain[0]}" if plain else name
 
 
 def _agreed(counts: Mapping[str, int | None], leaf: str) -> int | None:
-    """How many rows have a leaf that every row of its struct should have; None if another leaf says otherwise."""
+    """Return the number of rows with a leaf that every row of its struct should have; None if other leaves disagree."""
     first = counts.get(leaf)
     plain = [count for path, count in counts.items() if path.count(".") == leaf.count(".")]
     return None if first is None or any(count is None or count > first for count in plain) else first
 
 
 def _values(rows: pa.Table | pa.RecordBatch, leaf: str) -> int:
-    """How many values that are not null a leaf has; a struct without any value is no value of it."""
+    """Return the number of non-null values of a leaf; a struct without any value does not count."""
     name, _, member = leaf.partition(".")
     column = rows.column(name)
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
@@ -290,7 +293,7 @@ def _values(rows: pa.Table | pa.RecordBatch, leaf: str) -> int:
 
 
 def _last(chunks: Sequence[pa.Array]) -> int:
-    """How many rows a column has up to its last one that is not null."""
+    """Return the number of rows of a column up to its last one that is not null."""
     if not chunks:
         return 0
     valid = np.flatnonzero(np.concatenate([validity(chunk) for chunk in chunks]))

@@ -1,8 +1,8 @@
-"""How many rows of a row group of a Parquet file may be decoded at once, found before Arrow decodes one.
+"""The number of rows of a row group of a Parquet file that may be decoded at once, computed before Arrow decodes one.
 
-A data file may hold more than memory does, and is read some rows at a time. Invariants: what so many rows take is never
-counted as less than what Arrow allocates for them; rows with repeated values, whose number a page does not state, are
-counted as the whole chunk. Spark's workers get this module by value, as they get `chunk_sizes`.
+A data file may be larger than memory, and is read some rows at a time. Invariants: the memory of so many rows is never
+counted as less than Arrow allocates for them; rows with repeated values, whose number is not in a page, are
+counted as the full chunk. Spark's workers get this module by value, as they get `chunk_sizes`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _LEVEL: Final = 2
 
 @dataclass(frozen=True)
 class ChunkRows:
-    """What rows of a column chunk take in memory, in bytes.
+    """The memory of rows of a column chunk, in bytes.
 
     Attributes:
-        around: What any number of them takes: the chunk as stored, a page, the dictionary.
-        each: What one value takes at most, besides the texts of the pages.
+        around: That of any number of rows: the chunk as stored, a page, the dictionary.
+        each: The maximum of one value, other than the texts of the pages.
         values: The values of the chunk, nulls included.
-        is_repeated: Whether a row may hold any number of them.
-        texts: The values and the bytes of each page that holds texts one after the other.
+        is_repeated: Whether a row may have any number of them.
+        texts: The values and the bytes of each page with texts one after the other.
     """
 
     around: int
@@ -40,18 +40,18 @@ class ChunkRows:
     texts: tuple[tuple[int, int], ...]
 
     def size(self, rows: int) -> int:
-        """How many bytes so many rows in succession take at most."""
+        """Return the maximum bytes of so many rows in succession."""
         if self.is_repeated or rows >= self.values:
             return self.around + self.values * self.each + sum(size for _, size in self.texts)
         return self.around + rows * self.each + self._texts_of(rows)
 
     def _texts_of(self, rows: int) -> int:
-        """The bytes of the pages that so many rows in succession touch at most."""
+        """Return the maximum bytes of the pages that so many rows in succession touch."""
         before = list(accumulate((values for values, _ in self.texts), initial=0))
         sizes = list(accumulate((size for _, size in self.texts), initial=0))
         most = first = 0
         for last in range(len(self.texts)):
-            # The rows hold all values of the pages between two that they touch.
+            # The rows have all values of the pages between two that they touch.
             while first < last and before[last] - before[first + 1] > rows - 2:
                 first += 1
             most = max(most, sizes[last + 1] - sizes[first])
@@ -59,7 +59,7 @@ class ChunkRows:
 
 
 def chunk_rows(chunk: Chunk, read: Callable[[int, int], bytes], allowed: int) -> ChunkRows:
-    """What rows of a chunk take; see `chunk_sizes.chunk_size` for the arguments."""
+    """Return the memory of rows of a chunk; see `chunk_sizes.chunk_size` for the arguments."""
     pages = list(page_headers(read, chunk.start, chunk.length, chunk.values))
     dictionaries = [page for page in pages if page.is_dictionary]
     of_values = [page for page in pages if not page.is_dictionary]
@@ -73,12 +73,12 @@ def chunk_rows(chunk: Chunk, read: Callable[[int, int], bytes], allowed: int) ->
 
 
 def rows_at_once(chunks: Sequence[ChunkRows], most: int, allowed: int) -> tuple[int, int]:
-    """How many rows may be decoded at once, and what they take; if that is more than allowed, not even one may.
+    """Return how many rows may be decoded at once, and their memory; if that is more than allowed, not even one may.
 
     Args:
         chunks: The columns that are decoded together.
-        most: How many rows there may be.
-        allowed: How many bytes they may take.
+        most: The number of rows.
+        allowed: The bytes that they may take.
     """
     rows = most
     while (size := sum(chunk.size(rows) for chunk in chunks)) > allowed and rows > 1:
@@ -93,7 +93,7 @@ def _longest(
     read: Callable[[int, int], bytes],
     allowed: int,
 ) -> int:
-    """What a text takes at most, apart from those that are in a page as they are."""
+    """Return the maximum bytes of a text, apart from those that are in a page as they are."""
     indexed = sum(page.values for page in pages if is_indexed(page))
     prefixed = max((page.decoded for page in pages if is_prefixed(page)), default=0)
     repeated = longest_value(chunk, dictionaries, indexed, read, allowed) if indexed else 0

@@ -1,6 +1,6 @@
-"""Texts inside of one buffer, looked at all at once: as words of eight bytes, and as Arrow columns.
+"""Texts inside of one buffer, processed all at once: as words of eight bytes, and as Arrow columns.
 
-Invariants: a text is its bytes and nothing behind them; of a row that is refused nothing is read out of bounds.
+Invariants: a text is its bytes and nothing after them; of a row that is refused nothing is read out of bounds.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import pyarrow.compute
 
 from explorer.core.protocol.arrow.arrays import SYSTEM_POOL, Int64s, Mask
 
-__all__ = ["WORD", "Bytes", "TextSpans", "Words", "stands_at", "windows", "words_of"]
+__all__ = ["WORD", "Bytes", "TextSpans", "Words", "is_at", "windows", "words_of"]
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
 
 WORD: Final = 8
 """Bytes of a word."""
-# What stands behind texts that are put together, so that what is looked at behind the last one is there.
+# Filler after joined texts, so that reading beyond the last one stays in bounds.
 _ROOM: Final = b" " * 64
 
 
@@ -42,21 +42,21 @@ class TextSpans:
 
     @classmethod
     def of_texts(cls, texts: Sequence[str]) -> Self:
-        """Texts one after the other; what is no Unicode is kept as it is."""
-        whole = "".join([*texts, _ROOM.decode()])
-        if whole.isascii():
-            return cls._one_after_the_other(whole.encode(), np.fromiter(map(len, texts), np.int64, len(texts)))
+        """Return texts one after the other; text that is not valid Unicode stays as it is."""
+        joined = "".join([*texts, _ROOM.decode()])
+        if joined.isascii():
+            return cls._one_after_the_other(joined.encode(), np.fromiter(map(len, texts), np.int64, len(texts)))
         return cls.of_bytes([text.encode("utf-8", "surrogatepass") for text in texts])
 
     @classmethod
     def of_bytes(cls, texts: Sequence[bytes | msgspec.Raw]) -> Self:
-        """Texts one after the other."""
+        """Return texts one after the other."""
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         return cls._one_after_the_other(b"".join([*texts, _ROOM]), lengths)
 
     @classmethod
     def of_column(cls, column: pa.StringArray) -> Self:
-        """The texts of a column; null is empty."""
+        """Return the texts of a column; null is empty."""
         if not len(column):
             return cls.of_bytes([])
         _, offsets, data = column.buffers()
@@ -65,7 +65,7 @@ class TextSpans:
 
     @classmethod
     def together(cls, parts: Sequence[TextSpans]) -> TextSpans:
-        """All texts of some parts, which are inside of one buffer."""
+        """Return all texts of some parts, which are inside of one buffer."""
         if len(parts) == 1:
             return parts[0]
         starts, ends = (
@@ -82,7 +82,7 @@ class TextSpans:
         return len(self.starts)
 
     def __getitem__(self, rows: Int64s | Mask) -> TextSpans:
-        """Some of the texts."""
+        """Return some of the texts."""
         return TextSpans(self.data, self.starts[rows], self.ends[rows])
 
     @property
@@ -92,76 +92,76 @@ class TextSpans:
 
     @property
     def _width(self) -> int:
-        """Bytes of the words that the longest needs, at least of one."""
+        """The bytes of the words that the longest needs, at least of one."""
         return max(int(self.lengths.max(initial=1) + WORD - 1) // WORD, 1) * WORD
 
     @cached_property
     def words(self) -> Words:
-        """Each text as a row of words, with zeros behind its end; as many as the longest needs, at least one."""
+        """Each text as a row of words, with zeros after its end; as many as the longest needs, at least one."""
         lengths = self.lengths
         width = self._width
         data = self.data
         if int(self.starts.max(initial=0)) + width > len(data):
             data = np.concatenate([data, np.zeros(width, np.uint8)])
-        found = windows(data, width)[self.starts].view(np.uint8).reshape(len(self), width)
+        padded = windows(data, width)[self.starts].view(np.uint8).reshape(len(self), width)
         # All texts are as long as the shortest, at least.
         tail = int(lengths.min(initial=width)) // WORD * WORD
         if tail < width:
-            found[:, tail:] *= np.arange(tail, width) < lengths[:, None]
-        return found.view(np.uint64)
+            padded[:, tail:] *= np.arange(tail, width) < lengths[:, None]
+        return padded.view(np.uint64)
 
     def having(self, byte: bytes) -> Mask:
-        """Which hold a byte, which is not zero."""
+        """Return which contain a byte, which is not zero."""
         if len(self) * self._width < len(self.data):
-            there = self.words.view(np.uint8) == ord(byte)
-            found: Mask = there.any(axis=1) if there.any() else np.zeros(len(self), bool)
+            matches = self.words.view(np.uint8) == ord(byte)
+            has_byte: Mask = matches.any(axis=1) if matches.any() else np.zeros(len(self), bool)
         else:
-            places = np.flatnonzero(self.data == ord(byte))
-            found = np.searchsorted(places, self.starts) < np.searchsorted(places, self.ends)
-        return found
+            positions = np.flatnonzero(self.data == ord(byte))
+            has_byte = np.searchsorted(positions, self.starts) < np.searchsorted(positions, self.ends)
+        return has_byte
 
     def beginning(self, byte: bytes) -> Mask:
-        """Which begin with a byte."""
-        found = self.starts < self.ends
-        found[found] = self.data[self.starts[found]] == ord(byte)
-        return found
+        """Return which begin with a byte."""
+        begins = self.starts < self.ends
+        begins[begins] = self.data[self.starts[begins]] == ord(byte)
+        return begins
 
     def bytes(self, row: int) -> bytes:
-        """One of the texts, as it is written."""
+        """Return one of the texts, as it is written."""
         return self.data[self.starts[row] : self.ends[row]].tobytes()
 
     def text(self, row: int) -> str:
-        """One of the texts."""
+        """Return one of the texts."""
         return self.bytes(row).decode("utf-8", "surrogatepass")
 
     def column(self) -> pa.LargeBinaryArray:
-        """The same as a column of bytes."""
-        # Between two texts is what no row is; Arrow looks at no more than the rows that are taken.
+        """Return the same as a column of bytes."""
+        # Bytes between two texts are in no row; Arrow only reads the rows that are taken.
         bounds = np.zeros(2 * len(self) + 2, np.int64)
         bounds[1:-1:2], bounds[2:-1:2], bounds[-1] = self.starts, self.ends, len(self.data)
         buffers = [None, pa.py_buffer(bounds), pa.py_buffer(self.data)]
-        whole = pa.Array.from_buffers(pa.large_binary(), len(bounds) - 1, buffers)
+        spans = pa.Array.from_buffers(pa.large_binary(), len(bounds) - 1, buffers)
         rows = pa.Array.from_buffers(pa.int64(), len(self), [None, pa.py_buffer(np.arange(1, len(bounds) - 1, 2))])
-        return pyarrow.compute.take(whole, rows, boundscheck=False, memory_pool=SYSTEM_POOL)
+        return pyarrow.compute.take(spans, rows, boundscheck=False, memory_pool=SYSTEM_POOL)
 
 
 def windows(data: Bytes, width: int) -> npt.NDArray[np.void]:
-    """The bytes from each byte of a buffer on, as many as asked, as far as there is room; nothing is copied.
+    """Return ``width`` bytes from each byte of a buffer on, as far as there is room; nothing is copied.
 
     NumPy takes some of these rows in a third of the time that it takes rows of single bytes.
     """
     return np.ndarray((max(len(data) - width + 1, 0),), np.dtype(f"V{width}"), data, strides=(1,))
 
 
-def stands_at(data: Bytes, starts: Int64s, text: bytes) -> Mask:
-    """Whether a text stands at each of some places of a buffer, behind which there is room for it."""
-    there = windows(data, len(text))[starts]
-    if there.tobytes() == text * len(starts):
+def is_at(data: Bytes, starts: Int64s, text: bytes) -> Mask:
+    """Return whether a text is at each of some positions of a buffer, after which there is room for it."""
+    candidates = windows(data, len(text))[starts]
+    if candidates.tobytes() == text * len(starts):
         return np.ones(len(starts), bool)
-    same: Mask = (there.view(np.uint8).reshape(len(starts), -1) == np.frombuffer(text, np.uint8)).all(axis=1)
+    same: Mask = (candidates.view(np.uint8).reshape(len(starts), -1) == np.frombuffer(text, np.uint8)).all(axis=1)
     return same
 
 
 def words_of(data: Bytes) -> Words:
-    """The word that begins at each byte of a buffer, as far as one has room; nothing is copied."""
+    """Return the word that begins at each byte of a buffer, as far as one has room; nothing is copied."""
     return np.ndarray((max(len(data) - WORD + 1, 0),), np.dtype("<u8"), data, strides=(1,))

@@ -1,6 +1,6 @@
 """Values of Thrift's compact protocol, in which Parquet writes its footers and the headers of its pages.
 
-Invariant: what is read takes no more memory than its bytes, however it is made.
+Invariant: a decoded value takes no more memory than its bytes, however it is made.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Fields = dict[tuple[int, int], "int | Fields"]
 
 
 def read_struct(data: bytes, at: int, depth: int = 0) -> tuple[Fields, int]:
-    """The fields of a struct, and the place after it.
+    """Return the fields of a struct, and the offset after it.
 
     Raises:
         IndexError: It is cut off.
@@ -55,7 +55,7 @@ def read_struct(data: bytes, at: int, depth: int = 0) -> tuple[Fields, int]:
 
 
 def after_value(data: bytes, at: int, kind: int, depth: int = 0) -> int:
-    """The place after a value; errors are those of `read_struct`."""
+    """Return the offset after a value; errors are those of `read_struct`."""
     if kind in _VARINTS:
         return varint(data, at)[1]
     if kind == _BINARY:
@@ -75,7 +75,7 @@ def after_value(data: bytes, at: int, kind: int, depth: int = 0) -> int:
 
 
 def _after_items(data: bytes, at: int, kind: int, depth: int) -> int:
-    """The place after a list, a set or a map; errors are those of `read_struct`."""
+    """Return the offset after a list, a set or a map; errors are those of `read_struct`."""
     if depth > _DEEPEST:
         raise ValueError("nested too deeply")
     if kind == _MAP:
@@ -94,7 +94,7 @@ def _after_items(data: bytes, at: int, kind: int, depth: int) -> int:
 
 
 def list_head(data: bytes, at: int) -> tuple[int, int, int]:
-    """How many items a list claims, their type, and the place of the first; errors are those of `read_struct`."""
+    """Return number, type and offset of the items of a list; errors are those of `read_struct`."""
     count, kind, at = data[at] >> 4, data[at] & 15, at + 1
     if count == 15:
         count, at = varint(data, at)
@@ -102,7 +102,7 @@ def list_head(data: bytes, at: int) -> tuple[int, int, int]:
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number without a sign, and the place after it; errors are those of `read_struct`."""
+    """Return a number without a sign, and the offset after it; errors are those of `read_struct`."""
     value = shift = 0
     while True:
         byte = data[at]
@@ -112,10 +112,10 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
             return value, at
         shift += 7
         if shift > 63:
-            raise ValueError("too long a number")
+            raise ValueError("a number is too long")
 
 
 def signed(value: int) -> int:
-    """A number of 32 bits, as Thrift cuts it off."""
+    """Return a number of 32 bits, truncated as Thrift does."""
     number = (value >> 1) ^ -(value & 1)
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)

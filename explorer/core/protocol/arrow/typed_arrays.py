@@ -24,12 +24,12 @@ __all__ = ["typed_column", "without_nan"]
 
 
 def typed_column(values: Sequence[PrimitiveValue | None], kind: PrimitiveType) -> pa.Array:
-    """A column of Python values of one type; None is null.
+    """Return a column of Python values of one type; None is null.
 
     Raises:
         OverflowError, ValueError, pa.ArrowInvalid: A value is out of the type's range.
     """
-    # The type says of which Python type the values are.
+    # The type determines the Python type of the values.
     match kind.name:
         case "byte" | "short" | "integer" | "long":
             return int64s(cast(Sequence[int | None], values)).cast(to_arrow(kind))
@@ -53,7 +53,7 @@ def typed_column(values: Sequence[PrimitiveValue | None], kind: PrimitiveType) -
 
 
 def without_nan(column: pa.Array) -> pa.Array:
-    """The column with null for every NaN."""
+    """Return the column with null for every NaN."""
     width = np.dtype(f"f{column.type.bit_width // 8}")
     data = np.frombuffer(column.buffers()[1], width)[column.offset : column.offset + len(column)]
     nan = np.isnan(data)
@@ -94,10 +94,10 @@ def _unscaled(value: Decimal | None, kind: PrimitiveType) -> int:
     number = int("".join(map(str, digits)))
     up: int = 10 ** max(shift, 0)
     down: int = 10 ** max(-shift, 0)
-    whole, rest = divmod(number * up, down)
-    if rest or whole >= 10**kind.precision:
+    unscaled, rest = divmod(number * up, down)
+    if rest or unscaled >= 10**kind.precision:
         raise ValueError(f"{value} does not fit {kind.precision} digits, {kind.scale} after the point")
-    return -whole if sign else whole
+    return -unscaled if sign else unscaled
 
 
 def _binaries(values: Sequence[bytes | None]) -> pa.Array:

@@ -1,9 +1,9 @@
-"""CHAR and VARCHAR: strings with a length, which the metadata of the field records beside the type.
+"""CHAR and VARCHAR: strings with a length, which is in the metadata of the field.
 
 Protocol section: Schema Serialization Format (field metadata ``__CHAR_VARCHAR_TYPE_STRING``, SCHEMA-021). Invariants:
-in the schema the type is ``string``; a length only grows, or is removed. The text is that of the whole type of a
-column, so it also speaks of what is inside arrays, maps and structs. Engines read each CHAR value padded with spaces to
-its length, whatever the file holds, and compare it so; a VARCHAR value is read and compared as it is stored.
+in the schema the type is ``string``; a length only grows, or is removed. The text is that of the full type of a
+column, so it also contains types inside arrays, maps and structs. Engines read each CHAR value padded with spaces to
+its length, whatever the file has, and compare it so; a VARCHAR value is read and compared as it is stored.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 Step: TypeAlias = tuple[str, str]
 """A step into a value: ``("field", name)``, ``("element", "")``, ``("key", "")`` or ``("value", "")``."""
 TextLength: TypeAlias = tuple[tuple[Step, ...], int]
-"""The steps to a text inside a value, and how many characters it may have."""
+"""The steps to a text inside a value, and its maximum number of characters."""
 
 _CHAR: Final = re.compile(r"(char|varchar)\((\d+)\)\Z")
 _OPENS: Final = re.compile(r"\s*(array|map|struct)\s*<", re.IGNORECASE)
@@ -59,21 +59,21 @@ _SQL_NAMES: Final = {"long": "bigint", "integer": "int", "short": "smallint", "b
 
 
 def is_char_type(text: object) -> bool:
-    """True for ``char(n)`` and ``varchar(n)``."""
+    """Return whether a text is ``char(n)`` or ``varchar(n)``."""
     return isinstance(text, str) and _CHAR.match(text) is not None
 
 
 def char_type_text(value: JsonValue) -> str | None:
-    """The text in a field's metadata for its type; None if no CHAR or VARCHAR is in it.
+    """Return the text in a field's metadata for its type; None if no CHAR or VARCHAR is in it.
 
     Args:
-        value: A type as decoded JSON, one that `explorer.core.protocol.schema.data_types.parse_type` takes.
+        value: A type as decoded JSON, one that `explorer.core.protocol.schema.data_types.parse_type` accepts.
     """
     return _text(value) if _has_char(value) else None
 
 
 def marked(schema: StructType, text: str) -> StructType:
-    """The schema with its CHAR and VARCHAR types in the metadata of the columns, where the schema itself spells them.
+    """Return the schema with its CHAR and VARCHAR types in the metadata of the columns, where the schema has them.
 
     Args:
         schema: As `explorer.core.protocol.schema.data_types.parse_schema` reads it: as strings.
@@ -92,7 +92,7 @@ def _marked(field: StructField, text: str | None) -> StructField:
 
 
 def lengthens(before: str, after: str) -> bool:
-    """True if a column may go from one CHAR or VARCHAR to another, or to ``string``, whatever its values."""
+    """Return whether a column may go from one CHAR or VARCHAR to another, or to ``string``, whatever its values."""
     old, new = _CHAR.match(before), _CHAR.match(after)
     if old is None:
         return False
@@ -102,12 +102,12 @@ def lengthens(before: str, after: str) -> bool:
 
 
 def text_lengths(text: str, kind: DataType) -> tuple[TextLength, ...]:
-    """How long the texts of a value may be, by the text in a field's metadata for its type.
+    """Return how long the texts of a value may be, by the text in a field's metadata for its type.
 
     Args:
-        text: The whole type as SQL, in any case: ``struct<code:char(2),names:array<varchar(10)>>``.
-        kind: The type in the schema, where each of these is a string. A field of a struct is the one of its name;
-            where one was renamed since and none added or dropped, the one at its place.
+        text: The full type as SQL, in any case: ``struct<code:char(2),names:array<varchar(10)>>``.
+        kind: The type in the schema, where each of these is a string. A field of a struct is matched by name;
+            where one was renamed since and none added or dropped, by position.
 
     Raises:
         ValueError: The text cannot be read, or is of another type than the schema's.
@@ -116,26 +116,26 @@ def text_lengths(text: str, kind: DataType) -> tuple[TextLength, ...]:
 
 
 def padded_lengths(field: StructField) -> tuple[TextLength, ...]:
-    """To how many characters the CHAR values of a column are padded wherever they are read.
+    """Return the number of characters to which the CHAR values of a column are padded by readers.
 
-    None of a column whose length text cannot be read, and none that would fill the memory: such values are read as they
-    are stored.
+    There are none for a column whose length text cannot be read, or whose values would fill the memory: these are
+    read as they are stored.
 
     Args:
-        field: A column of the top level: an engine looks nowhere else.
+        field: A column of the top level: engines pad no others.
     """
     text = field.metadata.get(CHAR_VARCHAR)
     if not isinstance(text, str):
         return ()
     try:
-        found = _read(text, field.type)
-        return tuple((steps, length) for steps, length, padded in found if padded and length <= _LONGEST)
+        lengths = _read(text, field.type)
+        return tuple((steps, length) for steps, length, padded in lengths if padded and length <= _LONGEST)
     except ValueError:
         return ()
 
 
 def is_padded(schema: StructType, path: Sequence[str]) -> bool:
-    """True if the values of a column or of a nested field are CHAR values.
+    """Return whether the values of a column or of a nested field are CHAR values.
 
     Args:
         schema: The table's schema.
@@ -151,20 +151,20 @@ _Text: TypeAlias = tuple[tuple[Step, ...], int, bool]
 
 
 def _read(text: str, kind: DataType) -> list[_Text]:
-    found, end = _Lengths(text).read(kind, 0)
+    lengths, end = _Lengths(text).read(kind, 0)
     if text[end:].strip():
         raise ValueError(f"{text[end:].strip()!r} follows the type")
-    return found
+    return lengths
 
 
 class _Lengths:
-    """Reads the text of a type beside the type, from a place on: the lengths inside, and the place after it."""
+    """Reads the text of a type along with the type, from an offset on: the lengths inside, and the offset after it."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def read(self, kind: DataType, place: int) -> tuple[list[_Text], int]:
-        """The lengths of the type at a place, and where it ends."""
+        """Return the lengths of the type at an offset, and where it ends."""
         if (opened := _OPENS.match(self._text, place)) is None:
             return self._plain(kind, place)
         match kind, opened[1].lower():
@@ -178,7 +178,7 @@ class _Lengths:
 
     def _plain(self, kind: DataType, place: int) -> tuple[list[_Text], int]:
         if (word := _PLAIN.match(self._text, place)) is None:
-            raise ValueError(f"{self._text[place:].strip()!r} is no type")
+            raise ValueError(f"{self._text[place:].strip()!r} is not a type")
         if word[1].lower() not in _WORDS:
             return [], word.end()
         if word[2] is None or not word[2].strip().isdecimal():
@@ -188,14 +188,14 @@ class _Lengths:
         return [((), int(word[2]), _WORDS[word[1].lower()])], word.end()
 
     def _parts(self, parts: Sequence[tuple[str, DataType]], place: int) -> tuple[list[_Text], int]:
-        found = list[_Text]()
+        lengths = list[_Text]()
         for number, (step, kind) in enumerate(parts):
             inside, place = self.read(kind, self._after(_COMMA, place) if number else place)
-            found += _stepped((step, ""), inside)
-        return found, self._after(_CLOSES, place)
+            lengths += _stepped((step, ""), inside)
+        return lengths, self._after(_CLOSES, place)
 
     def _struct(self, kind: StructType, place: int) -> tuple[list[_Text], int]:
-        found, end, spelt = list[_Text](), place, list(self._fields(place))
+        lengths, end, spelt = list[_Text](), place, list(self._fields(place))
         by_name = {field.name.lower(): field for field in kind.fields}
         known = [by_name.get(name.lower()) for name, _ in spelt]
         if None in known and len(spelt) == len(kind.fields):
@@ -203,33 +203,33 @@ class _Lengths:
         for field, (name, start) in zip(known, spelt, strict=True):
             if field is not None:
                 inside, end = self.read(field.type, start)
-                found += _stepped(("field", field.name), inside)
+                lengths += _stepped(("field", field.name), inside)
             elif _ANY_CHAR.search(self._text, start, end := self._end(start)):
                 raise ValueError(f"the schema has no field {name!r}")
-        return found, self._after(_CLOSES, end)
+        return lengths, self._after(_CLOSES, end)
 
     def _fields(self, place: int) -> Iterator[tuple[str, int]]:
-        """The name of each field of a struct, and where its type begins."""
+        """Yield the name of each field of a struct, and where its type begins."""
         while _CLOSES.match(self._text, place) is None:
             if (named := _FIELD.match(self._text, place)) is None:
-                raise ValueError(f"{self._text[place:].strip()!r} is no field")
+                raise ValueError(f"{self._text[place:].strip()!r} is not a field")
             yield (named[2] if named[1] is None else named[1].replace("``", "`")), named.end()
             place = self._end(named.end())
             place = place if self._text[place] == ">" else place + 1
 
     def _end(self, place: int) -> int:
-        """Where the type at a place ends, whatever it is: at the comma or the bracket after it."""
+        """Return where the type at an offset ends, whatever it is: at the comma or the bracket after it."""
         depth = 0
-        for found in _MARKS.finditer(self._text, place):
-            if not depth and found[0] in ",>":
-                return found.start()
-            depth += (found[0] in "<(") - (found[0] in ">)")
+        for mark in _MARKS.finditer(self._text, place):
+            if not depth and mark[0] in ",>":
+                return mark.start()
+            depth += (mark[0] in "<(") - (mark[0] in ">)")
         raise ValueError("a struct is not closed")
 
     def _after(self, expected: re.Pattern[str], place: int) -> int:
-        if (found := expected.match(self._text, place)) is None:
-            raise ValueError(f"{self._text[place:].strip()!r} does not go on as a type")
-        return found.end()
+        if (match := expected.match(self._text, place)) is None:
+            raise ValueError(f"{self._text[place:].strip()!r} does not continue a type")
+        return match.end()
 
 
 def _stepped(step: Step, texts: list[_Text]) -> Iterator[_Text]:

@@ -1,4 +1,4 @@
-"""Ids and physical names of columns: given once, never changed, removed only when all files are rewritten.
+"""Ids and physical names of columns: assigned once, never changed, removed only when all files are rewritten.
 
 Protocol section: Column Mapping (Writer Requirements). Invariants: every struct field has both, nested ones included
 (CM-007); ids only rise (CM-009); a field comes before the fields inside it, as the reference numbers them.
@@ -24,44 +24,44 @@ __all__ = ["HIGHEST_ID", "highest_id", "map_columns", "map_field", "unmap_column
 HIGHEST_ID: Final = 2**31 - 1
 
 Naming = Callable[[StructField], str]
-"""Gives the physical name of a field that has none yet."""
+"""Returns the physical name of a field that has none yet."""
 
 
 def highest_id(schema: StructType, configured: int = 0) -> int:
-    """The highest id ever given: that of the fields and of what is nested in them, or of the table's properties."""
+    """Return the highest id ever assigned: in the fields, nested ones included, or by the table's properties."""
     fields = [field for _, field in walk(schema)]
     own = (field.field_id for field in fields if field.field_id is not None)
     return max([configured, *own, *chain.from_iterable(map(_nested_ids, fields))])
 
 
 def map_columns(schema: StructType, last_id: int, naming: Naming) -> tuple[StructType, int]:
-    """Give every field of a schema an id and a physical name, whatever it had before.
+    """Assign every field of a schema an id and a physical name, whatever it had before.
 
     Args:
         schema: The schema.
-        last_id: The highest id ever given.
-        naming: Gives the physical names.
+        last_id: The highest id ever assigned.
+        naming: Returns the physical names.
 
     Returns:
-        The schema, and the highest id given.
+        The schema, and the highest id assigned.
     """
     ids = _Ids(last_id)
     return StructType(tuple(_mapped(field, ids, naming) for field in schema.fields)), ids.last
 
 
 def map_field(field: StructField, last_id: int, naming: Naming) -> tuple[StructField, int]:
-    """The same for one field and the fields inside it."""
+    """Return the same for one field and the fields inside it."""
     ids = _Ids(last_id)
     return _mapped(field, ids, naming), ids.last
 
 
 def unmap_columns(schema: StructType) -> StructType:
-    """Take ids and physical names away from every field."""
+    """Remove ids and physical names from every field."""
     return StructType(tuple(_without_nested_ids(unmapped(field)) for field in schema.fields))
 
 
 class _Ids:
-    """Counts ids on from the last one given."""
+    """Counts ids on from the last one assigned."""
 
     def __init__(self, last: int) -> None:
         self.last = last
@@ -79,11 +79,11 @@ def _mapped(field: StructField, ids: _Ids, naming: Naming) -> StructField:
 
 
 def _nested_ids(field: StructField) -> list[int]:
-    """The ids of its elements, keys and values, which a table for Iceberg has."""
-    found = field.metadata.get(NESTED_IDS)
-    return [given for given in found.values() if type(given) is int] if isinstance(found, dict) else []
+    """Return the ids of its elements, keys and values, which a table for Iceberg has."""
+    nested = field.metadata.get(NESTED_IDS)
+    return [nested_id for nested_id in nested.values() if type(nested_id) is int] if isinstance(nested, dict) else []
 
 
 def _without_nested_ids(field: StructField) -> StructField:
-    kept = {key: value for key, value in field.metadata.items() if key != NESTED_IDS}
-    return StructField(field.name, with_fields(field.type, _without_nested_ids), field.nullable, kept)
+    metadata = {key: value for key, value in field.metadata.items() if key != NESTED_IDS}
+    return StructField(field.name, with_fields(field.type, _without_nested_ids), field.nullable, metadata)

@@ -34,14 +34,14 @@ MappingMode = Literal["none", "name", "id"]
 
 
 def mapping_mode(configuration: dict[str, str], protocol: Protocol) -> MappingMode:
-    """The mapping mode of a version; for the versions of a history, `History.mapping_mode` has it.
+    """Return the mapping mode of a version; for the versions of a history, use `History.mapping_mode`.
 
     Args:
         configuration: The table's properties.
         protocol: The protocol in force; a mode that it does not allow counts as none (CM-001).
 
     Raises:
-        CorruptTable: The property has a value the protocol does not know.
+        CorruptTable: The property has a value the protocol does not define.
     """
     if "columnMapping" not in supported_features(protocol):
         return "none"
@@ -54,12 +54,12 @@ def mapping_mode(configuration: dict[str, str], protocol: Protocol) -> MappingMo
             return "id"
         case other:
             raise CorruptTable(
-                f"{COLUMN_MAPPING_MODE} is {other!r}; the protocol knows none, name and id.", found=other
+                f"{COLUMN_MAPPING_MODE} is {other!r}; the protocol defines none, name and id.", found=other
             )
 
 
 def maps_columns(metadata: Metadata) -> bool:
-    """Whether the metadata asks for a mapping in which a column has another name in the files."""
+    """Return whether the metadata sets a mapping in which a column has another name in the files."""
     if COLUMN_MAPPING_MODE.of(metadata.configuration) not in {"name", "id"}:
         return False
     try:
@@ -75,7 +75,7 @@ def check_mapping(schema: StructType, mode: MappingMode, max_column_id: int | No
     Args:
         schema: The table's schema.
         mode: Its mapping mode.
-        max_column_id: The highest id ever given, if the table's properties say it.
+        max_column_id: The highest id ever assigned, if the table's properties have it.
 
     Raises:
         CorruptTable: An id or physical name is missing or used twice, or an id is above the highest one.
@@ -104,13 +104,13 @@ def check_mapping(schema: StructType, mode: MappingMode, max_column_id: int | No
 
 
 def physical_paths(schema: StructType, mode: MappingMode) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Logical path -> physical path of every field, nested ones included."""
+    """Return logical path -> physical path of every field, nested ones included."""
     if mode == "none":
         return {path: path for path, _ in walk(schema)}
     return {path: physical for path, physical, _ in walk_physical(schema)}
 
 
 def unmapped(field: StructField) -> StructField:
-    """The field without its column mapping, at every depth: in mode ``none`` files hold logical names (CM-002)."""
-    kept = {key: value for key, value in field.metadata.items() if key not in (PHYSICAL_NAME, FIELD_ID)}
-    return StructField(field.name, with_fields(field.type, unmapped), field.nullable, kept)
+    """Return the field without its column mapping, at every depth: in mode ``none`` names are logical (CM-002)."""
+    metadata = {key: value for key, value in field.metadata.items() if key not in (PHYSICAL_NAME, FIELD_ID)}
+    return StructField(field.name, with_fields(field.type, unmapped), field.nullable, metadata)

@@ -1,7 +1,7 @@
 """The types of a schema, and their JSON in ``schemaString``.
 
-Protocol section: Schema Serialization Format. Invariants: unknown field metadata is kept (SCHEMA-007); a type that this
-program does not know is refused by name. In a whole schema such a type closes its column alone: the others are read,
+Protocol section: Schema Serialization Format. Invariants: unknown field metadata is preserved (SCHEMA-007); a type that
+this program does not know is refused by name. In a schema such a type closes its column alone: the others are read,
 `parse_columns` names the column, and nothing is written to the table.
 """
 
@@ -54,15 +54,15 @@ __all__ = [
 
 
 class InvalidType(ValueError):
-    """A text or a JSON value is not a type; the message is the reason alone, to be put into a sentence."""
+    """A text or a JSON value is not a type; the message is the reason alone, as part of a sentence."""
 
 
 class UnknownType(InvalidType):
-    """A name is none of a type that this program knows."""
+    """A name is not that of a type that this program knows."""
 
 
 class UnreadColumn(msgspec.Struct, frozen=True):
-    """A column of the top level that is not read, its type as the schema has it, and why."""
+    """A column of the top level that is not read, its type as the schema has it, and the reason."""
 
     name: str
     type: str
@@ -70,12 +70,12 @@ class UnreadColumn(msgspec.Struct, frozen=True):
 
     @property
     def message(self) -> str:
-        """What a person must know who reads the table."""
-        return f"The column {self.name} is not read and not shown. {self.reason} Use an engine that has its type."
+        """A warning for readers of the table."""
+        return f"The column {self.name} is not read and not shown. {self.reason} Use an engine that supports its type."
 
 
 class PrimitiveType(msgspec.Struct, frozen=True):
-    """A type without parts; a decimal carries its precision and scale."""
+    """A type without parts; a decimal has its precision and scale."""
 
     name: str
     precision: int = 0
@@ -128,7 +128,7 @@ class StructField(msgspec.Struct, frozen=True):
                     if isinstance(value, str) or number == value:
                         return number
         raise CorruptTable(
-            f"The {FIELD_ID} of the column {self.name!r} is not an integer. A broken client wrote it. Write its "
+            f"The {FIELD_ID} of the column {self.name!r} is not an integer. A faulty client wrote it. Write its "
             "metadata again.",
             column=self.name,
         )
@@ -140,23 +140,23 @@ class StructType(msgspec.Struct, frozen=True, dict=True):
     fields: tuple[StructField, ...] = ()
 
     def field(self, name: str) -> StructField | None:
-        """The field of that name, exactly first and else ignoring case (SCHEMA-010)."""
+        """Return the field of that name, an exact match first and else ignoring case (SCHEMA-010)."""
         exact, folded = self._by_name
         return exact.get(name) or folded.get(name.lower())
 
     @cached_property
     def _by_name(self) -> tuple[dict[str, StructField], dict[str, StructField]]:
-        """The fields by name, exactly and ignoring case; of several of one name the first."""
+        """The fields by name, exact and ignoring case; of several of one name the first."""
         backwards = self.fields[::-1]
         return {field.name: field for field in backwards}, {field.name.lower(): field for field in backwards}
 
     def to_json(self) -> str:
-        """Serialise as a ``schemaString``."""
+        """Encode the schema as a ``schemaString``."""
         value = visit(self, _Wire())
         try:
             return encode_json(value).decode()
         except UnicodeEncodeError:
-            # Half a surrogate pair: the text is refused where it is written, and is shown until then.
+            # An unpaired surrogate: the text is refused where it is written, and is shown until then.
             return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
@@ -166,33 +166,33 @@ PrimitiveValue: TypeAlias = bool | int | float | Decimal | str | bytes | date | 
 """A value of a primitive type in Python; a ``timestamp`` has a zone, a ``timestamp_ntz`` has none."""
 
 VOID: Final = PrimitiveType("void")
-"""The type of a column that holds nothing but nulls and that no file stores."""
+"""The type of a column with nulls only, which no file stores."""
 
 _T = TypeVar("_T")
 
 
 class TypeVisitor(ABC, Generic[_T]):
-    """What becomes of a type, its parts first; see `visit`."""
+    """Converts a type, its parts first; see `visit`."""
 
     @abstractmethod
     def primitive(self, kind: PrimitiveType) -> _T:
-        """Of a type without parts."""
+        """Return the result for a type without parts."""
 
     @abstractmethod
     def array(self, kind: ArrayType, element: _T) -> _T:
-        """Of an array, by what became of its element."""
+        """Return the result for an array, from that of its element."""
 
     @abstractmethod
     def map(self, kind: MapType, key: _T, value: _T) -> _T:
-        """Of a map, by what became of its key and its value."""
+        """Return the result for a map, from those of its key and its value."""
 
     @abstractmethod
     def struct(self, kind: StructType, types: Sequence[_T]) -> _T:
-        """Of a struct, by what became of the types of its fields, in their order."""
+        """Return the result for a struct, from those of the types of its fields, in their order."""
 
 
 def visit(kind: DataType, visitor: TypeVisitor[_T]) -> _T:
-    """Let a visitor make something of a type, from the innermost parts outwards."""
+    """Convert a type with a visitor, from the innermost parts outwards."""
     match kind:
         case PrimitiveType():
             return visitor.primitive(kind)
@@ -223,9 +223,9 @@ _PRIMITIVES: Final = frozenset(
     ]
 )
 KNOWN_TYPES: Final = _PRIMITIVES | {"decimal", "null", "struct", "array", "map"}
-"""Names of types that need nothing of clients beside the protocol and its features; of some, parameters follow."""
+"""Names of types that need nothing of clients except the protocol and its features; some have parameters."""
 _OF_VOID: Final = (
-    "Its type has void where no file can hold it: inside an array or a map, or as the only fields of a struct."
+    "Its type has void where no file can store it: inside an array or a map, or as the only fields of a struct."
 )
 _ALIASES: Final = {"null": "void", "bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte"}
 _DECIMAL: Final = re.compile(r"decimal\(\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\)\Z")
@@ -238,11 +238,11 @@ _UNSUPPORTED: Final = re.compile(
 
 
 def is_invalid_decimal(name: str) -> bool:
-    """Whether the name of a type is that of a decimal with digits that no decimal has."""
+    """Return whether the name of a type is that of a decimal with digits that no decimal has."""
     if not name.startswith("decimal("):
         return False
-    found = _DECIMAL.match(name)
-    return found is None or int(found[1]) > 38 or int(found[2]) > int(found[1])
+    match = _DECIMAL.match(name)
+    return match is None or int(match[1]) > 38 or int(match[2]) > int(match[1])
 
 
 def parse_schema(text: str) -> StructType:
@@ -258,7 +258,7 @@ def parse_schema(text: str) -> StructType:
 
 
 def parse_columns(text: str) -> tuple[StructType, tuple[UnreadColumn, ...]]:
-    """Parse a ``schemaString``: its columns, and those that are not read because of their types; as `parse_schema`."""
+    """Parse a ``schemaString`` like `parse_schema`: its columns, and those that are not read because of their types."""
     check_json_values(text, "The table's schemaString")
     try:
         value = json.loads(text, parse_float=exact_number, parse_constant=Decimal)
@@ -285,7 +285,7 @@ def parse_columns(text: str) -> tuple[StructType, tuple[UnreadColumn, ...]]:
 
 
 def storable_columns(schema: StructType) -> tuple[StructType, tuple[UnreadColumn, ...]]:
-    """The columns that files can hold, and those that no file can.
+    """Return the columns that files can store, and those that no file can.
 
     All columns count as storable where that would leave none, and where
     `explorer.core.protocol.limits.STRICT_TYPES` is set.
@@ -298,14 +298,14 @@ def storable_columns(schema: StructType) -> tuple[StructType, tuple[UnreadColumn
 
 
 def has_misplaced_void(kind: DataType) -> bool:
-    """Whether void is where no file can hold it: inside an array or a map, or as the only fields of a struct."""
+    """Return whether void is where no file can store it: inside an array or a map, or as a struct's only fields."""
     match kind:
         case PrimitiveType():
             return False
         case ArrayType():
-            return _holds_void(kind.element_type)
+            return _contains_void(kind.element_type)
         case MapType():
-            return _holds_void(kind.key_type) or _holds_void(kind.value_type)
+            return _contains_void(kind.key_type) or _contains_void(kind.value_type)
         case StructType():
             inner = [field.type for field in kind.fields]
             return (bool(inner) and all(each == VOID for each in inner)) or any(map(has_misplaced_void, inner))
@@ -313,10 +313,10 @@ def has_misplaced_void(kind: DataType) -> bool:
             assert_never(kind)
 
 
-def _holds_void(kind: DataType) -> bool:
+def _contains_void(kind: DataType) -> bool:
     match kind:
         case StructType():
-            return any(_holds_void(field.type) for field in kind.fields)
+            return any(_contains_void(field.type) for field in kind.fields)
         case PrimitiveType():
             return kind == VOID
         case _:
@@ -324,7 +324,7 @@ def _holds_void(kind: DataType) -> bool:
 
 
 def _parse_strictly(value: JsonValue) -> None:
-    """Raise what is wrong with a schema as a whole; nothing where each type is known."""
+    """Raise the fault of a schema as a whole; nothing where each type is known."""
     try:
         parse_type(value)
     except InvalidType as error:
@@ -332,7 +332,7 @@ def _parse_strictly(value: JsonValue) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Why a column is not read, as a sentence."""
+    """Return why a column is not read, as a sentence."""
     if isinstance(error, UnsupportedFeature):
         return f"Its type needs {', '.join(error.features or ())}, which this program does not read."
     text = str(error)
@@ -363,12 +363,12 @@ def parse_type(value: JsonValue) -> DataType:
 
 
 def type_name(kind: DataType) -> str:
-    """A type as people write it, for example ``struct<a:long,b:array<string>>``."""
+    """Return a type in readable form, for example ``struct<a:long,b:array<string>>``."""
     return visit(kind, _Name())
 
 
 def type_outline(kind: DataType) -> str:
-    """A type without the fields of its structs, which are columns of their own, such as ``array<struct>``."""
+    """Return a type without the fields of its structs, which are columns of their own, such as ``array<struct>``."""
     return visit(kind, _Outline())
 
 
@@ -376,7 +376,7 @@ _PLAIN: Final = re.compile(r"\w+")
 
 
 def format_column(path: tuple[str, ...]) -> str:
-    """Write a path as a dotted column, with backticks round parts that need them."""
+    """Return a path as a dotted column, with backticks around parts that need them."""
     return ".".join(part if _PLAIN.fullmatch(part) else f"`{part.replace('`', '``')}`" for part in path)
 
 
@@ -410,8 +410,8 @@ def _parse_primitive(name: str) -> PrimitiveType:
         return PrimitiveType(known)
     if name == "decimal":
         return PrimitiveType("decimal", 10, 0)
-    if (found := _DECIMAL.match(name)) is not None:
-        precision, scale = int(found[1]), int(found[2])
+    if (match := _DECIMAL.match(name)) is not None:
+        precision, scale = int(match[1]), int(match[2])
         if 1 <= precision <= 38 and scale <= precision:
             return PrimitiveType("decimal", precision, scale)
         raise InvalidType(f"{name} is out of range (precision 1 to 38, scale at most the precision)")
@@ -421,7 +421,7 @@ def _parse_primitive(name: str) -> PrimitiveType:
         feature = "intervalType" if unsupported[2] else feature_of_type(unsupported[1]) or name
         raise UnsupportedFeature(
             f"The schema uses the type {name} ({feature}), which this program does not read. "
-            "Read the table with a client that implements it.",
+            "Read the table with a client that supports it.",
             features=[feature],
             operation="read the schema",
         )
@@ -432,7 +432,7 @@ class _Name(TypeVisitor[str]):
     def primitive(self, kind: PrimitiveType) -> str:
         return f"decimal({kind.precision},{kind.scale})" if kind.name == "decimal" else kind.name
 
-    def array(self, kind: ArrayType, element: str) -> str:  # noqa: ARG002 - the name says nothing of nulls
+    def array(self, kind: ArrayType, element: str) -> str:  # noqa: ARG002 - the name does not show nulls
         return f"array<{element}>"
 
     def map(self, kind: MapType, key: str, value: str) -> str:  # noqa: ARG002 - as above
@@ -472,6 +472,6 @@ def _wire_field(field: StructField, kind: JsonValue) -> JsonValue:
 
 def _bad(reason: str) -> CorruptTable:
     return CorruptTable(
-        f"The table's schemaString cannot be used: {reason}. The metaData action that set it is broken; "
+        f"The table's schemaString cannot be used: {reason}. The metaData action that set it is damaged; "
         "an earlier version may still be readable."
     )

@@ -1,8 +1,8 @@
-"""Editing a schema: a column is found, replaced, inserted, moved or removed at any depth.
+"""Editing a schema: find, replace, insert, move or remove a column at any depth.
 
 Protocol sections: Schema Serialization Format, Column Mapping. Invariants: a schema is never changed in place; nested
 paths go through ``element``, ``key`` and ``value`` (CM-014); names match in any case and are written in the schema's
-own spelling (SCHEMA-010); what an edit does not name stays unchanged, unknown field metadata included (META-009).
+own spelling (SCHEMA-010); columns that an edit does not name stay unchanged, unknown field metadata too (META-009).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from explorer.core.errors import InvalidIntent
+from explorer.core.errors import ExplorerError, InvalidIntent
 from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.schema.data_types import (
     ArrayType,
@@ -24,7 +24,9 @@ from explorer.core.protocol.schema.data_types import (
     StructType,
     format_column,
     parse_column,
+    parse_schema,
 )
+from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK, IDENTITY_PREFIX
 from explorer.core.protocol.schema.named_columns import choices, first_names, similar_names
 from explorer.core.protocol.schema.nested_types import Path, walk, with_parts
 
@@ -38,6 +40,7 @@ __all__ = [
     "position_text",
     "replace_field",
     "replace_type",
+    "schema_without_marks",
     "struct_field",
     "with_schema",
 ]
@@ -47,14 +50,14 @@ _POSITIONS: Final = ("first", "last", "after NAME", "a position from 0")
 
 
 class Column(msgspec.Struct, frozen=True):
-    """What a path leads to.
+    """The column at a path.
 
     Attributes:
         path: The path in the schema's spelling.
         type: The type there.
         nullable: Whether it may be null.
         field: The struct field; None for the element of an array, and the key or value of a map.
-        owner: Path of the struct field that is, or holds, this type.
+        owner: Path of the struct field that is, or contains, this type.
     """
 
     path: Path
@@ -79,28 +82,29 @@ def column_path(text: str, field: str = "column") -> Path:
         return parse_column(text)
     except ValueError as error:
         raise InvalidIntent(
-            f"{text!r} is not a column: write a dotted path, with parts in backticks where they hold dots.", field=field
+            f"{text!r} is not a column: write a dotted path, with parts in backticks where they contain dots.",
+            field=field,
         ) from error
 
 
 def find_column(schema: StructType, column: str | Path, field: str = "column") -> Column:
-    """Find a column by its dotted name or its path.
+    """Return a column by its dotted name or its path.
 
     Raises:
-        InvalidIntent: There is none; ``allowed`` lists those that are nearest.
+        InvalidIntent: There is none; ``allowed`` lists the nearest ones.
     """
     wanted = column_path(column, field) if isinstance(column, str) else column
-    found = Column((), schema, False, None, ())
+    column_there = Column((), schema, False, None, ())
     for part in wanted:
-        step = _step(found, part)
+        step = _step(column_there, part)
         if step is None:
             raise _unknown(schema, wanted, field)
-        found = step
-    return found
+        column_there = step
+    return column_there
 
 
 def struct_field(schema: StructType, column: str) -> tuple[Column, StructField]:
-    """Find a column that is a field of a struct.
+    """Return a column that is a field of a struct.
 
     Raises:
         InvalidIntent: There is none, or it is the element of an array, or the key or value of a map.
@@ -108,7 +112,7 @@ def struct_field(schema: StructType, column: str) -> tuple[Column, StructField]:
     found = find_column(schema, column)
     if found.field is None:
         raise InvalidIntent(
-            f"{found.name} is inside an array or a map and no column of its own: only fields of a struct can be "
+            f"{found.name} is inside an array or a map and not a column of its own: only fields of a struct can be "
             "changed so.",
             field="column",
         )
@@ -116,7 +120,7 @@ def struct_field(schema: StructType, column: str) -> tuple[Column, StructField]:
 
 
 def children(schema: StructType, parent: Path, field: str = "column") -> tuple[StructField, ...]:
-    """The fields of the struct at a path, of the schema itself at the empty one.
+    """Return the fields of the struct at a path, of the schema itself at the empty one.
 
     Raises:
         InvalidIntent: There is no struct.
@@ -157,7 +161,7 @@ def replace_type(schema: StructType, path: Path, kind: DataType) -> StructType:
 
 
 def position(at: str | int | None, names: Sequence[str]) -> int:
-    """The index of a position among siblings.
+    """Return the index of a position among siblings.
 
     Args:
         at: ``first``, ``last``, ``after NAME`` or an index from 0; None is last.
@@ -184,13 +188,28 @@ def position(at: str | int | None, names: Sequence[str]) -> int:
 
 
 def position_text(index: int, names: Sequence[str]) -> str:
-    """A position as the reference writes it into ``operationParameters``."""
+    """Return a position as the reference writes it into ``operationParameters``."""
     return f"AFTER {names[index - 1]}" if index else "FIRST"
 
 
 def with_schema(metadata: Metadata, schema: StructType) -> Metadata:
-    """The metadata with another schema; whatever else it says stays (META-009)."""
+    """Return the metadata with another schema; the rest of it stays (META-009)."""
     return msgspec.structs.replace(metadata, schema_string=schema.to_json())
+
+
+def schema_without_marks(text: str | None) -> str | None:
+    """Return a schema's text without identity marks, which writing rows moves; an unreadable one stays as it is."""
+    if text is None or IDENTITY_PREFIX not in text:
+        return text
+    try:
+        schema = parse_schema(text)
+    except ExplorerError:
+        return text
+    fields = []
+    for field in schema.fields:
+        metadata = {key: value for key, value in field.metadata.items() if key != IDENTITY_HIGH_WATER_MARK}
+        fields.append(msgspec.structs.replace(field, metadata=metadata))
+    return StructType(tuple(fields)).to_json()
 
 
 def _step(here: Column, part: str) -> Column | None:
@@ -224,7 +243,7 @@ def _struct(kind: DataType) -> StructType:
 
 
 def _index(text: str, names: Sequence[str]) -> int:
-    """The place of a name, plain or in backticks, exactly first, else ignoring case; -1 if it is missing."""
+    """Return the index of a name, plain or in backticks, an exact match first, else ignoring case; -1 if missing."""
     quoted = re.fullmatch(r"`((?:[^`]|``)*)`", text)
     wanted = text if text in names or quoted is None else quoted[1].replace("``", "`")
     if wanted in names:
@@ -247,7 +266,7 @@ def _unknown(schema: StructType, wanted: Path, field: str) -> InvalidIntent:
 
 def _no_position(at: object, names: Sequence[str]) -> InvalidIntent:
     return InvalidIntent(
-        f"{at!r} is not a position. Write one of {', '.join(_POSITIONS)}; the columns there are: "
+        f"{at!r} is not a position. Write one of {', '.join(_POSITIONS)}; the existing columns are: "
         f"{first_names(names) or 'none'}.",
         field="at",
         allowed=choices(["first", "last", *(f"after {name}" for name in names)]),

@@ -30,6 +30,6 @@ CURRENT_DEFAULT: Final = "CURRENT_DEFAULT"
 EXISTS_DEFAULT: Final = "EXISTS_DEFAULT"
 
 COLLATIONS: Final = "__COLLATIONS"
-"""By which collations the texts of a column are compared: a path in the column -> provider, name and version."""
+"""The collations by which texts of the column are compared: a path in the column -> provider, name and version."""
 CHAR_VARCHAR: Final = "__CHAR_VARCHAR_TYPE_STRING"
 """The CHAR or VARCHAR type of a column that is stored as a string."""

@@ -1,4 +1,4 @@
-"""Names of columns in an error: the first of them, and those like a name that was mistyped.
+"""Names of columns in an error: the first of them, and those similar to a mistyped name.
 
 Invariants: an error stays readable however wide the table is, and costs time in proportion to its columns.
 """
@@ -18,7 +18,7 @@ _MOST_COMPARED: Final = 500
 
 
 def first_names(names: Iterable[str]) -> str:
-    """Return the first names with commas between, and how many there are besides: ``a, b and 9,998 more``."""
+    """Return the first names, with commas, and the number of the others: ``a, b and 9,998 more``."""
     rest = iter(names)
     shown = ", ".join(islice(rest, _MOST_NAMED))
     more = sum(1 for _ in rest)
@@ -27,8 +27,8 @@ def first_names(names: Iterable[str]) -> str:
 
 def choices(names: Iterable[str]) -> list[str] | None:
     """Return the names that a program can choose from; None where they are too many for an error."""
-    found = list(islice(names, _MOST_NAMED + 1))
-    return found if len(found) <= _MOST_NAMED else None
+    first = list(islice(names, _MOST_NAMED + 1))
+    return first if len(first) <= _MOST_NAMED else None
 
 
 def similar_names(wanted: str, names: Sequence[str], most: int = 3) -> list[str]:
@@ -42,7 +42,7 @@ def similar_names(wanted: str, names: Sequence[str], most: int = 3) -> list[str]
 
 
 def _agreement(wanted: str, name: str) -> int:
-    """How many letters agree at the beginning and at the end."""
+    """Return how many letters agree at the beginning and at the end."""
     return _shared(wanted, name) + _shared(wanted[::-1], name[::-1])
 
 

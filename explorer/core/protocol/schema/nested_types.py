@@ -38,38 +38,38 @@ Path = tuple[str, ...]
 
 _T = TypeVar("_T")
 PathTree: TypeAlias = "dict[str, _T | PathTree[_T]]"
-"""Values at the ends of paths, each part of a path a level of objects inside each other."""
+"""Values at the ends of paths, each part of a path a level of nested objects."""
 
 
 def walk(struct: StructType) -> Iterator[tuple[Path, StructField]]:
-    """Every field at any depth with its logical path."""
+    """Yield every field at any depth with its logical path."""
     return ((path, field) for path, _, field in walk_physical(struct))
 
 
 def walk_physical(struct: StructType) -> Iterator[tuple[Path, Path, StructField]]:
-    """Every field at any depth with its logical path and its physical one."""
+    """Yield every field at any depth with its logical path and its physical one."""
     return _walk(struct, (), (), collections=True)
 
 
 def walk_structs(struct: StructType) -> Iterator[tuple[Path, Path, StructField]]:
-    """The fields that lie in structs alone, not inside arrays or maps, with their logical and physical paths."""
+    """Yield the fields in structs alone, not inside arrays or maps, with their logical and physical paths."""
     return _walk(struct, (), (), collections=False)
 
 
 def nested_types(kind: DataType) -> Iterator[DataType]:
-    """A type and every type inside it."""
+    """Yield a type and every type inside it."""
     yield kind
     for _, part in _parts(kind):
         yield from nested_types(part)
 
 
 def holds(kind: DataType, *names: str) -> bool:
-    """True if a type is, or has inside it, a primitive type of one of these names."""
+    """Return whether a type is, or has inside it, a primitive type of one of these names."""
     return any(isinstance(part, PrimitiveType) and part.name in names for part in nested_types(kind))
 
 
 def with_parts(kind: DataType, change: Callable[[str, DataType], DataType]) -> DataType:
-    """A type whose immediate parts are changed: types of fields by their names, ``element``, ``key`` and ``value``."""
+    """Return a type with other immediate parts: types of fields by their names, ``element``, ``key`` and ``value``."""
     match kind:
         case PrimitiveType():
             return kind
@@ -83,21 +83,21 @@ def with_parts(kind: DataType, change: Callable[[str, DataType], DataType]) -> D
 
 
 def with_fields(kind: DataType, change: Callable[[StructField], StructField]) -> DataType:
-    """A type whose nearest fields are changed: those of a struct, be it inside arrays and maps; in schema order."""
+    """Return a type with other nearest fields: those of a struct, even inside arrays and maps; in schema order."""
     if isinstance(kind, StructType):
         return StructType(tuple(change(field) for field in kind.fields))
     return with_parts(kind, lambda _, part: with_fields(part, change))
 
 
 def path_tree(leaves: Mapping[Path, _T]) -> PathTree[_T]:
-    """The values at their paths; of two of which one runs through the end of the other, the first stays."""
+    """Return the values at their paths; of two of which one runs through the end of the other, the first stays."""
     tree: PathTree[_T] = {}
     for path, value in leaves.items():
-        place = tree
+        level = tree
         for part in path[:-1]:
-            found = place.setdefault(part, {})
-            place = found if isinstance(found, dict) else {}
-        place.setdefault(path[-1], value)
+            next_level = level.setdefault(part, {})
+            level = next_level if isinstance(next_level, dict) else {}
+        level.setdefault(path[-1], value)
     return tree
 
 

@@ -1,4 +1,4 @@
-"""Type changes recorded in a schema, and which of them a reader may carry out.
+"""Type changes recorded in a schema, and those that a reader can apply.
 
 Protocol section: Type Widening. Invariants: every recorded change is checked before the table is read (TYPEWIDEN-002);
 only changes that lose no value are supported (TYPEWIDEN-003).
@@ -31,9 +31,9 @@ __all__ = ["check_type_changes", "recorded_changes", "unlisted_changes", "widens
 
 _WIDTHS: Final = {"byte": 1, "short": 2, "integer": 4, "long": 8}
 _DIGITS: Final = {"byte": 3, "short": 5, "integer": 10, "long": 20}
-"""Digits before the point that a decimal must have to take every value of an integer type.
+"""Digits before the point that a decimal must have for every value of an integer type.
 
-The protocol asks for ten from bytes and shorts too; the reference implementation writes these changes with fewer.
+The protocol requires ten from bytes and shorts too; the reference implementation writes these changes with fewer.
 """
 _FEWEST_DIGITS: Final = 10
 
@@ -46,10 +46,10 @@ class _TypeChange(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def check_type_changes(schema: StructType, protocol: Protocol) -> None:
-    """Check the changes that the schema's fields record; without the feature they mean nothing.
+    """Check the changes that the schema's fields record; without the feature they have no effect.
 
     Raises:
-        UnsupportedFeature: A change is not one that readers carry out.
+        UnsupportedFeature: A change is not one that readers can apply.
         CorruptTable: A record of a change cannot be read.
     """
     if missing_features(["typeWidening"], protocol):
@@ -59,8 +59,8 @@ def check_type_changes(schema: StructType, protocol: Protocol) -> None:
             if not widens(before, after):
                 change = f"{type_name(before)} to {type_name(after)}"
                 raise UnsupportedFeature(
-                    f"Column {format_column(path)} was changed from {change}, a change that readers cannot carry "
-                    "out on older files. Rewrite the files with the table's own engine.",
+                    f"Column {format_column(path)} was changed from {change}, a change that readers cannot apply "
+                    "to older files. Rewrite the files with the table's own engine.",
                     features=[f"type change {change}"],
                     operation="read",
                     column=format_column(path),
@@ -68,23 +68,23 @@ def check_type_changes(schema: StructType, protocol: Protocol) -> None:
 
 
 def recorded_changes(field: StructField) -> list[JsonValue]:
-    """The changes that the field's metadata records, as decoded and not checked; none where it holds no list."""
+    """Return the changes that the field's metadata records, decoded but not checked; none where it has no list."""
     recorded = field.metadata.get(TYPE_CHANGES)
     return recorded if isinstance(recorded, list) else []
 
 
 def unlisted_changes(field: StructField) -> list[str]:
-    """The recorded changes of a field that lose no value and that the protocol does not list, as text."""
-    found = []
+    """Return the recorded changes of a field that lose no value but are not in the protocol's list, as text."""
+    changes = []
     for change in recorded_changes(field):
         match change:
             case {"fromType": "byte" | "short" as before, "toType": str() as after} if _is_narrow(parse_type(after)):
-                found.append(f"{before} to {after}")
-    return found
+                changes.append(f"{before} to {after}")
+    return changes
 
 
 def _is_narrow(kind: DataType) -> bool:
-    """Whether a type is a decimal with fewer digits before the point than the protocol asks for."""
+    """Return whether a type is a decimal with fewer digits before the point than the protocol requires."""
     match kind:
         case PrimitiveType(name="decimal", precision=precision, scale=scale):
             return precision - scale < _FEWEST_DIGITS
@@ -93,7 +93,7 @@ def _is_narrow(kind: DataType) -> bool:
 
 
 def widens(before: DataType, after: DataType) -> bool:
-    """True if every value of one type is a value of the other, by the protocol's list of changes."""
+    """Return whether every value of one type is a value of the other, by the protocol's list of changes."""
     if not isinstance(before, PrimitiveType) or not isinstance(after, PrimitiveType):
         return False
     if before == after:
@@ -119,6 +119,6 @@ def _changes(field: StructField, column: str) -> list[tuple[DataType, DataType]]
     except (msgspec.ValidationError, InvalidType, UnsupportedFeature) as error:
         raise CorruptTable(
             f"The {TYPE_CHANGES} of column {column} cannot be read ({error}), so the types of its older files are not "
-            "known. The metaData action that set it is broken.",
+            "known. The metaData action that set it is damaged.",
             column=column,
         ) from error

@@ -1,9 +1,9 @@
-"""The SQL functions that an expression over a table may call, and why it may not call the others.
+"""The SQL functions that an expression over a table may call, and the reasons against the others.
 
-Every function of Spark is judged here by name; a name that nobody judged, such as one that a later Spark brings, is
-refused. Invariants: a name is in lower case and without its qualifiers; what may be called gives a value of one row
-alone, from that row alone, and the same value each time, but for the functions of the clock and the session, which are
-refused only where an answer must stay true.
+Every function of Spark is classified here by name; an unclassified name, such as one that a later Spark adds, is
+refused. Invariants: a name is in lower case and without its qualifiers; an allowed function returns a value of one row
+alone, from that row alone, and the same value each time, except for the functions of the clock and the session, which
+are refused only where a result must stay true.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CLOCK_FUNCTIONS: Final = _split(
 )
 """Functions of the time or the session; some of them are called without parentheses."""
 CLOCK_WITHOUT_ARGUMENTS: Final = _split("unix_timestamp")
-"""Functions of the time where they are given no argument."""
+"""Functions of the time when they are called without an argument."""
 
 ALLOWED: Final = CLOCK_FUNCTIONS | _split(
     """
@@ -71,7 +71,7 @@ ALLOWED: Final = CLOCK_FUNCTIONS | _split(
     weekofyear when width_bucket xxhash64 year zeroifnull zip_with
     """
 )
-"""What may be called, forms of the grammar such as ``try_cast`` among them."""
+"""Functions that may be called, forms of the grammar such as ``try_cast`` among them."""
 
 _REASONS: Final = {
     "code": "it can run any code on every machine that evaluates it",
@@ -137,16 +137,16 @@ REFUSED: Final = {
     }.items()
     for name in words.split()
 }
-"""Functions of Spark that no expression may call, each with the word for why."""
+"""Functions of Spark that no expression may call, each with its reason."""
 SYNTAX_WORDS: Final = _split(
     "all as both dec distinct else end escape for from is leading numeric character over then trailing "
     "timestamp_ltz timestamp_ntz varchar within"
 )
-"""Words before a parenthesis that are no functions: operators, parts of a form, types with a length."""
+"""Words before a parenthesis that are not functions: operators, parts of a form, types with a length."""
 
 
 def why_refused(function: str) -> tuple[str, str] | None:
-    """Why a function may not be called in any expression: one word, and a clause; None if it may.
+    """Return why a function may not be called in any expression: one word, and a clause; None if it may.
 
     Args:
         function: Its name, without qualifiers, in any case.
@@ -161,5 +161,5 @@ def why_refused(function: str) -> tuple[str, str] | None:
 
 
 def similar_functions(function: str) -> list[str]:
-    """Functions that may be called and are spelled much like a name, the closest first."""
+    """Return functions that may be called and are spelled much like a name, the closest first."""
     return get_close_matches(function.lower(), sorted(ALLOWED), n=3, cutoff=0.75)

@@ -1,8 +1,8 @@
-"""How large a value an expression can make of small ones: a bound that is read off the text.
+"""How large a value an expression can make of small ones: a bound that is read from the text.
 
-A few characters can ask Spark for gigabytes (``repeat('x', 2000000000)``), some of them while a query is only planned.
-Invariants: nothing is evaluated; sizes that functions are given must be numbers in the text, and the sizes of calls
-inside each other multiply. What the text does not show is not bounded: the length of a column's own values.
+A few characters can request gigabytes of Spark (``repeat('x', 2000000000)``), some while a query is only planned.
+Invariants: nothing is evaluated; size arguments of functions must be numbers in the text, and the sizes of nested
+calls multiply. Sizes that are not in the text are not bounded: the length of a column's own values.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def _split(words: str) -> frozenset[str]:
 MOST_GROWTH: Final = 100_000
 """The most characters or elements that an expression may make of one."""
 
-# The argument that says how long the result is.
+# The argument with the length of the result.
 _SIZED: Final = {"repeat": 1, "space": 0, "lpad": 1, "rpad": 1, "array_repeat": 1, "array_insert": 1}
-# The argument that says how many digits a number has; the result is no longer than that.
+# The argument with the number of digits; the result is no longer than that.
 _DIGITS: Final = {"format_number": 1, "round": 1, "bround": 1, "ceil": 1, "ceiling": 1, "floor": 1}
 _MOST_DIGITS: Final = 1_000
-# How often a character can be in the result for once in the argument, such as an escaped quote.
+# How often a character of the argument can be in the result, such as an escaped quote.
 _ESCAPING: Final = {
     **dict.fromkeys(("hex", "base64", "to_json", "to_csv", "quote", "to_char", "to_varchar", "mask"), 2),
     "url_encode": 3,
@@ -39,9 +39,9 @@ _ESCAPING: Final = {
     "encode": 4,
     "to_xml": 6,
 }
-# The argument that is put in again and again.
+# The argument that is inserted again and again.
 _INSERTED: Final = {"replace": 2, "regexp_replace": 2, "array_join": 1, "concat_ws": 0}
-# Takes as many steps as one text is long times the other.
+# Takes the product of the lengths of two texts as steps.
 _COMPARING: Final = frozenset({"levenshtein"})
 _SEARCHING: Final = frozenset({"regexp_replace", "regexp_extract_all"})
 _UNKNOWN_INSERTED: Final = 1_000
@@ -54,9 +54,9 @@ _COMBINING: Final = _split(
     regexp_replace struct to_json transform translate
     """
 )
-# How long a text is that was taken apart and is cast to a text again: "[x, y]" of "xy".
+# The length of a split text that is cast to a text again: "[x, y]" of "xy".
 _TAKEN_APART: Final = {"split": 3, "regexp_extract_all": 3, "json_object_keys": 3, "sentences": 6, "str_to_map": 12}
-# What a loop may do with its own result: nothing of it is longer than what it is given, and a little more.
+# Functions that a loop may apply to its own result: none makes it much longer than its argument.
 _STEADY: Final = SYNTAX_WORDS | _split(
     """
     abs and array array_append array_compact array_contains array_distinct array_except array_intersect array_max
@@ -77,7 +77,7 @@ Tokens = Sequence[Token]
 
 
 class TooLarge(ValueError):
-    """The value may be too large; ``token`` is the call, ``what`` and ``advice`` are for people."""
+    """The value may be too large; ``token`` is the call, ``what`` and ``advice`` are for messages."""
 
     def __init__(self, token: Token, what: str, advice: str) -> None:
         super().__init__(what)
@@ -87,19 +87,19 @@ class TooLarge(ValueError):
 
 
 def check_growth(tokens: Tokens) -> None:
-    """Refuse an expression whose value can be more than `MOST_GROWTH` times as large as what it is made of.
+    """Refuse an expression whose value can be more than `MOST_GROWTH` times as large as its parts.
 
     Args:
         tokens: Balanced parentheses and brackets.
 
     Raises:
-        TooLarge: With the call that makes it so.
+        TooLarge: For the call that makes it so.
     """
     _growth(tokens)
 
 
 def _growth(tokens: Tokens) -> int:
-    """The most characters or elements that a value of these tokens has, where each column has one."""
+    """Return the most characters or elements that a value of these tokens has, where each column has one."""
     total, place = 0, 0
     while place < len(tokens):
         token = tokens[place]
@@ -126,34 +126,34 @@ def _of_call(call: Token, arguments: list[Tokens]) -> int:
     _check_steps(call, sizes)
     if name in _SIZED:
         size = _number(call, arguments, _SIZED[name], f"how long the result of {name} is")
-        found = max(size, together) if name in ("lpad", "rpad", "space") else max(size, 1) * together
+        size_of_result = max(size, together) if name in ("lpad", "rpad", "space") else max(size, 1) * together
     elif name == "sequence":
-        found = _steps(call, arguments) * together
+        size_of_result = _steps(call, arguments) * together
     elif name in _DIGITS:
-        found = together
+        size_of_result = together
         if len(arguments) > _DIGITS[name] and _digits(call, arguments, _DIGITS[name]) > _MOST_DIGITS:
-            raise TooLarge(call, f"asks {name} for more than {_MOST_DIGITS:,} digits", "Ask for fewer digits")
+            raise TooLarge(call, f"asks {name} for more than {_MOST_DIGITS:,} digits", "Use fewer digits")
     elif name in _PRINTED:
-        found = _printed(call, arguments, together)
+        size_of_result = _printed(call, arguments, together)
     elif name in _SEARCHING:
-        # A group that looks ahead gives the rest of a text at each place.
-        found = together * together * _inserted(arguments, _INSERTED.get(name, len(arguments)))
+        # A lookahead group returns the rest of a text at each position.
+        size_of_result = together * together * _inserted(arguments, _INSERTED.get(name, len(arguments)))
     elif name in _INSERTED:
-        found = together * _inserted(arguments, _INSERTED[name])
+        size_of_result = together * _inserted(arguments, _INSERTED[name])
     elif name in _ESCAPING:
-        found = together * _ESCAPING[name]
+        size_of_result = together * _ESCAPING[name]
     elif any(_lambda_mark(each) for each in arguments):
-        found = _of_lambda(call, arguments, sizes)
+        size_of_result = _of_lambda(call, arguments, sizes)
     else:
-        found = together
-    found *= _TAKEN_APART.get(name, 1)
-    if found > MOST_GROWTH:
+        size_of_result = together
+    size_of_result *= _TAKEN_APART.get(name, 1)
+    if size_of_result > MOST_GROWTH:
         raise TooLarge(
             call,
             f"can make a value of more than {MOST_GROWTH:,} characters or elements with {name}",
-            "Ask for less",
+            "Use smaller sizes",
         )
-    return found
+    return size_of_result
 
 
 def _check_steps(call: Token, sizes: Sequence[int]) -> None:
@@ -164,10 +164,10 @@ def _check_steps(call: Token, sizes: Sequence[int]) -> None:
 
 
 def _of_lambda(call: Token, arguments: list[Tokens], sizes: list[int]) -> int:
-    """A body is evaluated once for each element, so its size multiplies."""
-    found = 1
+    """Return the size of a lambda's result: its body is evaluated once for each element, so its size multiplies."""
+    total = 1
     for argument, size in zip(arguments, sizes, strict=True):
-        found *= max(size, 1)
+        total *= max(size, 1)
         mark = _lambda_mark(argument)
         if mark:
             names = [each.value.lower() for each in argument[:mark] if each.kind in ("word", "name")]
@@ -175,12 +175,12 @@ def _of_lambda(call: Token, arguments: list[Tokens], sizes: list[int]) -> int:
             uses = max((_uses(body, name) for name in names), default=0)
             if call.value.lower() in _LOOPS and len(names) > 1:
                 _check_loop(call, body, names[0])
-            found *= max(uses, 1) if _combines(body) else 1
-    return found
+            total *= max(uses, 1) if _combines(body) else 1
+    return total
 
 
 def _check_loop(call: Token, body: Tokens, name: str) -> None:
-    """What a loop makes of its own result must not be a multiple of it: it is made again for each element."""
+    """Check that a loop does not multiply its own result: its body runs again for each element."""
     enclosing: list[str] = []
     multiplied = False
     for before, token in pairwise([Token("end", "", 0), *body]):
@@ -208,7 +208,7 @@ def _uses(body: Tokens, name: str) -> int:
 
 
 def _lambda_mark(argument: Tokens) -> int:
-    """The place of the arrow of a lambda at the top of an argument; 0 if there is none."""
+    """Return the index of the arrow of a lambda at the top of an argument; 0 if there is none."""
     depth = 0
     for place, (one, other) in enumerate(pairwise(argument)):
         depth += _opens(one) - _closes(one)
@@ -218,11 +218,11 @@ def _lambda_mark(argument: Tokens) -> int:
 
 
 def _number(call: Token, arguments: list[Tokens], place: int, what: str) -> int:
-    """The whole number that an argument is; its sign does not matter here."""
+    """Return the number in an argument; its sign does not matter here."""
     argument = arguments[place] if place < len(arguments) else ()
     digits = [token for token in argument if token.text not in ("-", "+", "(", ")")]
     if len(digits) != 1 or not re.fullmatch(r"\d+[LSY]?", digits[0].text, re.ASCII | re.IGNORECASE):
-        raise TooLarge(call, f"does not say in numbers {what}", "Write that argument as a whole number")
+        raise TooLarge(call, f"does not specify as a number {what}", "Write that argument as a whole number")
     return int(digits[0].text.rstrip("lLsSyY")[:30])
 
 
@@ -238,28 +238,28 @@ def _steps(call: Token, arguments: list[Tokens]) -> int:
         _number(call, arguments, place, "where the sequence begins, ends, or how far its elements are apart")
         for place in range(max(len(arguments), 2))
     ]
-    # Their signs are not looked at: the bounds may lie on both sides of zero.
+    # Their signs are ignored: the bounds may lie on both sides of zero.
     return (bounds[0] + bounds[1]) // max(bounds[2] if len(bounds) > 2 else 1, 1) + 1
 
 
 def _printed(call: Token, arguments: list[Tokens], together: int) -> int:
     form = arguments[0] if arguments else ()
     if len(form) != 1 or form[0].kind not in ("string", "raw"):
-        raise TooLarge(call, f"gives {call.value.lower()} a format that is not a string", "Write the format in quotes")
+        raise TooLarge(call, f"passes {call.value.lower()} a format that is not a string", "Write the format in quotes")
     text = form[0].text
     if form[0].kind == "string" and re.search(r"\\[uU0-9]", text):
         raise TooLarge(call, f"writes characters of the format of {call.value.lower()} as codes", "Write them plainly")
-    widths = [int(width[:30]) for found in _PRINT.findall(text) for width in found if width]
+    widths = [int(width[:30]) for match in _PRINT.findall(text) for width in match if width]
     return together * max(text.count("%"), 1) + sum(widths) + _long_numbers(text)
 
 
 def _long_numbers(text: str) -> int:
-    """Numbers too large for a width in a format, however it is written."""
-    return sum(size for size in (int(found[:30]) for found in re.findall(r"\d{5,}", text)) if size > MOST_GROWTH)
+    """Return the sum of numbers too large for a width in a format, however it is written."""
+    return sum(size for size in (int(digits[:30]) for digits in re.findall(r"\d{5,}", text)) if size > MOST_GROWTH)
 
 
 def _inserted(arguments: list[Tokens], place: int) -> int:
-    """How often the result of such a call can be as long as what it is given."""
+    """Return how often the result of such a call can be as long as its argument."""
     if place >= len(arguments):
         return 1
     only = arguments[place]
@@ -268,15 +268,15 @@ def _inserted(arguments: list[Tokens], place: int) -> int:
 
 
 def _arguments(inside: Tokens) -> list[Tokens]:
-    """What is between the commas of a call."""
-    found: list[Tokens] = []
+    """Return the tokens between the commas of a call."""
+    arguments: list[Tokens] = []
     depth, begin = 0, 0
-    for place, token in enumerate(inside):
+    for index, token in enumerate(inside):
         depth += _opens(token) - _closes(token)
         if not depth and token.text == ",":
-            found.append(inside[begin:place])
-            begin = place + 1
-    return [*found, inside[begin:]] if inside else []
+            arguments.append(inside[begin:index])
+            begin = index + 1
+    return [*arguments, inside[begin:]] if inside else []
 
 
 def _opens(token: Token) -> bool:
@@ -288,7 +288,7 @@ def _closes(token: Token) -> bool:
 
 
 def _closed(tokens: Tokens, place: int) -> int:
-    """The place of the parenthesis that closes one."""
+    """Return the index of the parenthesis that closes one."""
     depth = 0
     for later in range(place, len(tokens)):
         depth += (tokens[later].text == "(") - (tokens[later].text == ")")

@@ -1,7 +1,7 @@
-"""What a WHERE clause asks of single columns: SQL text -> a small expression tree.
+"""Conditions of a WHERE clause on single columns: SQL text -> a small expression tree.
 
-Protocol: none; this is the part of SQL that per-file statistics can answer. Invariants: what this parser understands
-means what Spark means by it; what it does not understand becomes `Unsplittable`, which may be true, false or null of
+Protocol: none; this is the part of SQL that per-file statistics can answer. Invariants: a form that this parser
+understands has Spark's meaning; any other becomes `Unsplittable`, which may be true, false or null of
 any row; only text that no SQL parser accepts (an open quote, a lone parenthesis, a missing operand) is an error,
 with its position.
 """
@@ -41,7 +41,7 @@ _PLAIN: Final = "only a comparison of a column with plain constants can be answe
 
 
 class LiteralValue(msgspec.Struct, frozen=True):
-    """A constant: its kind and its text, which the column's type gives a value.
+    """A constant: its kind and its text; the column's type determines the value.
 
     ``kind`` is integer, decimal, double, string, boolean, date, timestamp, timestamp_ntz or null.
     """
@@ -59,19 +59,19 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 class Like(msgspec.Struct, frozen=True):
-    """A column of texts that a pattern fits: at least one ``%`` (any characters) or ``_`` (one), and no escapes."""
+    """A column of texts that match a pattern: at least one ``%`` (any characters) or ``_`` (one), and no escapes."""
 
     column: tuple[str, ...]
     pattern: str
 
     @property
     def prefix(self) -> str:
-        """How each such text begins."""
+        """The beginning of each such text."""
         return _WILDCARD.split(self.pattern, maxsplit=1)[0]
 
     @property
     def exact(self) -> bool:
-        """Whether each text that begins so fits."""
+        """Whether each text with this beginning matches."""
         return not self.pattern[len(self.prefix) :].strip("%")
 
 
@@ -88,7 +88,7 @@ class Constant(msgspec.Struct, frozen=True):
 
 
 class Unsplittable(msgspec.Struct, frozen=True):
-    """A part that statistics cannot answer: its text, where it begins (from 1), and why."""
+    """A part that statistics cannot answer: its text, where it begins (from 1), and the reason."""
 
     text: str
     position: int
@@ -117,7 +117,7 @@ Expression = Comparison | Like | IsNull | Constant | Unsplittable | Not | And | 
 
 
 def parts_of(condition: Expression) -> Iterator[Expression]:
-    """A condition and all that it is made of, in the order in which it is written."""
+    """Yield a condition and all its parts, in the order in which it is written."""
     yield condition
     match condition:
         case And() | Or():
@@ -131,15 +131,15 @@ def parse_predicate(text: str) -> Expression:
     """Parse a boolean SQL expression.
 
     Raises:
-        RequestError: The text is not an expression, or one that may not be evaluated on rows either; the message says
-            at which character.
+        RequestError: The text is not an expression, or one that may not be evaluated on rows either; the message has
+            the position of the character.
     """
     parser = _Parser(text)
-    found = parser.disjunction(0)
+    condition = parser.disjunction(0)
     if parser.token.kind != "end":
         raise parser.error(f"{parser.token.text!r} does not belong here")
     check_text(text)
-    return found
+    return condition
 
 
 class _NotUnderstood(Exception):
@@ -184,13 +184,13 @@ class _Parser:
             return Not(self._negation(depth + 1))
         start = self._place
         try:
-            found = self._condition(depth)
+            condition = self._condition(depth)
             if not self._at_border():
                 raise _NotUnderstood(_PLAIN)
         except _NotUnderstood as reason:
             self._place = start
             return self._unsplittable(str(reason))
-        return found
+        return condition
 
     def _at_border(self) -> bool:
         token = self.token
@@ -199,11 +199,11 @@ class _Parser:
     def _condition(self, depth: int) -> Expression:
         if self.token.text == "(" and self.token.kind == "mark":
             self._place += 1
-            found = self.disjunction(depth + 1)
+            condition = self.disjunction(depth + 1)
             if self.token.text != ")":
                 raise self.error("a parenthesis is not closed")
             self._place += 1
-            return found
+            return condition
         value = self._literal()
         if value is not None:
             return self._from_literal(value)
@@ -231,7 +231,7 @@ class _Parser:
                 if self._word(word):
                     known = Comparison(column, "<=>", LiteralValue(kind, word.lower()))
                     return _negated(IsNull(column) if word == "NULL" else known, negated)
-            raise _NotUnderstood("IS is understood with NULL, TRUE and FALSE")
+            raise _NotUnderstood("only IS NULL, IS TRUE and IS FALSE are understood")
         negated = self._word("NOT")
         if self._word("IN"):
             return _negated(self._list(column), negated)
@@ -256,7 +256,7 @@ class _Parser:
     def _between(self, column: tuple[str, ...]) -> Expression:
         low = self._needed_literal()
         if not self._word("AND"):
-            raise _NotUnderstood("BETWEEN is understood with two constants")
+            raise _NotUnderstood("BETWEEN is understood only with two constants")
         return And((_compare(column, ">=", low), _compare(column, "<=", self._needed_literal())))
 
     def _like(self, column: tuple[str, ...]) -> Expression:
@@ -264,7 +264,7 @@ class _Parser:
         if pattern.kind == "null":
             return Constant(None)
         if pattern.kind != "string":
-            raise _NotUnderstood("LIKE is understood with a plain text")
+            raise _NotUnderstood("LIKE is understood only with a plain text")
         return Like(column, pattern.text) if _WILDCARD.search(pattern.text) else Comparison(column, "=", pattern)
 
     def _needed_literal(self) -> LiteralValue:
@@ -276,10 +276,10 @@ class _Parser:
         return value
 
     def _literal(self) -> LiteralValue | None:
-        found = literal_of(self._tokens, self._place)
-        if found is None:
+        literal = literal_of(self._tokens, self._place)
+        if literal is None:
             return None
-        kind, text, self._place = found
+        kind, text, self._place = literal
         return LiteralValue(kind, text)
 
     def _column(self) -> tuple[str, ...]:
@@ -298,9 +298,9 @@ class _Parser:
         return self._tokens[self._place - 1].value
 
     def _word(self, word: str) -> bool:
-        found = self.token.is_word(word)
-        self._place += found
-        return found
+        matches = self.token.is_word(word)
+        self._place += matches
+        return matches
 
     def _mark(self, mark: str) -> None:
         if self.token.text != mark:
@@ -330,7 +330,7 @@ class _Parser:
         return Unsplittable(self._text[first.start : last.end], first.start + 1, reason)
 
     def _last_end(self) -> int:
-        """The place of the last END inside the parentheses here: an earlier one may be a column of that name."""
+        """Return the index of the last END inside the parentheses here: an earlier one may be a column of that name."""
         depth, last = 0, self._place
         for place in range(self._place, len(self._tokens)):
             token = self._tokens[place]
@@ -349,7 +349,7 @@ def _compare(column: tuple[str, ...], operator: str, value: LiteralValue) -> Exp
             return Comparison(column, "=", value)
         case "=" | "<" | "<=" | ">" | ">=" | "<=>":
             return Comparison(column, operator, value)
-    raise _NotUnderstood(f"the operator {operator} is not answered")
+    raise _NotUnderstood(f"the operator {operator} cannot be answered")
 
 
 def _negated(part: Expression, negated: bool) -> Expression:

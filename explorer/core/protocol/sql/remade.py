@@ -1,7 +1,7 @@
-"""An expression made anew from its tokens, which is what Spark's parser gets in place of the text.
+"""An expression normalized from its tokens, which Spark's parser gets in place of the text.
 
 Invariants: between two tokens there is one blank where the text had blanks or a comment, and nothing where they touch,
-so that no token joins or leaves another; nothing of a comment is left; each place of it has one in the text.
+so that no token joins or leaves another; comments are dropped; each of its positions maps to one in the text.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ __all__ = ["RemadeExpression", "remake"]
 
 
 class RemadeExpression(msgspec.Struct, frozen=True):
-    """The expression.
+    """A normalized expression.
 
     Attributes:
         original: The text as it was written.
-        text: The same in one blank between tokens, without comments.
+        text: The same with one blank between tokens, without comments.
         tokens: The tokens of the original; the last one is the end.
         starts: Where each token begins in ``text``.
     """
@@ -32,7 +32,7 @@ class RemadeExpression(msgspec.Struct, frozen=True):
     starts: tuple[int, ...]
 
     def original_place(self, place: int) -> int:
-        """Where a character of ``text`` is in the original, both from 0; past the end gives the original's length."""
+        """Return where a character of ``text`` is in the original, both from 0; past the end, the original's length."""
         if place >= len(self.text):
             return len(self.original)
         number = max(bisect_right(self.starts, place) - 1, 0)
@@ -40,12 +40,12 @@ class RemadeExpression(msgspec.Struct, frozen=True):
         return min(token.start + place - self.starts[number], max(token.end - 1, token.start))
 
     def holds(self, kind: str, mark: str) -> bool:
-        """Whether a token of a kind, other than its first and last character, has such a mark in it."""
+        """Return whether a token of a kind, other than its first and last character, has such a mark in it."""
         return any(token.kind == kind and mark in token.text[1:-1] for token in self.tokens)
 
 
 def remake(text: str, tokens: Sequence[Token]) -> RemadeExpression:
-    """Make an expression anew.
+    """Normalize an expression.
 
     Args:
         text: The text.

@@ -1,8 +1,8 @@
-"""How a table's own expressions are read: where Spark and the writer of a rule may not mean the same.
+"""Readings of a table's own expressions: where Spark and the writer of a rule may mean different things.
 
 Protocol sections: CHECK Constraints, Generated Columns, Column Invariants, Default Columns. Spark takes ``"x"`` for a
-text; DataFusion, and so deltalake, writes columns in double quotes. Invariants: nothing is evaluated; a rule in doubt
-is never counted as kept.
+text; DataFusion, and so deltalake, writes columns in double quotes. Invariants: nothing is evaluated; an ambiguous
+rule never counts as satisfied.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from explorer.core.protocol.sql.vetting import called_functions
 __all__ = ["Subject", "doubt", "in_backticks"]
 
 Subject = Literal["rows", "values", "default"]
-"""What an expression is for: it judges rows, gives the value of a column from other columns, or gives it from none."""
+"""The purpose of an expression: to check rows, to compute a column from other columns, or from none."""
 
 _SHOWN: Final = 80
 _MARKS: Final = frozenset("()[],.+-*/%&|^~:<>=!")
@@ -37,7 +37,7 @@ def doubt(text: str, schema: StructType, *, of: Subject) -> str:
     Args:
         text: The expression.
         schema: The table's columns.
-        of: What it is for.
+        of: Its purpose.
     """
     try:
         quoted = double_quoted(text)
@@ -59,12 +59,12 @@ def doubt(text: str, schema: StructType, *, of: Subject) -> str:
     if of != "default" and (fault := _calls(called, tokens)):
         return fault
     if of == "rows" and not named:
-        return "It names no column, so it says the same of every row."
+        return "It names no column, so it has the same result for every row."
     return ""
 
 
 def _syntax(tokens: Sequence[Token], schema: StructType) -> str:
-    """Say what Spark's grammar does not have; empty where nothing shows it."""
+    """Return the part that Spark's grammar does not have, as a sentence; empty where nothing shows it."""
     for before, token in pairwise([Token("mark", "(", 0), *tokens]):
         opens = token.text == "[" and _precedes_operand(before, schema)
         if token.kind == "mark" and (opens or token.text not in _MARKS):
@@ -78,19 +78,19 @@ def _syntax(tokens: Sequence[Token], schema: StructType) -> str:
 
 
 def _precedes_operand(token: Token, schema: StructType) -> bool:
-    """Whether an operand has to follow."""
+    """Return whether an operand has to follow."""
     if token.kind == "word":
         return token.text.upper() in _BEFORE_OPERANDS and schema.field(token.text) is None
     return token.kind == "operator" or (token.kind == "mark" and token.text not in (")", "]"))
 
 
 def _is_operand(tokens: Sequence[Token], schema: StructType) -> bool:
-    """Whether the last word is a column of that name, where one can be."""
+    """Return whether the last word is a column of that name, where one can be."""
     return schema.field(tokens[-1].text) is not None and tokens[-2].kind in ("operator", "mark")
 
 
 def _calls(functions: Mapping[str, Token], tokens: Sequence[Token]) -> str:
-    """Say which function Spark does not have, or does not allow in a rule."""
+    """Return the function that Spark does not have, or does not allow in a rule, as a sentence."""
     # LIKE ANY (...) is not a call.
     compared = {after.start for before, after in pairwise(tokens) if before.text.upper() in ("LIKE", "ILIKE")}
     for name, token in functions.items():

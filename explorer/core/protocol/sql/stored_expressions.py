@@ -1,7 +1,7 @@
-"""SQL expressions that a table keeps: which columns they mention, what they may not hold, how they are written down.
+"""SQL expressions that a table stores: the columns they mention, forbidden parts, and their canonical text.
 
 Protocol sections: CHECK Constraints, Generated Columns, Column Invariants. Invariants: nothing is evaluated; a column
-that the text may mention counts as mentioned; a text that cannot be split into words is refused, never half read.
+that the text may mention counts as mentioned; a text that cannot be split into words is refused, never read in part.
 """
 
 from __future__ import annotations
@@ -53,27 +53,27 @@ _NESTED: Final = frozenset(["array", "map", "struct"])
 
 
 def expression_columns(text: str) -> tuple[tuple[str, ...], ...]:
-    """Every name that may be a column in an expression, as written, without the names of called functions.
+    """Return every name that may be a column in an expression, as written, without the names of called functions.
 
     A path may end in the fields of a struct; a word of SQL that could be a column (``date``) is among them. Names
-    that the expression binds itself are not, inside of what they are bound in (``x -> x > 0``), nor are fields of what
-    an expression gives (``items[0].price``) or of a type that it is cast to.
+    that the expression binds itself are not, inside of their scope (``x -> x > 0``), nor are fields of the result of
+    an expression (``items[0].price``) or of a type that it is cast to.
 
     Raises:
         InvalidIntent: A quote or a comment is not closed.
     """
     tokens = _tokens(text)
     lambdas, types = _lambdas(tokens), _types(tokens)
-    found: dict[tuple[str, ...], None] = {}
-    place = 0
-    while place < len(tokens):
-        path, after = _path(tokens, place)
-        if path and not _is_no_column(tokens, place, path, after) and not any(place in each for each in types):
-            bound = any(place in body and path[0].lower() in names for names, body in lambdas)
+    columns: dict[tuple[str, ...], None] = {}
+    index = 0
+    while index < len(tokens):
+        path, after = _path(tokens, index)
+        if path and not _is_no_column(tokens, index, path, after) and not any(index in each for each in types):
+            bound = any(index in body and path[0].lower() in names for names, body in lambdas)
             if not bound:
-                found[path] = None
-        place = max(after, place + 1)
-    return tuple(found)
+                columns[path] = None
+        index = max(after, index + 1)
+    return tuple(columns)
 
 
 def double_quoted(text: str) -> tuple[Token, ...]:
@@ -88,13 +88,13 @@ def double_quoted(text: str) -> tuple[Token, ...]:
 
 
 def mentions(text: str, path: tuple[str, ...], schema: StructType | None = None) -> bool:
-    """True if an expression may read a column, a part of it, or a column that it is a part of.
+    """Return whether an expression may read a column, a part of it, or a column that it is a part of.
 
     Args:
         text: The expression; one that cannot be split counts as mentioning every column, and a text in double quotes
             as the column of that name.
         path: Logical path; the steps ``element``, ``key`` and ``value`` into arrays and maps need not be written.
-        schema: Tells these steps from fields of such names; without it, such a field is not told from its struct.
+        schema: Distinguishes these steps from fields of such names; without it, such a field counts as its struct.
     """
     try:
         written = (*expression_columns(text), *((token.text[1:-1],) for token in double_quoted(text)))
@@ -105,7 +105,7 @@ def mentions(text: str, path: tuple[str, ...], schema: StructType | None = None)
 
 
 def unknown_columns(text: str, schema: StructType) -> tuple[str, ...]:
-    """Names in an expression that are neither columns of the schema nor words of SQL, as written, each once.
+    """Return names in an expression that are neither columns of the schema nor words of SQL, as written, each once.
 
     Raises:
         InvalidIntent: A quote or a comment is not closed.
@@ -121,11 +121,11 @@ def unknown_columns(text: str, schema: StructType) -> tuple[str, ...]:
 
 
 def check_stored_expression(text: str, field: str) -> tuple[str, ...]:
-    """Refuse an expression that no table may keep; returns the functions in it that read the clock or the user.
+    """Refuse an expression that no table may store; returns the functions in it that read the clock or the user.
 
     Args:
         text: SQL of one expression.
-        field: The intent's field that holds it.
+        field: The intent's field with the expression.
 
     Raises:
         InvalidIntent: It is empty, unbalanced or more than one expression, has a subquery, an aggregate, runs code,
@@ -147,10 +147,10 @@ def check_stored_expression(text: str, field: str) -> tuple[str, ...]:
 
 
 def expression_text(text: str) -> str:
-    """An expression as the reference writer writes it: its tokens with one blank between them.
+    """Return an expression as the reference writer writes it: its tokens with one blank between them.
 
-    Texts stay whole (the reference splits ``'it''s'`` in two, which means something else), and so do operators and
-    numbers.
+    Texts stay as they are (the reference splits ``'it''s'`` in two, which means something else), and so do operators
+    and numbers.
 
     Raises:
         InvalidIntent: A quote or a comment is not closed.
@@ -176,7 +176,7 @@ def _tokens(text: str, field: str | None = None) -> list[Token]:
 
 
 def _path(tokens: list[Token], place: int) -> tuple[tuple[str, ...], int]:
-    """The dotted name that begins at a token, and the place after it; empty if none does."""
+    """Return the dotted name that begins at a token, and the index after it; empty if none does."""
     if tokens[place].kind not in ("word", "name") or _LITERAL.fullmatch(tokens[place].text):
         return (), place + 1
     parts = [tokens[place].value]
@@ -188,8 +188,8 @@ def _path(tokens: list[Token], place: int) -> tuple[tuple[str, ...], int]:
 
 
 def _is_no_column(tokens: list[Token], place: int, path: tuple[str, ...], after: int) -> bool:
-    """A function, a field of what stands before it, what a text is (``DATE '2020-01-01'``, ``X'1F'``), the name of a
-    collation or of a part of a time, or a word that cannot be a column.
+    """Return whether a name is not a column: a function, a field of the value before it, a typed text
+    (``DATE '2020-01-01'``, ``X'1F'``), a collation, a part of a time, or a word that cannot be a column.
 
     In backticks every word can be one.
     """
@@ -206,32 +206,32 @@ def _is_no_column(tokens: list[Token], place: int, path: tuple[str, ...], after:
 
 
 def _lambdas(tokens: list[Token]) -> list[tuple[frozenset[str], range]]:
-    """The parameters of each lambda, ``x -> ...`` or ``(x, y) -> ...``, and the places of its tokens."""
-    found = []
-    for place, token in enumerate(tokens[:-2]):
-        if not (token.text == "-" and tokens[place + 1].text == ">" and tokens[place + 1].start == token.end):
+    """Return the parameters of each lambda, ``x -> ...`` or ``(x, y) -> ...``, and the indexes of its tokens."""
+    lambdas = []
+    for index, token in enumerate(tokens[:-2]):
+        if not (token.text == "-" and tokens[index + 1].text == ">" and tokens[index + 1].start == token.end):
             continue
-        begin = max(place - 1, 0)
+        begin = max(index - 1, 0)
         if tokens[begin].text == ")":
             while begin and tokens[begin].text != "(":
                 begin -= 1
-        names = frozenset(each.value.lower() for each in tokens[begin:place])
-        found.append((names - {"(", ")", ","}, range(begin, _end(tokens, place))))
-    return found
+        names = frozenset(each.value.lower() for each in tokens[begin:index])
+        lambdas.append((names - {"(", ")", ","}, range(begin, _end(tokens, index))))
+    return lambdas
 
 
 def _types(tokens: list[Token]) -> list[range]:
-    """The places of what is in the angle brackets of each type that something is cast to."""
-    found = []
-    for place, (before, token, after) in enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False)):
+    """Return the indexes of the tokens in the angle brackets of each type in a cast."""
+    types = []
+    for index, (before, token, after) in enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False)):
         nested = token.kind == "word" and token.text.lower() in _NESTED and after.text == "<"
         if nested and (before.is_word("AS") or before.text == ":"):
-            found.append(range(place + 2, _closed(tokens, place + 2)))
-    return found
+            types.append(range(index + 2, _closed(tokens, index + 2)))
+    return types
 
 
 def _closed(tokens: list[Token], place: int) -> int:
-    """The place where an angle bracket is closed."""
+    """Return the index where an angle bracket is closed."""
     depth = 0
     for later in range(place, len(tokens)):
         depth += {"<": 1, ">": -1}.get(tokens[later].text, 0)
@@ -241,7 +241,7 @@ def _closed(tokens: list[Token], place: int) -> int:
 
 
 def _end(tokens: list[Token], place: int) -> int:
-    """Where the argument ends that a token is a part of: at a comma, or at the parenthesis that closes the call."""
+    """Return where the argument of a token ends: at a comma, or at the parenthesis that closes the call."""
     depth = 0
     for later in range(place, len(tokens)):
         depth += {"(": 1, ")": -1}.get(tokens[later].text, 0)
@@ -251,13 +251,13 @@ def _end(tokens: list[Token], place: int) -> int:
 
 
 def _folded(path: tuple[str, ...], schema: StructType | None) -> tuple[str, ...]:
-    """A path in lower case without the steps into arrays and maps, which SQL does not always write.
+    """Return a path in lower case without the steps into arrays and maps, which SQL does not always write.
 
     Where the type is not known, every part of such a name counts as a step.
     """
     kind: DataType | None = schema
-    found = []
-    for place, part in enumerate(path):
+    parts = []
+    for index, part in enumerate(path):
         name = part.lower()
         while isinstance(kind, ArrayType | MapType):
             steps = {"element": kind.element_type} if isinstance(kind, ArrayType) else _entry(kind)
@@ -268,9 +268,9 @@ def _folded(path: tuple[str, ...], schema: StructType | None) -> tuple[str, ...]
         if name:
             field = kind.field(part) if isinstance(kind, StructType) else None
             kind = None if field is None else field.type
-            if place == 0 or field is not None or name not in ("element", "key", "value"):
-                found.append(name)
-    return tuple(found)
+            if index == 0 or field is not None or name not in ("element", "key", "value"):
+                parts.append(name)
+    return tuple(parts)
 
 
 def _entry(kind: MapType) -> dict[str, DataType]:
@@ -283,7 +283,7 @@ def _overlap(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
 
 
 def _has(kind: DataType, path: tuple[str, ...]) -> bool:
-    """True if a type has such a field; the contents of arrays and maps are not checked."""
+    """Return whether a type has such a field; the contents of arrays and maps are not checked."""
     if not path:
         return True
     match kind:

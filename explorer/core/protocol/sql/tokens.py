@@ -3,7 +3,7 @@
 Invariants: every character belongs to a token or is space; a constant whose meaning depends on settings (a text with
 a backslash or a doubled quote) counts as none. Texts and comments end where Spark's own lexer ends them: a comment at
 any end of a line without a backslash before it, a raw text (``r'...'``) at the next quote, whatever is before it; a
-comment inside a comment, which Spark nests, is refused. Otherwise a call could hide in what looks like a text.
+comment inside a comment, which Spark nests, is refused. Otherwise a call could be hidden in an apparent text.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _TOKEN: Final = re.compile(
 )
 _NO_COLUMNS: Final = frozenset({"NULL", "TRUE", "FALSE", "CURRENT_PATH"})
 _BEFORE_WORDS: Final = frozenset({"NOT", "SELECT", "FROM", "VALUES", "WITH"})
-_WHOLE_NUMBER: Final = re.compile(r"\d+(?=[lsy]\Z)", re.IGNORECASE | re.ASCII)
-"""The digits of a whole number whose type is written behind it, such as ``1L``."""
+_TYPED_INTEGER: Final = re.compile(r"\d+(?=[lsy]\Z)", re.IGNORECASE | re.ASCII)
+"""The digits of a whole number whose type is written after it, such as ``1L``."""
 
 
 class Token(msgspec.Struct, frozen=True):
@@ -54,15 +54,15 @@ class Token(msgspec.Struct, frozen=True):
         return self.text[1:-1].replace("``", "`") if self.kind == "name" else self.text
 
     def is_word(self, word: str) -> bool:
-        """Whether it is this keyword, in any case."""
+        """Return whether it is this keyword, in any case."""
         return self.kind == "word" and self.text.upper() == word
 
     def is_column(self, following: Token) -> bool:
-        """Whether Spark takes the token for a column, or for the first part of its path, before another token.
+        """Return whether Spark takes the token for a column, or for the first part of its path, before another token.
 
         Unless its setting ``spark.sql.ansi.enforceReservedKeywords`` is on, Spark reserves no word but these: ``date``,
         ``interval``, even ``case`` are columns where a column can be. A call or a typed text (``DATE '2026-05-01'``)
-        begins with a word too, and what follows shows that.
+        begins with a word too, and the next token shows that.
         """
         if self.kind != "word":
             return self.kind == "name"
@@ -78,24 +78,24 @@ def tokens_of(text: str) -> list[Token]:
     """
     if len(text) > _LONGEST:
         raise RequestError(f"The condition has {len(text)} characters; at most {_LONGEST} are read.")
-    found = []
+    tokens = []
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or "mark"
         if kind == "open":
             what = "the comment" if match.group() == "/*" else f"the quote {match.group()}"
-            nested = " or holds another one" if match.group() == "/*" else ""
+            nested = " or contains another one" if match.group() == "/*" else ""
             raise RequestError(
                 f"The condition cannot be read at character {match.start() + 1}: {what} is not closed{nested}.",
                 position=match.start() + 1,
                 reason="syntax",
             )
         if kind != "space":
-            found.append(Token(kind, match.group(), match.start()))
-    return [*found, Token("end", "", len(text))]
+            tokens.append(Token(kind, match.group(), match.start()))
+    return [*tokens, Token("end", "", len(text))]
 
 
 def literal_of(tokens: list[Token], place: int) -> tuple[str, str, int] | None:
-    """The constant that begins at a token: its kind, its text, and the place after it; None if there is none."""
+    """Return the constant that begins at a token: its kind, its text, and the index after it; None without one."""
     token = tokens[place]
     sign = ""
     if token.kind == "mark" and token.text in "+-" and _is_number(tokens[place + 1]):
@@ -106,7 +106,7 @@ def literal_of(tokens: list[Token], place: int) -> tuple[str, str, int] | None:
             return _number_kind(token.text), sign + token.text, place + 1
         case "string" if _is_plain(token.text):
             return "string", token.text[1:-1], place + 1
-        case "word" if digits := _WHOLE_NUMBER.match(token.text):
+        case "word" if digits := _TYPED_INTEGER.match(token.text):
             return "integer", sign + digits.group(), place + 1
         case "word":
             return _word_literal(tokens, place)
@@ -114,7 +114,7 @@ def literal_of(tokens: list[Token], place: int) -> tuple[str, str, int] | None:
 
 
 def _is_number(token: Token) -> bool:
-    return token.kind == "number" or (token.kind == "word" and _WHOLE_NUMBER.match(token.text) is not None)
+    return token.kind == "number" or (token.kind == "word" and _TYPED_INTEGER.match(token.text) is not None)
 
 
 def _word_literal(tokens: list[Token], place: int) -> tuple[str, str, int] | None:

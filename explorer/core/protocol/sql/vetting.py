@@ -1,10 +1,10 @@
 """Check the text of a predicate, word by word, before Spark sees it.
 
-A predicate is SQL text from a person or a table. Spark's own expressions can run any Java method (``reflect``), read
+A predicate is SQL text from a user or a table. Spark's own expressions can run any Java method (``reflect``), read
 other data (subqueries) and hide both behind quoted or computed names; Spark also replaces ``${...}`` by variables of
-the environment before it reads anything else. Invariants: nothing is evaluated; what passes is one expression that
-calls only functions which may be called, holds no query and no variable, and makes no value beyond a bound; anything
-else is an ExpressionRefused with its place.
+the environment before it reads anything else. Invariants: nothing is evaluated; a text that passes is one expression
+that calls only allowed functions, has no query and no variable, and makes no value beyond a bound; anything
+else is an ExpressionRefused with its position.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _VARIABLE: Final = re.compile(
     r"(?:\{|(?<=\\)(?:u007[bB]|U0000007[bB]|173))"
 )
 _COMMENT: Final = re.compile(r"--(?:\\\n|[^\r\n])*|/\*.*?\*/", re.DOTALL)
-# Some functions are given a type as text, which they take as JSON too: then it may hold expressions of its own.
+# Some functions take a type as text, also in JSON, which may contain expressions of its own.
 _TYPED: Final = {"from_json": 1, "from_csv": 1, "variant_get": 2, "try_variant_get": 2}
 _PLAIN_TYPE: Final = re.compile(r"[\w\s<>(),:`.]*")
 _SCHEMA_FUNCTIONS: Final = frozenset({"schema_of_json", "schema_of_csv"})
@@ -68,7 +68,7 @@ def check_text(text: str) -> list[Token]:
     _check_variables(text)
     tokens = _tokens(text)
     if len(tokens) == 1:
-        raise _refused(text, tokens[0], "empty", "has nothing but comments", "write an expression")
+        raise _refused(text, tokens[0], "empty", "has only comments", "write an expression")
     _check_parentheses(text, tokens)
     _check_gaps(text, tokens)
     before = Token("end", "", 0)
@@ -88,7 +88,7 @@ def check_text(text: str) -> list[Token]:
 
 
 def remade_expression(text: str) -> RemadeExpression:
-    """Check a text as `check_text` does, and make it anew for Spark's parser.
+    """Check a text as `check_text` does, and normalize it for Spark's parser.
 
     Raises:
         ExpressionRefused: Naming the word and its position (a character, from 1).
@@ -97,19 +97,19 @@ def remade_expression(text: str) -> RemadeExpression:
 
 
 def called_functions(text: str, tokens: Sequence[Token]) -> dict[str, Token]:
-    """The functions that are called, in lower case, and where; words of SQL before a parenthesis are among them.
+    """Return the called functions, in lower case, and their tokens; SQL words before a parenthesis are among them.
 
     Raises:
         ExpressionRefused: A call has a qualifier other than that of Spark's own functions.
     """
-    found: dict[str, Token] = {}
-    for name, place in _calls(text, tokens):
-        found.setdefault(name, tokens[place])
-    return found
+    calls: dict[str, Token] = {}
+    for name, index in _calls(text, tokens):
+        calls.setdefault(name, tokens[index])
+    return calls
 
 
 def _calls(text: str, tokens: Sequence[Token]) -> Iterator[tuple[str, int]]:
-    """Each call: the function's name in lower case, and the place of its token."""
+    """Yield each call: the function's name in lower case, and the index of its token."""
     for place, token in enumerate(tokens[:-1]):
         if token.kind not in ("word", "name") or tokens[place + 1].text != "(":
             continue
@@ -126,12 +126,12 @@ def _calls(text: str, tokens: Sequence[Token]) -> Iterator[tuple[str, int]]:
 
 
 def check_clock(text: str, tokens: Sequence[Token], columns: Collection[str]) -> None:
-    """Refuse what depends on the time or the session, so that an answer stays true.
+    """Refuse expressions that depend on the time or the session, so that a result stays true.
 
     Args:
         text: The predicate.
         tokens: Its tokens.
-        columns: Names of the columns in lower case: a column that is called ``user`` is one.
+        columns: Names of the columns in lower case: a column named ``user`` is one.
 
     Raises:
         ExpressionRefused: Naming the word and its position.
@@ -142,23 +142,25 @@ def check_clock(text: str, tokens: Sequence[Token], columns: Collection[str]) ->
             continue
         if following.text == "(":
             empty = place + 2 < len(tokens) and tokens[place + 2].text == ")"
-            asks = name in CLOCK_FUNCTIONS or (empty and name in CLOCK_WITHOUT_ARGUMENTS)
+            reads_clock = name in CLOCK_FUNCTIONS or (empty and name in CLOCK_WITHOUT_ARGUMENTS)
         else:
-            asks = name in CLOCK_FUNCTIONS and name not in columns and (place == 0 or tokens[place - 1].text != ".")
-            asks |= name in ("date", "timestamp", "timestamp_ltz", "timestamp_ntz") and _is_moment(following)
-        if asks:
+            reads_clock = (
+                name in CLOCK_FUNCTIONS and name not in columns and (place == 0 or tokens[place - 1].text != ".")
+            )
+            reads_clock |= name in ("date", "timestamp", "timestamp_ltz", "timestamp_ntz") and _is_moment(following)
+        if reads_clock:
             raise _refused(
                 text, token, "clock", f"asks for {token.text}", "its result changes with the time or the session"
             )
 
 
 def quoted_text(text: str) -> str:
-    """A predicate as messages show it: in quotes, a long one by its beginning."""
+    """Return a predicate as messages show it: in quotes, a long one by its beginning."""
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
 
 
 def _is_moment(token: Token) -> bool:
-    """A text that Spark reads as the present, such as ``'today'``."""
+    """Return whether Spark reads a text as the present, such as ``'today'``."""
     words = token.text[1:-1].strip().lower().split() if token.kind == "string" else []
     return bool(words) and words[0] in ("now", "today", "tomorrow", "yesterday")
 
@@ -185,42 +187,42 @@ def _check_parentheses(text: str, tokens: Sequence[Token]) -> None:
 
 
 def _check_variables(text: str) -> None:
-    found = _VARIABLE.search(text)
-    if found is not None:
-        token = Token("mark", found.group(), found.start())
+    variable = _VARIABLE.search(text)
+    if variable is not None:
+        token = Token("mark", variable.group(), variable.start())
         advice = "Spark would put a variable of the environment there. For these two characters write concat('$', '{')"
-        raise _refused(text, token, "variable", "holds '$' followed by '{'", advice)
+        raise _refused(text, token, "variable", "contains '$' followed by '{'", advice)
     surrogate = re.search("[\ud800-\udfff]", text)
     if surrogate is not None:
         token = Token("mark", surrogate.group(), surrogate.start())
-        raise _refused(text, token, "syntax", f"holds half of a character, {token.text!r},", "write it without")
+        raise _refused(text, token, "syntax", f"contains half of a character, {token.text!r},", "write it without")
 
 
 def _check_gaps(text: str, tokens: Sequence[Token]) -> None:
-    """Refuse a hint, which looks like a comment, and blanks that are blank here and not in Spark, or the reverse."""
+    """Refuse a hint, which looks like a comment, and characters that are blanks either here or in Spark only."""
     end = 0
     for token in tokens:
         gap = text[end : token.start]
         if "/*+" in gap:
             raise _refused(
-                text, Token("mark", "/*+", end + gap.index("/*+")), "syntax", "holds a hint, /*+", "write it without"
+                text, Token("mark", "/*+", end + gap.index("/*+")), "syntax", "contains a hint, /*+", "write it without"
             )
         blanks = _COMMENT.sub(lambda comment: " " * len(comment.group()), gap)
         odd = re.search(r"(?![ \t\r\n])\s", blanks)
         if odd is not None:
             space = Token("mark", odd.group(), end + odd.start())
-            raise _refused(text, space, "syntax", f"holds the character {odd.group()!r}", "write a plain space")
+            raise _refused(text, space, "syntax", f"contains the character {odd.group()!r}", "write a plain space")
         end = token.end
 
 
 def _check_mark(text: str, token: Token, before: Token, following: Token) -> None:
     if token.kind == "mark" and not (token.text.isprintable() and token.text.isascii()):
-        raise _refused(text, token, "syntax", f"holds the character {token.text!r}", "write it without")
+        raise _refused(text, token, "syntax", f"contains the character {token.text!r}", "write it without")
     if token.text in (";", "$"):
-        raise _refused(text, token, "syntax", f"holds '{token.text}'", "give one plain expression only")
+        raise _refused(text, token, "syntax", f"contains '{token.text}'", "give one plain expression only")
     if token.text == "*" and text[token.end : token.end + 1] == "/":
         # Spark takes these two for the end of a hint, also before a comment.
-        raise _refused(text, token, "syntax", "holds '*/'", "write a space after '*'")
+        raise _refused(text, token, "syntax", "contains '*/'", "write a space after '*'")
     if token.text == "*" and not _ends_operand(before):
         raise _refused(text, token, "star", "means all columns by '*'", "name the columns")
     if token.kind in ("string", "raw") and following.text == "(":
@@ -228,15 +230,15 @@ def _check_mark(text: str, token: Token, before: Token, following: Token) -> Non
         raise _refused(text, token, "syntax", f"calls {token.text}", "write a function's name without quotes")
     named = token.text == ":" and not _ends_operand(before) and (before.text, before.end) != (":", token.start)
     if token.text == "?" or named:
-        raise _refused(text, token, "parameter", f"holds '{token.text}'", "write the value itself")
+        raise _refused(text, token, "parameter", f"contains '{token.text}'", "write the value itself")
     if token.text == ":" and (following.text, following.start) == ("/", token.end):
-        raise _refused(text, token, "syntax", "holds ':/'", "write an address in quotes")
+        raise _refused(text, token, "syntax", "contains ':/'", "write an address in quotes")
     if token.text == "|" and (following.text, following.start) == (">", token.end):
-        raise _refused(text, token, "syntax", "holds '|>'", "give one plain expression only")
+        raise _refused(text, token, "syntax", "contains '|>'", "give one plain expression only")
 
 
 def _ends_operand(token: Token) -> bool:
-    """Whether a value can end with a token, so that an operator follows."""
+    """Return whether a value can end with a token, so that an operator follows."""
     if token.kind == "word":
         return token.text.lower() not in _BEFORE_OPERANDS
     return token.kind in ("number", "string", "raw", "name") or token.text in (")", "]")
@@ -246,13 +248,13 @@ def _check_word(text: str, token: Token, before: Token, following: Token) -> Non
     name = token.value.lower()
     if token.kind == "word" and name != token.value.upper().lower():
         # Spark reads words in capitals, where this one turns into another.
-        raise _refused(text, token, "syntax", f"holds {token.text}", f"if it is a column, write `{token.text}`")
+        raise _refused(text, token, "syntax", f"contains {token.text}", f"if it is a column, write `{token.text}`")
     if token.kind == "name" or before.text == ".":
         return
     opens = before.text == "(" and name in _REFUSED_AFTER_PARENTHESIS and following.text != "("
     if name in _REFUSED_WORDS or opens:
         advice = f"subqueries are refused, a condition sees one row only. If {token.text} is a column, write"
-        raise _refused(text, token, "subquery", f"holds {token.text}", f"{advice} `{token.text}`")
+        raise _refused(text, token, "subquery", f"contains {token.text}", f"{advice} `{token.text}`")
 
 
 def _check_call(text: str, tokens: Sequence[Token], place: int, name: str) -> None:
@@ -270,7 +272,7 @@ def _check_call(text: str, tokens: Sequence[Token], place: int, name: str) -> No
 
 
 def _check_type(text: str, tokens: Sequence[Token], place: int, name: str) -> None:
-    """A type that is given as text must be plain: as JSON it can carry defaults, which Spark evaluates."""
+    """Check that a type given as text is plain: as JSON it can have defaults, which Spark evaluates."""
     depth, commas = 0, 0
     for number in range(place + 1, len(tokens)):
         token, before = tokens[number], tokens[number - 1]
@@ -280,7 +282,7 @@ def _check_type(text: str, tokens: Sequence[Token], place: int, name: str) -> No
         commas += depth == 1 and token.text == ","
         if commas != _TYPED[name] or token.text == ",":
             continue
-        if before.text == "," and _is_whole_schema_call(tokens, number):
+        if before.text == "," and _is_schema_call(tokens, number):
             return
         plain = token.kind in ("string", "raw") and _PLAIN_TYPE.fullmatch(token.text.lstrip("rR")[1:-1])
         if depth != 1 or before.text != "," or not plain or tokens[number + 1].text not in (",", ")"):
@@ -293,12 +295,12 @@ def _check_type(text: str, tokens: Sequence[Token], place: int, name: str) -> No
             )
 
 
-def _is_whole_schema_call(tokens: Sequence[Token], place: int) -> bool:
-    """Whether an argument that begins at a token is a call of a function that gives a schema, and nothing else."""
-    if tokens[place].text.lower() not in _SCHEMA_FUNCTIONS or tokens[place + 1].text != "(":
+def _is_schema_call(tokens: Sequence[Token], start: int) -> bool:
+    """Return whether an argument is a call of a function that returns a schema, and nothing else."""
+    if tokens[start].text.lower() not in _SCHEMA_FUNCTIONS or tokens[start + 1].text != "(":
         return False
     depth = 0
-    for later in range(place + 1, len(tokens) - 1):
+    for later in range(start + 1, len(tokens) - 1):
         depth += (tokens[later].text == "(") - (tokens[later].text == ")")
         if not depth:
             return tokens[later + 1].text in (",", ")")
@@ -322,5 +324,5 @@ def _refused(text: str, token: Token, reason: str, what: str, advice: str | None
 
 
 def _sentence(what: str, advice: str | None) -> str:
-    said = f"{what}: {advice}" if advice else what
-    return said if said.endswith("?") else f"{said}."
+    sentence = f"{what}: {advice}" if advice else what
+    return sentence if sentence.endswith("?") else f"{sentence}."

@@ -1,7 +1,7 @@
 """Single bounds of statistics: JSON values -> exact Python values.
 
 Protocol section: Per-file Statistics. Invariants: a bound that does not fit its column's type is unknown, never an
-error (STATS-002); a number keeps all its digits; a bound that must be cut is cut outwards, and so stays a bound.
+error (STATS-002); a number keeps all its digits; a truncated bound is rounded outwards, and so stays a bound.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _LARGEST_FLOAT: Final = 3.4028235677973366e38
 
 
 def decode_statistics(text: str) -> dict[str, object] | str:
-    """Decode one file's statistics; the reason, as text, where they cannot be used.
+    """Decode one file's statistics; return the reason, as text, where they cannot be used.
 
-    A key that occurs twice makes them unusable: nothing says which of the two counts.
+    A key that occurs twice makes them unusable: it is unknown which of the two counts.
     """
     try:
         check_json_values(text, "The statistics of a file")
@@ -48,12 +48,12 @@ def decode_statistics(text: str) -> dict[str, object] | str:
 
 
 def bound_value(value: object, kind: PrimitiveType, *, upper: bool) -> PrimitiveValue | None:
-    """One bound as a Python value of its type; None where it is absent or does not fit.
+    """Return one bound as a Python value of its type; None where it is absent or does not fit.
 
     Args:
         value: As decoded from JSON.
         kind: Type of the column.
-        upper: Whether it is a greatest value: a cut then raises it, else lowers it.
+        upper: Whether it is a maximum: rounding then raises it, else lowers it.
     """
     if value is None:
         return None
@@ -64,7 +64,7 @@ def bound_value(value: object, kind: PrimitiveType, *, upper: bool) -> Primitive
 
 
 def count_value(value: object) -> int | None:
-    """A count of rows or nulls, None where the value is not a count."""
+    """Return a count of rows or nulls, None where the value is not a count."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63:
         return value
     return None
@@ -126,7 +126,7 @@ def _decimal(value: object, kind: PrimitiveType, upper: bool) -> Decimal | None:
 
 
 def _moment(value: object) -> datetime:
-    """A time; digits beyond microseconds are cut; the rule for truncated times makes up for that (D-37)."""
+    """Return a time without digits beyond microseconds; the rule for truncated times makes up for that (D-37)."""
     text = _text(value)
     if not _DATE.match(text):
         raise ValueError("it does not begin with yyyy-MM-dd: ISO 8601 has other forms too")
@@ -147,7 +147,7 @@ def _number(text: str) -> Decimal:
 
 
 def _nothing(_: str) -> None:
-    """NaN and the infinities, which are not JSON; as bounds they say nothing (STATS-016)."""
+    """Return None for NaN and the infinities, which are not JSON and no bounds (STATS-016)."""
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -1,9 +1,9 @@
-"""How many files a condition would read if the rows lay in the order of one column: an estimate from bounds alone.
+"""Estimates of the files that a condition would read if the rows lay in the order of one column, by bounds alone.
 
-Protocol sections: Per-file Statistics, Clustered Table. Invariants: nothing but the log is read. Rows count as spread
-evenly between the least and the greatest value of their file; they stay in their partition, which keeps as many files
-as it has, each with as many rows; no other column but those of partitions drops a file any more, as its values end up
-anywhere. What the log does not say is not estimated, and why is said.
+Protocol sections: Per-file Statistics, Clustered Table. Invariants: only the log is read. Rows count as spread
+evenly between the minimum and the maximum of their file; they stay in their partition, which has as many files
+as before, each with as many rows; only columns of partitions still skip files, as other values end up anywhere. Without
+enough facts in the log nothing is estimated, and the reason is given.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ __all__ = ["ClusteringEstimate", "clustering_estimates"]
 
 _Path = tuple[str, ...]
 _PIECES: Final = 256
-"""Into how many parts a file's range is cut at most."""
+"""The maximum of parts into which a file's range is cut."""
 _MOST_PIECES: Final = 400_000
 _CONTINUOUS: Final = frozenset({"float", "double", "decimal"})
 
 
 class ClusteringEstimate(msgspec.Struct, frozen=True):
-    """What a condition would read if rows lay in the order of a column.
+    """The files that a condition would read if rows lay in the order of a column.
 
     Attributes:
         column: The dotted logical name.
-        files, size: Files and bytes; None where the log does not say enough.
-        at_best: They are the least that is possible, not an estimate.
+        files, size: Files and bytes; None where the log lacks facts.
+        at_best: They are the minimum that is possible, not an estimate.
         why: Why nothing is estimated; empty if something is.
     """
 
@@ -57,7 +57,7 @@ def clustering_estimates(
     statistics: FileStatistics,
     sizes: pa.Int64Array,
 ) -> tuple[ClusteringEstimate, ...]:
-    """Estimate, for each column of a condition that is no partition column, what its order would let be read.
+    """Estimate, for each column of a condition that is not a partition column, the files read in its order.
 
     Args:
         where, schema, columns, statistics: As for `explorer.core.protocol.statistics.data_skipping.skip_files`.
@@ -99,11 +99,11 @@ class _Layout(msgspec.Struct, frozen=True):
 
     @property
     def files_of_group(self) -> Int64s:
-        """How many files each group has."""
+        """The number of files of each group."""
         return np.bincount(self.group)
 
     def bytes_of(self, files: Int64s) -> int:
-        """The bytes of so many files of each group, each as large as its group's are on average."""
+        """Return the bytes of so many files of each group, each of the average size of its group."""
         mean = np.bincount(self.group, self.size) / self.files_of_group
         return int((mean * files).sum())
 
@@ -114,7 +114,7 @@ def _estimated(
     own = facts[path]
     bounded = (own.low.known & own.high.known) | own.all_null
     if not layout.counted.all():
-        return ClusteringEstimate(name, why="not every file says how many rows it holds")
+        return ClusteringEstimate(name, why="not every file has a row count")
     if not bounded.all():
         return ClusteringEstimate(
             name, why=f"{int((~bounded).sum()):,} of {len(bounded):,} files have no bounds for it"
@@ -135,33 +135,33 @@ def _estimated(
 def _of_texts(
     name: str, path: _Path, condition: Expression, facts: Mapping[_Path, ColumnFacts], layout: _Layout
 ) -> ClusteringEstimate:
-    """At best a file for each text and partition: how many rows share a text is nowhere in the log."""
+    """Return at best a file for each text and partition: how many rows share a text is not in the log."""
     parts = list(parts_of(condition))
-    asked = [part for part in parts if isinstance(part, Comparison | Like | IsNull) and part.column == path]
-    texts = {part.value.text for part in asked if isinstance(part, Comparison)}
-    equal = all(isinstance(part, Comparison) and part.operator == "=" for part in asked)
+    on_column = [part for part in parts if isinstance(part, Comparison | Like | IsNull) and part.column == path]
+    texts = {part.value.text for part in on_column if isinstance(part, Comparison)}
+    equal = all(isinstance(part, Comparison) and part.operator == "=" for part in on_column)
     if not equal or any(isinstance(part, Not) for part in parts):
-        return ClusteringEstimate(name, why="how many rows a range of texts holds is not in the log")
+        return ClusteringEstimate(name, why="how many rows a range of texts contains is not in the log")
     files = len(layout.rows)
     never = msgspec.structs.replace(facts[path], all_null=np.ones(files, bool), none_null=np.zeros(files, bool))
     if truth_of(condition, {**facts, path: never}, files, False).can_be_true.any():
-        return ClusteringEstimate(name, why="the condition may hold whatever its value")
-    kept = truth_of(condition, facts, files, False).can_be_true & (layout.rows > 0)
-    left = np.bincount(layout.group, kept).astype(np.int64)
-    least = np.minimum(left, len(texts))
-    return ClusteringEstimate(name, int(least.sum()), layout.bytes_of(least), at_best=True)
+        return ClusteringEstimate(name, why="the condition may be true whatever its value")
+    needed = truth_of(condition, facts, files, False).can_be_true & (layout.rows > 0)
+    by_group = np.bincount(layout.group, needed).astype(np.int64)
+    fewest = np.minimum(by_group, len(texts))
+    return ClusteringEstimate(name, int(fewest.sum()), layout.bytes_of(fewest), at_best=True)
 
 
 def _pieces(facts: ColumnFacts, most: int) -> tuple[Int64s, Float64s, Float64s]:
-    """Cut the range of each file into equal parts: the file, the least and the greatest value of each part."""
+    """Cut the range of each file into equal parts: the file, the minimum and the maximum of each part."""
     low, high = (np.where(facts.all_null, 0.0, _numbers(side.values)) for side in (facts.low, facts.high))
-    whole = facts.type.name not in _CONTINUOUS
-    width = high - low + whole
-    count = np.clip(width if whole else np.where(width > 0, most, 1), 1, most).astype(np.int64)
+    is_integral = facts.type.name not in _CONTINUOUS
+    width = high - low + is_integral
+    count = np.clip(width if is_integral else np.where(width > 0, most, 1), 1, most).astype(np.int64)
     file = np.repeat(np.arange(len(count)), count)
-    place = np.arange(len(file)) - np.repeat(np.cumsum(count) - count, count)
-    edges = [(place + end) * width[file] / count[file] for end in (0, 1)]
-    if whole:
+    part = np.arange(len(file)) - np.repeat(np.cumsum(count) - count, count)
+    edges = [(part + end) * width[file] / count[file] for end in (0, 1)]
+    if is_integral:
         return file, low[file] + np.floor(edges[0]), low[file] + np.floor(edges[1]) - 1
     return file, low[file] + edges[0], low[file] + edges[1]
 
@@ -181,7 +181,7 @@ def _read(layout: _Layout, file: Int64s, order: Float64s, true: Mask) -> Int64s:
 
 
 def _taken(facts: ColumnFacts, file: Int64s, *, known: bool) -> ColumnFacts:
-    """The facts of a column for the parts of files; without its bounds unless they are known of every part."""
+    """Return the facts of a column for the parts of files; without its bounds unless they are known of every part."""
     return msgspec.structs.replace(
         facts,
         low=Side(_at(facts.low.values, file), facts.low.known[file] & known),
@@ -199,13 +199,13 @@ def _at(values: BoundValues, places: Int64s) -> BoundValues:
 def _numbers(values: BoundValues) -> Float64s:
     if not isinstance(values, pa.Array):
         return values.astype(np.float64)
-    found = values.cast(pa.float64())
-    data: Float64s = np.frombuffer(found.buffers()[1], np.float64)[found.offset : found.offset + len(found)]
+    doubles = values.cast(pa.float64())
+    data: Float64s = np.frombuffer(doubles.buffers()[1], np.float64)[doubles.offset : doubles.offset + len(doubles)]
     return data
 
 
 def _typed(values: Float64s, facts: ColumnFacts) -> BoundValues:
-    """Numbers as the bounds of the column are compared."""
+    """Return numbers as the bounds of the column are compared."""
     if facts.type.name != "decimal":
         return values
     return pa.Array.from_buffers(pa.float64(), len(values), [None, pa.py_buffer(values)]).cast(to_arrow(facts.type))

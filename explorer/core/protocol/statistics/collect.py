@@ -1,7 +1,8 @@
-"""The statistics of a new data file, true of its rows and cheap to keep.
+"""The statistics of a new data file, true of its rows and small.
 
-Protocol section: Per-file Statistics. Invariants: bounds go by physical name (STATS-013); a cut text and a time cut to
-milliseconds still bound every value (STATS-011, STATS-012); a column with NaN or an infinity has no bounds (STATS-016);
+Protocol section: Per-file Statistics. Invariants: bounds go by physical name (STATS-013); a truncated text and a time
+truncated to milliseconds still bound every value (STATS-011, STATS-012); a column with NaN or an infinity has no bounds
+(STATS-016);
 booleans, binaries and variants have none either, only a count of nulls (STATS-017).
 """
 
@@ -40,12 +41,12 @@ _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 def indexed_fields(
     fields: Sequence[StructField], configuration: dict[str, str], clustering: Sequence[Path] = ()
 ) -> tuple[tuple[Path, StructField], ...]:
-    """The leaf fields that get statistics, with their physical paths (STATS-015).
+    """Return the leaf fields that get statistics, with their physical paths (STATS-015).
 
     Args:
-        fields: What data files hold.
+        fields: The fields of data files.
         configuration: The table's properties.
-        clustering: Logical paths that get them whatever the properties say (CLUSTER-002).
+        clustering: Logical paths that get them whatever the properties are (CLUSTER-002).
 
     Raises:
         CorruptTable: A property cannot be read.
@@ -54,17 +55,17 @@ def indexed_fields(
     chosen = configuration.get(STATS_COLUMNS.key)
     if chosen is not None:
         wanted = {_folded(path) for path in _columns(chosen)}
-        kept = [leaf for leaf in leaves if not wanted.isdisjoint(_around(_folded(leaf[0])))]
+        chosen_leaves = [leaf for leaf in leaves if not wanted.isdisjoint(_around(_folded(leaf[0])))]
     else:
         limit = NUM_INDEXED_COLS.of(configuration)
-        kept = leaves if limit < 0 else leaves[:limit]
-    known = {path for path, _, _ in kept}
-    kept += [leaf for leaf in leaves if leaf[0] in clustering and leaf[0] not in known]
-    return tuple((physical, field) for _, physical, field in kept)
+        chosen_leaves = leaves if limit < 0 else leaves[:limit]
+    known = {path for path, _, _ in chosen_leaves}
+    chosen_leaves += [leaf for leaf in leaves if leaf[0] in clustering and leaf[0] not in known]
+    return tuple((physical, field) for _, physical, field in chosen_leaves)
 
 
 def split_columns(names: str) -> list[str]:
-    """Split a list of columns, as ``delta.dataSkippingStatsColumns`` holds one, at the commas outside backticks."""
+    """Split a list of columns, as in ``delta.dataSkippingStatsColumns``, at the commas outside backticks."""
     parts, quoted = [""], False
     for letter in names:
         quoted ^= letter == "`"
@@ -82,10 +83,10 @@ def statistics_text(
 
     Args:
         num_records: Its rows.
-        indexed: Which leaves to describe; see `indexed_fields`.
-        values: Values of each leaf with its least and its greatest one among them; nulls alone, or nothing, where it
+        indexed: The leaves to describe; see `indexed_fields`.
+        values: Values of each leaf with its minimum and its maximum among them; nulls alone, or nothing, where it
             gets no bounds.
-        nulls: How many nulls of each leaf the file holds.
+        nulls: The null count of each leaf.
     """
     lows: dict[Path, _Bound] = {}
     highs: dict[Path, _Bound] = {}
@@ -105,29 +106,29 @@ def statistics_text(
 
 
 def known_statistics(stats: str | None) -> dict[str, object]:
-    """What a file's statistics say, to be written again: numbers keep all their digits, as a bound that is rounded
-    bounds no more. Statistics that cannot be used say nothing (STATS-002).
+    """Return a file's statistics, to be written again: numbers keep all their digits, as a rounded bound is not a
+    bound. Unusable statistics are empty (STATS-002).
 
     Args:
         stats: The text, if there is one.
     """
-    found = {} if stats is None else decode_statistics(stats)
-    if isinstance(found, str):
+    statistics = {} if stats is None else decode_statistics(stats)
+    if isinstance(statistics, str):
         return {}
     try:
-        _ENCODER.encode(found)
-    except (UnicodeEncodeError, RecursionError):  # half of a character, which no text in UTF-8 holds; nested too deeply
+        _ENCODER.encode(statistics)
+    except (UnicodeEncodeError, RecursionError):  # an unpaired surrogate, which UTF-8 cannot encode; nested too deeply
         return {}
-    return found
+    return statistics
 
 
 def written_statistics(stats: Mapping[str, object]) -> str:
-    """The ``stats`` text of what statistics say."""
+    """Return the ``stats`` text of statistics."""
     return _ENCODER.encode(stats).decode()
 
 
 def loosened(stats: str | None, num_records: int) -> str:
-    """Statistics of a file once a deletion vector hides some of its rows (STATS-009, STATS-010).
+    """Return statistics of a file once a deletion vector hides some of its rows (STATS-009, STATS-010).
 
     Args:
         stats: The file's statistics so far, if any.
@@ -137,17 +138,17 @@ def loosened(stats: str | None, num_records: int) -> str:
 
 
 def _folded(path: Path) -> Path:
-    """Names that differ only in case count as the same (SCHEMA-008)."""
+    """Return a path in which names that differ only in case are the same (SCHEMA-008)."""
     return tuple(part.lower() for part in path)
 
 
 def _around(path: Path) -> Iterator[Path]:
-    """A path, and those of all that it lies in."""
+    """Yield a path, and those of all structs around it."""
     return (path[:length] for length in range(len(path) + 1))
 
 
 def _leaves(fields: Sequence[StructField]) -> Iterator[tuple[Path, Path, StructField]]:
-    """What has statistics: the fields in structs that are no structs themselves; void has none."""
+    """Yield the fields with statistics: those in structs that are not structs themselves; void has none."""
     for path, physical, field in walk_structs(StructType(tuple(fields))):
         if not isinstance(field.type, StructType) and field.type != VOID:
             yield path, physical, field
@@ -172,29 +173,29 @@ def _bounds(column: pa.Array, kind: PrimitiveType) -> tuple[_Bound | None, _Boun
         case "float" | "double":
             if not pc.all(pc.is_finite(column)).as_py():
                 return None, None
-            found = pc.min_max(column)
+            extremes = pc.min_max(column)
             # Zero has two signs and readers may distinguish them: bound both.
-            low, high = found["min"].as_py(), found["max"].as_py()
+            low, high = extremes["min"].as_py(), extremes["max"].as_py()
             return (-0.0 if low == 0 else low), (0.0 if high == 0 else high)
         case "date":
-            found = pc.min_max(column.cast(pa.int32()))
-            return _date(found["min"].as_py()), _date(found["max"].as_py())
+            extremes = pc.min_max(column.cast(pa.int32()))
+            return _date(extremes["min"].as_py()), _date(extremes["max"].as_py())
         case "timestamp" | "timestamp_ntz":
-            found = pc.min_max(column.cast(pa.int64()))
+            extremes = pc.min_max(column.cast(pa.int64()))
             zone = "Z" if kind.name == "timestamp" else ""
-            return _moment(found["min"].as_py() // 1000, zone), _moment(-(-found["max"].as_py() // 1000), zone)
+            return _moment(extremes["min"].as_py() // 1000, zone), _moment(-(-extremes["max"].as_py() // 1000), zone)
         case "string":
-            found = pc.min_max(column)
-            return found["min"].as_py()[:_PREFIX], _upper(found["max"].as_py())
+            extremes = pc.min_max(column)
+            return extremes["min"].as_py()[:_PREFIX], _upper(extremes["max"].as_py())
         case _:
-            found = pc.min_max(column)
-            low, high = found["min"].as_py(), found["max"].as_py()
+            extremes = pc.min_max(column)
+            low, high = extremes["min"].as_py(), extremes["max"].as_py()
             assert isinstance(low, (int, Decimal))
             return low, high
 
 
 def _upper(text: str) -> str:
-    """A text not above 34 characters or so that sorts at or after the whole one by UTF-8 bytes."""
+    """Return a text of at most about 34 characters that sorts at or after the full one by UTF-8 bytes."""
     if len(text) <= _PREFIX:
         return text
     end = _PREFIX

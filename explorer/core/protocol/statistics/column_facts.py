@@ -1,8 +1,8 @@
-"""What the statistics of a column say, for every file at once: bounds that compare exactly, and counts of nulls.
+"""The facts of a column in statistics, for every file at once: bounds that compare exactly, and null counts.
 
 Protocol section: Per-file Statistics. Invariants: numbers, decimals and times are compared by their digits, texts by
-their UTF-8 bytes; bounds of which the least is above the greatest are no bounds; a null count says something only
-where it is 0 or all rows, as wide bounds demand (STATS-007); the greatest time is raised by a millisecond (STATS-011,
+their UTF-8 bytes; bounds with a minimum above the maximum are no bounds; a null count counts only
+where it is 0 or all rows, as wide bounds demand (STATS-007); the maximum time is raised by a millisecond (STATS-011,
 D-37).
 """
 
@@ -29,7 +29,7 @@ BoundValues: TypeAlias = pa.Array | Numbers
 """NumPy numbers, or an Arrow column of texts or decimals."""
 
 _MILLISECOND: Final = 1_000
-# So many digits a decimal may have and still be told from its neighbours as a float.
+# The most digits with which a decimal is distinct from its neighbors as a float.
 _FLOAT_DIGITS: Final = 15
 _LAST: Final = np.iinfo(np.int64).max
 _ARROW: Final = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
@@ -42,25 +42,25 @@ _NUMPY: Final[Mapping[Operator, np.ufunc]] = {
 
 
 class Side(msgspec.Struct, frozen=True):
-    """One bound in every file, and where it is known."""
+    """One bound in every file, and a mask of the known ones."""
 
     values: BoundValues
     known: Mask
 
     def holds(self, operator: Operator, constant: ComparedConstant, kind: PrimitiveType, *, unknown: bool) -> Mask:
-        """Where the bound compares so with a constant; ``unknown`` is the answer where the bound is not known."""
-        found = _compared(self.values, operator, constant, kind)
-        return (found & self.known) | ~self.known if unknown else found & self.known
+        """Return where the bound compares so with a constant; ``unknown`` is the result for unknown bounds."""
+        compared = _compared(self.values, operator, constant, kind)
+        return (compared & self.known) | ~self.known if unknown else compared & self.known
 
 
 class ColumnFacts(msgspec.Struct, frozen=True):
-    """What is known of a column in every file.
+    """The known facts of a column in every file.
 
     Attributes:
         type: The column's type.
         partition: Whether it is a partition column.
-        low: Least values.
-        high: Greatest values; times already raised.
+        low: Minimums.
+        high: Maximums; times already raised.
         all_null: Files in which every row is null.
         none_null: Files in which no row is.
         uncounted: Files without a null count.
@@ -76,12 +76,12 @@ class ColumnFacts(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, statistics: FileStatistics, column: StatisticsColumn) -> ColumnFacts:
-        """The facts of a column; a null count counts only where it is 0 or all rows, as wide bounds demand."""
+        """Return the facts of a column; a null count counts only where it is 0 or all rows, as wide bounds demand."""
         bounds = statistics.bounds(column)
         if column.partition:
-            there, stated = validity(bounds.low), statistics.stated(column)
+            present, recorded = validity(bounds.low), statistics.stated(column)
             side = _side(bounds.low, column.type)
-            return cls(column.type, True, side, side, stated & ~there, there, ~stated)
+            return cls(column.type, True, side, side, recorded & ~present, present, ~recorded)
         nulls, counted = numbers(bounds.nulls)
         records, sized = numbers(statistics.num_records)
         low, high = _side(bounds.low, column.type), _raised(_side(bounds.high, column.type), column.type)
@@ -91,21 +91,23 @@ class ColumnFacts(msgspec.Struct, frozen=True):
 
     @classmethod
     def of_ranges(cls, low: pa.Array, high: pa.Array, kind: PrimitiveType) -> ColumnFacts:
-        """The facts of single values that are not null, each between two ends, both included: one that is known as it
-        is has equal ends; an end that is not known is null."""
+        """Return the facts of non-null values, each between two ends, both included.
+
+        A value that is known has equal ends; an end that is not known is null.
+        """
         sides = _in_order(_certain(_side(low, kind), kind), _certain(_side(high, kind), kind))
         none = np.zeros(len(low), bool)
         return cls(kind, True, *sides, all_null=none, none_null=~none, uncounted=none)
 
     def by_partition_values(self) -> ColumnFacts:
-        """What is known without statistics: all of a partition column, and nothing of any other."""
+        """Return the facts without statistics: all of a partition column, and none of any other."""
         if self.partition:
             return self
         nothing = np.zeros(len(self.all_null), bool)
         return msgspec.structs.replace(self.by_null_counts(), all_null=nothing, none_null=nothing)
 
     def by_null_counts(self) -> ColumnFacts:
-        """What is known without bounds: all of a partition column, and the null counts of any other."""
+        """Return the facts without bounds: all of a partition column, and the null counts of any other."""
         if self.partition:
             return self
         nothing = np.zeros(len(self.all_null), bool)
@@ -137,14 +139,14 @@ def _as_integers(column: pa.Array) -> pa.Array:
 
 
 def _raised(side: Side, kind: PrimitiveType) -> Side:
-    """Greatest times a millisecond later: writers cut them to milliseconds (D-37)."""
+    """Return maximum times a millisecond later: writers truncate them to milliseconds (D-37)."""
     if kind.name not in {"timestamp", "timestamp_ntz"}:
         return side
     return Side(np.minimum(side.values, _LAST - _MILLISECOND) + _MILLISECOND, side.known)
 
 
 def _certain(side: Side, kind: PrimitiveType) -> Side:
-    """Without decimals that may be a rounded float, as delta-rs writes bounds: these need not bound the values."""
+    """Return a side without decimals that may be a rounded float, as delta-rs writes bounds: these may be wrong."""
     if not isinstance(side.values, pa.Array) or kind.name != "decimal" or kind.precision <= _FLOAT_DIGITS:
         return side
     near = side.values.cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -155,7 +157,7 @@ def _certain(side: Side, kind: PrimitiveType) -> Side:
 
 
 def _in_order(low: Side, high: Side) -> tuple[Side, Side]:
-    """Bounds that contradict each other say nothing."""
+    """Return bounds, unknown where they contradict each other."""
     import pyarrow.compute as pc
 
     if isinstance(low.values, pa.Array):
@@ -174,7 +176,7 @@ def _compared(values: BoundValues, operator: Operator, constant: ComparedConstan
         case Decimal():
             limit = threshold(constant, operator, kind)
             if limit.below or limit.above:
-                # The constant is outside the range of the type: every value compares alike with it.
+                # The constant is outside the range of the type: every value compares with it in the same way.
                 return np.full(len(values), operator in ({">", ">="} if limit.below else {"<", "<="}))
             if kind.name == "decimal":
                 return _by_arrow(values, operator, typed_column([limit.value], kind)[0])
@@ -184,8 +186,8 @@ def _compared(values: BoundValues, operator: Operator, constant: ComparedConstan
 
 
 def _by_numpy(values: BoundValues, operator: Operator, constant: float | Decimal) -> Mask:
-    found: Mask = _NUMPY[operator](values, constant)
-    return found
+    compared: Mask = _NUMPY[operator](values, constant)
+    return compared
 
 
 def _by_arrow(values: BoundValues, operator: Operator, constant: pa.Scalar) -> Mask:

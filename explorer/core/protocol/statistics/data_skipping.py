@@ -1,8 +1,8 @@
-"""Which files a condition needs: each file kept or dropped, and by which rule.
+"""The files that a condition needs: each file is read or skipped, by a rule.
 
-Protocol section: Per-file Statistics (data skipping). Invariants: a dropped file provably holds no row for which the
-condition is TRUE, by SQL's three-valued logic as Spark applies it; an unknown fact keeps a file (STATS-002); wide
-bounds are bounds too (STATS-005); a null count counts only where it is 0 or all rows (STATS-007); the greatest
+Protocol section: Per-file Statistics (data skipping). Invariants: a skipped file provably has no row for which the
+condition is TRUE, by SQL's three-valued logic as Spark applies it; an unknown fact skips no file (STATS-002); wide
+bounds are bounds too (STATS-005); a null count counts only where it is 0 or all rows (STATS-007); the maximum
 time is raised by a millisecond (STATS-011, D-37). Everything is evaluated column by column, never file by file.
 """
 
@@ -54,9 +54,9 @@ class SkippingCounts(msgspec.Struct, frozen=True):
     Attributes:
         total: Live files.
         after_partitions: Left after partition values.
-        after_statistics: Left after statistics: the files that are kept.
-        kept_without_statistics: Of these, kept only because statistics of a column are missing.
-        kept_wide_bounds: Of these, those with wide bounds, which tight ones might have dropped.
+        after_statistics: Left after statistics: the files to be read.
+        kept_without_statistics: Of these, those read only because statistics of a column are missing.
+        kept_wide_bounds: Of these, those with wide bounds, which tight ones might have skipped.
     """
 
     total: int
@@ -67,13 +67,13 @@ class SkippingCounts(msgspec.Struct, frozen=True):
 
 
 class SkippingResult(msgspec.Struct, frozen=True):
-    """What a condition needs to read.
+    """The result of data skipping.
 
     Attributes:
-        files: path, kept, rule: for a dropped file ``no rows``, ``partition``, ``null count`` or ``min/max``; for a
-            kept one ``no statistics``, ``wide bounds`` or ``may match``.
+        files: path, kept, rule: for a skipped file ``no rows``, ``partition``, ``null count`` or ``min/max``; for one
+            to be read ``no statistics``, ``wide bounds`` or ``may match``.
         counts: Files left after each step.
-        unsplittable: Parts of the condition that statistics cannot answer; they drop nothing.
+        unsplittable: Parts of the condition that statistics cannot answer; they skip no file.
     """
 
     files: pa.Table
@@ -85,7 +85,7 @@ class SkippingResult(msgspec.Struct, frozen=True):
 
 
 BY_STATISTICS: Final = ("no rows", "null count", "min/max")
-"""The rules by which statistics alone drop a file."""
+"""The rules by which statistics alone skip a file."""
 _DROPPING: Final = ("partition", *BY_STATISTICS)
 _NILADIC: Final = frozenset(
     {"current_date", "current_timestamp", "current_user", "localtimestamp", "session_user", "user"}
@@ -119,14 +119,16 @@ def answerable(
     """Return a condition with names as the schema spells them, and the columns whose statistics can answer it.
 
     Args:
-        where, schema, columns: As for `skip_files`. What statistics cannot answer becomes `Unsplittable`.
+        where, schema, columns: As for `skip_files`. Parts that statistics cannot answer become `Unsplittable`.
 
     Raises:
         RequestError: The text is not a condition, or names a column that the table does not have.
     """
     if not isinstance(where, str | msgspec.Struct):
         raise RequestError(
-            f"{where!r} is no condition. Give SQL, such as amount > 0.", field="where", found=repr(where)
+            f"{where!r} is not a condition. Enter a SQL expression such as amount > 0.",
+            field="where",
+            found=repr(where),
         )
     resolver = _Resolver(schema, columns)
     condition = resolver.resolved(parse_predicate(where) if isinstance(where, str) else where)
@@ -134,7 +136,7 @@ def answerable(
 
 
 def unsplittable_in(condition: Expression) -> tuple[Unsplittable, ...]:
-    """Return the parts of an `answerable` condition that statistics cannot answer; they drop nothing."""
+    """Return the parts of an `answerable` condition that statistics cannot answer; they skip no file."""
     return tuple(part for part in parts_of(condition) if isinstance(part, Unsplittable))
 
 
@@ -164,37 +166,37 @@ class _Evaluation:
     def result(self) -> SkippingResult:
         dropping = {
             "no rows": _without_rows(self._statistics),
-            "partition": self._dropped(ColumnFacts.by_partition_values),
-            "null count": self._dropped(ColumnFacts.by_null_counts),
-            "min/max": self._dropped(lambda facts: facts),
+            "partition": self._skipped(ColumnFacts.by_partition_values),
+            "null count": self._skipped(ColumnFacts.by_null_counts),
+            "min/max": self._skipped(lambda facts: facts),
         }
         keeping = {
-            "no statistics": self._dropped(lambda facts: facts, hopeful=True),
+            "no statistics": self._skipped(lambda facts: facts, hopeful=True),
             "wide bounds": self._wide(),
             "may match": np.ones(self._count, bool),
         }
         rules = {**dropping, **keeping}
         first = np.argmax(np.stack(list(rules.values())), axis=0)
         of_rule = dict(zip(rules, np.bincount(first, minlength=len(rules)).tolist(), strict=True))
-        kept = ~np.logical_or.reduce(list(dropping.values()))
+        needed = ~np.logical_or.reduce(list(dropping.values()))
         counts = counts_of_rules(of_rule)
         names = strings(list(rules)).take(int64s(first))
-        files = pa.Table.from_arrays([self._statistics.paths, mask(kept), names], ["path", "kept", "rule"])
+        files = pa.Table.from_arrays([self._statistics.paths, mask(needed), names], ["path", "kept", "rule"])
         return SkippingResult(files, counts, unsplittable_in(self._condition))
 
-    def _dropped(self, seen: Callable[[ColumnFacts], ColumnFacts], *, hopeful: bool = False) -> Mask:
-        """Files in which no row can make the condition TRUE.
+    def _skipped(self, seen: Callable[[ColumnFacts], ColumnFacts], *, hopeful: bool = False) -> Mask:
+        """Return the files in which no row can make the condition TRUE.
 
         Args:
-            seen: What of a column's facts may be used.
-            hopeful: Assume the best of what is missing: the file has no such row. Files dropped only then are kept for
+            seen: Selects the facts of a column that may be used.
+            hopeful: Assume the best of missing facts: the file has no such row. Files skipped only then are read for
                 lack of statistics.
         """
         facts = {path: seen(column) for path, column in self._facts.items()}
         return ~truth_of(self._condition, facts, self._count, hopeful).can_be_true
 
     def _wide(self) -> Mask:
-        """Files whose bounds are wide, if the condition asks for bounds at all."""
+        """Return the files whose bounds are wide, if the condition needs bounds at all."""
         columns = [facts for facts in self._facts.values() if not facts.partition]
         if not columns:
             return np.zeros(self._count, bool)
@@ -203,7 +205,7 @@ class _Evaluation:
 
 
 class _Resolver:
-    """Writes names in the schema's spelling, and `Unsplittable` for what the column's type cannot answer."""
+    """Writes names in the schema's spelling, and `Unsplittable` where the column's type cannot be answered."""
 
     def __init__(self, schema: StructType, columns: Sequence[StatisticsColumn]) -> None:
         self._schema = schema
@@ -225,10 +227,10 @@ class _Resolver:
         assert_never(part)
 
     def _leaf(self, part: Comparison | Like | IsNull) -> Expression:
-        found = self._find(part.column)
-        if isinstance(found, str):
-            return Unsplittable(format_column(part.column), 0, found)
-        column, field = found
+        resolved = self._find(part.column)
+        if isinstance(resolved, str):
+            return Unsplittable(format_column(part.column), 0, resolved)
+        column, field = resolved
         reason = unanswerable(part, column.type, field, padded=is_padded(self._schema, column.path))
         if reason is not None:
             return Unsplittable(format_column(part.column), 0, reason)
@@ -237,20 +239,20 @@ class _Resolver:
 
     def _find(self, path: tuple[str, ...]) -> tuple[StatisticsColumn, StructField] | str:
         kind: DataType = self._schema
-        found: list[str] = []
+        spelled: list[str] = []
         field: StructField | None = None
         for part in path:
             if not isinstance(kind, StructType):
                 return "values inside arrays, maps and variants have no statistics"
-            alike = [each for each in kind.fields if each.name.lower() == part.lower()]
-            if not alike:
+            same_letters = [each for each in kind.fields if each.name.lower() == part.lower()]
+            if not same_letters:
                 return self._unknown(path)
-            if len(alike) > 1:
+            if len(same_letters) > 1:
                 return "more than one column has this name"
-            field = alike[0]
-            found.append(field.name)
+            field = same_letters[0]
+            spelled.append(field.name)
             kind = field.type
-        column = self._columns.get(tuple(found))
+        column = self._columns.get(tuple(spelled))
         return (column, field) if column is not None and field is not None else "only simple columns have statistics"
 
     def _unknown(self, path: tuple[str, ...]) -> str:
@@ -262,7 +264,7 @@ class _Resolver:
 
 
 def _without_rows(statistics: FileStatistics) -> Mask:
-    """Files that hold no row, or none that a deletion vector leaves."""
+    """Return the files without rows, or whose rows are all hidden by a deletion vector."""
     records, known = numbers(statistics.num_records)
     masked, _ = numbers(statistics.num_masked)
     return known & (records <= masked)

@@ -1,6 +1,6 @@
 """Per-file statistics -> typed bounds by logical column.
 
-Protocol section: Per-file Statistics. Invariants: whatever is absent is unknown, never 0 (STATS-002); absent
+Protocol section: Per-file Statistics. Invariants: an absent value is unknown, never 0 (STATS-002); absent
 ``tightBounds`` means tight (STATS-006); statistics go by physical name (STATS-013); a partition column's bounds are
 its partition value (STATS-014); a NaN is not a bound (STATS-016).
 """
@@ -21,7 +21,7 @@ from explorer.core.protocol.arrow.arrays import Mask, bools, int64s, one_array, 
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.limits import check_column
 from explorer.core.protocol.logical_files import LogicalFiles
-from explorer.core.protocol.partition_values import ZoneDoubt, partition_column, stated_partitions, zone_doubt
+from explorer.core.protocol.partition_values import ZoneWarning, partition_column, recorded_partitions, zone_warning
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column, type_name
 from explorer.core.protocol.schema.nested_types import walk_structs
 from explorer.core.protocol.statistics.json_statistics import (
@@ -61,7 +61,7 @@ class StatisticsColumn(msgspec.Struct, frozen=True):
 
 
 class StatisticsProblem(msgspec.Struct, frozen=True):
-    """Statistics of a file that could not be used, in whole or for one column."""
+    """Statistics of a file that could not be used, in full or for one column."""
 
     path: str
     detail: str
@@ -70,7 +70,7 @@ class StatisticsProblem(msgspec.Struct, frozen=True):
 def statistics_columns(
     schema: StructType, physical: dict[tuple[str, ...], tuple[str, ...]], partition_columns: Sequence[str]
 ) -> tuple[StatisticsColumn, ...]:
-    """The leaf columns in schema order; values inside arrays and maps have no statistics."""
+    """Return the leaf columns in schema order; values inside arrays and maps have no statistics."""
     return tuple(
         StatisticsColumn(path, physical[path], field.type, len(path) == 1 and path[0] in partition_columns)
         for path, _, field in walk_structs(schema)
@@ -79,7 +79,7 @@ def statistics_columns(
 
 
 class FileStatistics:
-    """The statistics of some files, by column; a column is parsed when it is first asked for, and kept.
+    """The statistics of some files, by column; a column is parsed at first need, and stays in memory.
 
     Args:
         files: The files.
@@ -99,7 +99,7 @@ class FileStatistics:
 
     @property
     def num_files(self) -> int:
-        """How many files there are."""
+        """The number of files."""
         return self._files.num_rows
 
     @cached_property
@@ -121,7 +121,7 @@ class FileStatistics:
         return self._files.column("dv_cardinality")
 
     def bounds(self, column: StatisticsColumn) -> Bounds:
-        """Least and greatest value, and null count, of a column in every file."""
+        """Return minimum, maximum and null count of a column in every file."""
         if column.partition:
             return self._partition(column)
         leaf = _leaf(column)
@@ -129,17 +129,17 @@ class FileStatistics:
         return self._bounds[leaf]
 
     def stated(self, column: StatisticsColumn) -> Mask:
-        """Whether every file has a value of a partition column, null included."""
+        """Return whether every file has a value of a partition column, null included."""
         maps = self._files.select(["partition_values"]).column(0)
-        found = [stated_partitions(chunk, column.physical[0]) for chunk in maps.chunks]
-        return np.concatenate([np.zeros(0, bool), *found])
+        masks = [recorded_partitions(chunk, column.physical[0]) for chunk in maps.chunks]
+        return np.concatenate([np.zeros(0, bool), *masks])
 
     def tight(self, column: StatisticsColumn | None = None) -> pa.BooleanArray:
-        """Whether bounds are attained in every file; null where there are no statistics to say so."""
+        """Return whether bounds are attained in every file; null where there are no statistics."""
         if column is not None and column.partition:
             return _all_true(self.num_files)
         if self._tight is None:
-            self._load([], at_least_tight=True)
+            self._load([], needs_tight=True)
         assert self._tight is not None
         return self._tight
 
@@ -148,7 +148,7 @@ class FileStatistics:
         self._load([_leaf(column) for column in columns if not column.partition])
 
     def problems(self) -> tuple[StatisticsProblem, ...]:
-        """What could not be used, for all columns; of many columns, none is kept."""
+        """Return the statistics that could not be used, for all columns; many columns are parsed some at a time."""
         if len(self._columns) <= _MOST_AT_ONCE:
             self.load(self._columns)
         else:
@@ -158,7 +158,7 @@ class FileStatistics:
         return tuple(StatisticsProblem(paths[row].as_py(), detail) for row, detail in sorted(self._problems))
 
     def parts(self, columns: Sequence[StatisticsColumn]) -> Iterator[tuple[Sequence[StatisticsColumn], FileStatistics]]:
-        """Yield columns with their statistics parsed: many columns some at a time, none of which is kept."""
+        """Yield columns with their statistics parsed: many columns some at a time, which are then released."""
         if len(columns) <= _MOST_AT_ONCE:
             self.load(columns)
             yield columns, self
@@ -169,16 +169,16 @@ class FileStatistics:
             statistics.load(some)
             yield some, statistics
 
-    def zone_doubts(self) -> tuple[ZoneDoubt, ...]:
-        """Partition columns whose values are times without a zone."""
+    def zone_doubts(self) -> tuple[ZoneWarning, ...]:
+        """Return partition columns whose values are times without a zone."""
         moments = [column for column in self._columns if column.partition and column.type.name == "timestamp"]
         maps = self._files.column("partition_values") if moments else None
-        found = (zone_doubt(maps, column.physical[0], column.name, self._zone) for column in moments)
-        return tuple(doubt for doubt in found if doubt is not None)
+        warnings = (zone_warning(maps, column.physical[0], column.name, self._zone) for column in moments)
+        return tuple(warning for warning in warnings if warning is not None)
 
-    def _load(self, leaves: Sequence[StatisticsLeaf], *, at_least_tight: bool = False) -> None:
+    def _load(self, leaves: Sequence[StatisticsLeaf], *, needs_tight: bool = False) -> None:
         missing = list(dict.fromkeys(leaf for leaf in leaves if leaf not in self._bounds))
-        if not missing and not at_least_tight:
+        if not missing and not needs_tight:
             return
         parts, start = [], 0
         for source in self._files.sources:
@@ -186,10 +186,10 @@ class FileStatistics:
                 self._problems.update(dict.fromkeys((row + start, reason) for row, reason in part.problems))
                 parts.append(part)
                 start += len(part.tight)
-        found = concatenated(parts, missing)
-        self._bounds |= found.bounds
-        self._tight = found.tight
-        self._num_records = found.num_records
+        loaded = concatenated(parts, missing)
+        self._bounds |= loaded.bounds
+        self._tight = loaded.tight
+        self._num_records = loaded.num_records
 
     def _partition_values(self, column: StatisticsColumn) -> pa.Array:
         maps, kind = self._files.select(["partition_values"]).column(0), to_arrow(column.type)
@@ -212,7 +212,7 @@ class FileStatistics:
 
 
 def column_ranges(statistics: FileStatistics, column: StatisticsColumn) -> pa.Table:
-    """Bounds of one column in every file.
+    """Return bounds of one column in every file.
 
     Returns:
         One row a file: path, min, max (in the column's type, null where unknown), null_count, num_records (physical
@@ -233,10 +233,10 @@ def column_ranges(statistics: FileStatistics, column: StatisticsColumn) -> pa.Ta
 
 
 def coverage(statistics: FileStatistics, columns: Sequence[StatisticsColumn]) -> pa.Table:
-    """How many files have statistics for each column.
+    """Return how many files have statistics for each column.
 
     Returns:
-        column, type, files (with bounds, or known to hold nothing but nulls), files_total, tight (of those).
+        column, type, files (with bounds, or known to have only nulls), files_total, tight (of those).
     """
     import pyarrow.compute as pc
 
@@ -261,7 +261,7 @@ def coverage(statistics: FileStatistics, columns: Sequence[StatisticsColumn]) ->
 
 
 def statistics_table(statistics: FileStatistics, columns: Sequence[StatisticsColumn]) -> pa.Table:
-    """Bounds of several columns, one row a file and column, the files of one column after the other.
+    """Return bounds of several columns, one row a file and column, the files of one column after the other.
 
     Returns:
         path, column, min, max, null_count, num_records, tight. min and max have the columns' type if all share one,

@@ -1,9 +1,9 @@
 """Statistics in JSON form -> columns, many files at once.
 
-Protocol section: Per-file Statistics. Invariants: what is unreadable or does not fit its type is unknown and is
-reported, and costs only its own file (STATS-002); both spellings of the null counter are read (D-09); a NaN is not a
-bound (STATS-016). Arrow's JSON reader parses texts in bulk; where it refuses some, they are halved until the few that
-it refuses are left, and these are decoded one by one.
+Protocol section: Per-file Statistics. Invariants: statistics that are unreadable or do not fit their type are unknown
+and reported, and affect only their own file (STATS-002); both spellings of the null counter are read (D-09); a NaN is
+not a bound (STATS-016). Arrow's JSON reader parses texts in bulk; where it refuses some, they are halved until the few
+that it refuses are left, and these are decoded one by one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from explorer.core.protocol.arrow.typed_arrays import typed_column, without_nan
 from explorer.core.protocol.schema.data_types import PrimitiveType, PrimitiveValue
 from explorer.core.protocol.schema.nested_types import PathTree, path_tree
 from explorer.core.protocol.statistics.bounds import bound_value, count_value, decode_statistics
-from explorer.core.protocol.statistics.stated_leaves import stated_leaves
+from explorer.core.protocol.statistics.present_leaves import present_leaves
 
 __all__ = [
     "Bounds",
@@ -42,19 +42,19 @@ _BLOCK: Final = 1 << 22
 
 
 class StatisticsLeaf(msgspec.Struct, frozen=True):
-    """A column as statistics know it: its physical path and its type."""
+    """A column in statistics: its physical path and its type."""
 
     path: tuple[str, ...]
     type: PrimitiveType
 
     @property
     def has_bounds(self) -> bool:
-        """Binaries and void have no bounds, and those of a variant are not read (STATS-017, D-27)."""
+        """False for binaries and void, without bounds, and variants, whose bounds are not read (STATS-017, D-27)."""
         return self.type.name not in {"binary", "variant", "void"}
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """One column in every file: least and greatest value in its type, and the count of nulls; null is unknown."""
+    """One column in every file: minimum and maximum in its type, and the null count; null is unknown."""
 
     low: pa.Array
     high: pa.Array
@@ -83,19 +83,19 @@ def parse_texts(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf]) -> Pars
     parts: list[ParsedTexts] = []
     for start in range(0, len(dense), _ROWS):
         some = dense.slice(start, _ROWS)
-        stated = stated_leaves(some, leaves)
-        for offset, block, table in _blocks(some, stated, start):
-            parsed = _by_row(block, stated) if table is None else _by_column(table, stated)
-            if len(stated) < len(leaves):
+        in_texts = present_leaves(some, leaves)
+        for offset, block, table in _blocks(some, in_texts, start):
+            parsed = _by_row(block, in_texts) if table is None else _by_column(table, in_texts)
+            if len(in_texts) < len(leaves):
                 parsed = _with_unknown(parsed, leaves, len(block))
             moved = tuple((row + offset, reason) for row, reason in parsed.problems)
             parts.append(msgspec.structs.replace(parsed, problems=moved))
-    found = concatenated(parts, leaves)
-    return found if rows is None else _spread(found, rows, texts)
+    joined = concatenated(parts, leaves)
+    return joined if rows is None else _spread(joined, rows, texts)
 
 
 def _with_unknown(parsed: ParsedTexts, leaves: Sequence[StatisticsLeaf], length: int) -> ParsedTexts:
-    """The same with the columns of which nothing is known."""
+    """Return the same with the columns of which nothing is known."""
     nulls = {kind: pa.nulls(length, kind) for kind in {to_arrow(leaf.type) for leaf in leaves} | {pa.int64()}}
     unknown = {kind: Bounds(values, values, nulls[pa.int64()]) for kind, values in nulls.items()}
     bounds = {leaf: parsed.bounds.get(leaf) or unknown[to_arrow(leaf.type)] for leaf in leaves}
@@ -103,40 +103,40 @@ def _with_unknown(parsed: ParsedTexts, leaves: Sequence[StatisticsLeaf], length:
 
 
 def _parse_struct(column: pa.StructArray, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
-    """Take the leaves out of ``stats_parsed`` of a checkpoint; a null struct has no statistics."""
+    """Return the leaves of ``stats_parsed`` of a checkpoint; a null struct has no statistics."""
     import pyarrow.compute as pc
 
     members = dict(zip([field.name for field in column.type], column.flatten(), strict=True))
-    found = columns_of(members, leaves, len(column))
+    statistics = columns_of(members, leaves, len(column))
     if not column.null_count:
-        return found
-    tight = pc.if_else(column.is_valid(), found.tight, pa.nulls(len(column), pa.bool_()))
-    return msgspec.structs.replace(found, tight=tight)
+        return statistics
+    tight = pc.if_else(column.is_valid(), statistics.tight, pa.nulls(len(column), pa.bool_()))
+    return msgspec.structs.replace(statistics, tight=tight)
 
 
 def parse_either(parsed: pa.StructArray, texts: pa.StringArray | None, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
-    """Take statistics out of ``stats_parsed``, and where that is null out of the texts."""
-    found = _parse_struct(parsed, leaves)
+    """Return statistics from ``stats_parsed``, and where that is null from the texts."""
+    statistics = _parse_struct(parsed, leaves)
     if texts is None or not parsed.null_count:
-        return found
-    return _where(parsed.is_valid(), found, parse_texts(texts, leaves))
+        return statistics
+    return _where(parsed.is_valid(), statistics, parse_texts(texts, leaves))
 
 
-def some_of(parsed: ParsedTexts, left: Mask) -> ParsedTexts:
-    """The statistics of some of the files."""
-    if left.all():
+def some_of(parsed: ParsedTexts, chosen_files: Mask) -> ParsedTexts:
+    """Return the statistics of some of the files."""
+    if chosen_files.all():
         return parsed
-    chosen, places = mask(left), np.cumsum(left) - 1
+    chosen, new_rows = mask(chosen_files), np.cumsum(chosen_files) - 1
     bounds = {
-        leaf: Bounds(found.low.filter(chosen), found.high.filter(chosen), found.nulls.filter(chosen))
-        for leaf, found in parsed.bounds.items()
+        leaf: Bounds(column.low.filter(chosen), column.high.filter(chosen), column.nulls.filter(chosen))
+        for leaf, column in parsed.bounds.items()
     }
-    problems = tuple((int(places[row]), reason) for row, reason in parsed.problems if left[row])
+    problems = tuple((int(new_rows[row]), reason) for row, reason in parsed.problems if chosen_files[row])
     return ParsedTexts(parsed.tight.filter(chosen), parsed.num_records.filter(chosen), bounds, problems)
 
 
 def concatenated(parts: Sequence[ParsedTexts], leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
-    """Several results one after the other; the rows of their problems are already those of the whole."""
+    """Return several results joined; the rows of their problems are already those of the joined result."""
     if len(parts) == 1:
         return parts[0]
     bounds = {
@@ -171,9 +171,9 @@ def _where(chosen: pa.BooleanArray, first: ParsedTexts, second: ParsedTexts) -> 
 def _blocks(
     texts: pa.StringArray, leaves: Sequence[StatisticsLeaf], start: int
 ) -> Iterator[tuple[int, pa.StringArray, pa.Table | None]]:
-    """Offset, texts and parsed table of blocks that together are ``texts``; no table where each is decoded by itself.
+    """Yield offset, texts and parsed table of blocks of ``texts``; no table where each is decoded by itself.
 
-    These are the few that Arrow refuses, and few texts of many columns: Arrow's reader takes kilobytes a column.
+    Arrow refuses a few, and takes kilobytes a column for few texts of many columns; these are decoded separately.
     """
     if len(texts) <= _FEW and len(leaves) >= _WIDE:
         yield start, texts, None
@@ -184,7 +184,7 @@ def _blocks(
 def _halved(
     texts: pa.StringArray, wire: pa.Schema, start: int
 ) -> Iterator[tuple[int, pa.StringArray, pa.Table | None]]:
-    """The same by Arrow alone."""
+    """Yield the same by Arrow alone."""
     table = _read(texts, wire)
     if table is not None or len(texts) <= _FEW:
         yield start, texts, table
@@ -195,7 +195,7 @@ def _halved(
 
 
 def _read(texts: pa.StringArray, wire: pa.Schema) -> pa.Table | None:
-    """Parse texts as lines of JSON, or None if one of them is not what the schema says.
+    """Parse texts as lines of JSON, or return None if one of them does not fit the schema.
 
     Each text is checked to begin with ``{`` and to end with ``}``. Then no value can run from one text into the
     next (that would need ``}`` and ``{`` with nothing but a newline between inside one value, or a newline inside a
@@ -229,7 +229,7 @@ def _extents(texts: pa.StringArray) -> tuple[Int32s, Int32s, npt.NDArray[np.uint
 
 
 def _lines(texts: pa.StringArray) -> pa.Buffer:
-    """The texts with a newline between them."""
+    """Return the texts with a newline between them."""
     import pyarrow.compute as pc
 
     offsets = pa.Array.from_buffers(pa.int32(), 2, [None, pa.py_buffer(np.array([0, len(texts)], np.int32))])
@@ -238,7 +238,7 @@ def _lines(texts: pa.StringArray) -> pa.Buffer:
 
 
 def _ranks(texts: pa.StringArray) -> pa.Array:
-    """For every text its place among those that are not null, null where it is."""
+    """Return for every text its index among those that are not null, null where it is."""
     import pyarrow.compute as pc
 
     valid = texts.is_valid()
@@ -247,16 +247,16 @@ def _ranks(texts: pa.StringArray) -> pa.Array:
     return pc.if_else(valid, column, pa.nulls(len(texts), pa.int64()))
 
 
-def _spread(found: ParsedTexts, ranks: pa.Array, texts: pa.StringArray) -> ParsedTexts:
+def _spread(dense: ParsedTexts, ranks: pa.Array, texts: pa.StringArray) -> ParsedTexts:
     bounds = {
         leaf: Bounds(column.low.take(ranks), column.high.take(ranks), column.nulls.take(ranks))
-        for leaf, column in found.bounds.items()
+        for leaf, column in dense.bounds.items()
     }
     problems: tuple[tuple[int, str], ...] = ()
-    if found.problems:
-        rows = [row for row, there in enumerate(texts.is_valid().to_pylist()) if there]
-        problems = tuple((rows[rank], reason) for rank, reason in found.problems)
-    return ParsedTexts(found.tight.take(ranks), found.num_records.take(ranks), bounds, problems)
+    if dense.problems:
+        rows = [row for row, is_valid in enumerate(texts.is_valid().to_pylist()) if is_valid]
+        problems = tuple((rows[rank], reason) for rank, reason in dense.problems)
+    return ParsedTexts(dense.tight.take(ranks), dense.num_records.take(ranks), bounds, problems)
 
 
 # --- by column --------------------------------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ def _by_column(table: pa.Table, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts
 
 
 def columns_of(columns: dict[str, pa.Array], leaves: Sequence[StatisticsLeaf], length: int) -> ParsedTexts:
-    """Take the leaves out of the members of statistics (``minValues`` and so on), each an array or absent."""
+    """Return the leaves of the members of statistics (``minValues`` and so on), each an array or absent."""
     problems: list[tuple[int, str]] = []
     members = {name: Members(column) for name, column in columns.items()}
 
@@ -308,14 +308,14 @@ def columns_of(columns: dict[str, pa.Array], leaves: Sequence[StatisticsLeaf], l
 
 
 class Members:
-    """A struct column taken apart step by step, the struct's nulls applied; each step is done once."""
+    """A struct column split step by step, the struct's nulls applied; each step is done once."""
 
     def __init__(self, column: pa.Array) -> None:
         self._known: dict[tuple[str, ...], dict[str, pa.Array]] = {}
         self._column = column
 
     def at(self, path: tuple[str, ...]) -> pa.Array | None:
-        """The column at a path, or None."""
+        """Return the column at a path, or None."""
         column: pa.Array | None = self._column
         for depth, part in enumerate(path):
             head = path[:depth]
@@ -348,31 +348,31 @@ def _typed(
 
 
 def _cast_each(column: pa.Array, leaf: StatisticsLeaf, problems: list[tuple[int, str]], *, upper: bool) -> pa.Array:
-    """Convert value by value, for what Arrow refuses as a whole."""
+    """Convert value by value, for columns that Arrow refuses as a whole."""
     values = column.to_pylist()
-    found = [bound_value(value, leaf.type, upper=upper) for value in values]
+    converted = [bound_value(value, leaf.type, upper=upper) for value in values]
     name = ".".join(leaf.path)
-    for row, (before, after) in enumerate(zip(values, found, strict=True)):
+    for row, (before, after) in enumerate(zip(values, converted, strict=True)):
         if before is not None and after is None:
             problems.append((row, f"{str(before)[:100]!r} is not a valid {leaf.type.name}, the type of {name}"))
-    return typed_column(found, leaf.type)
+    return typed_column(converted, leaf.type)
 
 
 def _within_precision(column: pa.Array) -> pa.Array:
-    """Null for decimals with more digits than their type has, which Arrow's reader accepts."""
+    """Return null for decimals with more digits than their type has, which Arrow's reader accepts."""
     kind = column.type
-    whole = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)[column.offset : column.offset + len(column)]
+    halves = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)[column.offset : column.offset + len(column)]
     largest = 10**kind.precision
     if kind.precision <= 18:
-        fits = ((whole[:, 1] == 0) & (whole[:, 0] < largest) & (whole[:, 0] >= 0)) | (
-            (whole[:, 1] == -1) & (whole[:, 0] > -largest) & (whole[:, 0] < 0)
+        fits = ((halves[:, 1] == 0) & (halves[:, 0] < largest) & (halves[:, 0] >= 0)) | (
+            (halves[:, 1] == -1) & (halves[:, 0] > -largest) & (halves[:, 0] < 0)
         )
         if fits.all() or column.filter(bools((~fits).tolist())).null_count == (~fits).sum():
             return column
     values = column.to_pylist()
     limit = kind.precision - kind.scale
-    kept = [value if value is None or not value or value.adjusted() < limit else None for value in values]
-    return column if kept == values else typed_column(kept, PrimitiveType("decimal", kind.precision, kind.scale))
+    within = [value if value is None or not value or value.adjusted() < limit else None for value in values]
+    return column if within == values else typed_column(within, PrimitiveType("decimal", kind.precision, kind.scale))
 
 
 def _counts(first: pa.Array | None, second: pa.Array | None, length: int) -> pa.Int64Array:
@@ -422,7 +422,7 @@ def _texts(texts: pa.StringArray) -> Iterator[str]:
 
 
 def _tight(value: object) -> bool:
-    """Absent means tight (STATS-006); what is neither true nor false promises nothing."""
+    """Return whether bounds are tight: absent means tight (STATS-006), neither true nor false means wide."""
     return value is None or value is True
 
 
@@ -433,11 +433,11 @@ def _bounds_by_row(
     nulls = []
     for row, stats in enumerate(usable):
         for side, member in enumerate(("minValues", "maxValues")):
-            found = _at(stats, member, leaf.path) if leaf.has_bounds else None
-            value = bound_value(found, leaf.type, upper=bool(side))
-            if found is not None and value is None and str(found) != "NaN":
+            bound = _at(stats, member, leaf.path) if leaf.has_bounds else None
+            value = bound_value(bound, leaf.type, upper=bool(side))
+            if bound is not None and value is None and str(bound) != "NaN":
                 problems.append(
-                    (row, f"{str(found)[:100]!r} is not a valid {leaf.type.name}, the type of {'.'.join(leaf.path)}")
+                    (row, f"{str(bound)[:100]!r} is not a valid {leaf.type.name}, the type of {'.'.join(leaf.path)}")
                 )
             sides[side].append(value)
         count = count_value(_at(stats, "nullCount", leaf.path))

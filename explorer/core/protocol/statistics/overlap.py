@@ -1,8 +1,8 @@
-"""How far the files' ranges of a column overlap.
+"""The overlap of the files' ranges of a column.
 
-Protocol section: Per-file Statistics. A point lookup must read every file whose range holds the point; the depth is
-the number of these files, taken at the bounds themselves, where it changes. Invariants: a file without bounds holds
-any point and is counted apart; files that hold only nulls hold none.
+Protocol section: Per-file Statistics. A point lookup must read every file whose range contains the point; the depth is
+the number of these files, taken at the bounds themselves, where it changes. Invariants: a file without bounds may
+contain any point and is counted separately; files with only nulls contain none.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ __all__ = ["Overlap", "overlap_depth"]
 
 
 class Overlap(msgspec.Struct, frozen=True):
-    """How many files cover a point of a column.
+    """The number of files that cover a point of a column.
 
     Attributes:
         files: Files with both bounds.
-        unbounded: Files that may hold any value, because a bound is unknown.
-        average: Mean depth over the least value of every file with bounds; 1.0 if no ranges overlap, None without any.
+        unbounded: Files that may contain any value, because a bound is unknown.
+        average: Mean depth over the minimum of every file with bounds; 1.0 if no ranges overlap, None without any.
         greatest: The most files that cover one point, None without any.
     """
 
@@ -35,7 +35,7 @@ class Overlap(msgspec.Struct, frozen=True):
 
 
 def overlap_depth(statistics: FileStatistics, column: StatisticsColumn) -> Overlap:
-    """Count the files over each least value: those that begin at or before it, less those that end before it."""
+    """Count the files over each minimum: those that begin at or before it, less those that end before it."""
     facts = ColumnFacts.of(statistics, column)
     bounded = facts.low.known & facts.high.known & ~facts.all_null
     unbounded = int((~bounded & ~facts.all_null).sum())
@@ -49,7 +49,7 @@ def overlap_depth(statistics: FileStatistics, column: StatisticsColumn) -> Overl
 
 
 def _ranks(low: BoundValues, high: BoundValues, bounded: Mask) -> tuple[Numbers, Numbers]:
-    """The bounds as numbers of the same order."""
+    """Return the bounds as numbers of the same order."""
     import pyarrow.compute as pc
 
     if not isinstance(low, pa.Array):

@@ -35,7 +35,7 @@ _TIME: Final = re.compile(
 
 
 class Threshold(msgspec.Struct, frozen=True):
-    """A constant as a value of a column's type; every value of the type compares with both alike.
+    """A constant as a value of a column's type; every value of the type compares with both in the same way.
 
     Attributes:
         value: That value: a Decimal for a decimal type, else an int.
@@ -49,7 +49,7 @@ class Threshold(msgspec.Struct, frozen=True):
 
 
 def constant_of(value: LiteralValue, kind: PrimitiveType) -> ComparedConstant | None:
-    """The constant as it is compared with a column of a type, or None if that needs a conversion that may round."""
+    """Return the constant as it is compared with a column, or None if that needs a conversion that may round."""
     if len(value.text) > _MOST_DIGITS and value.kind != "string":
         return None
     try:
@@ -59,7 +59,7 @@ def constant_of(value: LiteralValue, kind: PrimitiveType) -> ComparedConstant | 
 
 
 def threshold(constant: Decimal, operator: Operator, kind: PrimitiveType) -> Threshold:
-    """The value of a type that replaces a constant under an operator: a whole number where the type is one of them."""
+    """Return the value of a type that replaces a constant under an operator: a whole number for integer types."""
     step = Decimal(1).scaleb(-kind.scale)
     rounding = ROUND_CEILING if operator in {"<", ">="} else ROUND_FLOOR
     value = constant.quantize(step, rounding, _EXACT)
@@ -67,8 +67,8 @@ def threshold(constant: Decimal, operator: Operator, kind: PrimitiveType) -> Thr
         limit = Decimal(10) ** (kind.precision - kind.scale)
         return Threshold(value, below=value <= -limit, above=value >= limit)
     half = 1 << (_BITS.get(kind.name, 64) - 1)
-    whole = int(value)
-    return Threshold(whole, below=whole < -half, above=whole >= half)
+    integer = int(value)
+    return Threshold(integer, below=integer < -half, above=integer >= half)
 
 
 def _constant(value: LiteralValue, kind: PrimitiveType) -> ComparedConstant | None:
@@ -109,8 +109,8 @@ def _text(text: str) -> str | None:
 
 def _moment(value: LiteralValue, *, zoned: bool) -> Decimal | None:
     kinds = {"string", "date", "timestamp" if zoned else "timestamp_ntz"}
-    found = _TIME.match(value.text)
-    if value.kind not in kinds or found is None or (found["zone"] and not zoned):
+    match = _TIME.match(value.text)
+    if value.kind not in kinds or match is None or (match["zone"] and not zoned):
         return None
     if value.kind == "date" and not _DATE.match(value.text):
         return None

@@ -1,8 +1,8 @@
 """Whether some row of a file may make a condition TRUE or FALSE, for every file at once.
 
-Protocol section: Per-file Statistics. Invariants: what a column's facts do not rule out may be; a null row makes a
-comparison neither; NaN, which writers leave out of bounds, is above all other values (STATS-016); a comparison that
-Spark would make in another way than by the bounds' own order is not answered.
+Protocol section: Per-file Statistics. Invariants: a result that a column's facts do not rule out is possible; a null
+row makes a comparison neither; NaN, which writers leave out of bounds, is above all other values (STATS-016); a
+comparison that Spark would make in another way than by the bounds' own order is not answered.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class Truth(msgspec.Struct, frozen=True):
 
 
 def truth_of(part: Expression, facts: Mapping[tuple[str, ...], ColumnFacts], files: int, hopeful: bool) -> Truth:
-    """Whether some row may make a condition TRUE, and FALSE.
+    """Return whether some row may make a condition TRUE, and FALSE.
 
     Args:
         part: The condition, with column names as the schema spells them.
-        facts: What is known of each of its columns.
-        files: How many files there are.
-        hopeful: Assume the best of a missing fact, so that it rules out both answers.
+        facts: The known facts of each of its columns.
+        files: The number of files.
+        hopeful: Assume the best of a missing fact, so that it rules out both results.
     """
     match part:
         case And():
@@ -80,7 +80,7 @@ def truth_of(part: Expression, facts: Mapping[tuple[str, ...], ColumnFacts], fil
 def unanswerable(
     part: Comparison | Like | IsNull, kind: PrimitiveType, field: StructField, *, padded: bool
 ) -> str | None:
-    """Why statistics cannot answer a condition on a column; None if they can.
+    """Return why statistics cannot answer a condition on a column; None if they can.
 
     Args:
         part: The condition.
@@ -96,7 +96,7 @@ def unanswerable(
     if padded:
         return "texts of this column are padded before they are compared"
     if kind.name == "double" and _was_float(field):
-        return "older files state its bounds in the fewest digits of a float, which may not enclose the values"
+        return "older files record its bounds in the fewest digits of a float, which may not enclose the values"
     if isinstance(part, Like):
         return None if kind.name == "string" else f"LIKE turns a column of type {kind.name} into text"
     if part.value.kind != "null" and constant_of(part.value, kind) is None:
@@ -105,7 +105,7 @@ def unanswerable(
 
 
 def successor(prefix: str) -> str | None:
-    """The least text above every text that begins so, by code points, which is the order of UTF-8 bytes."""
+    """Return the smallest text above every text with this beginning, by code points, the order of UTF-8 bytes."""
     for place in range(len(prefix) - 1, -1, -1):
         code = ord(prefix[place]) + 1
         code = 0xE000 if 0xD800 <= code <= 0xDFFF else code
@@ -115,18 +115,18 @@ def successor(prefix: str) -> str | None:
 
 
 def _comparison_truth(part: Comparison, facts: ColumnFacts, hopeful: bool) -> Truth:
-    """A column compared with a constant.
+    """Return the truth of a comparison of a column with a constant.
 
     Args:
         part: The comparison.
-        facts: What is known of its column.
-        hopeful: Assume the best of a missing bound, so that it rules out both answers.
+        facts: The known facts of its column.
+        hopeful: Assume the best of a missing bound, so that it rules out both results.
     """
     if part.value.kind == "null":
         never = np.zeros(len(facts.all_null), bool)
         return _null_truth(facts, hopeful) if part.operator == "<=>" else Truth(never, never)
     constant = constant_of(part.value, facts.type)
-    assert constant is not None, "what needs a conversion is not answered (see `unanswerable`)"
+    assert constant is not None, "a comparison that needs a conversion is not answered (see `unanswerable`)"
 
     def low(operator: Operator) -> Mask:
         return facts.low.holds(operator, constant, facts.type, unknown=hopeful)
@@ -136,25 +136,25 @@ def _comparison_truth(part: Comparison, facts: ColumnFacts, hopeful: bool) -> Tr
 
     match part.operator:
         case "=" | "<=>":
-            found = Truth(~(low(">") | high("<")), ~(low(">=") & high("<=")))
+            truth = Truth(~(low(">") | high("<")), ~(low(">=") & high("<=")))
         case "<":
-            found = Truth(~low(">="), ~high("<"))
+            truth = Truth(~low(">="), ~high("<"))
         case "<=":
-            found = Truth(~low(">"), ~high("<="))
+            truth = Truth(~low(">"), ~high("<="))
         case ">":
-            found = Truth(~high("<="), ~low(">"))
+            truth = Truth(~high("<="), ~low(">"))
         case ">=":
-            found = Truth(~high("<"), ~low(">="))
+            truth = Truth(~high("<"), ~low(">="))
     if not facts.partition and facts.type.name in {"float", "double"}:
-        found = _with_nan(found, part.operator)
+        truth = _with_nan(truth, part.operator)
     if part.operator != "<=>":
-        return _of_values(found, facts)
+        return _of_values(truth, facts)
     missing = facts.uncounted & hopeful
-    return Truth(found.can_be_true & ~facts.all_null, found.can_be_false | ~(facts.none_null | missing))
+    return Truth(truth.can_be_true & ~facts.all_null, truth.can_be_false | ~(facts.none_null | missing))
 
 
 def _like_truth(part: Like, facts: ColumnFacts, hopeful: bool) -> Truth:
-    """A column of texts that a pattern fits."""
+    """Return the truth of a match of a column of texts with a pattern."""
     after = successor(part.prefix)
     never, always = np.zeros(len(facts.all_null), bool), np.ones(len(facts.all_null), bool)
 
@@ -165,40 +165,40 @@ def _like_truth(part: Like, facts: ColumnFacts, hopeful: bool) -> Truth:
     can_be_true = ~(holds(facts.high, "<", part.prefix) | above)
     if not part.exact:
         only = _fitting(part.pattern, facts) if facts.partition else None
-        found = Truth(can_be_true, always) if only is None else Truth(can_be_true & ~only[1], ~only[0])
-        return _of_values(found, facts)
+        truth = Truth(can_be_true, always) if only is None else Truth(can_be_true & ~only[1], ~only[0])
+        return _of_values(truth, facts)
     within = holds(facts.high, "<", after) if after is not None else always
     return _of_values(Truth(can_be_true, ~(holds(facts.low, ">=", part.prefix) & within)), facts)
 
 
 def _fitting(pattern: str, facts: ColumnFacts) -> tuple[Mask, Mask]:
-    """Where the one value that all rows have is known, whether a pattern fits it: surely, and surely not."""
+    """Return where the one value of all rows is known, whether it matches a pattern: surely, and surely not."""
     import pyarrow.compute as pc
 
-    assert isinstance(facts.low.values, pa.Array), "only texts are held against patterns (see `unanswerable`)"
+    assert isinstance(facts.low.values, pa.Array), "only texts are matched with patterns (see `unanswerable`)"
     known = flags(pc.equal(facts.low.values, facts.high.values))
     fits = flags(pc.match_like(facts.low.values, pattern=pattern))
     return known & fits, known & ~fits
 
 
 def _null_truth(facts: ColumnFacts, hopeful: bool) -> Truth:
-    """A column that is null."""
+    """Return the truth of a column being null."""
     missing = facts.uncounted & hopeful
     return Truth(~(facts.none_null | missing), ~(facts.all_null | missing))
 
 
-def _with_nan(found: Truth, operator: Operator) -> Truth:
-    """The same for values that may be NaN, which is above all others; writers leave it out of bounds (STATS-016)."""
-    always = np.ones(len(found.can_be_true), bool)
+def _with_nan(truth: Truth, operator: Operator) -> Truth:
+    """Return the same for values that may be NaN, which is above all others and not in bounds (STATS-016)."""
+    always = np.ones(len(truth.can_be_true), bool)
     if operator in {">", ">="}:
-        return Truth(always, found.can_be_false)
-    return Truth(found.can_be_true, always)
+        return Truth(always, truth.can_be_false)
+    return Truth(truth.can_be_true, always)
 
 
 def _was_float(field: StructField) -> bool:
     return any(isinstance(change, dict) and change.get("fromType") == "float" for change in recorded_changes(field))
 
 
-def _of_values(found: Truth, facts: ColumnFacts) -> Truth:
-    """A null row makes a comparison null, which is neither."""
-    return Truth(found.can_be_true & ~facts.all_null, found.can_be_false & ~facts.all_null)
+def _of_values(truth: Truth, facts: ColumnFacts) -> Truth:
+    """Return the truth with null rows, which make a comparison null, neither true nor false."""
+    return Truth(truth.can_be_true & ~facts.all_null, truth.can_be_false & ~facts.all_null)

@@ -1,4 +1,4 @@
-"""What a table property is: its key, its default, what it does, its allowed values, and its value in a table.
+"""A table property: its key, its default, its effect, its allowed values, and its value in a table.
 
 Protocol section: Change Metadata (configuration). Invariants: a property that is not set has its default; a value that
 cannot be read is an error that names the property, never the default.
@@ -16,7 +16,7 @@ import msgspec
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.table_properties.values import flag, interval, number
 
-__all__ = ["Choice", "Choices", "Columns", "Flag", "Integer", "Interval", "TableProperty", "Text"]
+__all__ = ["Choice", "Choices", "Columns", "Flag", "FreeText", "Integer", "Interval", "TableProperty"]
 
 _LARGEST: Final = 2**31 - 1
 _MOST_DIGITS: Final = 20
@@ -31,10 +31,10 @@ class TableProperty(msgspec.Struct, frozen=True):
 
     Attributes:
         key: The key in its true case.
-        effect: What it does, in words.
+        effect: Its effect, in words.
         default: The value, as written, where it is not set; None if it has none.
         allowed: The allowed values, in the case in which they are written; empty where there are many.
-        why_fixed: Why a person may not set it; None where one may.
+        why_fixed: Why it cannot be set; None where it can.
     """
 
     key: str
@@ -47,15 +47,15 @@ class TableProperty(msgspec.Struct, frozen=True):
         return self.key
 
     def is_set(self, configuration: Mapping[str, str]) -> bool:
-        """True if a table has a value for it."""
+        """Return whether a table has a value for it."""
         return self.key in configuration
 
     def text(self, configuration: Mapping[str, str]) -> str | None:
-        """The value as it is written, or the default."""
+        """Return the value as it is written, or the default."""
         return configuration.get(self.key, self.default)
 
     def refusal(self, value: str) -> tuple[str, ...]:  # noqa: ARG002  # the kinds below use it
-        """What a person has to write instead of a value that is not allowed; empty for an allowed value."""
+        """Return the form that is needed instead of a value that is not allowed; empty for an allowed value."""
         return ()
 
 
@@ -63,7 +63,7 @@ class Flag(TableProperty, frozen=True):
     """True or false."""
 
     def of(self, configuration: Mapping[str, str], *, unset: bool = False) -> bool:
-        """The value in a table.
+        """Return the value in a table.
 
         Args:
             configuration: The table's properties.
@@ -89,7 +89,7 @@ class Integer(TableProperty, frozen=True):
     maximum: int | None = None
 
     def of(self, configuration: Mapping[str, str]) -> int:
-        """The value in a table; 0 where the property is not set and has no default.
+        """Return the value in a table; 0 where the property is not set and has no default.
 
         Raises:
             CorruptTable: It is not an integer.
@@ -108,7 +108,7 @@ class Interval(TableProperty, frozen=True):
     """A duration such as ``interval 1 week``."""
 
     def of(self, configuration: Mapping[str, str], *, unset: timedelta = timedelta()) -> timedelta:
-        """The value in a table.
+        """Return the value in a table.
 
         Args:
             configuration: The table's properties.
@@ -121,7 +121,7 @@ class Interval(TableProperty, frozen=True):
         return unset if text is None else interval({self.key: text}, self.key, unset)
 
     def is_taken(self, value: str) -> bool:
-        """True for a value that every client takes: no months or years, whose length differs, and no other form."""
+        """Return whether every client accepts a value: no months or years, whose length differs, and no other form."""
         try:
             self.of({self.key: value})
         except CorruptTable:
@@ -134,7 +134,7 @@ class Interval(TableProperty, frozen=True):
 
 
 class Choice(TableProperty, frozen=True):
-    """One of some words.
+    """One of several words.
 
     Attributes:
         exact: True if only their own case is accepted.
@@ -143,7 +143,7 @@ class Choice(TableProperty, frozen=True):
     exact: bool = False
 
     def of(self, configuration: Mapping[str, str]) -> str:
-        """The word in a table, in lower case; empty where the property is not set and has no default."""
+        """Return the word in a table, in lower case; empty where the property is not set and has no default."""
         return (self.text(configuration) or "").lower()
 
     def refusal(self, value: str) -> tuple[str, ...]:
@@ -152,23 +152,23 @@ class Choice(TableProperty, frozen=True):
 
 
 class Choices(TableProperty, frozen=True):
-    """Some of some words, with commas between."""
+    """Several of some words, separated by commas."""
 
     def words(self, configuration: Mapping[str, str]) -> tuple[str, ...]:
-        """The words in a table."""
+        """Return the words in a table."""
         return _words(self.text(configuration) or "")
 
     def refusal(self, value: str) -> tuple[str, ...]:
         if set(_words(value)) <= set(self.allowed):
             return ()
-        return (f"a list, with commas between, of {' and '.join(self.allowed)}",)
+        return (f"a comma-separated list of {' and '.join(self.allowed)}",)
 
 
 class Columns(TableProperty, frozen=True):
-    """Dotted columns, with commas between."""
+    """Dotted columns, separated by commas."""
 
 
-class Text(TableProperty, frozen=True):
+class FreeText(TableProperty, frozen=True):
     """Any text.
 
     Attributes:

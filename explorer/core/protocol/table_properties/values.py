@@ -17,7 +17,7 @@ from explorer.core.protocol.json_values import plain_number
 __all__ = ["CONSTRAINT_PREFIX", "constraint_name", "constraints", "flag", "interval", "number"]
 
 CONSTRAINT_PREFIX: Final = "delta.constraints."
-"""What the key of a CHECK constraint begins with, in any case; its name follows."""
+"""The beginning of the key of a CHECK constraint, in any case; its name follows."""
 
 _TRUE: Final = {"true": True, "false": False}
 _UNITS: Final = {
@@ -34,7 +34,7 @@ _PART: Final = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([a-z]+?)s?(?=\s|\Z)", re.ASC
 
 
 def flag(configuration: Mapping[str, str], key: str, *, default: bool = False) -> bool:
-    """A boolean property.
+    """Return a Boolean property.
 
     Raises:
         CorruptTable: The value is neither true nor false.
@@ -49,7 +49,7 @@ def flag(configuration: Mapping[str, str], key: str, *, default: bool = False) -
 
 
 def number(configuration: Mapping[str, str], key: str, default: int) -> int:
-    """An integer property.
+    """Return an integer property.
 
     Raises:
         CorruptTable: The value is not an integer.
@@ -64,7 +64,7 @@ def number(configuration: Mapping[str, str], key: str, default: int) -> int:
 
 
 def interval(configuration: Mapping[str, str], key: str, default: timedelta) -> timedelta:
-    """A duration such as ``interval 1 week`` or ``interval 1 day 12 hours``.
+    """Return a duration such as ``interval 1 week`` or ``interval 1 day 12 hours``.
 
     Raises:
         CorruptTable: The value is not such a duration.
@@ -86,13 +86,13 @@ def interval(configuration: Mapping[str, str], key: str, default: timedelta) -> 
 
 
 def constraints(configuration: Mapping[str, str]) -> dict[str, str]:
-    """CHECK constraints: name -> SQL expression (CONSTR-006)."""
+    """Return CHECK constraints: name -> SQL expression (CONSTR-006)."""
     named = ((constraint_name(key), text) for key, text in configuration.items())
     return {name: text for name, text in named if name is not None}
 
 
 def constraint_name(key: str) -> str | None:
-    """Return the name of the CHECK constraint that a key is of; None for the key of another property.
+    """Return the name of the CHECK constraint of a key; None for the key of another property.
 
     The reference takes the prefix in any case, and enforces what follows. It leaves the prefix out of the name only
     where it is in small letters, so no two keys have the same name: that of ``DELTA.CONSTRAINTS.C1`` is the whole key.

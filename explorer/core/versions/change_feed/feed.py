@@ -1,9 +1,9 @@
-"""Change data feed: a range of versions -> the files that hold its changes, and where the feed has holes.
+"""Change data feed: a range of versions -> the files that hold its changes, and the gaps of the feed.
 
 Protocol section: Add CDC File (Reader Requirements). Invariants: a version with change files is read from these alone
 (CDF-005), any other from its adds and removes that changed data (CDF-006, CDF-007); in a file that only got another
 deletion vector, the changes are the difference of the two vectors (CDF-008, D-07); a range that cannot be read whole is
-refused with its first hole, never read in part (CDF-011, CDF-013, D-38).
+refused with its first gap, never read in part (CDF-011, CDF-013, D-38).
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ __all__ = [
     "without_vacuumed",
 ]
 
-LookFor = Callable[[Iterable[str]], Set[str]]
+FindMissing = Callable[[Iterable[str]], Set[str]]
 """Returns those of some decoded locations at which there is no file."""
 
 
 class FeedSpan(msgspec.Struct, frozen=True):
-    """Readable versions, both inclusive, in all of which the change feed was on."""
+    """Readable versions, both inclusive, in all of which the change feed was enabled."""
 
     from_version: int
     to_version: int
@@ -55,9 +55,9 @@ class FeedSpan(msgspec.Struct, frozen=True):
 class FeedHole(msgspec.Struct, frozen=True, rename="camel"):
     """Why the changes of some versions, both inclusive, cannot be read.
 
-    ``off``: the feed was not on. ``schema``: their rows do not fit the schema that the range is read with.
+    ``off``: the feed was not enabled. ``schema``: their rows do not fit the schema that the range is read with.
     ``gone``: their commits are not in the log. ``unresolved``: a removed file's partition values are not known.
-    ``vacuumed``: a file with their rows is gone.
+    ``vacuumed``: a file with their rows was deleted.
     """
 
     kind: Literal["off", "schema", "gone", "unresolved", "vacuumed"]
@@ -73,10 +73,10 @@ class ChangeVersion(msgspec.Struct, frozen=True):
         version: The ``_commit_version`` of its rows.
         timestamp: The ``_commit_timestamp`` of its rows, ms since the epoch (CDF-010).
         source: ``cdc`` (recorded change files), ``files`` (adds, removes, deletion vectors) or ``none``.
-        recorded: True if the feed was on, so that rows that were only moved are not among the changes.
+        recorded: True if the feed was enabled, so that rows that were only moved are not among the changes.
         num_sources: Number of its rows in `ChangeSources.files`.
         row_id_column: Where the feed was off, and rows were tracked before and after the commit: the physical name of
-            the column in data files with the ids of rows that were moved. Else None: rows have no lasting ids.
+        the column in data files with the ids of rows that were moved. Else None: rows have no stable ids.
     """
 
     version: int
@@ -88,18 +88,18 @@ class ChangeVersion(msgspec.Struct, frozen=True):
 
 
 class ChangeSources(msgspec.Struct, frozen=True):
-    """The changes of a range of versions, not read yet.
+    """The changes of a range of versions, before their rows are read.
 
     Attributes:
         from_version, to_version: The range, both inclusive.
         schema_version: The version whose schema all rows are shown with.
         versions: One record for each version whose changes are read, ascending.
-        skipped: The holes, if the caller asked to skip them; their versions have no records.
+        skipped: The gaps, if the caller skips them; their versions have no records.
         files: One row a source, ascending by version: version (``_commit_version``), timestamp (``_commit_timestamp``,
             ms, UTC), kind, path (decoded), raw_path, partition_values, size (bytes), num_records (physical rows, null
             if unknown), base_row_id (null where rows have none), dv_unique_id, dv_storage_type, dv_cardinality,
             dv_path_or_inline, dv_offset, dv_size_in_bytes, and these last six with the prefix ``before_``. By kind:
-            ``cdc``: a file of changes; its column ``_change_type`` says which.
+            ``cdc``: a file of changes, each with its type in the column ``_change_type``.
             ``insert``: all rows that the deletion vector does not mask are inserts.
             ``delete``: all rows that the deletion vector (the one before) does not mask are deletes.
             ``difference``: rows masked by the deletion vector and not by the one before are deletes, rows masked by
@@ -115,11 +115,11 @@ class ChangeSources(msgspec.Struct, frozen=True):
 
     @property
     def inferred_versions(self) -> tuple[int, ...]:
-        """Versions with changes that no feed recorded: the added and removed files show them."""
-        return tuple(told.version for told in self.versions if not told.recorded and told.source != "none")
+        """Versions whose changes no feed recorded: they are inferred from the added and removed files."""
+        return tuple(version.version for version in self.versions if not version.recorded and version.source != "none")
 
     def whole_until(self, end: int) -> int:
-        """The first place from ``end`` on at which the sources can be cut: not within an inferred version.
+        """Return the first row from ``end`` on at which the sources can be cut: not within an inferred version.
 
         The rows that such a commit deleted and inserted are compared with each other, so they are read together.
         """
@@ -130,7 +130,7 @@ class ChangeSources(msgspec.Struct, frozen=True):
 
 
 def change_feed_coverage(history: History) -> tuple[FeedSpan, ...]:
-    """The readable versions in which the feed was on: supported by the protocol and enabled by its property."""
+    """Return the spans of readable versions with the feed: supported by the protocol and enabled by its property."""
     known = _recorded(history)
     changes = [r.version for r in history.commits if r.metadata is not None or r.protocol is not None]
     starts = sorted({known.start, *(version for version in changes if version in known)}) if known else []
@@ -148,7 +148,7 @@ def change_feed_coverage(history: History) -> tuple[FeedSpan, ...]:
 def change_feed_holes(
     history: History, from_version: int, to_version: int, *, inferred: bool = False, schema_version: int | None = None
 ) -> tuple[FeedHole, ...]:
-    """Say why the changes of a range cannot be read.
+    """Return the gaps in the changes of a range.
 
     Args:
         history: The recorded commits.
@@ -157,7 +157,7 @@ def change_feed_holes(
         schema_version: See `change_sources`.
 
     Raises:
-        RequestError: The range runs backwards.
+        RequestError: The range is reversed.
         VersionNotFound: It leaves the versions whose commits and state are in the log.
     """
     _check_range(history, from_version, to_version)
@@ -180,7 +180,7 @@ def change_sources(
     schema_version: int | None = None,
     skip: bool = False,
 ) -> ChangeSources:
-    """Find the files that hold the changes of a range of versions.
+    """Return the files with the changes of a range of versions.
 
     Args:
         store: The table's store; the commits that recorded change files are read from it.
@@ -191,27 +191,27 @@ def change_sources(
             copied from one file to another then appear as deleted and inserted.
         schema_version: Version whose schema the rows are shown with. None means, as in the reference implementation,
             the last version of the range if the table has column mapping, else the table's newest.
-        skip: Leave the versions of holes out and name them in the result, instead of refusing the range.
+        skip: Leave out the versions of gaps and name them in the result, instead of refusing the range.
 
     Raises:
-        ChangeFeedGap: The range has a hole.
+        ChangeFeedGap: The range has a gap.
         RequestError, VersionNotFound: As in `change_feed_holes`.
         CorruptTable: A commit lacks the in-commit timestamp that it must have (CDF-010).
     """
     holes = change_feed_holes(history, from_version, to_version, inferred=inferred, schema_version=schema_version)
     if holes and not skip:
         raise _gap(history, from_version, to_version, holes)
-    left_out = {version for hole in holes for version in range(hole.from_version, hole.to_version + 1)}
-    wanted = set(range(from_version, to_version + 1)) - left_out
+    skipped = {version for hole in holes for version in range(hole.from_version, hole.to_version + 1)}
+    wanted = set(range(from_version, to_version + 1)) - skipped
     records = [record for record in history.commits if record.version in wanted]
     _timed(records)
     recorded = {
         commit.version: commit.change_files()
         for commit in read_commits(store, [listing.commits[r.version] for r in records if r.change_files])
     }
-    told = {r.version for r in records if not r.change_files and not r.changes_no_row}
+    from_files = {r.version for r in records if not r.change_files and not r.changes_no_row}
     times = {record.version: record.timestamp for record in records}
-    files = change_table(recorded, history.lifetimes, told, times)
+    files = change_table(recorded, history.lifetimes, from_files, times)
     counts = Counter(_numbers(files))
     return ChangeSources(
         from_version,
@@ -223,40 +223,40 @@ def change_sources(
     )
 
 
-def check_sources(sources: ChangeSources, look_for: LookFor) -> None:
-    """Check that every file that holds the changes still exists (CDF-018).
+def check_sources(sources: ChangeSources, find_missing: FindMissing) -> None:
+    """Check that every file with the changes still exists (CDF-018).
 
     Raises:
-        ChangeFeedGap: One is gone; it names the first version concerned and the file.
-        NotAllowed: The log points outside the places that may be read.
+        ChangeFeedGap: One was deleted; the error has the first version concerned and the file.
+        NotAllowed: The log points outside the locations that may be read.
     """
     needed = locations(sources.files)
-    gone = look_for(path for _, path in needed)
-    if not gone:
+    missing = find_missing(path for _, path in needed)
+    if not missing:
         return
-    version, path = next((version, path) for version, path in needed if path in gone)
-    affected = sorted({version for version, path in needed if path in gone})
+    version, path = next((version, path) for version, path in needed if path in missing)
+    affected = sorted({version for version, path in needed if path in missing})
     after = affected[-1] + 1
-    files, versions = counted(len(gone), "file is", "files are"), counted(len(affected), "version")
+    files, versions = counted(len(missing), "file is", "files are"), counted(len(affected), "version")
     rest = ""
     if after <= sources.to_version:
-        left = _named([(after, sources.to_version)])
-        rest = f" The changes of {left} can still be read."
+        remaining = _named([(after, sources.to_version)])
+        rest = f" The changes of {remaining} can still be read."
     raise ChangeFeedGap(
-        f"The changes of version {version} are gone: their file {path} is no longer in the table's folder, most "
+        f"The changes of version {version} cannot be read: their file {path} is no longer in the table's folder, most "
         f"likely deleted by VACUUM. {files} missing, of {versions}.{rest}",
         version=version,
         versions=affected,
         path=path,
-        missing=len(gone),
+        missing=len(missing),
     )
 
 
-def without_vacuumed(sources: ChangeSources, look_for: LookFor) -> ChangeSources:
-    """The changes of the versions whose files all still exist; the others are skipped, and named."""
+def without_vacuumed(sources: ChangeSources, find_missing: FindMissing) -> ChangeSources:
+    """Return the changes of the versions whose files all still exist; the others are skipped, and named."""
     needed = locations(sources.files)
-    gone = look_for(path for _, path in needed)
-    first = {version: path for version, path in reversed(needed) if path in gone}
+    missing = find_missing(path for _, path in needed)
+    first = {version: path for version, path in reversed(needed) if path in missing}
     if not first:
         return sources
     holes = [
@@ -272,12 +272,12 @@ def without_vacuumed(sources: ChangeSources, look_for: LookFor) -> ChangeSources
 
 
 def _numbers(files: pa.Table) -> list[int]:
-    found: list[int] = files.column("version").to_pylist()
-    return found
+    numbers: list[int] = files.column("version").to_pylist()
+    return numbers
 
 
 def _recorded(history: History) -> range:
-    """Readable versions whose commits are in the log."""
+    """Return the readable versions whose commits are in the log."""
     first = history.commits[0].version if history.commits else history.latest + 1
     return range(max(first, history.first_readable), history.latest + 1)
 
@@ -296,7 +296,7 @@ def _check_range(history: History, from_version: int, to_version: int) -> None:
                 nearest=nearest,
             )
     if from_version > to_version:
-        raise RequestError(f"The range {from_version} to {to_version} runs backwards. Give the earlier version first.")
+        raise RequestError(f"The range {from_version} to {to_version} is reversed. Give the earlier version first.")
 
 
 def _schema_version(history: History, to_version: int) -> int:
@@ -314,10 +314,10 @@ def _off(history: History, from_version: int, to_version: int) -> Iterator[FeedH
 
 
 def _gone(history: History, from_version: int, to_version: int) -> Iterator[FeedHole]:
-    """Versions that only a log compaction covers: it has their outcome, not their changes."""
-    there = {record.version for record in history.commits}
+    """Yield versions that only a log compaction covers: it has their result, not their changes."""
+    in_log = {record.version for record in history.commits}
     for version in range(from_version, to_version + 1):
-        if version not in there:
+        if version not in in_log:
             yield FeedHole("gone", version, version, "the commit is no longer in the log")
 
 
@@ -339,11 +339,11 @@ def _other_schemas(history: History, from_version: int, to_version: int, shown: 
 
 
 def _unresolved(history: History, from_version: int, to_version: int) -> Iterator[FeedHole]:
-    """Files of which the log only has the remove, without the partition values of their rows (CDF-020)."""
+    """Yield a gap for files of which the log has only the remove, without partition values (CDF-020)."""
     life, metadata = history.lifetimes, history.metadata_at(from_version)
     if metadata is None or not metadata.partition_columns:
         return
-    told = {r.version for r in history.commits if from_version <= r.version <= to_version and not r.change_files}
+    from_files = {r.version for r in history.commits if from_version <= r.version <= to_version and not r.change_files}
     rows = np.flatnonzero((life.added < life.first) & (life.removed >= from_version) & (life.removed <= to_version))
     if from_version > life.readable_from or not len(rows):
         # From the first readable version on, the add of every removed file is known.
@@ -351,7 +351,7 @@ def _unresolved(history: History, from_version: int, to_version: int) -> Iterato
     rows = rows[life.removed[rows] == life.readable_from]
     for row, values in zip(rows, life.take(rows, ["partition_values"]).column(0).to_pylist(), strict=True):
         version = int(life.removed[row])
-        if not values and version in told and life.removed_data_change[row]:
+        if not values and version in from_files and life.removed_data_change[row]:
             path = life.take(np.array([row]), ["raw_path"]).column(0)[0].as_py()
             yield FeedHole(
                 "unresolved",
@@ -363,7 +363,7 @@ def _unresolved(history: History, from_version: int, to_version: int) -> Iterato
 
 
 def _named(spans: Sequence[tuple[int, int]]) -> str:
-    """``version 3``, ``versions 3 to 5``, ``versions 3, 7 to 9``."""
+    """Return the spans in words: ``version 3``, ``versions 3 to 5``, ``versions 3, 7 to 9``."""
     texts = [f"{first}" if first == last else f"{first} to {last}" for first, last in spans]
     return f"version{'' if len(texts) == 1 and texts[0].isdigit() else 's'} {', '.join(texts)}"
 
@@ -374,11 +374,11 @@ def _gap(history: History, from_version: int, to_version: int, holes: Sequence[F
     where = _named([(first.from_version, first.to_version)])
     advice = {
         "off": (f"The feed was on in {_named(spans[-5:])}. " if spans else "The feed was never on. ")
-        + "Let the changes be inferred from the files: inferred=True in Python, --inferred in the command.",
-        "schema": "Ask for a range that begins after the change, or read this one with the schema of another version: "
+        + "Infer the changes from the files: inferred=True in Python, --inferred in the command.",
+        "schema": "Request a range that begins after the change, or read this one with the schema of another version: "
         "schema_version in Python, --schema-version in the command.",
-        "gone": "Ask for a range without it.",
-        "unresolved": "Ask for a range that begins later.",
+        "gone": "Request a range without it.",
+        "unresolved": "Request a range that begins later.",
     }[first.kind]
     return ChangeFeedGap(
         f"The changes of versions {from_version} to {to_version} cannot be read: at {where} {first.detail}. {advice}",
@@ -399,13 +399,13 @@ def _versions(history: History, records: Sequence[CommitRecord], counts: Counter
 
 
 def _row_id_column(history: History, version: int) -> str | None:
-    """The column of row ids if rows were tracked both before and after a commit, and kept it (ROWTRACK-006)."""
-    found = set()
+    """Return the column of row ids if rows were tracked both before and after a commit (ROWTRACK-006)."""
+    names = set()
     for each in (version - 1, version):
         metadata, protocol = history.metadata_at(each), history.protocol_at(each)
         tracking = None if metadata is None or protocol is None else row_tracking(protocol, metadata, {})
-        found.add(tracking.row_id_column if tracking is not None and tracking.enabled else None)
-    return found.pop() if len(found) == 1 else None
+        names.add(tracking.row_id_column if tracking is not None and tracking.enabled else None)
+    return names.pop() if len(names) == 1 else None
 
 
 def _timed(records: Sequence[CommitRecord]) -> None:
@@ -413,6 +413,6 @@ def _timed(records: Sequence[CommitRecord]) -> None:
     if lacking is not None:
         raise CorruptTable(
             f"Version {lacking} has no inCommitTimestamp, though {IN_COMMIT_TIMESTAMPS} is true, so its changes have "
-            "no time. A broken client wrote the commit. Ask for a range without it.",
+            "no time. A faulty client wrote the commit. Request a range without it.",
             version=lacking,
         )

@@ -1,4 +1,4 @@
-"""Whether rows written under one schema can be shown under another: what a change feed demands of its versions.
+"""Whether rows written under one schema can be shown under another: the change feed requires it of its versions.
 
 Protocol sections: Reader Requirements for AddCDCFile, Column Mapping. Invariants: columns are matched by physical
 path; columns that only the later schema has are additive (their rows are null); anything else breaks the feed (CDF-013,
@@ -23,7 +23,7 @@ _Columns = dict[tuple[str, ...], tuple[tuple[str, ...], StructField]]
 
 
 def why_not_readable_as(history: History, written: int, read: int) -> str | None:
-    """Say why rows of one version cannot be shown with the schema of another; None if they can.
+    """Return why rows of one version cannot be shown with the schema of another; None if they can.
 
     Args:
         history: The recorded commits; it has the metadata of both versions.
@@ -47,29 +47,29 @@ def readable_ranges(history: History, from_version: int, to_version: int) -> tup
         The parts, ascending, both ends included; one alone if nothing breaks the range.
     """
     starts = history.layout_changes(from_version, to_version)
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     end = to_version
     for before, start in zip(reversed([from_version, *starts[:-1]]), reversed(starts), strict=True):
         if start > from_version and why_not_readable_as(history, before, end) is not None:
-            found.append((start, end))
+            ranges.append((start, end))
             end = start - 1
-    return ((from_version, end), *reversed(found))
+    return ((from_version, end), *reversed(ranges))
 
 
 def why_rows_do_not_fit(written: tuple[Protocol, Metadata], read: tuple[Protocol, Metadata]) -> str | None:
-    """The same for two pairs of protocol and metadata, such as those before and after a change."""
+    """Return the same for two pairs of protocol and metadata, such as those before and after a change."""
     return _why(_layout(*written), _layout(*read))
 
 
 class _Layout(msgspec.Struct, frozen=True):
-    """What decides how the rows of a version are written."""
+    """The parts of a version's metadata that decide how its rows are written."""
 
     schema: str | None
     partition_columns: tuple[str, ...]
     mode: MappingMode
 
     def columns(self) -> _Columns:
-        """Physical path -> logical path and field."""
+        """Return the columns: physical path -> logical path and field."""
         if self.schema is None:
             return {}
         schema = parse_schema(self.schema)

@@ -1,4 +1,4 @@
-"""Files that hold the changes of versions, as a table: change files, adds, removes and exchanged deletion vectors.
+"""Files with the changes of versions, as a table: change files, adds, removes and exchanged deletion vectors.
 
 Protocol sections: Add CDC File, Deletion Vectors. Invariants: a path that a version removes and adds again is one
 source, the difference of its deletion vectors, and none where they are the same (CDF-008, D-07); partition values of a
@@ -47,62 +47,64 @@ _KINDS: Final = ("delete", "difference", "insert")
 
 
 def change_table(
-    recorded: Mapping[int, Sequence[AddCDCFile]], life: Lifetimes, told: Set[int], times: Mapping[int, int]
+    recorded: Mapping[int, Sequence[AddCDCFile]], life: Lifetimes, from_files: Set[int], times: Mapping[int, int]
 ) -> pa.Table:
-    """The sources of some versions, ascending; columns as in `explorer.core.versions.change_feed.feed.ChangeSources`.
+    """Return the sources of some versions, ascending.
+
+    Columns as in `explorer.core.versions.change_feed.feed.ChangeSources`.
 
     Args:
         recorded: Change files by version.
         life: The lifetimes of all files.
-        told: Versions whose changes are read from their adds and removes.
+        from_files: Versions whose changes are read from their adds and removes.
         times: Commit time of each version, ms since the epoch.
     """
-    return _sorted([_of_change_files(recorded), _of_lifetimes(life, told)], times)
+    return _sorted([_of_change_files(recorded), _of_lifetimes(life, from_files)], times)
 
 
 def difference_table(life: Lifetimes, from_version: int, to_version: int) -> pa.Table:
-    """The files in which two versions differ, whatever happened in between: removed, added, or with another vector.
+    """Return the files in which two versions differ: removed, added, or with another deletion vector.
 
     Args:
         life: The lifetimes of all files.
         from_version, to_version: The versions, in either order.
 
     Returns:
-        Columns as in `change_table`, without the timestamp; ``version`` is the one whose rows the file holds, for a
+        Columns as in `change_table`, without the timestamp; ``version`` is the one whose rows the file has, for a
         ``difference`` the second.
 
     Raises:
         VersionNotFound: One of the versions cannot be read.
     """
     before, after = life.live(from_version), life.live(to_version)
-    gone, come = np.flatnonzero(before & ~after), np.flatnonzero(after & ~before)
-    places = life.same_path(gone, come)
+    left, entered = np.flatnonzero(before & ~after), np.flatnonzero(after & ~before)
+    places = life.same_path(left, entered)
     stays = places >= 0
-    goes = np.ones(len(gone), bool)
-    goes[places[stays]] = False
-    old, new = gone[places[stays]], come[stays]
+    removed = np.ones(len(left), bool)
+    removed[places[stays]] = False
+    old, new = left[places[stays]], entered[stays]
     differs = life.vectors_differ(old, new)
-    table = _of_instances(life, gone[goes], (old[differs], new[differs]), come[~stays])
+    table = _of_instances(life, left[removed], (old[differs], new[differs]), entered[~stays])
     versions = [from_version if kind == "delete" else to_version for kind in table.column("kind").to_pylist()]
     return table.add_column(0, "version", int64s(versions))
 
 
 class ReadEstimate(msgspec.Struct, frozen=True):
-    """What reading some sources costs, by the log: distinct files, their bytes (None if one is unknown)."""
+    """Cost of reading some sources, by the log: distinct files, their bytes (None if one is unknown)."""
 
     files: int
     bytes: int | None
 
 
 def read_estimate(files: pa.Table) -> ReadEstimate:
-    """Estimate the reading of sources, columns as in `change_table`; a file with several roles counts once."""
+    """Estimate the cost of reading sources, columns as in `change_table`; a file with several roles counts once."""
     sizes = dict(zip(files.column("path").to_pylist(), files.column("size").to_pylist(), strict=True))
     known = [size for size in sizes.values() if size is not None]
     return ReadEstimate(len(sizes), sum(known) if len(known) == len(sizes) else None)
 
 
 def locations(files: pa.Table) -> list[tuple[int, str]]:
-    """(version, decoded location) of every file to be read, deletion vectors included."""
+    """Return the version and decoded location of every file to be read, deletion vectors included."""
     versions = files.column("version").to_pylist()
     needed = list(zip(versions, files.column("path").to_pylist(), strict=True))
     for prefix in ("", "before_"):
@@ -122,7 +124,7 @@ def masked_difference(
     file: str | None = None,
     version: int | None = None,
 ) -> tuple[RowIndexes, RowIndexes]:
-    """Rows of one file whose masking changed (CDF-008).
+    """Return the rows of one file whose masking changed (CDF-008).
 
     Args:
         store: The table's store.
@@ -142,7 +144,7 @@ def masked_difference(
 
 
 def _of_change_files(recorded: Mapping[int, Sequence[AddCDCFile]]) -> pa.Table:
-    actions = [(version, action) for version, found in recorded.items() for action in found]
+    actions = [(version, action) for version, files in recorded.items() for action in files]
     columns: dict[str, pa.Array] = {
         "version": int64s([version for version, _ in actions]),
         "kind": strings(["cdc"] * len(actions)),
@@ -158,18 +160,18 @@ def _of_change_files(recorded: Mapping[int, Sequence[AddCDCFile]]) -> pa.Table:
     return pa.table(columns)
 
 
-def _of_lifetimes(life: Lifetimes, told: Set[int]) -> pa.Table:
-    """Adds, removes and exchanged deletion vectors of some versions."""
-    first, last = min(told, default=0), max(told, default=-1)
+def _of_lifetimes(life: Lifetimes, from_files: Set[int]) -> pa.Table:
+    """Return adds, removes and exchanged deletion vectors of some versions."""
+    first, last = min(from_files, default=0), max(from_files, default=-1)
     chosen = np.zeros(max(last - first + 1, 1), bool)
-    chosen[[version - first for version in told]] = True
+    chosen[[version - first for version in from_files]] = True
 
     def among(versions: Int32s) -> Mask:
         inside = (versions >= first) & (versions <= last)
         return inside & chosen[np.where(inside, versions - first, 0)]
 
-    lasting = life.removed > life.added
-    came, went = among(life.added) & lasting, among(life.removed) & lasting
+    distinct = life.removed > life.added
+    came, went = among(life.added) & distinct, among(life.removed) & distinct
     new = np.flatnonzero(came & (life.previous >= 0))
     old = life.previous[new]
     went[old] = False
@@ -182,21 +184,23 @@ def _of_lifetimes(life: Lifetimes, told: Set[int]) -> pa.Table:
     return table.add_column(0, "version", int64s(versions.tolist()))
 
 
-def _of_instances(life: Lifetimes, deletes: Integers, remade: tuple[Integers, Integers], inserts: Integers) -> pa.Table:
-    """Sources without their versions: removed instances, pairs of one path, added instances."""
-    old, new = remade
+def _of_instances(
+    life: Lifetimes, deletes: Integers, remasked: tuple[Integers, Integers], inserts: Integers
+) -> pa.Table:
+    """Return sources without their versions: removed instances, pairs of one path, added instances."""
+    old, new = remasked
     kinds = np.repeat(np.arange(3), [len(deletes), len(new), len(inserts)])
     table = life.take(np.concatenate([deletes, new, inserts]), [*_FILE, *_VECTOR])
     table = table.add_column(0, "kind", strings([_KINDS[kind] for kind in kinds.tolist()]))
-    places = [None] * len(deletes) + list(range(len(new))) + [None] * len(inserts)
-    before = life.take(old, _VECTOR).take(int64s(places))
+    positions = [None] * len(deletes) + list(range(len(new))) + [None] * len(inserts)
+    before = life.take(old, _VECTOR).take(int64s(positions))
     for name in _VECTOR:
         table = table.append_column(f"before_{name}", before.column(name))
     return table
 
 
 def _sorted(tables: Sequence[pa.Table], times: Mapping[int, int]) -> pa.Table:
-    """The sources in the order of versions, with their commit times."""
+    """Return the sources in the order of versions, with their commit times."""
     table = pa.concat_tables(tables)
     versions: npt.NDArray[np.int64] = np.array(table.column("version").to_pylist(), np.int64)
     order = np.argsort(versions, kind="stable")

@@ -1,36 +1,40 @@
-"""What each commit did to the rows that a reader sees: the one account of it, for timeline, lists, cards and reports.
+"""What each commit did to the rows that a reader sees, for the timeline, lists, cards and reports.
 
-Protocol sections: Commit Provenance Information, Deletion Vectors. Invariants: rows that a commit only wrote again
-(compaction, copy-on-write) and those that it updated neither came nor went; a deletion vector over the old values of
-updated rows masks nothing; masked rows are negative where a commit shows rows again; a number that the log lacks is
-unknown, never 0, and so are removed rows of which an unknown number was only written again; numbers are exact.
+Protocol sections: Commit Provenance Information, Deletion Vectors. Invariants: rows that a commit only rewrote
+(compaction, copy-on-write) and those that it updated count as neither added nor removed; a deletion vector over the old
+values of updated rows masks nothing; masked rows are negative where a commit restores rows; a number that the log lacks
+is unknown, never 0, and so are removed rows of which an unknown number was only rewritten; numbers are exact. Updated
+rows are those of the operation's metrics, which readers may show but need not trust.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, floats, numbers, only_array
-from explorer.core.versions.updated_rows import updated_rows
 
-__all__ = ["CommitAmounts", "RowAmounts", "row_amounts"]
+__all__ = ["CommitAmounts", "RowAmounts", "row_amounts", "updated_rows"]
+
+_UPDATES: Final = ("numUpdatedRows", "numTargetRowsUpdated")
+"""Metrics of updated rows, of UPDATE and of MERGE."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowAmounts:
-    """Rows by commit, in the order of the history they are from; None where the log does not count them.
+    """Rows by commit, in the order of their history; None where the log does not count them.
 
     Attributes:
-        added, removed: Rows that came and went.
-        masked: Rows that a deletion vector hides since; negative for rows shown again.
-        rewritten: Rows written again as they were.
+        added, removed: Rows that a reader sees added and removed.
+        masked: Rows newly hidden by a deletion vector; negative for restored rows.
+        rewritten: Rows that were only rewritten.
         updated: Rows that got other values.
-        updated_masked: Of those updated, the ones whose earlier values a deletion vector hides.
+        updated_masked: Those of the updated rows whose earlier values a deletion vector hides.
     """
 
     added: list[int | None]
@@ -48,20 +52,20 @@ def row_amounts(history: pa.Table) -> RowAmounts:
         history: As `DeltaLog.history` returns it, or a part of it.
     """
     updated = updated_rows(history)
-    (added, added_known), (removed, removed_known), (masked, masked_known), (stated, stated_known) = (
-        _stated(history, f"rows_{what}") for what in ("added", "removed", "masked", "rewritten")
+    (added, added_known), (removed, removed_known), (masked, masked_known), (copied, copied_known) = (
+        _numbers_of(history, f"rows_{what}") for what in ("added", "removed", "masked", "rewritten")
     )
-    # Some writers count among the rows that they copied those that they updated, or those of a file that stays with a
-    # deletion vector on it: a row that is written again comes with one file and goes with another.
-    rewritten = np.where(added_known, np.minimum(stated, added - updated), stated)
+    # Some writers count as copied also the rows that they updated, or those of a file that stays with a deletion
+    # vector: a rewritten row is in one added and one removed file.
+    rewritten = np.where(added_known, np.minimum(copied, added - updated), copied)
     rewritten = np.where(removed_known, np.minimum(rewritten, removed), rewritten)
     net = np.maximum(removed - rewritten, 0)
     remasked = np.maximum(updated - net, 0)  # the earlier values of these are masked, those of the others removed
     return RowAmounts(
         added=_with_unknown(np.maximum(added - rewritten - updated, 0), added_known),
-        removed=_with_unknown(np.maximum(net - updated, 0), removed_known & (stated_known | (removed == 0))),
+        removed=_with_unknown(np.maximum(net - updated, 0), removed_known & (copied_known | (removed == 0))),
         masked=_with_unknown(masked - remasked, masked_known),
-        rewritten=_with_unknown(rewritten, stated_known),
+        rewritten=_with_unknown(rewritten, copied_known),
         updated=updated.tolist(),
         updated_masked=remasked.tolist(),
     )
@@ -69,7 +73,7 @@ def row_amounts(history: pa.Table) -> RowAmounts:
 
 @dataclass(frozen=True)
 class CommitAmounts:
-    """What each commit did in numbers to draw or compare: rows, or files where no commit counts its rows.
+    """The amounts of each commit to draw or compare: rows, or files where no commit counts its rows.
 
     Attributes:
         unit: ``rows`` or ``files``.
@@ -94,27 +98,40 @@ class CommitAmounts:
 
     @cached_property
     def up(self) -> Float64s:
-        """What a reader sees more: added, or shown again; 0 where unknown."""
+        """Rows or files that a reader sees added, or restored; 0 where unknown."""
         return np.nan_to_num(self.added) + self.unmasked
 
     @cached_property
     def down(self) -> Float64s:
-        """What a reader sees no more: removed or masked; 0 where unknown."""
+        """Rows or files that a reader sees removed, or masked; 0 where unknown."""
         return np.nan_to_num(self.removed) + np.maximum(np.nan_to_num(self.masked), 0)
 
     @property
     def unmasked(self) -> Float64s:
-        """What is shown again; 0 where unknown."""
+        """Restored rows; 0 where unknown."""
         return np.maximum(-np.nan_to_num(self.masked), 0)
 
     @property
     def unknown(self) -> Mask:
-        """Commits of which it is not known what came or went."""
+        """The commits whose added or removed rows are unknown."""
         return np.isnan(self.added) | np.isnan(self.removed)
 
 
-def _stated(history: pa.Table, name: str) -> tuple[Int64s, Mask]:
-    """A column of numbers with 0 where the log does not say, and where it does."""
+def updated_rows(history: pa.Table) -> Int64s:
+    """Return the rows that each commit updated; 0 where its metrics have no count, or more than its files can contain.
+
+    Args:
+        history: As `DeltaLog.history` returns it: ``metrics``, ``rows_added``, ``rows_removed``, ``rows_masked``.
+    """
+    if not history.num_rows:
+        return np.zeros(0, np.int64)
+    stated = np.sum([_metric(history.column("metrics"), name) for name in _UPDATES], axis=0)
+    added, removed, masked = (_known_or_zero(history, f"rows_{what}") for what in ("added", "removed", "masked"))
+    return np.where(stated <= np.minimum(added, removed + np.maximum(masked, 0)), stated, 0).astype(np.int64)
+
+
+def _numbers_of(history: pa.Table, name: str) -> tuple[Int64s, Mask]:
+    """Return a column of numbers, 0 where the log records none, and a mask of the recorded ones."""
     values, known = numbers(only_array(history, name))
     return values.astype(np.int64, copy=False), known
 
@@ -125,3 +142,15 @@ def _with_unknown(values: Int64s, known: Mask) -> list[int | None]:
 
 def _floats(values: list[int | None]) -> Float64s:
     return np.array([np.nan if value is None else value for value in values], np.float64)
+
+
+def _known_or_zero(history: pa.Table, name: str) -> Float64s:
+    """Return a column of numbers, with 0 where the log has none."""
+    return np.nan_to_num(floats(history.column(name)))
+
+
+def _metric(maps: pa.ChunkedArray, name: str) -> Int64s:
+    """Return a number of each map of texts; 0 where there is none that can be read."""
+    texts = pc.map_lookup(maps.combine_chunks(), name, "first")
+    counts = pc.if_else(pc.match_substring_regex(texts, r"^[0-9]{1,18}$"), texts, None).cast(pa.int64())
+    return numbers(counts)[0].astype(np.int64, copy=False)

@@ -1,7 +1,7 @@
 """All commits of a table, oldest first: as columns over the versions, and one by one.
 
-Protocol section: Commit Provenance Information. Invariants: whatever is shown or judged of a commit is read here; its
-rows are those of `amounts`; columns are as long as there are commits in the log.
+Protocol section: Commit Provenance Information. Invariants: everything shown or checked about a commit is read here;
+its rows are those of `amounts`; columns are as long as there are commits in the log.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Commits:
         return int(self.versions[-1])
 
     def has(self, version: int) -> bool:
-        """Whether the log still holds the commit of a version."""
+        """Return whether the commit of a version is in the log."""
         return version in self._row_of
 
     def record(self, version: int) -> CommitSummary | None:
@@ -88,12 +88,12 @@ class Commits:
 
     @cached_property
     def amounts(self) -> CommitAmounts:
-        """What each commit did, in rows, or in files where no commit counts its rows."""
+        """The amounts of each commit, in rows, or in files where no commit counts its rows."""
         return CommitAmounts.of(self.history)
 
     @property
     def form(self) -> Mask:
-        """Where schema, protocol or properties changed."""
+        """The commits in which schema, protocol or properties changed."""
         return self.flags("metadata_changed", "protocol_changed", "schema_changed")
 
     @cached_property
@@ -105,11 +105,11 @@ class Commits:
         """
         if not len(self):
             return np.zeros(0, np.int64)
-        return np.maximum.accumulate(np.where(self.redated, self._written, self._stated))
+        return np.maximum.accumulate(np.where(self.redated, self._written, self._recorded_times))
 
     @cached_property
     def redated(self) -> Mask:
-        """Where the writer's time is drawn in place of the file's.
+        """The commits drawn at the writer's time in place of the file's.
 
         A clock that ran ahead would move all later commits: its time is drawn only if no later commit is before it.
         """
@@ -117,53 +117,53 @@ class Commits:
             return np.zeros(0, bool)
         by_file = np.array(self.texts("timestamp_basis")) == "file"
         known = validity(only_array(self.history, "commit_info_timestamp"))
-        apart = by_file & known & (np.abs(self._stated - self._written) > _DAY)
-        drawn = np.where(apart, self._written, self._stated)
+        apart = by_file & known & (np.abs(self._recorded_times - self._written) > _DAY)
+        drawn = np.where(apart, self._written, self._recorded_times)
         later = np.append(np.minimum.accumulate(drawn[::-1])[::-1][1:], np.iinfo(np.int64).max)
-        redated: Mask = apart & ((self._written < self._stated) | (self._written <= later))
+        redated: Mask = apart & ((self._written < self._recorded_times) | (self._written <= later))
         return redated
 
     def numbers(self, column: str) -> Float64s:
-        """A column of numbers, or of times in ms since the epoch; NaN where the log does not say."""
+        """Return a column of numbers, or of times in ms since the epoch; NaN where the log records none."""
         return floats(self.history.column(column))
 
     def integers(self, column: str, unknown: int = 0) -> Int64s:
-        """An integer column as int64, ``unknown`` for null."""
+        """Return an integer column as int64, ``unknown`` for null."""
         return _int64s(only_array(self.history, column), unknown)
 
     def flags(self, *columns: str) -> Mask:
-        """Where any of the columns of truth values is true."""
+        """Return a mask: true where any of the Boolean columns is true."""
         result = np.zeros(len(self), dtype=bool)
         for column in columns:
             result |= flags(only_array(self.history, column))
         return result
 
     def values(self, column: str) -> list[Any]:
-        """A column as it is."""
+        """Return a column as it is."""
         values = self.history.column(column)
         plain: list[Any] = moments(values) if pa.types.is_timestamp(values.type) else values.to_pylist()
         return plain
 
     def texts(self, column: str) -> list[str]:
-        """A text column, empty for null."""
+        """Return a string column, empty for null."""
         return [value or "" for value in self.history.column(column).to_pylist()]
 
     def text(self, version: int, column: str) -> str:
-        """A text of one commit; empty where the log does not say, or has no such commit."""
+        """Return a string of one commit; empty where the log records none, or has no such commit."""
         row = self._row_of.get(version)
         return "" if row is None else str(self.history.column(column)[row].as_py() or "")
 
     def map(self, version: int, column: str) -> dict[str, str | None]:
-        """Parameters or metrics of one commit; empty where the log does not say, or has no such commit."""
+        """Return parameters or metrics of one commit; empty where the log records none, or has no such commit."""
         row = self._row_of.get(version)
         return {} if row is None else dict(self.history.column(column)[row].as_py() or ())
 
     def unique(self, column: str) -> list[str]:
-        """The different texts of a column."""
+        """Return the distinct strings of a column."""
         return [str(text) for text in self.history.column(column).unique().to_pylist() if text]
 
     def where(self, column: str, text: str) -> Int64s:
-        """The places of the commits with a text in a column."""
+        """Return the positions of the commits with a string in a column."""
         places: Int64s = np.flatnonzero(np.array(self.history.column(column).to_pylist(), object) == text)
         return places
 
@@ -172,7 +172,7 @@ class Commits:
         return {version: row for row, version in enumerate(self.versions.tolist())}
 
     @cached_property
-    def _stated(self) -> Int64s:
+    def _recorded_times(self) -> Int64s:
         return self._moments("timestamp")
 
     @cached_property

@@ -1,4 +1,4 @@
-"""One commit as people are shown it: who did what, when, why, what it did to rows and files, and the totals after it.
+"""One commit as it is shown: author, time, operation, reason, its effect on rows and files, and the totals after it.
 
 Protocol section: Commit Provenance Information. Invariants: rows are those of `amounts`; a number that the log
 lacks is None, never 0.
@@ -22,11 +22,11 @@ __all__ = ["CommitSummary", "plain_reason", "summaries"]
 
 @dataclass(frozen=True, slots=True)
 class CommitSummary:
-    """One commit. Counts are ``None`` where the log does not say.
+    """One commit. Counts are ``None`` where the log records none.
 
-    Rows are those a reader sees, net of rewrites and of those updated; ``num_rows`` is their number after the commit.
-    Sizes are bytes. ``updated_masked`` are those updated whose earlier values a deletion vector hides. ``written`` is
-    the time by the writer's clock, and ``redated`` says that it is drawn at that time.
+    Rows are those a reader sees, net of rewrites and of updates; ``num_rows`` is their number after the commit. Sizes
+    are bytes. ``updated_masked`` are the updated rows whose earlier values a deletion vector hides. ``written`` is the
+    time by the writer's clock, and ``redated`` is True if the commit is drawn at that time.
     """
 
     version: int
@@ -76,13 +76,13 @@ class CommitSummary:
 
     @property
     def said_parameters(self) -> tuple[tuple[str, str], ...]:
-        """Its operation's parameters that say something, by name, as people read them."""
-        stated = {**self.parameters, "predicate": self.predicate}
-        return tuple((name, text) for name, text in sorted(stated.items()) if text not in (None, "", "[]", "{}"))
+        """The parameters of its operation with a value, by name, in readable form."""
+        parameters = {**self.parameters, "predicate": self.predicate}
+        return tuple((name, text) for name, text in sorted(parameters.items()) if text not in (None, "", "[]", "{}"))
 
     @property
     def form_changes(self) -> tuple[str, ...]:
-        """Which of schema, protocol and properties changed, by name; the first commit creates all of them."""
+        """Return which of schema, protocol and properties changed, by name; the first commit creates all of them."""
         if self.version == 0 and self.changes_form:
             return ("created",)
         properties = self.metadata_changed and not self.schema_changed
@@ -109,7 +109,7 @@ def summaries(history: pa.Table, redated: Mask) -> list[CommitSummary]:
                amounts.updated_masked)  # fmt: skip
     return [
         CommitSummary(
-            **_stated(row),
+            **_recorded_facts(row),
             rows_added=added,
             rows_removed=removed,
             rows_masked=masked,
@@ -125,7 +125,7 @@ def summaries(history: pa.Table, redated: Mask) -> list[CommitSummary]:
 
 
 def plain_reason(text: str | None) -> str:
-    """Return what the author of a commit wrote (``userMetadata``), empty for none."""
+    """Return the reason that the author of a commit gave (``userMetadata``), empty for none."""
     # Some writers store userMetadata as a JSON string of a string.
     if not text:
         return ""
@@ -136,8 +136,8 @@ def plain_reason(text: str | None) -> str:
     return decoded if isinstance(decoded, str) else text
 
 
-def _stated(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What the history states of a commit as it is, by the names of a summary."""
+def _recorded_facts(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the recorded facts of a commit as they are, by the names of a summary."""
     return {
         "version": row["version"],
         "timestamp": row["timestamp"],

@@ -33,45 +33,45 @@ class Batches:
         return bool(self._large or self._small)
 
     def copy(self) -> Batches:
-        """The same batches, to go on with apart."""
-        found = copy(self)
-        found._large, found._small = list(self._large), list(self._small)
-        return found
+        """Return a copy of the batches, to continue independently."""
+        batches = copy(self)
+        batches._large, batches._small = list(self._large), list(self._small)
+        return batches
 
     def append(self, batch: Arrays) -> None:
-        """Take the next batch."""
+        """Append a batch."""
         self._small.append(batch)
         if len(self._small) == _TOGETHER:
             self._large.append(_joined(self._small))
             self._small = []
 
     def joined(self, *, last: bool = False) -> Arrays:
-        """The columns of all batches; if nothing follows, each batch drops a column once it is copied."""
+        """Return the columns of all batches; if nothing follows, each batch drops a column once it is copied."""
         batches = [*self._large, *self._small]
         self._large, self._small = [] if last else self._large, [] if last else self._small
         return _joined(batches) if batches else {}
 
 
 def constant(value: _ScalarT, length: int) -> npt.NDArray[_ScalarT]:
-    """A column of one value, which takes no memory."""
+    """Return a column of one value, which takes no memory."""
     return np.ndarray((length,), value.dtype, np.array(value), strides=(0,))
 
 
 def thin(values: npt.NDArray[_ScalarT]) -> npt.NDArray[_ScalarT]:
-    """The same values, in no memory where all are the same."""
+    """Return the same values, in no memory where all are the same."""
     return constant(values[0], len(values)) if len(values) and (values == values[0]).all() else values
 
 
-def chosen(columns: Mapping[str, npt.NDArray[_ScalarT]], kept: Mask) -> dict[str, npt.NDArray[_ScalarT]]:
-    """Some rows of columns."""
-    if kept.all():
+def chosen(columns: Mapping[str, npt.NDArray[_ScalarT]], rows: Mask) -> dict[str, npt.NDArray[_ScalarT]]:
+    """Return some rows of columns."""
+    if rows.all():
         return dict(columns)
-    count = int(kept.sum())
-    return {name: constant(of[0], count) if _is_constant(of) else of[kept] for name, of in columns.items()}
+    count = int(rows.sum())
+    return {name: constant(of[0], count) if _is_constant(of) else of[rows] for name, of in columns.items()}
 
 
 def _joined(batches: list[Arrays]) -> Arrays:
-    """One batch of several, each of which drops a column once it is copied."""
+    """Return several batches as one; each drops a column once it is copied."""
     if len(batches) == 1:
         return batches[0]
     parts = [dict(batch) for batch in batches]

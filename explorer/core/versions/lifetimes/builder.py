@@ -1,7 +1,7 @@
 """Commits, oldest first -> `Lifetimes`.
 
 Protocol section: Action Reconciliation. Invariants: files of the first checkpoint are looked up only if an action of
-the record names their path; of a file whose add is older than the record, only what its remove says is known
+the record names their path; of a file whose add is older than the record, only the facts of its remove are known
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.errors import LimitExceeded
-from explorer.core.log.alike_lines import AlikeActions
+from explorer.core.log.alike_lines import SimilarActions
 from explorer.core.log.decoded_parts import DecodedPart
 from explorer.core.protocol.actions import DeletionVectorId
 from explorer.core.protocol.arrow.arrays import (
@@ -32,19 +32,27 @@ from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.versions.lifetimes.batches import Arrays, Batches, constant
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
-from explorer.core.versions.lifetimes.events import ADD, FOUND, LEAVE, REMOVE, Contradiction, FileEvents, Intervals
+from explorer.core.versions.lifetimes.events import (
+    ADD,
+    IN_CHECKPOINT,
+    LEAVE,
+    REMOVE,
+    Contradiction,
+    FileEvents,
+    Intervals,
+)
 from explorer.core.versions.lifetimes.file_columns import (
     FileCodes,
-    columns_of_alike,
     columns_of_lines,
+    columns_of_similar,
     merged,
-    vectors_of_alike,
+    vectors_of_similar,
 )
-from explorer.core.versions.lifetimes.lifetimes import Described, Lifetimes
+from explorer.core.versions.lifetimes.lifetimes import InstanceFacts, Lifetimes
 from explorer.core.versions.lifetimes.recorded_files import RecordedFilesBuilder
 from explorer.core.versions.lifetimes.text_codes import TextCodes
 
-__all__ = ["LifetimesBuilder", "kept_files"]
+__all__ = ["LifetimesBuilder", "files_of_tables"]
 
 _ABSENT: Final = msgspec.Raw()
 _EVENT: Final[dict[str, type[np.generic]]] = {
@@ -63,7 +71,7 @@ _OTHER: Final = -1
 class LifetimesBuilder:
     """Takes commits in ascending order, and a checkpoint where the record does not begin at version 0.
 
-    Files that commits add are numbered from 0 as they come; `build` puts those of the checkpoint before them.
+    Files that commits add are numbered from 0 in their order; `build` puts those of the checkpoint before them.
 
     Raises:
         LimitExceeded: The version numbers are too high.
@@ -73,7 +81,7 @@ class LifetimesBuilder:
         if first > _LATEST_VERSION:
             raise LimitExceeded(
                 f"The log begins with version {first:,}; versions up to {_LATEST_VERSION:,} are supported. "
-                "A file name in the log is most likely broken.",
+                "A file name in the log is probably damaged.",
                 version=first,
                 allowed=_LATEST_VERSION,
             )
@@ -86,19 +94,19 @@ class LifetimesBuilder:
         self._left: Mask = np.zeros(0, bool)
 
     def copy(self) -> LifetimesBuilder:
-        """The same commits so far, to go on with apart."""
-        found = LifetimesBuilder(self._first, self._readable_from)
-        found._base = self._base
-        found._codes = self._codes.copy()
-        found._recorded = self._recorded.copy(found._codes)
-        found._events, found._events_before = self._events.copy(), self._events_before
-        found._count, found._rows = self._count, self._rows
-        return found
+        """Return a copy of the commits so far, to continue independently."""
+        builder = LifetimesBuilder(self._first, self._readable_from)
+        builder._base = self._base
+        builder._codes = self._codes.copy()
+        builder._recorded = self._recorded.copy(builder._codes)
+        builder._events, builder._events_before = self._events.copy(), self._events_before
+        builder._count, builder._rows = self._count, self._rows
+        return builder
 
-    def kept(self) -> dict[str, pa.Table]:
-        """What was taken, as tables that `again` takes; `build` was the last call, and not the last one of all."""
+    def tables(self) -> dict[str, pa.Table]:
+        """Return the taken commits as tables for `again`, after a call of `build` that was not the last one."""
         events = self._events.joined()
-        files = self._recorded.kept()
+        files = self._recorded.table()
         heads = self._codes.vectors.listed()
         return {
             "events": pa.table({name: plain_array(events.get(name, np.zeros(0, _EVENT[name]))) for name in _EVENT}),
@@ -110,7 +118,7 @@ class LifetimesBuilder:
 
     @property
     def events_before(self) -> int:
-        """How many file actions come before the files of the checkpoint."""
+        """The number of file actions before the files of the checkpoint."""
         return self._events_before
 
     @classmethod
@@ -121,24 +129,24 @@ class LifetimesBuilder:
         base: LogicalFiles,
         events_before: int,
     ) -> LifetimesBuilder:
-        """Go on with what was kept.
+        """Continue from tables.
 
         Args:
-            tables: What `kept` gave.
+            tables: The result of `tables`.
             versions: The first recorded version and the first readable one.
             base: The files of the checkpoint.
-            events_before: As it was.
+            events_before: As in the copied builder.
         """
-        found = cls(*versions)
-        found._base, found._events_before = base, events_before
-        found._recorded = kept_files(tables)
-        found._codes = found._recorded.codes
+        builder = cls(*versions)
+        builder._base, builder._events_before = base, events_before
+        builder._recorded = files_of_tables(tables)
+        builder._codes = builder._recorded.codes
         events = tables["events"]
-        found._events = Batches(
+        builder._events = Batches(
             [{name: numpy_array(only_array(events, name), flags=name == "quiet") for name in _EVENT}]
         )
-        found._count, found._rows = tables["events"].num_rows, tables["files"].num_rows
-        return found
+        builder._count, builder._rows = tables["events"].num_rows, tables["files"].num_rows
+        return builder
 
     def checkpoint(self, files: LogicalFiles) -> None:
         """Take the live files of the first readable version; files that earlier commits added keep their rows."""
@@ -152,16 +160,16 @@ class LifetimesBuilder:
             part: The part; its commits are all up to the first readable version, or all after it.
 
         Returns:
-            Which of the lines that were decoded one by one hold no file action.
+            The indexes of the lines without a file action, among those that were decoded one by one.
 
         Raises:
-            MalformedAction: A line holds two file actions, or a path is not valid.
+            MalformedAction: A line contains two file actions, or a path is not valid.
         """
         leaves = self._first > 0 and part.pieces[-1].path.version <= self._readable_from
-        lines = _told_apart(part, leaves)
+        lines = _sorted_lines(part, leaves)
         kinds = np.full(part.count, _OTHER, np.int8)
         kinds[lines.files], kinds[lines.removes] = ADD, LEAVE if leaves else REMOVE
-        for actions in part.alike:
+        for actions in part.similar:
             kinds[actions.places] = ADD if isinstance(actions.like, AddLine) else REMOVE
         of_files = np.flatnonzero(kinds != _OTHER)
         if not len(of_files):
@@ -170,11 +178,11 @@ class LifetimesBuilder:
         batch["kind"], batch["version"] = kinds, part.versions().astype(np.int32)
         removals = [(lines.removes, self._removals(lines.removed))] if lines.removed else []
         files = [(lines.files, columns_of_lines(lines.added, self._codes))] if lines.added else []
-        for actions, decoded, written in self._with_paths(part.alike):
+        for actions, decoded, written in self._with_paths(part.similar):
             if isinstance(actions.like, AddLine):
-                files.append((actions.places, columns_of_alike(actions, decoded, written, self._codes)))
+                files.append((actions.places, columns_of_similar(actions, decoded, written, self._codes)))
             else:
-                removals.append((actions.places, self._alike_removals(actions, decoded)))
+                removals.append((actions.places, self._similar_removals(actions, decoded)))
         for places, columns in removals:
             for name, values in columns.items():
                 batch[name][places] = values
@@ -189,7 +197,7 @@ class LifetimesBuilder:
         return lines.others
 
     def _removals(self, removes: Sequence[RemoveLine]) -> Arrays:
-        """Columns of the events of removals that were decoded one by one."""
+        """Return event columns of removals that were decoded one by one."""
         return {
             "path": self._codes.paths.of_files(TextSpans.of_texts([remove.path for remove in removes]))[0],
             "vector": self._codes.vectors.of([remove.deletion_vector for remove in removes]),
@@ -197,30 +205,30 @@ class LifetimesBuilder:
             "quiet": np.array([remove.data_change is False for remove in removes], bool),
         }
 
-    def _with_paths(self, alike: Sequence[AlikeActions]) -> Iterator[tuple[AlikeActions, Int32s, Int32s]]:
-        """Actions whose lines are alike, with the numbers of their paths: decoded, and as written."""
-        if alike:
-            paths = TextSpans.together([actions.texts["path"] for actions in alike])
+    def _with_paths(self, groups: Sequence[SimilarActions]) -> Iterator[tuple[SimilarActions, Int32s, Int32s]]:
+        """Yield actions of similar lines, with the numbers of their paths: decoded, and as written."""
+        if groups:
+            paths = TextSpans.together([actions.texts["path"] for actions in groups])
             decoded, written = self._codes.paths.of_files(paths)
-            ends = np.cumsum([len(actions.places) for actions in alike])[:-1]
-            yield from zip(alike, np.split(decoded, ends), np.split(written, ends), strict=True)
+            ends = np.cumsum([len(actions.places) for actions in groups])[:-1]
+            yield from zip(groups, np.split(decoded, ends), np.split(written, ends), strict=True)
 
-    def _alike_removals(self, removes: AlikeActions, paths: Int32s) -> Arrays:
-        """Columns of the events of removals whose lines are alike."""
+    def _similar_removals(self, removes: SimilarActions, paths: Int32s) -> Arrays:
+        """Return event columns of removals from similar lines."""
         times = removes.numbers.get("deletion_timestamp")
-        found: Arrays = {
+        columns: Arrays = {
             "path": paths,
-            "vector": vectors_of_alike(removes, self._codes.vectors),
+            "vector": vectors_of_similar(removes, self._codes.vectors),
             "quiet": constant(np.bool_(removes.like.data_change is False), len(removes.places)),
         }
-        return found if times is None else {**found, "time": _in_range(times)}
+        return columns if times is None else {**columns, "time": _in_range(times)}
 
     def build(self, newest: int, *, last: bool) -> Lifetimes:
         """Make the lifetimes of everything taken so far.
 
         Args:
             newest: The newest version.
-            last: Nothing is taken afterwards, so the actions need not be kept.
+            last: Nothing is taken afterwards, so the actions can be released.
 
         Raises:
             MalformedAction: A path names no file.
@@ -239,20 +247,20 @@ class LifetimesBuilder:
         of_base[rows] = vectors
         return Lifetimes(
             base,
-            Described(recorded, np.concatenate([of_base, recorded.vector_codes]), self._codes.vectors),
+            InstanceFacts(recorded, np.concatenate([of_base, recorded.vector_codes]), self._codes.vectors),
             intervals,
             path_ids=np.concatenate([np.arange(split, dtype=np.int32), path_ids]),
             versions=(self._first, self._readable_from, newest),
             contradictions=self._contradictions(intervals.contradictions),
         )
 
-    def _contradictions(self, found: list[Contradiction]) -> tuple[tuple[int, str, str], ...]:
-        """Version, kind and path of each, by version."""
-        names = self._codes.paths.distinct() if found else []
-        return tuple(sorted((each.version, each.kind, names[each.path]) for each in found))
+    def _contradictions(self, contradictions: list[Contradiction]) -> tuple[tuple[int, str, str], ...]:
+        """Return version, kind and path of each, by version."""
+        names = self._codes.paths.distinct() if contradictions else []
+        return tuple(sorted((each.version, each.kind, names[each.path]) for each in contradictions))
 
     def _named(self) -> tuple[Int64s, Int32s, Int64s]:
-        """Files of the checkpoint whose path an action of the record names: row, path, deletion vector."""
+        """Return the checkpoint's files whose path an action of the record names: row, path, deletion vector."""
         if not self._base.num_rows or not len(self._codes.paths):
             return np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
         rows = self._base.rows_at(self._codes.paths.column())
@@ -265,15 +273,15 @@ class LifetimesBuilder:
         return rows, self._codes.paths.of(TextSpans.of_texts(paths)), self._codes.vectors.of(vectors)
 
     def _all_events(self, rows: Int64s, paths: Int32s, vectors: Int64s, *, last: bool) -> FileEvents:
-        """The events of all batches, and the files of the checkpoint between those of commits."""
-        found: Arrays = {name: np.zeros(len(rows), dtype) for name, dtype in _EVENT.items()}
-        found |= {"path": paths, "vector": vectors}
-        found["kind"][:], found["version"][:] = FOUND, self._readable_from
+        """Return the events of all batches, with the files of the checkpoint between those of commits."""
+        checkpoint_files: Arrays = {name: np.zeros(len(rows), dtype) for name, dtype in _EVENT.items()}
+        checkpoint_files |= {"path": paths, "vector": vectors}
+        checkpoint_files["kind"][:], checkpoint_files["version"][:] = IN_CHECKPOINT, self._readable_from
         if last:
             events, self._events = self._events, Batches()
         else:
             events = self._events.copy()
-        events.append(found)
+        events.append(checkpoint_files)
         columns = events.joined(last=last)
         # Files that get a row are numbered as they come, after those of the checkpoint.
         row = np.cumsum(columns["kind"] != REMOVE, dtype=np.int32)
@@ -293,8 +301,8 @@ class LifetimesBuilder:
         )
 
 
-def kept_files(tables: Mapping[str, pa.Table]) -> RecordedFilesBuilder:
-    """The files that `LifetimesBuilder.kept` gave, with the numbers of their paths, partition values and vectors."""
+def files_of_tables(tables: Mapping[str, pa.Table]) -> RecordedFilesBuilder:
+    """Return the files of `LifetimesBuilder.tables`, with the numbers of their paths, partition values and vectors."""
     heads = (column.to_pylist() for column in tables["vectors"].columns)
     codes = FileCodes(
         PathCodes(only_array(tables["paths"], "path")),
@@ -304,13 +312,13 @@ def kept_files(tables: Mapping[str, pa.Table]) -> RecordedFilesBuilder:
     return RecordedFilesBuilder.again(tables["files"].drop_columns("left"), codes)
 
 
-class _ToldApart(NamedTuple):
-    """Lines that were decoded one by one.
+class _SortedLines(NamedTuple):
+    """Lines that were decoded one by one, by kind.
 
     Attributes:
         added, files: Files that get a row, and the places of their lines in the part.
         removed, removes: Removals, and the places of theirs.
-        others: Which lines hold no file action.
+        others: The indexes of lines without a file action.
     """
 
     added: list[AddLine]
@@ -320,8 +328,8 @@ class _ToldApart(NamedTuple):
     others: list[int]
 
 
-def _told_apart(part: DecodedPart, leaves: bool) -> _ToldApart:
-    """Tell the lines of a part apart; with `leaves` each removal gets a row too."""
+def _sorted_lines(part: DecodedPart, leaves: bool) -> _SortedLines:
+    """Sort the lines of a part by kind; with `leaves` each removal gets a row too."""
     added, removed, others = list[AddLine](), list[RemoveLine](), list[int]()
     files, removes = list[int](), list[int]()
     # Hundreds of thousands of lines may go through this loop, so it only stores them.
@@ -339,11 +347,11 @@ def _told_apart(part: DecodedPart, leaves: bool) -> _ToldApart:
                 files.append(line_at)
         else:
             others.append(line_at)
-    return _ToldApart(added, part.places[files], removed, part.places[removes], others)
+    return _SortedLines(added, part.places[files], removed, part.places[removes], others)
 
 
 def _leaving(remove: RemoveLine) -> AddLine:
-    """What the record knows of a file of which it only has the remove."""
+    """Return the facts that the record has of a file of which it only has the remove."""
     extended = remove.extended_file_metadata is True
     return AddLine(
         remove.path,
@@ -355,12 +363,12 @@ def _leaving(remove: RemoveLine) -> AddLine:
 
 
 def _deletion_times(times: Sequence[int | None]) -> Int64s:
-    """Times of tombstones; a missing or negative one counts as long expired (FILE-003), one past all dates as never."""
+    """Return tombstone times; missing or negative ones count as long expired (FILE-003), later ones as never."""
     try:
-        found: Int64s = integers(times)[0]
+        bounded: Int64s = integers(times)[0]
     except OverflowError:
-        found = np.array([max(0, min(time or 0, _LATEST_TIME)) for time in times], np.int64)
-    return _in_range(found)
+        bounded = np.array([max(0, min(time or 0, _LATEST_TIME)) for time in times], np.int64)
+    return _in_range(bounded)
 
 
 def _in_range(times: Int64s) -> Int64s:

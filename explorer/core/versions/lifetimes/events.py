@@ -1,4 +1,4 @@
-"""Adds and removes of every path -> when each file lived.
+"""Adds and removes of every path -> the interval of versions of each file.
 
 Protocol section: Action Reconciliation. Invariants: line order within a valid commit does not matter (LOG-020), and
 lines of one that contradicts itself apply in their order (REPLAY-012); (path, deletion-vector id) decides what a
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask
 from explorer.core.versions.lifetimes.codes import VectorCodes
 
-__all__ = ["ADD", "FOUND", "INTERVALS", "LEAVE", "NEVER", "REMOVE", "Contradiction", "FileEvents", "Intervals"]
+__all__ = ["ADD", "INTERVALS", "IN_CHECKPOINT", "LEAVE", "NEVER", "REMOVE", "Contradiction", "FileEvents", "Intervals"]
 
 NEVER: Final = int(np.iinfo(np.int32).max)
 """``removed`` of a file that is still live."""
@@ -28,23 +28,23 @@ REMOVE: Final = 0
 ADD: Final = 1
 LEAVE: Final = 2
 """A removal that may name a file from before the record, which then has a row of its own."""
-FOUND: Final = 3
+IN_CHECKPOINT: Final = 3
 """A file of the checkpoint, at the end of its version."""
 
 
 INTERVALS: Final = ("added", "removed", "previous", "removed_data_change", "deletion_times")
-"""What `Intervals` says of each file."""
+"""The columns of `Intervals`, an item for each file."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileEvents:
-    """What happened to files, an item each, in the order of the log.
+    """Adds and removes of files, an item each, in the order of the log.
 
     Attributes:
         order: Ascends, except for files of the checkpoint.
-        kind: `ADD`, `REMOVE`, `LEAVE` or `FOUND`.
+        kind: `ADD`, `REMOVE`, `LEAVE` or `IN_CHECKPOINT`.
         path: Number of the path.
-        version: When.
+        version: The version of its commit.
         row: The file; not used for a `REMOVE`, which may end any.
         vector: Number of the deletion vector, 0 for none.
         time: Time of a tombstone, ms since the epoch; 0 if it has none.
@@ -72,7 +72,7 @@ class _Event(NamedTuple):
 
 
 class Contradiction(NamedTuple):
-    """What a commit must not say of a file.
+    """A contradiction of a commit about a file.
 
     Attributes:
         version: The commit.
@@ -87,10 +87,10 @@ class Contradiction(NamedTuple):
 
 
 class Intervals:
-    """When files lived: what `explorer.core.versions.lifetimes.lifetimes.Lifetimes` says of each.
+    """The intervals of files: the columns of `explorer.core.versions.lifetimes.lifetimes.Lifetimes`.
 
     Args:
-        count: How many files there are; those whose adds are not among the events are from before the record.
+        count: Number of files; those whose adds are not among the events are from before the record.
         before: The version that means before the record.
     """
 
@@ -101,54 +101,54 @@ class Intervals:
         self.previous: Int32s = np.full(count, -1, np.int32)
         self.removed_data_change: Mask = np.ones(count, bool)
         self.deletion_times: Int64s = np.zeros(count, np.int64)
-        self._kept: Mask = np.ones(count, bool)
+        self._has_row: Mask = np.ones(count, bool)
         self.contradictions: list[Contradiction] = []
 
     @classmethod
-    def kept(cls, columns: Mapping[str, npt.NDArray[np.generic]], before: int) -> Intervals:
-        """The columns `INTERVALS`, as a result alone: nothing more is to be applied.
+    def finished(cls, columns: Mapping[str, npt.NDArray[np.generic]], before: int) -> Intervals:
+        """Return finished intervals from the columns `INTERVALS`; no more events can be applied.
 
         Args:
             columns: The columns.
             before: The version that means before the record.
         """
-        found = cls(0, before)
+        intervals = cls(0, before)
         for name in INTERVALS:
-            setattr(found, name, columns[name])
-        return found
+            setattr(intervals, name, columns[name])
+        return intervals
 
     def apply(self, events: FileEvents, vectors: VectorCodes) -> None:
-        """Work out the intervals of the files that events name.
+        """Set the intervals of the files that events name.
 
-        Ordinary paths, which are most, are worked out together; the others one by one.
+        Ordinary paths, which are most, are handled together; the others one by one.
         """
         added = events.kind == ADD
         self.added[events.row[added]] = events.version[added]
-        self._kept[events.row[events.kind == LEAVE]] = False
+        self._has_row[events.row[events.kind == LEAVE]] = False
         order = np.argsort(_by_path(events))
         tidy = _removals_first(events, order, vectors)
-        odd = _odd_paths(events, tidy, vectors)[events.path]
-        self._apply_tidy(events, tidy[~odd[tidy]] if odd.any() else tidy, vectors)
-        rows = order[odd[order]]
+        irregular = _irregular_paths(events, tidy, vectors)[events.path]
+        self._apply_tidy(events, tidy[~irregular[tidy]] if irregular.any() else tidy, vectors)
+        rows = order[irregular[order]]
         columns = (events.path, events.kind, events.version, events.row, events.vector, events.time, events.quiet)
         others = map(_Event, *(column[rows].tolist() for column in columns))
-        for _, found in groupby(others, attrgetter("path")):
-            of_path = list(found)
-            self._apply_odd(of_path, vectors)
-            self.contradictions += _contradictions(of_path, vectors, whole=self._before < 0)
+        for _, path_events in groupby(others, attrgetter("path")):
+            of_path = list(path_events)
+            self._apply_irregular(of_path, vectors)
+            self.contradictions += _contradictions(of_path, vectors, from_start=self._before < 0)
 
     def keep(self) -> Mask:
-        """Drop the files that removals might have named but did not, and return which were kept."""
-        kept, places = self._kept, np.cumsum(self._kept, dtype=np.int32) - 1
-        if not kept.all():
-            self.added, self.removed, self.previous = self.added[kept], self.removed[kept], self.previous[kept]
-            self.previous = np.where(self.previous >= 0, places[self.previous], np.int32(-1))
-            self.removed_data_change = self.removed_data_change[kept]
-            self.deletion_times = self.deletion_times[kept]
-        return kept
+        """Drop the files that removals might have named but did not, and return a mask of the others."""
+        has_row, positions = self._has_row, np.cumsum(self._has_row, dtype=np.int32) - 1
+        if not has_row.all():
+            self.added, self.removed, self.previous = self.added[has_row], self.removed[has_row], self.previous[has_row]
+            self.previous = np.where(self.previous >= 0, positions[self.previous], np.int32(-1))
+            self.removed_data_change = self.removed_data_change[has_row]
+            self.deletion_times = self.deletion_times[has_row]
+        return has_row
 
     def _apply_tidy(self, events: FileEvents, order: Int64s, vectors: VectorCodes) -> None:
-        """Each removal follows the add of the file it names, so every file lives until the next event of its path."""
+        """Apply events in which each removal follows the add of its file, so files live until the next event."""
         follows, adds = _repeats(events.path[order]), _adds(events.kind[order])
         self._apply_next(events, order, follows & adds[:-1], adds)
         renewed = np.flatnonzero(follows & ~adds[:-1] & _repeats(events.version[order]))
@@ -159,7 +159,7 @@ class Intervals:
         self.contradictions += [Contradiction(at, "added and removed", name) for at, name in both]
 
     def _apply_next(self, events: FileEvents, order: Int64s, lasts: Mask, adds: Mask) -> None:
-        """End each file that lasts until the next event of its path; an add there replaces it."""
+        """End each file at the next event of its path; an add there replaces it."""
         ended, by = events.row[order[:-1][lasts]], order[1:][lasts]
         self.removed[ended] = events.version[by]
         self.deletion_times[ended] = events.time[by]
@@ -167,12 +167,12 @@ class Intervals:
         replaced = np.flatnonzero(lasts & adds[1:])
         self.previous[events.row[order[replaced + 1]]] = events.row[order[replaced]]
 
-    def _apply_odd(self, events: list[_Event], vectors: VectorCodes) -> None:
-        """One path, in the order of the lines; each of its files in a broken checkpoint is checked by itself."""
-        for chosen in [event for event in events if event.kind == FOUND] or [events[0]]:
+    def _apply_irregular(self, events: list[_Event], vectors: VectorCodes) -> None:
+        """Apply the events of one path in the order of the lines; each file of a damaged checkpoint separately."""
+        for chosen in [event for event in events if event.kind == IN_CHECKPOINT] or [events[0]]:
             path = _Path(self, vectors)
             for event in events:
-                if event.kind != FOUND or event is chosen:
+                if event.kind != IN_CHECKPOINT or event is chosen:
                     path.apply(event)
 
     def end(self, row: int, event: _Event) -> None:
@@ -182,13 +182,13 @@ class Intervals:
         self.removed_data_change[row] = not event.quiet and (not again or self.removed_data_change[row])
 
     def leave(self, row: int, event: _Event) -> None:
-        """Keep a file from before the record, of which only the removal is known."""
-        self._kept[row] = True
+        """Include a file from before the record, of which only the removal is known."""
+        self._has_row[row] = True
         self.end(row, event)
 
 
 class _Path:
-    """One path, event by event: which file is live, and which one the current version ended."""
+    """One path, event by event: the live file, and the one that the current version ended."""
 
     def __init__(self, intervals: Intervals, vectors: VectorCodes) -> None:
         self._intervals, self._vectors = intervals, vectors
@@ -200,7 +200,7 @@ class _Path:
             self._ended, self._version = -1, event.version
         if event.kind == ADD:
             self._add(event)
-        elif event.kind == FOUND:
+        elif event.kind == IN_CHECKPOINT:
             self._find(event)
         else:
             self._remove(event)
@@ -216,7 +216,7 @@ class _Path:
         if self._live is None:
             self._live = event
         else:
-            # A commit had added it before: its row is that of the commit, and this row never lives.
+            # A commit added it before: its row is that of the commit, and this row never lives.
             self._intervals.removed[event.row] = self._intervals.added[event.row]
 
     def _remove(self, event: _Event) -> None:
@@ -234,54 +234,54 @@ class _Path:
                 self._ended = event.row
 
 
-def _contradictions(events: list[_Event], vectors: VectorCodes, *, whole: bool) -> Iterator[Contradiction]:
-    """What the commits of one path contradict themselves in; an odd path need not contradict anything."""
+def _contradictions(events: list[_Event], vectors: VectorCodes, *, from_start: bool) -> Iterator[Contradiction]:
+    """Yield the contradictions in the commits of one path; an irregular path need not have any."""
     identities = vectors.identities(np.array([event.vector for event in events]))
     live: str | None = ""
     for version, pairs in groupby(zip(events, identities, strict=True), lambda pair: pair[0].version):
-        found = list(pairs)
-        adds = [identity for event, identity in found if event.kind == ADD]
-        removes = [identity for event, identity in found if event.kind in {REMOVE, LEAVE}]
-        path = found[0][0].path
+        commit_events = list(pairs)
+        adds = [identity for event, identity in commit_events if event.kind == ADD]
+        removes = [identity for event, identity in commit_events if event.kind in {REMOVE, LEAVE}]
+        path = commit_events[0][0].path
         if set(adds) & set(removes):
             yield Contradiction(version, "added and removed", path)
         if len(adds) > 1:
             yield Contradiction(version, "added twice", path)
         if len(removes) > len(set(removes)):
             yield Contradiction(version, "removed twice", path)
-        if whole and set(removes) - {live, *adds}:
+        if from_start and set(removes) - {live, *adds}:
             yield Contradiction(version, "removed but not live", path)
         live = adds[-1] if adds else "" if live in removes else live
 
 
 def _by_path(events: FileEvents) -> Int64s:
-    """What sorts events by path, and those of a path in their order; no more memory is taken than the column has."""
-    found: Int64s = events.path.astype(np.int64)
-    found <<= 32
-    found |= events.order
-    return found
+    """Return a sort key by path, then by order; it takes no more memory than the column."""
+    keys: Int64s = events.path.astype(np.int64)
+    keys <<= 32
+    keys |= events.order
+    return keys
 
 
 def _adds(kinds: npt.NDArray[np.int8]) -> Mask:
-    found: Mask = (kinds == ADD) | (kinds == FOUND)
-    return found
+    adds: Mask = (kinds == ADD) | (kinds == IN_CHECKPOINT)
+    return adds
 
 
 def _removals_first(events: FileEvents, order: Int64s, vectors: VectorCodes) -> Int64s:
-    """The events of each path; within a version, the removal of a file comes before the add of another of its path."""
+    """Return the events of each path; within a version, a removal comes before the add of another file."""
     adds = _adds(events.kind[order])
     together = _repeats(events.path[order]) & _repeats(events.version[order])
     swapped = np.flatnonzero(together & (events.kind[order[:-1]] == ADD) & ~adds[1:])
     swapped = swapped[vectors.differ(events.vector[order[swapped]], events.vector[order[swapped + 1]])]
     if not len(swapped):
         return order
-    found = order.copy()
-    found[swapped], found[swapped + 1] = order[swapped + 1], order[swapped]
-    return found
+    reordered = order.copy()
+    reordered[swapped], reordered[swapped + 1] = order[swapped + 1], order[swapped]
+    return reordered
 
 
-def _odd_paths(events: FileEvents, order: Int64s, vectors: VectorCodes) -> Mask:
-    """For each path, whether any of its events does more than add the path or end the live file."""
+def _irregular_paths(events: FileEvents, order: Int64s, vectors: VectorCodes) -> Mask:
+    """Return for each path whether any of its events does more than add the path or end the live file."""
     adds = _adds(events.kind[order])
     follows = _from_second(_repeats(events.path[order]))
     after_add = follows & _from_second(adds[:-1])
@@ -290,24 +290,24 @@ def _odd_paths(events: FileEvents, order: Int64s, vectors: VectorCodes) -> Mask:
     pairs = np.flatnonzero(ends)
     ends[pairs] = ~vectors.differ(events.vector[order[pairs - 1]], events.vector[order[pairs]])
     plain = np.where(adds, ~after_add | earlier, ends)
-    plain &= (events.kind[order] != FOUND) | ~follows
-    odd = np.zeros(int(events.path.max(initial=-1)) + 1, bool)
-    odd[events.path[order[~plain]]] = True
-    return odd
+    plain &= (events.kind[order] != IN_CHECKPOINT) | ~follows
+    irregular = np.zeros(int(events.path.max(initial=-1)) + 1, bool)
+    irregular[events.path[order[~plain]]] = True
+    return irregular
 
 
 def _repeats(column: npt.NDArray[np.generic]) -> Mask:
-    """For each value but the first, whether it is the one before it."""
-    found: Mask = column[1:] == column[:-1]
-    return found
+    """Return for each value but the first whether it equals the one before it."""
+    repeats: Mask = column[1:] == column[:-1]
+    return repeats
 
 
 def _rises(column: Int32s) -> Mask:
-    """For each value but the first, whether it is more than the one before it."""
-    found: Mask = column[:-1] < column[1:]
-    return found
+    """Return for each value but the first whether it is more than the one before it."""
+    rises: Mask = column[:-1] < column[1:]
+    return rises
 
 
-def _from_second(found: Mask) -> Mask:
-    """What was found of each but the first, which has none before it."""
-    return np.concatenate([[False], found])
+def _from_second(mask: Mask) -> Mask:
+    """Return a mask without its first item with False for that item."""
+    return np.concatenate([[False], mask])

@@ -1,4 +1,4 @@
-"""Files of some lines as columns, whether the lines were decoded one by one or are alike.
+"""Files of some lines as columns, whether the lines were decoded one by one or are similar.
 
 Protocol section: Add File and Remove File. Invariants: a number that is not in the log is unknown, never 0 (STATS-002);
 a column that is the same in all files takes no memory.
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from explorer.core.log.alike_lines import AlikeActions
+from explorer.core.log.alike_lines import SimilarActions
 from explorer.core.protocol.arrow.arrays import (
     Int32s,
     Int64s,
@@ -26,7 +26,7 @@ from explorer.core.versions.lifetimes.batches import Arrays, constant, thin
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
 from explorer.core.versions.lifetimes.text_codes import TextCodes
 
-__all__ = ["FileCodes", "FileColumns", "columns_of_alike", "columns_of_lines", "merged", "vectors_of_alike"]
+__all__ = ["FileCodes", "FileColumns", "columns_of_lines", "columns_of_similar", "merged", "vectors_of_similar"]
 
 _NUMBERS: Final = (
     "size",
@@ -43,8 +43,8 @@ class FileColumns(NamedTuple):
 
     Attributes:
         arrays: Numbers of decoded paths, of paths as written, of partition values and of deletion vectors, whether
-            data changed, and what the log says in numbers.
-        known: Of the latter, where the log says it.
+        data changed, and the numbers of the log.
+        known: Masks: where the log has the latter.
     """
 
     arrays: Arrays
@@ -52,33 +52,35 @@ class FileColumns(NamedTuple):
 
 
 class FileCodes(NamedTuple):
-    """What has the numbers of paths, of partition values as JSON, and of deletion vectors."""
+    """The numbers of paths, of partition values as JSON, and of deletion vectors."""
 
     paths: PathCodes
     partitions: TextCodes
     vectors: VectorCodes
 
     def copy(self) -> FileCodes:
-        """The same numbers, to go on with apart."""
+        """Return a copy of the numbers, to continue independently."""
         return FileCodes(self.paths.copy(), self.partitions.copy(), self.vectors.copy())
 
 
 def columns_of_lines(lines: Sequence[AddLine], codes: FileCodes) -> FileColumns:
-    """The columns of adds that were decoded one by one.
+    """Return the columns of adds that were decoded one by one.
 
     Raises:
         MalformedAction: A path names no file.
     """
     decoded, written = codes.paths.of_files(TextSpans.of_texts([line.path for line in lines]))
     descriptors = [line.deletion_vector for line in lines]
-    stated = {
+    recorded = {
         "num_records": counts_of_lines(TextSpans.of_bytes([line.stats for line in lines])),
-        "size": _stated([line.size for line in lines]),
-        "modification_time": _stated([line.modification_time for line in lines]),
-        "base_row_id": _stated([line.base_row_id for line in lines]),
-        "default_row_commit_version": _stated([line.default_row_commit_version for line in lines]),
-        "dv_cardinality": _stated([None if vector is None else vector.cardinality for vector in descriptors]),
-        "dv_size_in_bytes": _stated([None if vector is None else vector.size_in_bytes for vector in descriptors]),
+        "size": _known_integers([line.size for line in lines]),
+        "modification_time": _known_integers([line.modification_time for line in lines]),
+        "base_row_id": _known_integers([line.base_row_id for line in lines]),
+        "default_row_commit_version": _known_integers([line.default_row_commit_version for line in lines]),
+        "dv_cardinality": _known_integers([None if vector is None else vector.cardinality for vector in descriptors]),
+        "dv_size_in_bytes": _known_integers(
+            [None if vector is None else vector.size_in_bytes for vector in descriptors]
+        ),
     }
     coded: Arrays = {
         "path": decoded,
@@ -87,23 +89,23 @@ def columns_of_lines(lines: Sequence[AddLine], codes: FileCodes) -> FileColumns:
         "vector": codes.vectors.of(descriptors),
         "data_change": thin(np.array([line.data_change is not False for line in lines], bool)),
     }
-    return _columns(coded, stated)
+    return _columns(coded, recorded)
 
 
-def columns_of_alike(adds: AlikeActions, decoded: Int32s, written: Int32s, codes: FileCodes) -> FileColumns:
-    """The columns of adds whose lines are alike.
+def columns_of_similar(adds: SimilarActions, decoded: Int32s, written: Int32s, codes: FileCodes) -> FileColumns:
+    """Return the columns of adds from similar lines.
 
     Args:
         adds: The adds.
         decoded, written: The numbers of their paths, as `PathCodes.of_files` returns them.
-        codes: Has the other numbers.
+        codes: The other numbers.
     """
     count = len(adds.places)
     stats = adds.texts.get("stats")
-    stated = {"num_records": _unknown(count) if stats is None else counts_of_lines(stats)}
+    recorded = {"num_records": _unknown(count) if stats is None else counts_of_lines(stats)}
     for name in _NUMBERS:
         values = adds.numbers.get(name)
-        stated[name] = _unknown(count) if values is None else (values, constant(np.bool_(1), count))
+        recorded[name] = _unknown(count) if values is None else (values, constant(np.bool_(1), count))
     partitions = adds.texts.get("partition_values")
     if partitions is None:
         partitions = TextSpans.of_bytes([b""] * count)
@@ -111,14 +113,14 @@ def columns_of_alike(adds: AlikeActions, decoded: Int32s, written: Int32s, codes
         "path": decoded,
         "raw_path": written,
         "partition": codes.partitions.of(partitions),
-        "vector": vectors_of_alike(adds, codes.vectors),
+        "vector": vectors_of_similar(adds, codes.vectors),
         "data_change": constant(np.bool_(adds.like.data_change is not False), count),
     }
-    return _columns(coded, stated)
+    return _columns(coded, recorded)
 
 
-def vectors_of_alike(actions: AlikeActions, vectors: VectorCodes) -> Int64s:
-    """The numbers of the deletion vectors of actions whose lines are alike, 0 for none."""
+def vectors_of_similar(actions: SimilarActions, vectors: VectorCodes) -> Int64s:
+    """Return the numbers of the deletion vectors of actions from similar lines, 0 for none."""
     vector = actions.like.deletion_vector
     if vector is None:
         return np.zeros(len(actions.places), np.int64)
@@ -127,11 +129,11 @@ def vectors_of_alike(actions: AlikeActions, vectors: VectorCodes) -> Int64s:
 
 
 def merged(parts: Sequence[tuple[Int64s, FileColumns]], count: int) -> FileColumns:
-    """Files of several groups as one, each at its place.
+    """Return files of several groups as one, each at its position.
 
     Args:
-        parts: Places, each once, and files.
-        count: How many places there are.
+        parts: Positions, each once, and files.
+        count: Number of positions.
     """
     if len(parts) == 1:
         return parts[0][1]
@@ -143,9 +145,9 @@ def merged(parts: Sequence[tuple[Int64s, FileColumns]], count: int) -> FileColum
     return FileColumns(arrays, known)
 
 
-def _columns(coded: Arrays, stated: Mapping[str, tuple[Integers, Mask]]) -> FileColumns:
-    """Numbers of texts and flags, and what the log states in numbers, with where it does."""
-    values, known = ({name: pair[of] for name, pair in stated.items()} for of in (0, 1))
+def _columns(coded: Arrays, recorded: Mapping[str, tuple[Integers, Mask]]) -> FileColumns:
+    """Return numbers of texts and flags, and the numbers of the log, with masks of the known ones."""
+    values, known = ({name: pair[of] for name, pair in recorded.items()} for of in (0, 1))
     return FileColumns({**coded, **values}, {name: thin(flags) for name, flags in known.items()})
 
 
@@ -153,8 +155,8 @@ def _unknown(count: int) -> tuple[Integers, Mask]:
     return constant(np.int64(0), count), constant(np.bool_(0), count)
 
 
-def _stated(values: Sequence[int | None]) -> tuple[Integers, Mask]:
-    """Integers, and where they are known; a column that a table does not use is null in all of its files."""
+def _known_integers(values: Sequence[int | None]) -> tuple[Integers, Mask]:
+    """Return integers and a mask of the known ones; a column that a table does not use is null in all of its files."""
     if values.count(None) == len(values):
         return _unknown(len(values))
     return integers(values)

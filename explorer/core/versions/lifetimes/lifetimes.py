@@ -35,21 +35,21 @@ from explorer.core.versions.lifetimes.codes import VectorCodes
 from explorer.core.versions.lifetimes.events import INTERVALS, NEVER, Intervals
 from explorer.core.versions.lifetimes.recorded_files import RecordedFiles
 
-__all__ = ["COLUMNS", "NEVER", "Described", "Lifetimes"]
+__all__ = ["COLUMNS", "NEVER", "InstanceFacts", "Lifetimes"]
 
 COLUMNS: Final = tuple(name for name in SCHEMA.names if name not in ("tags", "stats"))
-"""The columns that are kept of every instance."""
+"""The columns that every instance has."""
 
 _VECTOR_FILE: Final = ("dv_storage_type", "dv_path_or_inline")
 
 
-class Described(NamedTuple):
-    """What is known of instances beside when they lived.
+class InstanceFacts(NamedTuple):
+    """The facts of instances other than their intervals.
 
     Attributes:
         files: Those that commits added.
         vectors: The number of the deletion vector of each instance, 0 for none.
-        codes: What the numbers mean.
+        codes: The meaning of the numbers.
     """
 
     files: RecordedFiles
@@ -66,33 +66,33 @@ class Lifetimes:
         previous: Row of the instance of the same path that this one replaced in the same version, or -1.
         path_ids: Equal for instances of one path.
         removed_data_change: False where the removal only rearranged data.
-        deletion_times: When each was removed by its tombstone, ms since the epoch; 0 where the tombstone does not say
-            (FILE-003), where there is none, or where the file is live.
+        deletion_times: When each was removed by its tombstone, ms since the epoch; 0 where the tombstone has no time
+        (FILE-003), where there is none, or where the file is live.
         first, last: The recorded versions.
         readable_from: The first version whose live files are all known.
-        contradictions: What commits must not say of a file and do: version, kind
+        contradictions: Contradictory statements of commits about files: version, kind
             (`explorer.core.versions.lifetimes.events.Contradiction`) and path, by version.
     """
 
     def __init__(
         self,
         base: LogicalFiles,
-        described: Described | Callable[[], Described],
+        described: InstanceFacts | Callable[[], InstanceFacts],
         intervals: Intervals,
         *,
         path_ids: Int32s,
         versions: tuple[int, int, int],
         contradictions: tuple[tuple[int, str, str], ...] = (),
     ) -> None:
-        self._base, self._given = base, described
+        self._base, self._described = base, described
         self.added, self.removed, self.previous = intervals.added, intervals.removed, intervals.previous
         self.removed_data_change, self.deletion_times = intervals.removed_data_change, intervals.deletion_times
         self.path_ids = path_ids
         self.contradictions = contradictions
         self.first, self.readable_from, self.last = versions
 
-    def kept(self) -> pa.Table:
-        """What `again` takes beside the files."""
+    def table(self) -> pa.Table:
+        """Return the input of `again` other than the files."""
         columns = {name: getattr(self, name) for name in INTERVALS}
         columns |= {"path_ids": self.path_ids, "vectors": self.described.vectors}
         return pa.table({name: plain_array(values) for name, values in columns.items()})
@@ -102,17 +102,17 @@ class Lifetimes:
         cls,
         stays: pa.Table,
         base: LogicalFiles,
-        described: Callable[[], Described],
+        described: Callable[[], InstanceFacts],
         *,
         versions: tuple[int, int, int],
         contradictions: tuple[tuple[int, str, str], ...],
     ) -> Lifetimes:
-        """What was kept.
+        """Return the lifetimes of tables.
 
         Args:
-            stays: What `kept` gave.
+            stays: The result of `table`.
             base: The files of the checkpoint.
-            described: Reads what was kept of the files, when it is needed.
+            described: Reads the facts of the files, when they are needed.
             versions, contradictions: As they were.
         """
         columns = {
@@ -122,24 +122,24 @@ class Lifetimes:
         return cls(
             base,
             described,
-            Intervals.kept(columns, versions[0] - 1),
+            Intervals.finished(columns, versions[0] - 1),
             path_ids=columns["path_ids"].astype(np.int32, copy=False),
             versions=versions,
             contradictions=contradictions,
         )
 
     @cached_property
-    def described(self) -> Described:
+    def described(self) -> InstanceFacts:
         """The files that commits added, and the deletion vectors of all."""
-        return self._given if isinstance(self._given, Described) else self._given()
+        return self._described if isinstance(self._described, InstanceFacts) else self._described()
 
     @property
     def base_rows(self) -> int:
-        """How many instances are files of the checkpoint."""
+        """The number of instances that are files of the checkpoint."""
         return self._base.num_rows
 
     def live(self, version: int) -> Mask:
-        """Mask of the instances live at a version.
+        """Return a mask of the instances live at a version.
 
         Raises:
             VersionNotFound: The version is not among the readable ones.
@@ -158,11 +158,11 @@ class Lifetimes:
         return mask
 
     def files_at(self, version: int) -> pa.Table:
-        """The live files of a version, columns `COLUMNS`."""
+        """Return the live files of a version, columns `COLUMNS`."""
         return self.take(np.flatnonzero(self.live(version)))
 
     def take(self, rows: Integers, names: Sequence[str] = COLUMNS) -> pa.Table:
-        """The files of some instances, in the order asked."""
+        """Return the files of some instances, in the requested order."""
         split = self._base.num_rows
         base, recorded = rows[rows < split], rows[rows >= split] - split
         columns = [self.described.files.column(name, recorded) for name in names]
@@ -176,27 +176,27 @@ class Lifetimes:
 
     @cached_property
     def rows(self) -> tuple[Int64s, Mask]:
-        """Rows a reader sees in each instance (physical less masked), and where that is known."""
+        """Rows a reader sees in each instance (physical less masked), and a mask of the known ones."""
         records, known = numbers(self._column("num_records"))
         return records - self.masked, known
 
     @cached_property
     def sizes(self) -> tuple[Int64s, Mask]:
-        """Bytes of each instance, and where the log says so."""
+        """Bytes of each instance, and a mask of those that the log records."""
         values, known = numbers(self._column("size"))
         return values, known
 
     @cached_property
     def masked(self) -> Int64s:
         """Rows hidden by each instance's deletion vector."""
-        found: Int64s = numbers(self._column("dv_cardinality"))[0]
-        return found
+        masked_rows: Int64s = numbers(self._column("dv_cardinality"))[0]
+        return masked_rows
 
     @cached_property
     def with_vector(self) -> Mask:
-        """Where an instance has a deletion vector."""
-        found: Mask = self.described.vectors != 0
-        return found
+        """A mask of the instances with a deletion vector."""
+        has_vector: Mask = self.described.vectors != 0
+        return has_vector
 
     @cached_property
     def data_change(self) -> Mask:
@@ -204,14 +204,14 @@ class Lifetimes:
         return np.concatenate([np.ones(self._base.num_rows, bool), self.described.files.data_change])
 
     @cached_property
-    def remade(self) -> npt.NDArray[np.int64]:
+    def remasked(self) -> npt.NDArray[np.int64]:
         """Rows of the instances whose deletion vector differs from that of the instance they replaced."""
         rows = np.flatnonzero(self.previous >= 0)
         return rows[self.vectors_differ(self.previous[rows], rows)]
 
     @cached_property
     def vector_files(self) -> tuple[Int32s, tuple[DeletionVectorId, ...]]:
-        """For each instance, its place in a list with one identity for each file of vectors; -1 without a file."""
+        """For each instance, its index in a list with one identity for each file of vectors; -1 without a file."""
         files = np.full(len(self.added), -1, np.int32)
         kinds = self._column("dv_storage_type")
         rows = np.flatnonzero(validity(kinds))
@@ -226,24 +226,24 @@ class Lifetimes:
         return files, tuple(DeletionVectorId(kind, path) for kind, path in places)
 
     def vectors_differ(self, some: Integers, others: Integers) -> Mask:
-        """For pairs of instances of one path, whether their deletion vectors differ."""
+        """Return for pairs of instances of one path whether their deletion vectors differ."""
         _, vectors, codes = self.described
         return codes.differ(vectors[some], vectors[others])
 
     def same_path(self, some: Integers, others: Integers) -> Int32s:
-        """For each of ``others``, the position in ``some`` of the instance of the same path, or -1.
+        """Return for each of ``others`` the position in ``some`` of the instance of the same path, or -1.
 
         No two of ``some`` may be of one path.
         """
         slots = np.full(self._paths, -1, np.int32)
         slots[self.path_ids[some]] = np.arange(len(some), dtype=np.int32)
-        found: Int32s = slots[self.path_ids[others]]
-        return found
+        positions: Int32s = slots[self.path_ids[others]]
+        return positions
 
     @cached_property
     def _paths(self) -> int:
         return int(self.path_ids.max(initial=-1)) + 1
 
     def _column(self, name: str) -> pa.Array:
-        """A column of all instances."""
+        """Return a column of all instances."""
         return one_array([self._base.column(name), self.described.files.column(name)], SCHEMA.field(name).type)

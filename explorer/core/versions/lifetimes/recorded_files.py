@@ -1,6 +1,6 @@
-"""The files that commits added, as columns: what is kept of them after the bytes of their commits are released.
+"""The files that commits added, as columns that stay after the bytes of their commits are released.
 
-Protocol section: Add File and Remove File. Invariants: a path is kept once, however many files have it; a number that
+Protocol section: Add File and Remove File. Invariants: a path is stored once, however many files have it; a number that
 is not in the log is null, never 0 (STATS-002).
 """
 
@@ -46,7 +46,7 @@ class RecordedFilesBuilder:
     """Takes files in the order of the commits that added them, a batch at a time.
 
     Args:
-        codes: Has the numbers of their paths, partition values and deletion vectors.
+        codes: The numbers of their paths, partition values and deletion vectors.
 
     Attributes:
         codes: As given.
@@ -57,18 +57,18 @@ class RecordedFilesBuilder:
         self._arrays, self._known = Batches(), Batches()
 
     def copy(self, codes: FileCodes) -> RecordedFilesBuilder:
-        """The same files so far, to go on with apart; the numbers are those of copies of what gave them."""
-        found = RecordedFilesBuilder(codes)
-        found._arrays, found._known = self._arrays.copy(), self._known.copy()
-        return found
+        """Return a copy of the files so far, to continue independently, with a copy of the codes."""
+        builder = RecordedFilesBuilder(codes)
+        builder._arrays, builder._known = self._arrays.copy(), self._known.copy()
+        return builder
 
     def take(self, files: FileColumns) -> None:
-        """Keep some files."""
+        """Add some files."""
         self._arrays.append(files.arrays)
         self._known.append(files.known)
 
-    def kept(self) -> pa.Table:
-        """All files so far, as columns that `again` takes."""
+    def table(self) -> pa.Table:
+        """Return all files so far, as columns that `again` takes."""
         self._take_none()
         arrays, known = self._arrays.joined(), self._known.joined()
         columns = {name: plain_array(arrays[name]) for name in _CODES}
@@ -82,29 +82,29 @@ class RecordedFilesBuilder:
 
     @classmethod
     def again(cls, files: pa.Table, codes: FileCodes) -> RecordedFilesBuilder:
-        """What was kept, to go on with."""
-        found, columns = cls(codes), {name: only_array(files, name) for name in files.column_names}
+        """Return a builder that continues from a table."""
+        builder, columns = cls(codes), {name: only_array(files, name) for name in files.column_names}
         numbered = {name: _restored(columns[name]) for name in columns.keys() - {*_CODES}}
         coded = {name: numpy_array(columns[name], flags=name == "data_change") for name in _CODES}
-        found._arrays = Batches([{**coded, **{name: values for name, (values, _) in numbered.items()}}])
-        found._known = Batches([{name: known for name, (_, known) in numbered.items()}])
-        return found
+        builder._arrays = Batches([{**coded, **{name: values for name, (values, _) in numbered.items()}}])
+        builder._known = Batches([{name: known for name, (_, known) in numbered.items()}])
+        return builder
 
-    def build(self, kept: Mask, *, last: bool) -> RecordedFiles:
-        """Put the batches together, of the files those that are to be kept.
+    def build(self, rows: Mask, *, last: bool) -> RecordedFiles:
+        """Join the batches, with some of the files.
 
         Args:
-            kept: Which are.
+            rows: A mask of these files.
             last: Nothing is taken afterwards; the builder is empty then.
         """
         self._take_none()
         arrays, known = self._arrays.joined(last=last), self._known.joined(last=last)
         # One batch from now on, which shares its columns with what is returned.
         self._arrays, self._known = (Batches(), Batches()) if last else (Batches([arrays]), Batches([known]))
-        return RecordedFiles(self.codes, chosen(arrays, kept), chosen(known, kept))
+        return RecordedFiles(self.codes, chosen(arrays, rows), chosen(known, rows))
 
     def _take_none(self) -> None:
-        """Have all columns, also of no file."""
+        """Create all columns, even without a file."""
         if not self._arrays:
             self.take(columns_of_lines((), self.codes))
 
@@ -113,9 +113,9 @@ class RecordedFiles:
     """Files that commits added, as columns.
 
     Args:
-        codes: Has the numbers of paths, partition values and deletion vectors.
+        codes: The numbers of paths, partition values and deletion vectors.
         arrays: These numbers, and the other columns.
-        known: Of the columns of numbers, where they are not null.
+        known: Masks of the columns of numbers: where they are not null.
     """
 
     def __init__(self, codes: FileCodes, arrays: Arrays, known: Arrays) -> None:
@@ -123,7 +123,7 @@ class RecordedFiles:
 
     @property
     def data_change(self) -> Mask:
-        """True where the add changed data."""
+        """A mask: true where the add changed data."""
         return self._arrays["data_change"].astype(np.bool_, copy=False)
 
     @property
@@ -137,14 +137,14 @@ class RecordedFiles:
         return self._arrays["vector"].astype(np.int64, copy=False)
 
     def column(self, name: str, rows: Int64s | None = None) -> pa.Array:
-        """A column of `SCHEMA`, except tags and statistics, which are not kept.
+        """Return a column of `SCHEMA`, except tags and statistics, which are not stored.
 
         Args:
             name: The column.
             rows: Of these files, in this order; None means all.
 
         Raises:
-            MalformedAction: Partition values are not what the protocol says.
+            MalformedAction: Partition values are not valid by the protocol.
         """
         chosen = slice(None) if rows is None else rows
         match name:
@@ -191,6 +191,6 @@ def _restored(column: pa.Array) -> tuple[Integers, Mask]:
 def _of_codes(
     column: Callable[[Sequence[str | None]], pa.Array], values: Sequence[str], codes: npt.NDArray[np.generic]
 ) -> pa.Array:
-    """The column of some values by their numbers; null where the number is negative."""
+    """Return a column of some values by their numbers; null where the number is negative."""
     used, places = np.unique(codes, return_inverse=True)
     return column([None if code < 0 else values[code] for code in used.tolist()]).take(int64s(places))

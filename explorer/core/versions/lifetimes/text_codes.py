@@ -1,8 +1,8 @@
 """Texts as small numbers, many at once: a hash table in columns.
 
-Invariants: two texts have one number exactly if their bytes are the same; the numbers go from 0 in the order in which
-the texts were first met. How texts are spread over the table differs from process to process, so that nobody can
-choose paths that make it slow.
+Invariants: two texts have one number if and only if their bytes are the same; the numbers go from 0 in the order in
+which the texts first appeared. The placement of texts in the table differs from process to process, so that an attacker
+cannot choose paths that make it slow.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["TextCodes"]
 _ALL_BITS: Final = (1 << 64) - 1
 _HALF_WORD, _STEP = map(np.uint64, (32, 0x9E3779B97F4A7C15))
 _FREE: Final = -1
-_SMALLEST: Final = 10  # bits of the number of places in an empty table
+_SMALLEST: Final = 10  # bits of the number of slots in an empty table
 _MOST_WORDS: Final = 1 << 20  # of the texts that are looked up together
 
 
@@ -31,11 +31,11 @@ class TextCodes:
     """Numbers of texts.
 
     Args:
-        kept: Those that were numbered before, by number; as long as no other is numbered, they are enough.
+        numbered: Those that already have numbers, by number; as long as no other is numbered, they are enough.
     """
 
-    def __init__(self, kept: pa.StringArray | None = None) -> None:
-        self._given = kept
+    def __init__(self, numbered: pa.StringArray | None = None) -> None:
+        self._numbered = numbered
         # By number: the hash, the length in bytes, and where in the words the text begins.
         self._hashes: Words = np.zeros(0, np.uint64)
         self._lengths: Int32s = np.zeros(0, np.int32)
@@ -46,22 +46,22 @@ class TextCodes:
         self._table: Int32s = np.full(1 << self._bits, _FREE, np.int32)
 
     def __len__(self) -> int:
-        return self._count if self._given is None else len(self._given)
+        return self._count if self._numbered is None else len(self._numbered)
 
     def copy(self) -> Self:
-        """The same numbers, to go on with apart."""
-        found = type(self)(self._given)
-        found._hashes, found._lengths = self._hashes.copy(), self._lengths.copy()
-        found._starts, found._words = self._starts.copy(), self._words.copy()
-        found._count, found._used = self._count, self._used
-        found._bits, found._table = self._bits, self._table.copy()
-        return found
+        """Return a copy of the numbers, to continue independently."""
+        codes = type(self)(self._numbered)
+        codes._hashes, codes._lengths = self._hashes.copy(), self._lengths.copy()
+        codes._starts, codes._words = self._starts.copy(), self._words.copy()
+        codes._count, codes._used = self._count, self._used
+        codes._bits, codes._table = self._bits, self._table.copy()
+        return codes
 
     def of(self, texts: TextSpans) -> Int32s:
-        """The numbers of some texts; a new one gets the next."""
-        if self._given is not None:
-            given, self._given = self._given, None
-            self.of(TextSpans.of_column(given))
+        """Return the numbers of some texts; a new one gets the next."""
+        if self._numbered is not None:
+            numbered, self._numbered = self._numbered, None
+            self.of(TextSpans.of_column(numbered))
         if not len(texts):
             return np.zeros(0, np.int32)
         # In their order, so that numbers are given in it; a long one makes the rows of its piece wide.
@@ -73,28 +73,28 @@ class TextCodes:
         return np.concatenate([self._of(texts[rows[:fit]]), self.of(texts[rows[fit:]])])
 
     def column(self) -> pa.StringArray:
-        """The texts by number.
+        """Return the texts by number.
 
         Raises:
-            LimitExceeded: They are more than a column holds.
+            LimitExceeded: They are more than a column can store.
         """
-        return self.texts(np.arange(self._count)) if self._given is None else self._given
+        return self.texts(np.arange(self._count)) if self._numbered is None else self._numbered
 
     def texts(self, codes: npt.NDArray[np.generic]) -> pa.StringArray:
-        """The texts of some numbers.
+        """Return the texts of some numbers.
 
         Raises:
-            LimitExceeded: They are more than a column holds.
+            LimitExceeded: They are more than a column can store.
         """
-        if self._given is not None:
-            return self._given.take(int64s(codes.astype(np.int64, copy=False)))
+        if self._numbered is not None:
+            return self._numbered.take(int64s(codes.astype(np.int64, copy=False)))
         check_column(int(self._lengths[codes].sum()), f"{len(codes):,} texts")
         return self._spans(codes).column().cast(pa.binary()).view(pa.string())
 
     def distinct(self) -> list[str]:
-        """The texts by number."""
-        if self._given is not None:
-            return list(map(str, self._given.to_pylist()))
+        """Return the texts by number."""
+        if self._numbered is not None:
+            return list(map(str, self._numbered.to_pylist()))
         spans = self._spans(np.arange(self._count))
         return [spans.text(row) for row in range(self._count)]
 
@@ -104,71 +104,71 @@ class TextCodes:
 
     def _of(self, texts: TextSpans) -> Int32s:
         rows = _Rows.of(texts)
-        # A window of as many words as the longest has begins at each text that is kept.
+        # A window of as many words as the longest has begins at each stored text.
         self._words = with_room(self._words, self._used + rows.words.shape[1])
         self._make_room(len(texts))
         slots = (rows.hashes >> np.uint64(64 - self._bits)).astype(np.int64)
         codes = self._table[slots]
-        left = np.flatnonzero(~self._kept(codes, rows))
-        if len(left):
-            self._look_further(left, codes, slots, rows)
+        unmatched = np.flatnonzero(~self._matches(codes, rows))
+        if len(unmatched):
+            self._probe(unmatched, codes, slots, rows)
         return codes
 
-    def _kept(self, codes: Int32s, rows: _Rows) -> Mask:
-        """Whether texts that are kept are those of some rows; where no number is given, none is."""
+    def _matches(self, codes: Int32s, rows: _Rows) -> Mask:
+        """Return whether stored texts are those of some rows; false where there is no number."""
         if not self._count:
             return np.zeros(len(codes), bool)
         same: Mask = (self._hashes[codes] == rows.hashes) & (self._lengths[codes] == rows.lengths) & (codes >= 0)
         if same.all():
             return self._equal(codes, rows)
-        places = np.flatnonzero(same)
-        same[places] = self._equal(codes[places], rows.at(places))
+        candidates = np.flatnonzero(same)
+        same[candidates] = self._equal(codes[candidates], rows.at(candidates))
         return same
 
     def _equal(self, codes: Int32s, rows: _Rows) -> Mask:
-        """Whether texts that are kept and as long are those of some rows."""
+        """Return whether stored texts of the same length are those of some rows."""
         width = rows.words.shape[1]
-        there = windows(self._words.view(np.uint8), width * WORD)[self._starts[codes] * WORD]
-        theirs = there.view(np.uint64).reshape(-1, width)
+        stored = windows(self._words.view(np.uint8), width * WORD)[self._starts[codes] * WORD]
+        theirs = stored.view(np.uint64).reshape(-1, width)
         counts = (rows.lengths + (WORD - 1)) // WORD
         if len(counts) and int(counts.min()) < width:
-            # What is behind the end of a text that is kept is the next one.
+            # The bytes after the end of a stored text are the next one.
             theirs *= np.arange(width) < counts[:, None]
-        found: Mask = ~(theirs != rows.words).any(axis=1)
-        return found
+        equal: Mask = ~(theirs != rows.words).any(axis=1)
+        return equal
 
-    def _look_further(self, left: Int64s, codes: Int32s, slots: Int64s, rows: _Rows) -> None:
-        """Find the numbers of the rows that are left, or give them new ones."""
+    def _probe(self, remaining: Int64s, codes: Int32s, slots: Int64s, rows: _Rows) -> None:
+        """Find the numbers of the remaining rows, or give them new ones."""
         before, new = self._count, np.zeros(len(codes), bool)
-        while len(left):
-            at = slots[left]
+        while len(remaining):
+            at = slots[remaining]
             free = self._table[at] == _FREE
-            # A row that finds a free place writes itself there, as if all were new.
-            self._table[at[free][::-1]] = before + left[free][::-1]
-            found = self._table[at]
-            # Of several rows for one place the last to be written stays, which is the first of them.
-            fresh = found >= before
-            first, mine, others = found[fresh] - before, left[fresh], left[~fresh]
-            same = np.ones(len(left), bool)
+            # A row that finds a free slot writes itself there, as if all were new.
+            self._table[at[free][::-1]] = before + remaining[free][::-1]
+            occupants = self._table[at]
+            # Of several rows for one slot the last to be written stays, which is the first of them.
+            fresh = occupants >= before
+            first, mine, others = occupants[fresh] - before, remaining[fresh], remaining[~fresh]
+            same = np.ones(len(remaining), bool)
             # Most are the first themselves, which need not be compared.
             apart = np.flatnonzero(first != mine)
             if len(apart):
                 same[np.flatnonzero(fresh)[apart]] = rows.at(first[apart]).equal(rows.at(mine[apart]))
             if len(others):
-                same[~fresh] = self._kept(found[~fresh], rows.at(others))
-            codes[left[same]] = found[same]
+                same[~fresh] = self._matches(occupants[~fresh], rows.at(others))
+            codes[remaining[same]] = occupants[same]
             new[mine[first == mine]] = True
-            left = left[~same]
-            slots[left] = self._next(slots[left], rows.hashes[left])
+            remaining = remaining[~same]
+            slots[remaining] = self._next(slots[remaining], rows.hashes[remaining])
         if new.any():
             fresh, numbers = codes >= before, np.cumsum(new, dtype=np.int32)
             codes[fresh] = numbers[codes[fresh] - before] + np.int32(before - 1)
-            places = np.flatnonzero(new)
-            self._table[slots[places]] = codes[places]
-            self._keep(rows if len(places) == len(new) else rows.at(places))
+            new_rows = np.flatnonzero(new)
+            self._table[slots[new_rows]] = codes[new_rows]
+            self._keep(rows if len(new_rows) == len(new) else rows.at(new_rows))
 
     def _keep(self, rows: _Rows) -> None:
-        """Keep new texts, in the order of their numbers."""
+        """Store new texts, in the order of their numbers."""
         words, lengths, hashes = rows
         before, after = self._count, self._count + len(hashes)
         counts = (lengths.astype(np.int64) + WORD - 1) // WORD
@@ -182,7 +182,7 @@ class TextCodes:
         self._count, self._used = after, int(ends[-1])
 
     def _make_room(self, more: int) -> None:
-        """Room for more texts; at most a quarter of the table is in use."""
+        """Make room for more texts; at most a quarter of the table is in use."""
         self._hashes = with_room(self._hashes, self._count + more)
         self._lengths = with_room(self._lengths, self._count + more)
         self._starts = with_room(self._starts, self._count + more)
@@ -190,17 +190,17 @@ class TextCodes:
             return
         self._bits = int(8 * (self._count + more) - 1).bit_length()
         self._table = np.full(1 << self._bits, _FREE, np.int32)
-        left = np.arange(self._count)
+        remaining = np.arange(self._count)
         slots = (self._hashes[: self._count] >> np.uint64(64 - self._bits)).astype(np.int64)
-        while len(left):
-            at = slots[left]
+        while len(remaining):
+            at = slots[remaining]
             free = self._table[at] == _FREE
-            self._table[at[free]] = left[free]
-            left = left[self._table[at] != left]
-            slots[left] = self._next(slots[left], self._hashes[left])
+            self._table[at[free]] = remaining[free]
+            remaining = remaining[self._table[at] != remaining]
+            slots[remaining] = self._next(slots[remaining], self._hashes[remaining])
 
     def _next(self, slots: Int64s, hashes: Words) -> Int64s:
-        """The places that are tried after some: texts that meet at one most likely part there."""
+        """Return the next slots to try: texts that collide at one most likely part there."""
         steps: Int64s = hashes.view(np.int64) | 1
         return (slots + steps) & (len(self._table) - 1)
 
@@ -221,7 +221,7 @@ class _Rows(NamedTuple):
     @classmethod
     def of(cls, texts: TextSpans) -> _Rows:
         words, lengths = texts.words, texts.lengths.astype(np.int32)
-        # Each half of a word has a factor of its own: a product alone says little of the higher bits of a word.
+        # Each half of a word has a factor of its own: a product alone spreads the higher bits of a word poorly.
         # Words of zeros at the end of a row change nothing.
         low, high = _factors(words.shape[1])
         hashes: Words = words @ low
@@ -233,18 +233,18 @@ class _Rows(NamedTuple):
         return cls(words, lengths, hashes)
 
     def at(self, rows: Int64s | Int32s) -> _Rows:
-        """Some of them."""
+        """Return some of them."""
         return _Rows(self.words[rows], self.lengths[rows], self.hashes[rows])
 
     def equal(self, others: _Rows) -> Mask:
-        """Which are the same as others."""
-        found: Mask = (self.lengths == others.lengths) & ~(self.words != others.words).any(axis=1)
-        return found
+        """Return which are the same as others."""
+        same: Mask = (self.lengths == others.lengths) & ~(self.words != others.words).any(axis=1)
+        return same
 
 
 @cache
 def _factors(count: int) -> Words:
-    """Odd numbers for the lower and the higher half of as many words, which begin with those for fewer."""
-    # Python draws anew for each process what the hash of a text is.
+    """Return odd numbers for the lower and the higher half of as many words, which begin with those for fewer."""
+    # Python draws the hash of a text anew for each process.
     drawn = [[hash(f"{half} {place}") & _ALL_BITS | 1 for place in range(count)] for half in ("low", "high")]
     return np.array(drawn, np.uint64)

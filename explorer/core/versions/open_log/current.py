@@ -1,8 +1,8 @@
-"""The log as it is known now: the record, and the listings that replace it.
+"""The present state of the log: the record, and the listings that replace it.
 
 Protocol sections: Delta Log Entries, Checkpoints, Metadata Cleanup. Invariants: the record is replaced by one
-assignment; one thread lists at a time; if a file vanishes while it is read (clean-up), one new attempt reads what is
-left (LOG-022); a checkpoint that lost a file is not used again.
+assignment; one thread lists at a time; if a file vanishes while it is read (log cleanup), one new attempt reads the
+remaining files (LOG-022); a checkpoint that lost a file is not used again.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from typing import Final, TypeVar
 
 from explorer.core.errors import IncompleteCheckpoint, VersionGap, VersionNotFound
 from explorer.core.log.log_segment import Checkpoint, LogListing, LogSegment
-from explorer.core.versions.open_log.known import Due, KnownLog
+from explorer.core.versions.open_log.log_state import Due, LogState
 from explorer.core.versions.open_log.source import LogSource
 
 __all__ = ["CurrentLog"]
 
 _T = TypeVar("_T")
 _PAGE: Final = 1_000
-"""So many names an object store gives at once: a log of fewer commits is listed whole, as it takes one request."""
+"""The most names an object store returns at once: a log of fewer commits is listed in full, as it takes one request."""
 
 
 class CurrentLog:
-    """What is known of one log; every method may be called from any thread.
+    """The present state of one log; every method may be called from any thread.
 
     Args:
-        source: Where its listings come from.
-        known: What is known of it; None lists it.
+        source: The source of its listings.
+        known: Its state; None lists it.
 
     Attributes:
         source: As given.
@@ -37,54 +37,54 @@ class CurrentLog:
         TableNotFound: There is no log.
     """
 
-    def __init__(self, source: LogSource, known: KnownLog | None = None) -> None:
+    def __init__(self, source: LogSource, known: LogState | None = None) -> None:
         self.source = source
         self._listing = threading.RLock()
-        self._known = KnownLog.of(source.newest()) if known is None else known
+        self._known = LogState.of(source.newest()) if known is None else known
 
     @property
-    def known(self) -> KnownLog:
-        """What is known, though new versions may be due to be listed."""
+    def known(self) -> LogState:
+        """Return the present state, though new versions may be due to be listed."""
         return self._known
 
-    def recent(self) -> KnownLog:
-        """Return what is known of the newest versions."""
+    def recent(self) -> LogState:
+        """Return the state with the newest versions."""
         known = self._known
         if known.due is Due.NOTHING:
             return known
         with self._listing:
             return self._known if self._known.due is Due.NOTHING else self.refresh()
 
-    def whole(self) -> KnownLog:
-        """Return what is known by a listing of all of the log, made at the first need."""
+    def full(self) -> LogState:
+        """Return the state with a listing of all of the log, made at the first need."""
         known = self._known
-        if known.is_whole:
+        if known.is_complete:
             return known
         with self._listing:
-            return self._known if self._known.is_whole else self._complete()
+            return self._known if self._known.is_complete else self._complete()
 
-    def holding(self, version: int) -> KnownLog:
-        """Return what is known by a listing with the files of a version: the newest one needs only the log's end."""
+    def holding(self, version: int) -> LogState:
+        """Return the state with the files of a version listed: the newest one needs only the log's end."""
         recent = self.recent()
-        return recent if version == recent.listing.latest else self.whole()
+        return recent if version == recent.listing.latest else self.full()
 
     def outdate(self, *, rewritten: bool = False) -> None:
-        """List new versions at the next question; all of the log if old files came or went."""
+        """List new versions at the next call; all of the log if old files were added or deleted."""
         with self._listing:
             self._known = self._known.outdated(Due.ALL if rewritten else Due.NEWER)
 
-    def refresh(self) -> KnownLog:
-        """List what is new, and return what is known now.
+    def refresh(self) -> LogState:
+        """List new files, and return the new state.
 
         Raises:
-            TableNotFound: There is no log any more.
+            TableNotFound: The log no longer exists.
         """
         with self._listing:
             self._known = self._known.listed_again(self._listed())
             return self._known
 
-    def on_segment(self, version: int, action: Callable[[KnownLog, LogSegment], _T]) -> _T:
-        """Run a step on the files of a version; if one vanished meanwhile, again on what is left (LOG-022).
+    def on_segment(self, version: int, action: Callable[[LogState, LogSegment], _T]) -> _T:
+        """Run a step on the files of a version; if one vanished meanwhile, again on the remaining ones (LOG-022).
 
         A checkpoint that lost a file is unusable (V2CKPT-007), and one that is cut off or otherwise unreadable too: an
         older one, or the commits, give the same state. So the step runs once more for each such checkpoint, and once
@@ -92,7 +92,7 @@ class CurrentLog:
 
         Args:
             version: The version.
-            action: Takes what is known by the listing, and the files that it has of the version.
+            action: Takes the state, and its files of the version.
         """
         lost: set[int | None] = set()
         while True:
@@ -112,66 +112,66 @@ class CurrentLog:
         known = self.recent()
         if not _older_checkpoints(known.listing) and known.listing.checkpoints:
             # The newest version has a checkpoint itself: the part begins with the one before, if there is one.
-            known = self.whole()
+            known = self.full()
         older = _older_checkpoints(known.listing)
         if not older or known.listing.first_recorded() > older[-1].version + 1:
             return None
-        whole = self.whole().listing
-        if min(whole.first_recorded(), whole.earliest()) >= older[-1].version:
+        full = self.full().listing
+        if min(full.first_recorded(), full.earliest()) >= older[-1].version:
             return None
         return CurrentLog(self.source, known.beginning_with(older[-1]))
 
     def successor(self) -> CurrentLog:
-        """Return the log as it is now, to go on with apart; what is known here stays.
+        """Return the log as it is now, to continue independently; the state here stays.
 
         Raises:
-            TableNotFound: There is no log any more.
+            TableNotFound: The log no longer exists.
         """
-        found = CurrentLog(self.source, self._known.copy())
-        found.refresh()
-        return found
+        current = CurrentLog(self.source, self._known.copy())
+        current.refresh()
+        return current
 
     def _listed(self) -> LogListing:
-        """The log as it is listed now: what is new, or all of it where that costs no more, or files went."""
+        """List the log: only its new files, or all of it where that costs no more, or files were deleted."""
         known, listing = self._known, self._known.listing
         if self.source.catalog is not None or listing.named is not None:
             return self.source.newest()
-        if known.due is Due.ALL or (listing.is_whole and (len(listing.commits) < _PAGE or self._is_cleaned_up())):
+        if known.due is Due.ALL or (listing.is_complete and (len(listing.commits) < _PAGE or self._is_cleaned_up())):
             return self.source.all()
         return self.source.with_newer(listing)
 
     def _is_cleaned_up(self) -> bool:
-        """Whether the first commit that was listed is gone: a clean-up takes the oldest ones, and makes no version.
+        """Return whether the first listed commit was deleted: log cleanup deletes the oldest and makes no version.
 
-        A listing of new versions does not show it, and one of a long log takes longer than this question.
+        A listing of new versions does not show it, and one of a long log takes longer than this check.
         """
         return self.source.lacks(next(iter(self._known.listing.commits.values())))
 
-    def _complete(self) -> KnownLog:
+    def _complete(self) -> LogState:
         """List the part of the log that was not listed; all of it where that is due or not possible."""
         known = self._known
         beginning = known.listing.beginning if known.due is Due.NOTHING else None
-        whole = None if beginning is None else beginning()
-        if whole is None:
+        full = None if beginning is None else beginning()
+        if full is None:
             return self._list_all()
-        self._known = known.completed(whole)
+        self._known = known.completed(full)
         return self._known
 
-    def _list_all(self, unusable: int | None = None, reason: str = "") -> KnownLog:
-        """List all of the log, without reading the hint; a checkpoint that is unusable is so as it is now."""
+    def _list_all(self, unusable: int | None = None, reason: str = "") -> LogState:
+        """List all of the log, without reading the hint; record an unusable checkpoint with its present files."""
         with self._listing:
             known = self._known
-            found = self.source.all().with_named(known.listing.named)
+            listing = self.source.all().with_named(known.listing.named)
             if unusable is not None:
-                known = known.doing_without(unusable, reason, found)
-            self._known = known.listed_again(found)
+                known = known.doing_without(unusable, reason, listing)
+            self._known = known.listed_again(listing)
             return self._known
 
     def _does_without(self, version: int, checkpoint: int | None) -> bool:
-        """Whether a version can be rebuilt without a checkpoint."""
+        """Return whether a version can be rebuilt without a checkpoint."""
         if checkpoint is None:
             return False
-        known = self.whole()
+        known = self.full()
         try:
             known.listing.without_checkpoints({checkpoint, *known.unusable}).segment(version)
         except (VersionGap, VersionNotFound):
@@ -180,5 +180,5 @@ class CurrentLog:
 
 
 def _older_checkpoints(listing: LogListing) -> list[Checkpoint]:
-    """The checkpoints before the newest version."""
+    """Return the checkpoints before the newest version."""
     return [checkpoint for checkpoint in listing.checkpoints if checkpoint.version < listing.latest]

@@ -1,7 +1,7 @@
 """The histories of one listing of a log: all of it, without its files, or as a table, each read at the first need.
 
 Protocol sections: Delta Log Entries, Commit Provenance Information. Invariants: each is read once, by one thread; the
-whole history answers for the other two once it was read; what read the beginning of a log reads on only in a listing
+full history serves for the other two once it was read; the reader of the beginning of a log continues only in a listing
 that begins with the same files.
 """
 
@@ -34,7 +34,7 @@ class ReadOptions:
         indexes: Opens the cache of tables; None caches nothing between processes.
         columns: The cache of checkpoints' columns; None caches none.
         follows: Whether the reader stays, so that later only new commits are read.
-        watch: Called with how many commits are read, and how many there are; what it raises ends the reading.
+        watch: Called with how many commits are read, and how many there are; an exception from it ends the reading.
     """
 
     indexes: Callable[[], KeptIndexes | None] | None = None
@@ -48,10 +48,10 @@ class ReadOptions:
 
 
 class ReaderSlot:
-    """The place of what read a log so far: one reading takes it out, goes on with it and puts it back.
+    """The slot of the reader of a log: one reading takes it out, continues with it and puts it back.
 
     Args:
-        reader: What read the beginning; None if nothing did.
+        reader: The reader of the beginning; None if there is none.
     """
 
     def __init__(self, reader: HistoryReader | None = None) -> None:
@@ -70,7 +70,7 @@ class ReaderSlot:
             self._reader = reader
 
     def copy(self) -> ReaderSlot:
-        """Return a place with the same commits read so far, to go on with apart; an empty one while it is used."""
+        """Return a slot with the same commits read so far, to continue independently; an empty one while it is used."""
         with self._lock:
             return ReaderSlot(None if self._reader is None else self._reader.copy())
 
@@ -80,9 +80,9 @@ class Histories:
     """The histories of one listing.
 
     Args:
-        _listing: The listing; it is whole once a history is read.
-        _slot: The place of what read the log so far.
-        _history, _provenance, _table: What was read.
+        _listing: The listing; it is complete once a history is read.
+        _slot: The slot of the reader of the log.
+        _history, _provenance, _table: The histories read so far.
     """
 
     _listing: LogListing
@@ -96,11 +96,11 @@ class Histories:
         return Histories(listing, self._slot)
 
     def confirmed_by(self, listing: LogListing) -> Histories:
-        """Return the same histories where a new listing confirms what was read; what was not is read by the new one."""
+        """Return the same histories where a new listing confirms them; those not read yet are read by the new one."""
         return replace(self, _listing=listing)
 
     def copy(self) -> Histories:
-        """Return the same histories, for another log to go on with apart."""
+        """Return the same histories, for another log to continue independently."""
         read = self._history.copy(), self._provenance.copy(), self._table.copy()
         return Histories(self._listing, self._slot.copy(), *read)
 
@@ -109,7 +109,7 @@ class Histories:
 
         Raises:
             VersionGap: Not even the latest version can be rebuilt.
-            MalformedAction: A commit is broken.
+            MalformedAction: A commit is damaged.
         """
         return self._history.get(lambda: self._read(store, options))
 
@@ -118,23 +118,23 @@ class Histories:
 
         Raises:
             VersionGap: Not even the latest version can be rebuilt.
-            MalformedAction: A commit is broken.
+            MalformedAction: A commit is damaged.
         """
-        return self._history.get_anew(lambda history: history.kept, lambda: self._read_anew(store, options))
+        return self._history.get_anew(lambda history: history.cached, lambda: self._read_anew(store, options))
 
     def provenance(self, store: LogStore, options: ReadOptions) -> Provenance:
         """Return the commits without their files; the history if it was read already.
 
         Raises:
             VersionGap: Not even the latest version can be rebuilt.
-            MalformedAction: A commit is broken.
+            MalformedAction: A commit is damaged.
         """
         return self._history.value or self._provenance.get(
             lambda: read_provenance(store, self._listing, options.opened_indexes())
         )
 
     def provenance_table(self, store: LogStore, options: ReadOptions, most: int | None) -> pa.Table:
-        """Return what the commits record of themselves, newest first, a row each.
+        """Return the provenance that commits record of themselves, newest first, a row each.
 
         Args:
             store: The log's store.
@@ -143,17 +143,17 @@ class Histories:
 
         Raises:
             VersionGap: Not even the latest version can be rebuilt.
-            MalformedAction: A commit that does not begin with its provenance is broken.
+            MalformedAction: A commit that does not begin with its provenance is damaged.
         """
         history = self._history.value
         if history is not None:
             return history.table(most).select(PROVENANCE)
-        found = self._table.get(lambda: read_provenance_table(store, self._listing, options.opened_indexes()))
-        return found.slice(0, most)
+        table = self._table.get(lambda: read_provenance_table(store, self._listing, options.opened_indexes()))
+        return table.slice(0, most)
 
     def _read(self, store: LogStore, options: ReadOptions) -> History:
         reader = self._slot.take(self._listing)
-        found, reader = read_history(
+        history, reader = read_history(
             store,
             self._listing,
             options.opened_indexes(),
@@ -162,9 +162,9 @@ class Histories:
             watch=options.watch,
         )
         self._slot.put(reader)
-        return found
+        return history
 
     def _read_anew(self, store: LogStore, options: ReadOptions) -> History:
-        found, reader = read_history(store, self._listing, None, follow=options.follows, watch=options.watch)
+        history, reader = read_history(store, self._listing, None, follow=options.follows, watch=options.watch)
         self._slot.put(reader)
-        return found
+        return history

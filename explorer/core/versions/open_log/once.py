@@ -30,10 +30,10 @@ class Once(Generic[_T]):
         return self._value
 
     def get(self, make: Callable[[], _T]) -> _T:
-        """Return the value; what ``make`` raises is raised here, and the next call makes it again."""
-        found = self._value
-        if found is not None:
-            return found
+        """Return the value; an exception of ``make`` is raised here, and the next call makes it again."""
+        value = self._value
+        if value is not None:
+            return value
         with self._lock:
             if self._value is None:
                 self._value = make()
@@ -47,5 +47,5 @@ class Once(Generic[_T]):
             return self._value
 
     def copy(self) -> Once[_T]:
-        """Return the same value as far as it was made, to be made again apart."""
+        """Return a copy with the value as far as it was made."""
         return Once(self._value)

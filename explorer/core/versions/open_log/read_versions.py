@@ -39,7 +39,8 @@ class ReadVersions:
     Attributes:
         newest: The newest state that was read; None if none was.
         timed: Whether in-commit timestamps were on in any version that was read: no later version records it once they
-            were dropped.
+            timed: Whether in-commit timestamps were on in any version that was read: no later version records it once
+                they
     """
 
     def __init__(
@@ -56,22 +57,22 @@ class ReadVersions:
     def find(self, version: int) -> Snapshot | None:
         """Return the snapshot of a version, if it is among the last that were used."""
         with self._lock:
-            found = self._snapshots.get(version)
-            if found is not None:
+            snapshot = self._snapshots.get(version)
+            if snapshot is not None:
                 self._snapshots.move_to_end(version)
-            return found
+            return snapshot
 
     def keep(self, snapshot: Snapshot) -> Snapshot:
-        """Keep a snapshot; returns the one of its version that was kept first, by this thread or another."""
+        """Store a snapshot; returns the one of its version that was stored first, by this thread or another."""
         with self._lock:
-            found = self._snapshots.setdefault(snapshot.version, snapshot)
+            stored = self._snapshots.setdefault(snapshot.version, snapshot)
             self._snapshots.move_to_end(snapshot.version)
             while len(self._snapshots) > MOST_SNAPSHOTS:
                 self._snapshots.popitem(last=False)
-            return found
+            return stored
 
     def learn(self, version: int, state: TableState, *, timed: bool) -> None:
-        """Learn the state of a version.
+        """Store the state of a version.
 
         Args:
             version: The version.
@@ -84,6 +85,6 @@ class ReadVersions:
                 self.newest = NewestState(version, state)
 
     def copy(self) -> ReadVersions:
-        """Return the same versions, for another log to go on with apart."""
+        """Return the same versions, for another log to continue independently."""
         with self._lock:
             return ReadVersions(self._snapshots, self.newest, timed=self.timed)

@@ -1,7 +1,7 @@
 """Reads the versions and the histories of an open log, each at the first need.
 
 Protocol sections: Action Reconciliation, In-Commit Timestamps, Catalog-managed tables. Invariants: what was read is put
-where the listing that it was read by is; every error of what is read later names the table.
+in the state whose listing it was read by; every later error names the table.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from explorer.core.versions.history import History
 from explorer.core.versions.located import located
 from explorer.core.versions.open_log.current import CurrentLog
 from explorer.core.versions.open_log.histories import ReadOptions
-from explorer.core.versions.open_log.known import KnownLog
+from explorer.core.versions.open_log.log_state import LogState
 from explorer.core.versions.provenance import Provenance
 from explorer.core.versions.snapshot import Snapshot
 
@@ -43,16 +43,16 @@ _MOST_SINCE: Final = 1_000
 
 
 class LogReader:
-    """Reads one log; questions may be asked from any thread.
+    """Reads one log; its methods may be called from any thread.
 
     Args:
-        current: What is known of the log.
+        current: The present state of the log.
         options: How it is read.
         time_zone: The zone of partition values without a zone.
 
     Attributes:
         current: As given.
-        options: As given; replaced whole where the log is to be read in another way from now on.
+        options: As given; replaced as a unit when the log is to be read in another way.
     """
 
     def __init__(self, current: CurrentLog, options: ReadOptions, time_zone: tzinfo = UTC) -> None:
@@ -74,10 +74,10 @@ class LogReader:
         Raises:
             VersionNotFound: There is no such version, or it can no longer be rebuilt.
             UnsupportedFeature: The version uses a feature this program does not read.
-            TableError: The log is broken.
+            TableError: The log is damaged.
         """
-        found = self.current.known.versions.find(version)
-        return self.current.on_segment(version, self._load) if found is None else found
+        cached = self.current.known.versions.find(version)
+        return self.current.on_segment(version, self._load) if cached is None else cached
 
     def newest(self) -> Snapshot:
         """Return the table at the newest version.
@@ -85,28 +85,28 @@ class LogReader:
         Raises:
             VersionGap: The newest version cannot be rebuilt.
             UnsupportedFeature: It uses a feature this program does not read, or may not be the newest of the table.
-            TableError: The log is broken.
+            TableError: The log is damaged.
         """
         with self.managed_refused():
-            found = self.snapshot(self.current.recent().listing.latest)
+            snapshot = self.snapshot(self.current.recent().listing.latest)
         if self._by_catalog:
-            return found
-        check_published(self._store, found.protocol, found.version)
-        return found
+            return snapshot
+        check_published(self._store, snapshot.protocol, snapshot.version)
+        return snapshot
 
     def history(self) -> History:
         """Return the recorded commits and lifetimes; see `Histories.history`."""
         with self.managed_refused():
-            return self.current.whole().histories.history(self._store, self.options)
+            return self.current.full().histories.history(self._store, self.options)
 
     def history_and_listing(self) -> tuple[History, LogListing]:
         """Return the history, and the listing of all of the log that it was read by."""
         with self.managed_refused():
-            known = self.current.whole()
+            known = self.current.full()
             return known.histories.history(self._store, self.options), known.listing
 
     def unmanaged_history(self) -> tuple[History, LogListing]:
-        """Return the history and its listing, refused where the log does not tell which version is the newest."""
+        """Return the history and its listing; refused where the log does not show which version is the newest."""
         history, listing = self.history_and_listing()
         protocol = history.protocol_at(history.latest)
         if not self._by_catalog and protocol is not None:
@@ -114,12 +114,12 @@ class LogReader:
         return history, listing
 
     def check_unmanaged(self) -> None:
-        """Refuse a table whose commits a catalog manages, where the catalog's answer is not known.
+        """Refuse a table whose commits a catalog manages, where the catalog's response is not known.
 
         A table whose last published version cannot be read for another reason is not refused here.
 
         Raises:
-            UnsupportedFeature: The log does not tell which version is the newest.
+            UnsupportedFeature: The log does not show which version is the newest.
         """
         if self._by_catalog:
             return
@@ -131,29 +131,29 @@ class LogReader:
                     raise
 
     def history_of_log(self, watch: Callable[[int, int], None] | None) -> History:
-        """Return the history as the log has it, read without the cache.
+        """Return the history read from the log, without the cache.
 
         Args:
             watch: As of `ReadOptions`, if the log is read once more.
         """
         with self.managed_refused():
-            histories = self.current.whole().histories
+            histories = self.current.full().histories
             histories.history(self._store, self.options)
             return histories.history_of_log(self._store, replace(self.options, watch=watch))
 
     def provenance(self) -> Provenance:
         """Return the recorded commits without their files; see `Histories.provenance`."""
         with self.managed_refused():
-            return self.current.whole().histories.provenance(self._store, self.options)
+            return self.current.full().histories.provenance(self._store, self.options)
 
     def provenance_table(self, most: int | None) -> pa.Table:
-        """Return what the commits record of themselves; see `Histories.provenance_table`."""
+        """Return the provenance that commits record of themselves; see `Histories.provenance_table`."""
         with self.managed_refused():
-            return self.current.whole().histories.provenance_table(self._store, self.options, most)
+            return self.current.full().histories.provenance_table(self._store, self.options, most)
 
     @contextmanager
     def managed_refused(self) -> Iterator[None]:
-        """Refuse a table whose commits a catalog or a service orders as what it is: there a missing version is no loss.
+        """Refuse a table whose commits a catalog or a service orders: there a missing version is not a loss.
 
         Raises:
             UnsupportedFeature: A version is missing, and staged commits show that there are more than these.
@@ -174,12 +174,12 @@ class LogReader:
     def _by_catalog(self) -> bool:
         return self.current.source.catalog is not None
 
-    def _load(self, known: KnownLog, segment: LogSegment) -> Snapshot:
+    def _load(self, known: LogState, segment: LogSegment) -> Snapshot:
         base = checkpoint_reader(self._store, segment)
         commits, state = self._state(known, segment, base)
         if not self._by_catalog:
             check_unmanaged(state.protocol, known.listing.recorded)
-        found = Snapshot(
+        snapshot = Snapshot(
             self._store,
             segment.version,
             state,
@@ -188,12 +188,12 @@ class LogReader:
             by_catalog=self._by_catalog,
             time_zone=self._time_zone,
         )
-        return known.versions.keep(found)
+        return known.versions.keep(snapshot)
 
     def _state(
-        self, known: KnownLog, segment: LogSegment, base: CheckpointReader | None
+        self, known: LogState, segment: LogSegment, base: CheckpointReader | None
     ) -> tuple[list[Commit], TableState]:
-        """The small actions in force, and the commits read for them: those since a known state."""
+        """Return the small actions in force, and the commits read for them: those since a known state."""
         newest, listed = known.versions.newest, known.listing.commits
         since = () if newest is None else range(newest.version + 1, segment.version + 1)
         # The files come from a checkpoint in between: in a damaged log the commits before it may name other files.
@@ -212,19 +212,19 @@ class LogReader:
 
     @located
     def _replay_files(self, segment: LogSegment, base: CheckpointReader | None, commits: list[Commit]) -> LogicalFiles:
-        def replay(_: KnownLog, found: LogSegment) -> LogicalFiles:
+        def replay(_: LogState, remaining: LogSegment) -> LogicalFiles:
             read = [commit.version for commit in commits]
-            same = found.commits == segment.commits and read == [path.version for path in segment.commits]
-            read_now = commits if same else read_commits(self._store, found.commits)
-            opened = base if found.checkpoint == segment.checkpoint else checkpoint_reader(self._store, found)
+            same = remaining.commits == segment.commits and read == [path.version for path in segment.commits]
+            read_now = commits if same else read_commits(self._store, remaining.commits)
+            opened = base if remaining.checkpoint == segment.checkpoint else checkpoint_reader(self._store, remaining)
             return replay_files(opened, read_now, self.options.columns)
 
         return self.current.on_segment(segment.version, replay)
 
     @located
     def _timestamp(self, segment: LogSegment, state: TableState, commits: list[Commit]) -> datetime:
-        """Time of the segment's last commit; that of its newest file where the commit is gone."""
-        known = self.current.whole()
+        """Return the time of the segment's last commit; that of its newest file where the commit is missing."""
+        known = self.current.full()
         path = known.listing.commits.get(segment.version)
         if path is None:
             newest = segment.commits[-1:] or (segment.checkpoint.parts if segment.checkpoint else ())
@@ -242,7 +242,7 @@ class LogReader:
 
 
 def _clock_before(listing: LogListing, version: int) -> int:
-    """Raised modification time of the commit before a version, or -1."""
+    """Return the raised modification time of the commit before a version, or -1."""
     commits = VersionFiles.of(listing.commits)
     before = commits.oldest(int(np.searchsorted(commits.versions, version)))
     return int(file_times(before.modified)[-1]) if len(before) else -1

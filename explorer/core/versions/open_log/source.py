@@ -1,7 +1,7 @@
-"""Where the listings of a log come from: its store, and its catalog where one manages the commits.
+"""The source of the listings of a log: its store, and its catalog where one manages the commits.
 
 Protocol sections: Delta Log Entries, Catalog-managed tables. Invariant: a listing of a table whose commits a catalog
-manages has the catalog's commits, and cannot be completed without asking again.
+manages has the catalog's commits, and cannot be completed without a new request.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class LogSource:
         return self._ratified(list_log(self.store))
 
     def with_newer(self, known: LogListing) -> LogListing:
-        """List what came after a listing; the newest versions where its newest commit is another file now."""
+        """List the files after a listing; the newest versions where its newest commit is another file now."""
         return list_newer(self.store, known) or self.newest()
 
     def lacks(self, path: LogPath) -> bool:

@@ -1,4 +1,4 @@
-"""When what a version needs may be deleted: its files by VACUUM, its log by metadata clean-up.
+"""When the files that a version needs may be deleted: data files by VACUUM, log files by log cleanup.
 
 Protocol sections: Metadata Cleanup, Action Reconciliation (tombstones), VACUUM. Invariants: a file may go once its last
 tombstone has expired, unless it is live (FILE-014, VACUUM-001), and a file of deletion vectors once none of its vectors
@@ -48,22 +48,22 @@ __all__ = [
 
 
 FOREVER: Final = int(np.iinfo(np.int64).max)
-"""Time of what never expires."""
+"""Time of something that never expires."""
 
 UNTIMED: Final = 0
-"""Time of a tombstone that states none, which counts as long expired (FILE-003): what it leads to has no date."""
+"""Time of a tombstone without one, which counts as long expired (FILE-003): a loss by it has no date."""
 
 _DAY: Final = 86_400_000
 _HIDDEN: Final = re.compile(r"(?:\A|/)[_.]")
-_ODD: Final = r"^[_./]|/[_.]|:"
+_UNUSUAL: Final = r"^[_./]|/[_.]|:"
 _ABSOLUTE: Final = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/")
 _NOT_HIDDEN: Final = ("_change_data", "_delta_index")
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """Retention in force, in ms; the log's is None where expired log files are kept.
+    """Retention in force, in ms; the log's is None where expired log files are not deleted.
 
-    It is that of the newest version, because clean-ups use that.
+    It is that of the newest version, because cleanups use that.
     """
 
     files: int
@@ -82,16 +82,16 @@ class LastNeeded(msgspec.Struct, frozen=True):
 
     @property
     def first(self) -> Int64s:
-        """The earlier of both: from then on something that the instance needs was not needed any more."""
+        """The earlier of both: from then on the instance lacks something that it needs."""
         return np.minimum(self.paths, self.vectors)
 
 
 class Risk(msgspec.Struct, frozen=True):
-    """For each readable version: from when it may be lost, and why.
+    """For each readable version: when it may first be lost, and the reason.
 
     Attributes:
         since: ms since the epoch, `FOREVER` if never.
-        first: What decides it: the row of a file in the lifetimes, or the version of a checkpoint; -1 for never.
+        first: The deciding item: the row of a file in the lifetimes, or the version of a checkpoint; -1 for never.
     """
 
     since: Int64s
@@ -106,20 +106,20 @@ def retention_terms(history: History) -> Terms:
     """
     metadata = history.metadata_at(history.latest)
     configuration = {} if metadata is None else metadata.configuration
-    kept = span_milliseconds(FILE_RETENTION.of(configuration))
+    files = span_milliseconds(FILE_RETENTION.of(configuration))
     log = span_milliseconds(LOG_RETENTION.of(configuration))
     cleaned = EXPIRED_LOG_CLEANUP.of(configuration)
-    return Terms(kept, log if cleaned else None, _partition_names(history))
+    return Terms(files, log if cleaned else None, _partition_names(history))
 
 
 def expiries(needed: LastNeeded, terms: Terms) -> Int64s:
-    """From when VACUUM may delete the file of each instance or its deletion vector, ms; `FOREVER` if never."""
+    """Return when VACUUM may first delete the file of each instance or its deletion vector, ms; `FOREVER` if never."""
     last = needed.first
     return np.where(last == FOREVER, FOREVER, last + terms.files)
 
 
 def last_needed(life: Lifetimes, terms: Terms) -> LastNeeded:
-    """Until when the files of each instance were needed, by the tombstones."""
+    """Return until when the files of each instance were needed, by the tombstones."""
     ended = life.removed != NEVER
     files, _ = life.vector_files
     tombstones = np.where(ended, life.deletion_times, FOREVER)
@@ -133,16 +133,16 @@ def last_needed(life: Lifetimes, terms: Terms) -> LastNeeded:
 
 
 def data_risk(life: Lifetimes, expiry: Int64s) -> Risk:
-    """From when VACUUM may delete a file of each readable version, with the `expiries` of the instances."""
+    """Return when VACUUM may first delete a file of each readable version, with the `expiries` of the instances."""
     start, stop, rows = readable_spans(life, expiry != FOREVER)
     return _earliest(start, stop, rows, expiry, life.last - life.readable_from + 1)
 
 
 def log_risk(listing: LogListing, life: Lifetimes, terms: Terms) -> Risk:
-    """From when metadata clean-up may delete what each readable version is rebuilt from (CLEANUP-001 to 003).
+    """Return when log cleanup may first delete files that each readable version needs (CLEANUP-001 to 003).
 
     A checkpoint becomes the cut-off at the first midnight, UTC, that is later than its commit by the retention; then
-    everything before it goes. Clean-up uses the times of the files, whatever timestamps the commits carry.
+    everything before it is deleted. Cleanup uses the times of the files, whatever timestamps the commits have.
     """
     count = life.last - life.readable_from + 1
     since, first = np.full(count, FOREVER), np.full(count, -1, np.int64)
@@ -161,7 +161,7 @@ def log_risk(listing: LogListing, life: Lifetimes, terms: Terms) -> Risk:
 
 
 def readable_spans(life: Lifetimes, chosen: Mask) -> tuple[Int64s, Int64s, Int64s]:
-    """Readable versions, counted from the first, in which each chosen instance lives: start, stop and row."""
+    """Return the versions in which each chosen instance lives, counted from the first: start, stop and row."""
     count = life.last - life.readable_from + 1
     start = np.clip(life.added.astype(np.int64) - life.readable_from, 0, count)
     stop = np.clip(life.removed.astype(np.int64) - life.readable_from, 0, count)
@@ -170,7 +170,7 @@ def readable_spans(life: Lifetimes, chosen: Mask) -> tuple[Int64s, Int64s, Int64
 
 
 def is_hidden(path: str, partition_columns: Sequence[str]) -> bool:
-    """True if VACUUM skips the file: a part of its path begins with ``_`` or ``.`` (VACUUM-003).
+    """Return whether VACUUM skips the file: a part of its path begins with ``_`` or ``.`` (VACUUM-003).
 
     Change files, indexes and folders of partition columns whose names begin so are not hidden.
     """
@@ -185,7 +185,7 @@ def is_hidden(path: str, partition_columns: Sequence[str]) -> bool:
 
 
 def _partition_names(history: History) -> tuple[str, ...]:
-    """Logical and physical names of the partition columns: folders may have either."""
+    """Return logical and physical names of the partition columns: folders may have either."""
     metadata = history.metadata_at(history.latest)
     logical = () if metadata is None else metadata.partition_columns
     if metadata is None or not logical or metadata.schema_string is None:
@@ -195,35 +195,35 @@ def _partition_names(history: History) -> tuple[str, ...]:
 
 
 def _superseded(path_ids: Int32s, files: Int32s) -> Mask:
-    """Instances whose tombstone a later one of the same path and vector replaced (REPLAY-003)."""
+    """Return a mask of instances whose tombstone a later one of the same path and vector replaced (REPLAY-003)."""
     keys = path_ids.astype(np.int64) * (int(files.max(initial=-1)) + 2) + files + 1
     _, from_end = np.unique(keys[::-1], return_index=True)
-    found = np.ones(len(keys), bool)
-    found[len(keys) - 1 - from_end] = False
-    return found
+    superseded = np.ones(len(keys), bool)
+    superseded[len(keys) - 1 - from_end] = False
+    return superseded
 
 
 def _latest_by(groups: Integers, times: Int64s) -> Int64s:
-    """For each item the latest time among those of its group."""
+    """Return for each item the latest time among those of its group."""
     latest = np.full(int(groups.max(initial=-1)) + 1, np.iinfo(np.int64).min)
     np.maximum.at(latest, groups, times)
-    found: Int64s = latest[groups]
-    return found
+    latest_by_item: Int64s = latest[groups]
+    return latest_by_item
 
 
 def _out_of_reach(life: Lifetimes, terms: Terms) -> Mask:
-    """Instances whose data file VACUUM of this table never deletes."""
+    """Return a mask of instances whose data file VACUUM of this table never deletes."""
     rows = np.flatnonzero(life.removed != NEVER)
-    found = np.zeros(len(life.added), bool)
+    out_of_reach = np.zeros(len(life.added), bool)
     paths = life.take(rows, ["path"]).column(0)
-    odd = np.flatnonzero(flags(pc.match_substring_regex(paths, _ODD).combine_chunks()))
-    for row, path in zip(rows[odd].tolist(), paths.take(int64s(odd)).to_pylist(), strict=True):
-        found[row] = _ABSOLUTE.match(path) is not None or is_hidden(path, terms.partition_columns)
-    return found
+    unusual = np.flatnonzero(flags(pc.match_substring_regex(paths, _UNUSUAL).combine_chunks()))
+    for row, path in zip(rows[unusual].tolist(), paths.take(int64s(unusual)).to_pylist(), strict=True):
+        out_of_reach[row] = _ABSOLUTE.match(path) is not None or is_hidden(path, terms.partition_columns)
+    return out_of_reach
 
 
 def _earliest(start: Int64s, stop: Int64s, rows: Int64s, expiry: Int64s, count: int) -> Risk:
-    """For each version the smallest expiry of the spans that cover it, and its row.
+    """Return for each version the smallest expiry of the spans that cover it, and its row.
 
     A span of n versions is the union of two of length 2^k, k = floor(log2 n); minima of spans of one power of two are
     handed down to their halves, so the cost is that of the spans plus that of versions times log versions.
@@ -231,9 +231,9 @@ def _earliest(start: Int64s, stop: Int64s, rows: Int64s, expiry: Int64s, count: 
     order = np.argsort(expiry[rows], kind="stable")
     ranks = np.empty(len(rows), np.int64)
     ranks[order] = np.arange(len(rows))
-    nobody = len(rows)
+    no_row = len(rows)
     levels = max(count.bit_length(), 1)
-    best = np.full((levels, count), nobody, np.int64)
+    best = np.full((levels, count), no_row, np.int64)
     power = np.frexp((stop - start).astype(np.float64))[1].astype(np.int64) - 1
     flat = best.reshape(-1)
     np.minimum.at(flat, power * count + start, ranks)
@@ -243,7 +243,7 @@ def _earliest(start: Int64s, stop: Int64s, rows: Int64s, expiry: Int64s, count: 
         best[level - 1] = np.minimum(best[level - 1], best[level])
         best[level - 1, half:] = np.minimum(best[level - 1, half:], best[level, : count - half])
     winners = best[0]
-    some = winners < nobody
+    some = winners < no_row
     first = np.full(count, -1, np.int64)
     first[some] = rows[order[winners[some]]]
     since = np.full(count, FOREVER)
@@ -252,7 +252,7 @@ def _earliest(start: Int64s, stop: Int64s, rows: Int64s, expiry: Int64s, count: 
 
 
 def file_times(listing: LogListing) -> dict[int, int]:
-    """Modification time of each commit's file, raised where it would run backwards."""
+    """Return the modification time of each commit's file, raised where it would go backwards."""
     clock, times = -1, {}
     for version, path in listing.commits.items():
         clock = max(path.modified, clock + 1)

@@ -1,8 +1,8 @@
-"""How far back a retention reaches: what a VACUUM now would leave readable and what it would free, for every retention.
+"""The retention horizon: what a VACUUM now would leave readable and what it would free, for every retention period.
 
-Protocol section: VACUUM. Invariants: a file goes if what needed it ended longer ago than the retention; a version, and
-the changes of a version, die with the first file that they need. Every step between two retentions that differ in
-anything is here, so the curves are exact. What VACUUM took already cannot die again, and is not freed again.
+Protocol section: VACUUM. Invariants: a file is deleted if its last need ended longer ago than the retention period; a
+version, and the changes of a version, are lost with the first file that they need. Every step between two retentions
+that differ in anything is here, so the curves are exact. What VACUUM deleted already is not lost or freed again.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ from explorer.core.versions.retention.version_states import VersionRisks
 __all__ = ["Horizon", "VersionRange", "WhatIf", "horizon"]
 
 VersionRange = tuple[int, int]
-"""Successive versions, both ends included."""
+"""Consecutive versions, both ends included."""
 
 
 class WhatIf(msgspec.Struct, frozen=True):
-    """What a VACUUM now with a retention does.
+    """The effect of a VACUUM now with a retention period.
 
     Attributes:
-        retention: The retention, in ms.
+        retention: The retention period, in ms.
         kept, feed_kept: How many versions, and changes of versions, can be read afterwards.
         versions, feed_versions: Those that can be read now and not afterwards.
-        files, bytes: What it frees, all of it.
-        sizes_unknown: Of how many of these files the bytes are not known, so that they are not counted.
-        dates: One row a version, ascending: version; lost_from, feed_lost_from: under this retention VACUUM may take
-            it, or its changes, from then on (ms, UTC; null if nothing leads to that, or it is gone); gone, feed_gone:
-            true if it is lost already; feed_gone is null where no feed was recorded.
+        files, bytes: All that it frees.
+        sizes_unknown: The number of these files with unknown size, which are not counted in ``bytes``.
+        dates: One row a version, ascending: version; lost_from, feed_lost_from: when VACUUM may first delete it, or
+            its changes, under this retention (ms, UTC; null if never, or already lost); gone, feed_gone: true if it is
+            lost already; feed_gone is null where no feed was recorded.
     """
 
     retention: int
@@ -70,19 +70,19 @@ class WhatIf(msgspec.Struct, frozen=True):
 
 
 class Horizon(msgspec.Struct, frozen=True, dict=True):
-    """For every retention: how many versions a VACUUM now leaves readable, and what it frees.
+    """For every retention period: how many versions a VACUUM now leaves readable, and the files it frees.
 
-    A retention has the numbers at the last of `retentions` that is not longer.
+    A retention period has the numbers at the last of `retentions` that is not longer.
 
     Attributes:
         now: The present, ms since the epoch.
         retention: The table's own, ms.
-        basis: ``log``: by the log alone, so files that somebody deleted without a record count as there, and files that
-            no action names do not count; ``folder``: the folder was listed.
+        basis: ``log``: by the log alone, so files that were deleted without a record count as existing, and orphaned
+            files do not count; ``folder``: the folder was listed.
         versions: The versions that the log rebuilds.
-        feed: Those in which the change feed was on.
+        feed: Those in which the change feed was enabled.
         freed: The files.
-        look: What was found in the folder; None if nobody looked.
+        look: The scan of the folder; None without one.
     """
 
     now: int
@@ -94,74 +94,74 @@ class Horizon(msgspec.Struct, frozen=True, dict=True):
     look: FolderLook | None = None
 
     def __repr__(self) -> str:
-        readable = f"{len(self._kept)} of {len(self.versions.versions)} versions readable"
+        readable = f"{len(self._version_limits)} of {len(self.versions.versions)} versions readable"
         return f"Horizon({readable}, retention={self.retention}, basis={self.basis!r})"
 
     @cached_property
     def retentions(self) -> Int64s:
-        """The retentions, in ms, ascending from 0, at which something changes."""
-        ages = [np.zeros(1, np.int64), self._kept, self._feed_kept, self._ages]
+        """The retention periods, in ms, ascending from 0, at which something changes."""
+        ages = [np.zeros(1, np.int64), self._version_limits, self._feed_limits, self._ages]
         return np.unique(np.concatenate(ages))
 
     @cached_property
     def num_versions(self) -> Int64s:
-        """How many versions can be read after a VACUUM with each of `retentions`."""
-        found: Int64s = np.searchsorted(self._kept, self.retentions, side="right")
-        return found
+        """The number of readable versions after a VACUUM with each of `retentions`."""
+        counts: Int64s = np.searchsorted(self._version_limits, self.retentions, side="right")
+        return counts
 
     @cached_property
     def num_feed_versions(self) -> Int64s:
-        """Of how many versions the change feed can be read then."""
-        found: Int64s = np.searchsorted(self._feed_kept, self.retentions, side="right")
-        return found
+        """The number of versions with a readable change feed then."""
+        counts: Int64s = np.searchsorted(self._feed_limits, self.retentions, side="right")
+        return counts
 
     @cached_property
     def num_files(self) -> Int64s:
-        """How many files a VACUUM with each of `retentions` deletes."""
-        found: Int64s = len(self._ages) - np.searchsorted(self._ages, self.retentions, side="right")
-        return found
+        """The number of files that a VACUUM with each of `retentions` deletes."""
+        counts: Int64s = len(self._ages) - np.searchsorted(self._ages, self.retentions, side="right")
+        return counts
 
     @cached_property
     def num_bytes(self) -> Int64s:
-        """How many bytes that frees, as far as they are known."""
+        """The bytes that this frees, as far as they are known."""
         return self._bytes_from[len(self._ages) - self.num_files]
 
     def table(self) -> pa.Table:
-        """The curves: retention (ms), versions, feed_versions, files, bytes."""
+        """Return the curves: retention (ms), versions, feed_versions, files, bytes."""
         columns = (self.retentions, self.num_versions, self.num_feed_versions, self.num_files, self.num_bytes)
         names = ("retention", "versions", "feed_versions", "files", "bytes")
         everywhere = np.ones(len(self.retentions), bool)
         return pa.table({name: known_int64s(column, everywhere) for name, column in zip(names, columns, strict=True)})
 
     def what_if(self, retention_ms: int | None = None) -> WhatIf:
-        """Say what a VACUUM now with a retention takes.
+        """Return the effect of a VACUUM now with a retention period.
 
         Args:
-            retention_ms: The retention in ms; None for the table's own, or 0 where that is negative.
+            retention_ms: The period in ms; None for the table's own, or 0 where that is negative.
 
         Raises:
             RequestError: It is negative.
         """
         retention = max(self.retention, 0) if retention_ms is None else retention_ms
         if retention < 0:
-            raise RequestError(f"A retention cannot be negative, as {retention} ms is.", field="retention")
-        goes = self._old(retention)
-        dying, untold = (each.dying(self.now, retention) for each in (self.versions, self.feed))
+            raise RequestError(f"A retention period cannot be negative, as {retention} ms is.", field="retention")
+        freed = self._old(retention)
+        lost, lost_feed = (each.dying(self.now, retention) for each in (self.versions, self.feed))
         return WhatIf(
             retention=retention,
-            kept=len(self._kept) - len(dying),
-            feed_kept=len(self._feed_kept) - len(untold),
-            versions=_ranges(dying),
-            feed_versions=_ranges(untold),
-            files=int(goes.sum()),
-            bytes=exact_sum(self.freed.sizes[goes & self.freed.known]),
-            sizes_unknown=int((goes & ~self.freed.known).sum()),
+            kept=len(self._version_limits) - len(lost),
+            feed_kept=len(self._feed_limits) - len(lost_feed),
+            versions=_ranges(lost),
+            feed_versions=_ranges(lost_feed),
+            files=int(freed.sum()),
+            bytes=exact_sum(self.freed.sizes[freed & self.freed.known]),
+            sizes_unknown=int((freed & ~self.freed.known).sum()),
             dates=self._dates(retention),
         )
 
     def _old(self, retention: int) -> Mask:
-        found: Mask = self.now - self.freed.since > retention
-        return found
+        old: Mask = self.now - self.freed.since > retention
+        return old
 
     def _dates(self, retention: int) -> pa.Table:
         versions, feed = self.versions, self.feed
@@ -178,11 +178,11 @@ class Horizon(msgspec.Struct, frozen=True, dict=True):
         )
 
     @cached_property
-    def _kept(self) -> Int64s:
+    def _version_limits(self) -> Int64s:
         return np.sort(self.versions.least(self.now)[~self.versions.gone])
 
     @cached_property
-    def _feed_kept(self) -> Int64s:
+    def _feed_limits(self) -> Int64s:
         return np.sort(self.feed.least(self.now)[~self.feed.gone])
 
     @cached_property
@@ -190,14 +190,14 @@ class Horizon(msgspec.Struct, frozen=True, dict=True):
         """The files that nothing needs now, the youngest first."""
         ages = self.now - self.freed.since
         old = np.flatnonzero(ages > 0)
-        found: Int64s = old[np.argsort(ages[old], kind="stable")]
-        return found
+        order: Int64s = old[np.argsort(ages[old], kind="stable")]
+        return order
 
     @cached_property
     def _ages(self) -> Int64s:
         """For how long nothing has needed each of these, ms, ascending."""
-        found: Int64s = self.now - self.freed.since[self._order]
-        return found
+        ages: Int64s = self.now - self.freed.since[self._order]
+        return ages
 
     @cached_property
     def _bytes_from(self) -> Int64s:
@@ -207,14 +207,14 @@ class Horizon(msgspec.Struct, frozen=True, dict=True):
 
 
 def horizon(history: History, risks: VersionRisks, now: datetime, look: FolderLook | None = None) -> Horizon:
-    """Find out what a VACUUM with any retention would do now.
+    """Compute the effect of a VACUUM now with every retention period.
 
     Args:
         history: The recorded commits and lifetimes.
-        risks: What leads to the loss of versions.
+        risks: The risks of the versions.
         now: The present, with a zone.
-        look: What the folder holds; None goes by the log, which is believed in what it records of VACUUM, and by the
-            files that are known to be missing.
+        look: The scan of the folder; None goes by the log, by its records of VACUUM, and by the files that are known
+            to be missing.
 
     Raises:
         RequestError: ``now`` has no zone.
@@ -232,12 +232,12 @@ def horizon(history: History, risks: VersionRisks, now: datetime, look: FolderLo
         freed = freed_by_folder(look)
     since = data_risk(life, needed.first).since
     versions = life.readable_from + np.arange(len(since), dtype=np.int64)
-    gone = np.isin(versions, states.versions("data gone"))
+    lost_versions = np.isin(versions, states.versions("data gone"))
     return Horizon(
         now=present,
         retention=risks.terms.files,
         basis="log" if look is None else "folder",
-        versions=Lasting(versions, since, gone),
+        versions=Lasting(versions, since, lost_versions),
         feed=feed_lasting(history, needed.first, lost, recorded),
         freed=freed,
         look=look,
@@ -245,7 +245,7 @@ def horizon(history: History, risks: VersionRisks, now: datetime, look: FolderLo
 
 
 def _with_times(life: Lifetimes, needed: LastNeeded, look: FolderLook) -> LastNeeded:
-    """A file is old only once it was written long enough ago, whatever its tombstone says."""
+    """Return the needed times with the times of the files: a file is old only once it was written long enough ago."""
     paths, vectors = needed.paths.copy(), needed.vectors.copy()
     rows = np.flatnonzero(paths != FOREVER)
     paths[rows] = np.maximum(paths[rows], look.modified(life.take(rows, ["path"]).column(0).combine_chunks()))
@@ -257,7 +257,7 @@ def _with_times(life: Lifetimes, needed: LastNeeded, look: FolderLook) -> LastNe
 
 
 def _ranges(versions: Int64s) -> tuple[VersionRange, ...]:
-    """Successive versions together."""
+    """Return consecutive versions as ranges."""
     if not len(versions):
         return ()
     bounds = [0, *(np.flatnonzero(np.diff(versions) != 1) + 1).tolist(), len(versions)]

@@ -1,8 +1,8 @@
-"""Files that are known to be missing without looking again: deleted by this program, or not there when it looked.
+"""Files that are known to be missing without another check: deleted by this program, or missing at an earlier check.
 
-No commit records a vacuum of this program, so the log alone calls the versions that lost their files readable. One
+No commit records a vacuum of this program, so by the log alone the versions that lost their files are readable. One
 `KnownMissing` serves all objects of a table. Invariants: a file is known to be missing only because it was deleted
-here, or was looked for; a later look that sees it, as after a restore from a backup, takes it off again.
+here, or was checked; a later check that finds it, as after a restore from a backup, clears it again.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from collections.abc import Callable, Iterable, Set
 
 import msgspec
 
-__all__ = ["KnownFiles", "KnownMissing"]
+__all__ = ["KnownMissing", "MissingFacts"]
 
 _Facts = tuple[frozenset[str], frozenset[int], int]
 
 
-class KnownFiles(msgspec.Struct, frozen=True):
-    """What is known at one moment.
+class MissingFacts(msgspec.Struct, frozen=True):
+    """The facts known at one moment.
 
     Attributes:
         missing: Decoded locations, relative to the table's root or absolute, at which there is no file.
         feed: The versions of which a file of recorded changes is missing.
-        checked_to: The newest version of which every file was looked for, with all earlier ones; -1 for none.
-        revision: Counts what was learned, so that an answer from an earlier moment can be recognized.
+        checked_to: The newest version whose files were all checked, with all earlier ones; -1 for none.
+        revision: Counts the changes, so that a result from an earlier moment can be recognized.
     """
 
     missing: frozenset[str] = frozenset()
@@ -38,42 +38,42 @@ class KnownMissing:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._now = KnownFiles()
+        self._now = MissingFacts()
 
     @property
-    def now(self) -> KnownFiles:
-        """What is known."""
+    def now(self) -> MissingFacts:
+        """The facts known now."""
         return self._now
 
     def deleted(self, paths: Iterable[str], feed: Iterable[int] = ()) -> None:
-        """Learn that files were deleted.
+        """Record that files were deleted.
 
         Args:
             paths: Their decoded locations.
             feed: The versions whose recorded changes are in some of them.
         """
-        gone, versions = frozenset(paths), frozenset(feed)
-        self._learn(lambda known: (known.missing | gone, known.feed | versions, known.checked_to))
+        missing, versions = frozenset(paths), frozenset(feed)
+        self._learn(lambda known: (known.missing | missing, known.feed | versions, known.checked_to))
 
     def looked_for(self, locations: Iterable[str], missing: Set[str]) -> None:
-        """Learn which of some locations have no file."""
-        seen = frozenset(locations) - missing
-        self._learn(lambda known: ((known.missing - seen) | missing, known.feed, known.checked_to))
+        """Record which of some checked locations have no file."""
+        present = frozenset(locations) - missing
+        self._learn(lambda known: ((known.missing - present) | missing, known.feed, known.checked_to))
 
     def looked_for_all(self, missing: Set[str], version: int, feed: Iterable[int] | None = None) -> None:
-        """Learn which of all files that a version and earlier ones need are missing.
+        """Record which of all files that a version and earlier ones need are missing.
 
         Args:
             missing: Their decoded locations.
             version: The version.
-            feed: The versions of which a file of recorded changes is missing; None if these were not looked for.
+            feed: The versions of which a file of recorded changes is missing; None if these were not checked.
         """
-        told = None if feed is None else frozenset(feed)
-        self._learn(lambda known: (frozenset(missing), known.feed if told is None else told, version))
+        missing_feed = None if feed is None else frozenset(feed)
+        self._learn(lambda known: (frozenset(missing), known.feed if missing_feed is None else missing_feed, version))
 
-    def _learn(self, said: Callable[[KnownFiles], _Facts]) -> None:
+    def _learn(self, update: Callable[[MissingFacts], _Facts]) -> None:
         with self._lock:
             before = self._now
-            found = said(before)
-            if found != (before.missing, before.feed, before.checked_to):
-                self._now = KnownFiles(*found, before.revision + 1)
+            facts = update(before)
+            if facts != (before.missing, before.feed, before.checked_to):
+                self._now = MissingFacts(*facts, before.revision + 1)

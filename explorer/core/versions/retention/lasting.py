@@ -1,6 +1,6 @@
-"""Versions, or the changes of versions, and until when all that each needs was needed.
+"""Until when the files that versions, or their changes, need were needed.
 
-Protocol section: VACUUM. Invariant: what a recorded VACUUM took, or a look at the folder did not find, is gone.
+Protocol section: VACUUM. Invariant: a file that a recorded VACUUM deleted, or a scan of the folder lacks, is lost.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ _MAX_DATE: Final = 253_402_300_799_999
 
 
 class Lasting(msgspec.Struct, frozen=True):
-    """Some versions, ascending, and until when all that each needs was needed.
+    """Some versions, ascending, and until when all files that each needs were needed.
 
     Attributes:
         versions: The versions.
-        until: The first tombstone among what each needs, ms since the epoch; `FOREVER` if nothing of it was removed.
-        gone: Where it was lost already.
+        until: The first tombstone among the files each needs, ms since the epoch; `FOREVER` if none of them was
+            removed.
+        gone: A mask of those that were lost already.
     """
 
     versions: Int64s
@@ -39,22 +40,22 @@ class Lasting(msgspec.Struct, frozen=True):
     gone: Mask
 
     def least(self, now: int) -> Int64s:
-        """The shortest retention, in ms, with which a VACUUM now leaves each as it is."""
+        """Return the shortest retention, in ms, with which a VACUUM now leaves each as it is."""
         return np.where(self.until == FOREVER, 0, np.maximum(now - self.until, 0))
 
     def dying(self, now: int, retention: int) -> Int64s:
-        """The versions that a VACUUM now takes."""
-        found: Int64s = self.versions[~self.gone & (self.least(now) > retention)]
-        return found
+        """Return the versions that a VACUUM now makes unreadable."""
+        lost: Int64s = self.versions[~self.gone & (self.least(now) > retention)]
+        return lost
 
     def lost_from(self, retention: int) -> pa.Int64Array:
-        """From when each may be lost under a retention, ms since the epoch; null if it is gone, never, or unknown."""
+        """Return when each may first be lost under a retention, ms since the epoch; null if lost, never, or unknown."""
         known = ~self.gone & (self.until <= _MAX_DATE - retention) & (self.until != UNTIMED)
         return known_int64s(np.where(known, self.until, 0) + retention, known)
 
 
 class TakenFiles:
-    """Whether a recorded VACUUM took what was needed until a time, and was removed in a version.
+    """Whether a recorded VACUUM deleted files needed until a time and removed in a version.
 
     Args:
         vacuums: Those that the log records, ascending.
@@ -63,14 +64,14 @@ class TakenFiles:
     def __init__(self, vacuums: Sequence[RecordedVacuum]) -> None:
         self._versions = np.array([vacuum.version for vacuum in vacuums], np.int64)
         before = np.array([vacuum.before for vacuum in vacuums], np.int64)
-        # The latest cut-off among this vacuum and the later ones; nothing is older than the last place.
+        # The latest cut-off among this vacuum and the later ones; nothing is older than the last item.
         latest = np.maximum.accumulate(before[::-1])[::-1]
         self._before = np.concatenate([latest, np.full(1, np.iinfo(np.int64).min)])
 
     def mask(self, until: Int64s, removed: Integers) -> Mask:
-        """Where it did."""
-        found: Mask = self._before[np.searchsorted(self._versions, removed, side="left")] > until
-        return found
+        """Return a mask of the deleted ones."""
+        taken: Mask = self._before[np.searchsorted(self._versions, removed, side="left")] > until
+        return taken
 
 
 def feed_lasting(
@@ -79,36 +80,36 @@ def feed_lasting(
     lost: Mask,
     recorded: Callable[[CommitRecord], tuple[int, bool]],
 ) -> Lasting:
-    """The versions in which the change feed was on, and until when what holds their changes was needed.
+    """Return the versions with the change feed enabled, and until when the files of their changes were needed.
 
     Args:
         history: The recorded commits and lifetimes.
         until: Until when all files of each instance were needed.
-        lost: Where an instance lacks one of its files.
+        lost: A mask of instances that lack one of their files.
         recorded: The same, time and loss, of a version with change files.
     """
     life, first = history.lifetimes, history.first_readable
-    times, gone = np.full(life.last - first + 1, FOREVER), np.zeros(life.last - first + 1, bool)
+    times, lost_by_version = np.full(life.last - first + 1, FOREVER), np.zeros(life.last - first + 1, bool)
     for versions, ends, losses in _sources(life, until, lost):
         inside = versions >= first
         np.minimum.at(times, versions[inside] - first, ends[inside])
-        np.logical_or.at(gone, versions[inside] - first, losses[inside])
+        np.logical_or.at(lost_by_version, versions[inside] - first, losses[inside])
     changed = np.array(history.layout_changes(first, life.last), np.int64)
     on = np.array([history.records_changes(version) for version in changed.tolist()], bool)
     records = [record for record in history.commits if record.version >= first]
-    places = np.searchsorted(changed, [record.version for record in records], side="right") - 1
-    records = [record for record, is_on in zip(records, on[places].tolist(), strict=True) if is_on]
+    positions = np.searchsorted(changed, [record.version for record in records], side="right") - 1
+    records = [record for record, is_on in zip(records, on[positions].tolist(), strict=True) if is_on]
     for record in records:
         if record.change_files:
-            times[record.version - first], gone[record.version - first] = recorded(record)
+            times[record.version - first], lost_by_version[record.version - first] = recorded(record)
         elif record.changes_no_row:
-            times[record.version - first], gone[record.version - first] = FOREVER, False
+            times[record.version - first], lost_by_version[record.version - first] = FOREVER, False
     chosen = np.array([record.version for record in records], np.int64)
-    return Lasting(chosen, times[chosen - first], gone[chosen - first])
+    return Lasting(chosen, times[chosen - first], lost_by_version[chosen - first])
 
 
 def recorded_by_log(risks: VersionRisks, taken: TakenFiles, record: CommitRecord) -> tuple[int, bool]:
-    """Until when change files are needed, which VACUUM takes from the time of their commit, and whether it did."""
+    """Return the time of the commit, until which VACUUM counts change files as needed, and whether it deleted them."""
     path, missing = risks.listing.commits.get(record.version), record.version in risks.known.now.feed
     if path is None:
         return FOREVER, missing
@@ -116,31 +117,31 @@ def recorded_by_log(risks: VersionRisks, taken: TakenFiles, record: CommitRecord
 
 
 def written(record: CommitRecord) -> int:
-    """When a commit was written by the writer's clock, which a copy of its file keeps, as the records of VACUUM do."""
-    stated = None if record.info is None else record.info.timestamp
-    return record.timestamp if stated is None or record.time_in_commit else min(max(stated, 0), _MAX_DATE)
+    """Return a commit's time by the writer's clock, which a copy of its file preserves, as the records of VACUUM do."""
+    writer_time = None if record.info is None else record.info.timestamp
+    return record.timestamp if writer_time is None or record.time_in_commit else min(max(writer_time, 0), _MAX_DATE)
 
 
-def recorded_by_folder(look: FolderLook, record: CommitRecord) -> tuple[int, bool]:
-    """The same by a look at the folder."""
-    written = look.changes.get(record.version)
+def recorded_by_folder(scan: FolderLook, record: CommitRecord) -> tuple[int, bool]:
+    """Return the same by a scan of the folder."""
+    written = scan.changes.get(record.version)
     return (FOREVER, True) if written is None else (written, False)
 
 
 def _sources(life: Lifetimes, until: Int64s, lost: Mask) -> Iterator[tuple[Integers, Int64s, Mask]]:
-    """Yield the instances that hold changes, as `explorer.core.versions.change_feed.sources` finds them.
+    """Yield the instances with changes, as `explorer.core.versions.change_feed.sources` selects them.
 
     Of each: the version, until when its files were needed, and whether they are lost.
     """
-    lasting = life.removed > life.added
-    new = np.flatnonzero(lasting & (life.previous >= 0))
+    nonempty = life.removed > life.added
+    new = np.flatnonzero(nonempty & (life.previous >= 0))
     old = life.previous[new]
-    went = lasting & (life.removed != NEVER) & life.removed_data_change
-    went[old] = False
+    leaves = nonempty & (life.removed != NEVER) & life.removed_data_change
+    leaves[old] = False
     differs = life.vectors_differ(old, new) & (life.data_change[new] | life.removed_data_change[old])
     new, old = new[differs], old[differs]
-    came = np.flatnonzero(lasting & (life.previous < 0) & life.data_change & (life.added >= life.first))
-    left = np.flatnonzero(went)
+    came = np.flatnonzero(nonempty & (life.previous < 0) & life.data_change & (life.added >= life.first))
+    removed = np.flatnonzero(leaves)
     yield life.added[came], until[came], lost[came]
-    yield life.removed[left], until[left], lost[left]
+    yield life.removed[removed], until[removed], lost[removed]
     yield life.added[new], np.minimum(until[new], until[old]), lost[new] | lost[old]

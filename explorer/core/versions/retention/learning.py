@@ -1,6 +1,6 @@
-"""What a log learns from the failure of a read: which file is missing.
+"""Recording the missing file that a failed read names.
 
-Invariant: only a look that sees no file makes it known as missing, whatever an error says.
+Invariant: a file is known as missing only after a check that finds none, whatever an error says.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _P = ParamSpec("_P")
 
 
 class Learner(Protocol):
-    """An object that learns from failures."""
+    """An object that records failures."""
 
     def learn(self, error: BaseException | None) -> None:
-        """Know from now on what a failure tells of missing files."""
+        """Check and record the missing file that a failure names."""
 
 
 _Reader = TypeVar("_Reader", bound=Learner)
 
 
 def learning(method: Callable[Concatenate[_Reader, _P], _T]) -> Callable[Concatenate[_Reader, _P], _T]:
-    """Let an object learn from each failure of a method that reads data files."""
+    """Pass each failure of a method that reads data files to its object."""
 
     @wraps(method)
     def call(self: _Reader, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:

@@ -1,7 +1,7 @@
-"""Files that are gone: which versions need them, found without checking each version by itself.
+"""Missing files: which versions need them, computed without checking each version by itself.
 
-Invariants: a file counts as missing only after a check; a version is broken by a missing data
-file and by a missing file of deletion vectors alike.
+Invariants: a file counts as missing only after a check; a missing data file and a missing file of deletion vectors
+make a version unreadable alike.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ __all__ = ["MOST_NAMED", "MissingFiles", "absent", "data_locations"]
 
 
 MOST_NAMED: Final = 10
-"""How many missing files of a version are named."""
+"""The most missing files of a version that are named."""
 
-# Up to so many files are asked for one by one; for more, the tree is listed.
+# Up to so many files are checked one by one; for more, the tree is listed.
 _FEW: Final = 256
 
 
 def data_locations(lifetimes: Lifetimes) -> list[str]:
-    """Decoded locations of every file that a readable version needs: data files and files of deletion vectors."""
+    """Return the decoded locations of every file that a readable version needs: data and deletion vector files."""
     files, vectors = _needed(lifetimes)
     places = lifetimes.take(files, ["path"]).column(0).to_pylist()
     return [*dict.fromkeys(places), *dict.fromkeys(place for place in vectors if place is not None)]
@@ -43,31 +43,31 @@ def absent(store: LogStore, locations: Iterable[str]) -> frozenset[str]:
         locations: Relative to the table's root, or absolute.
 
     Raises:
-        NotAllowed: An absolute location is outside the places that may be read.
+        NotAllowed: An absolute location is outside the locations that may be read.
         StorageError: The store failed.
     """
     root = decode_path(store.root).rstrip("/") + "/"
     relative: list[str] = []
-    odd: dict[str, str] = {}
-    for place in locations:
-        if is_absolute_location(place) or ".." in place:
-            odd[place] = place if is_absolute_location(place) else root + place
+    absolute: dict[str, str] = {}
+    for path in locations:
+        if is_absolute_location(path) or ".." in path:
+            absolute[path] = path if is_absolute_location(path) else root + path
         else:
-            relative.append(place)
-    gone = {place for place, whole in odd.items() if not _exists(*_seat(store, root, whole))}
+            relative.append(path)
+    missing = {path for path, location in absolute.items() if not _exists(*_seat(store, root, location))}
     if len(relative) > _FEW:
-        there = frozenset(store.list_tree())
-        return frozenset(gone.union(place for place in relative if place not in there))
-    return frozenset(gone.union(place for place in relative if not _exists(store, place)))
+        present = frozenset(store.list_tree())
+        return frozenset(missing.union(path for path in relative if path not in present))
+    return frozenset(missing.union(path for path in relative if not _exists(store, path)))
 
 
 class MissingFiles:
-    """Which instances lack their data file or their deletion vector, and how that adds up by version.
+    """The instances that lack their data file or their deletion vector, and their number by version.
 
     Attributes:
-        instances: Where an instance lacks one of its files.
-        count: How many instances of each readable version do.
-        named: For the place of a version some of the files that it lacks.
+        instances: A mask of the instances that lack one of their files.
+        count: The number of these in each readable version.
+        named: By index of a version some of the files that it lacks.
     """
 
     def __init__(self, life: Lifetimes, missing: Set[str]) -> None:
@@ -79,11 +79,11 @@ class MissingFiles:
             return
         files, vectors = _needed(life)
         paths = life.take(files, ["path"]).column(0).to_pylist()
-        gone = np.fromiter((path in missing for path in paths), bool, len(paths))
+        is_missing = np.fromiter((path in missing for path in paths), bool, len(paths))
         of_path = np.zeros(int(life.path_ids.max(initial=-1)) + 1, bool)
-        of_path[life.path_ids[files[gone]]] = True
-        # One place more than there are vectors, for the instances that have none.
-        of_vector = np.array([*(place in missing for place in vectors), False])
+        of_path[life.path_ids[files[is_missing]]] = True
+        # One item more than there are vectors, for the instances that have none.
+        of_vector = np.array([*(location in missing for location in vectors), False])
         self.instances = of_path[life.path_ids] | of_vector[life.vector_files[0]]
         start, stop, rows = readable_spans(life, self.instances)
         steps = np.bincount(start, minlength=len(self.count) + 1) - np.bincount(stop, minlength=len(self.count) + 1)
@@ -94,27 +94,27 @@ class MissingFiles:
     def _name(self, start: Int64s, stop: Int64s, rows: Int64s) -> None:
         """Name some missing files of each version: of those added so far, the ones that stay longest.
 
-        When the longest-lived are removed, so are all others: it is enough to keep a handful from version to version.
+        When the longest-lived are removed, so are all others: a handful from version to version is enough.
         """
         order = np.argsort(start, kind="stable")
         bounds = np.searchsorted(start[order], np.arange(len(self.count) + 1))
-        kept: list[tuple[int, int]] = []
+        longest: list[tuple[int, int]] = []
         chosen: dict[int, list[tuple[int, int]]] = {}
-        for place in np.flatnonzero(self.count).tolist() if len(rows) else ():
-            came = order[bounds[place] : bounds[place + 1]]
-            if len(came) > MOST_NAMED:
-                came = came[np.argpartition(-stop[came], MOST_NAMED)[:MOST_NAMED]]
-            if len(came) or kept[-1][0] <= place:
-                kept = [*kept, *((int(stop[item]), int(rows[item])) for item in came.tolist())]
-                kept = sorted((item for item in kept if item[0] > place), reverse=True)[:MOST_NAMED]
-            chosen[place] = kept
-        names = self._names({row for found in chosen.values() for _, row in found})
-        for place, found in chosen.items():
-            files = dict.fromkeys(path for _, row in found for path in names[row])
-            self.named[place] = tuple(files)[:MOST_NAMED]
+        for index in np.flatnonzero(self.count).tolist() if len(rows) else ():
+            added = order[bounds[index] : bounds[index + 1]]
+            if len(added) > MOST_NAMED:
+                added = added[np.argpartition(-stop[added], MOST_NAMED)[:MOST_NAMED]]
+            if len(added) or longest[-1][0] <= index:
+                longest = [*longest, *((int(stop[item]), int(rows[item])) for item in added.tolist())]
+                longest = sorted((item for item in longest if item[0] > index), reverse=True)[:MOST_NAMED]
+            chosen[index] = longest
+        names = self._names({row for items in chosen.values() for _, row in items})
+        for index, items in chosen.items():
+            files = dict.fromkeys(path for _, row in items for path in names[row])
+            self.named[index] = tuple(files)[:MOST_NAMED]
 
     def _names(self, rows: Set[int]) -> dict[int, tuple[str, ...]]:
-        """For each instance those of its files that are missing."""
+        """Return for each instance those of its files that are missing."""
         wanted = np.array(sorted(rows), np.int64)
         paths = self._life.take(wanted, ["path"]).column(0).to_pylist()
         vectors = self._life.vector_files[0][wanted].tolist()
@@ -126,7 +126,7 @@ class MissingFiles:
 
 
 def _needed(life: Lifetimes) -> tuple[Int64s, list[str | None]]:
-    """A row for each path that a readable version needs, and the location of each file of deletion vectors."""
+    """Return a row for each path that a readable version needs, and the location of each file of deletion vectors."""
     _, _, rows = readable_spans(life, np.ones(len(life.added), bool))
     _, places = np.unique(life.path_ids[rows], return_index=True)
     files, ids = life.vector_files
@@ -135,10 +135,10 @@ def _needed(life: Lifetimes) -> tuple[Int64s, list[str | None]]:
     return rows[places], vectors
 
 
-def _seat(store: LogStore, root: str, whole: str) -> tuple[LogStore, str]:
-    """Store and key of an absolute location."""
-    key = whole.removeprefix(root)
-    return (store, key) if key != whole and ".." not in key.split("/") else store.elsewhere(whole)
+def _seat(store: LogStore, root: str, location: str) -> tuple[LogStore, str]:
+    """Return store and key of an absolute location."""
+    key = location.removeprefix(root)
+    return (store, key) if key != location and ".." not in key.split("/") else store.elsewhere(location)
 
 
 def _exists(store: LogStore, key: str) -> bool:

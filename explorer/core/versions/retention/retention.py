@@ -2,7 +2,7 @@
 
 Protocol sections: Metadata Cleanup, VACUUM. Invariants: a version is readable as long as its part of the log and all
 its files exist; a file counts as missing only after a check; a version is at risk from the first time
-at which a clean-up by the table's own properties may delete something that it needs.
+at which a cleanup by the table's own properties may delete something that it needs.
 """
 
 from __future__ import annotations
@@ -37,21 +37,20 @@ _DAY: Final = 86_400_000
 def version_retention(
     history: History, listing: LogListing, now: datetime, missing: Set[str] | None = None
 ) -> pa.Table:
-    """Say of every version whether it can be read, and until when that is certain.
+    """Return whether each version can be read, and until when that is certain.
 
     Args:
         history: The recorded commits and lifetimes.
         listing: The log.
         now: The present, with a zone.
-        missing: Those of `data_locations` at which there is no file; None if nothing was checked, so that what the
-            log records of VACUUM is believed.
+        missing: Those of `data_locations` at which there is no file; None if nothing was checked, so that the log's
+            records of VACUUM decide.
 
     Returns:
-        One row a version, ascending: version; status (``readable``, ``at risk``: a clean-up now may delete it,
-        ``log gone``, ``data gone``); at_risk_from (ms, UTC: from then on it may be deleted; null if nothing in
-        the log leads to that, it is gone, or the log does not record the time); by (the property that sets the
-        time, null without one); reason;
-        missing_files (some of the files that are gone, at most `MOST_NAMED`), num_missing_files (how many of the
+        One row a version, ascending: version; status (``readable``, ``at risk``: a cleanup now may delete it,
+        ``log gone``, ``data gone``); at_risk_from (ms, UTC: from then on it may be deleted; null if never, if it is
+        lost, or if the log does not record the time); by (the property that sets the time, null without one); reason;
+        missing_files (some of the missing files, at most `MOST_NAMED`), num_missing_files (how many of the
         version's files cannot be read).
 
     Raises:
@@ -74,7 +73,7 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 class _Words:
-    """Gives the row of a version."""
+    """Makes the row of a version."""
 
     def __init__(self, history: History, risks: VersionRisks, states: VersionStates, lost: MissingFiles | None) -> None:
         self._life, self._risks, self._states, self._lost = history.lifetimes, risks, states, lost
@@ -83,55 +82,57 @@ class _Words:
         self._paths: dict[int, str] = dict(zip(first.tolist(), paths, strict=True))
 
     def row(self, index: int) -> _Row:
-        """The row of a version, counted from the first one."""
+        """Return the row of a version, counted from the first one."""
         states = self._states
         if states.first + index < states.readable_from:
             return _before(int(states.lacking[index]))
-        place = states.first + index - states.readable_from
-        if self._lost is not None and self._lost.count[place]:
-            missing, names = int(self._lost.count[place]), self._lost.named[place]
+        position = states.first + index - states.readable_from
+        if self._lost is not None and self._lost.count[position]:
+            missing, names = int(self._lost.count[position]), self._lost.named[position]
             return _Row(None, None, f"{counted(missing, 'file')} of it can no longer be read", names, missing)
         if states.vacuums[index] >= 0:
-            told = f"version {int(states.vacuums[index])} records a VACUUM that took files of it"
-            return _Row(None, None, f"{told}; its files were not checked")
+            record = f"version {int(states.vacuums[index])} records a VACUUM that deleted files of it"
+            return _Row(None, None, f"{record}; its files were not checked")
         since, by_data = int(states.since[index]), bool(states.by_data[index])
         if since == FOREVER:
-            return _Row(None, None, self._safe(place))
-        reason = self._by_data(place) if by_data else self._by_log(place)
+            return _Row(None, None, self._safe(position))
+        reason = self._by_data(position) if by_data else self._by_log(position)
         key = FILE_RETENTION.key if by_data else LOG_RETENTION.key
         if since == UNTIMED:
             return _Row(None, key, reason)
         return _Row(since, key, reason) if in_calendar(since) else _Row(None, key, f"{reason}, past the year 9999")
 
-    def _safe(self, place: int) -> str:
-        version = place + self._life.readable_from
+    def _safe(self, position: int) -> str:
+        version = position + self._life.readable_from
         if version == self._life.last:
             return "the newest version"
         if self._risks.terms.log is None:
             return f"none of its files was removed since, and {EXPIRED_LOG_CLEANUP} is false"
         return "none of its files was removed since, and no later checkpoint exists at which its log could be cut off"
 
-    def _by_data(self, place: int) -> str:
-        row = int(self._risks.data.first[place])
-        removed, kept = int(self._life.removed[row]), _duration(self._risks.terms.files)
+    def _by_data(self, position: int) -> str:
+        row = int(self._risks.data.first[position])
+        removed, retention = int(self._life.removed[row]), _duration(self._risks.terms.files)
         what = "its deletion vector or file" if int(self._life.vector_files[0][row]) >= 0 else "file"
         file = f"{what} {self._paths[row]} was removed in version {removed}"
         if int(self._risks.needed.first[row]) == UNTIMED:
             return f"{file}, at a time that the log does not record; VACUUM may delete it now"
         if self._risks.terms.files < 0:
-            return f"{file}; a retention of {kept} does not keep it at all"
-        return f"{file}; VACUUM keeps it for {kept}"
+            return f"{file}; a retention of {retention} does not keep it at all"
+        return f"{file}; VACUUM keeps it for {retention}"
 
-    def _by_log(self, place: int) -> str:
-        kept = _duration(self._risks.terms.log or 0)
-        return f"the log before the checkpoint of version {int(self._risks.log.first[place])} is kept for {kept}"
+    def _by_log(self, position: int) -> str:
+        retention = _duration(self._risks.terms.log or 0)
+        return (
+            f"the log before the checkpoint of version {int(self._risks.log.first[position])} is kept for {retention}"
+        )
 
 
 def _before(lacking: int) -> _Row:
-    """A version before the unbroken run that ends at the newest one."""
+    """Return the row of a version before the unbroken run that ends at the newest one."""
     if lacking < 0:
-        return _Row(None, None, "commits after it are gone from the log; its files were not checked")
-    return _Row(None, None, f"the commit of version {lacking}, which it is rebuilt from, is gone")
+        return _Row(None, None, "commits after it are missing in the log; its files were not checked")
+    return _Row(None, None, f"the commit of version {lacking}, which it is rebuilt from, is missing")
 
 
 def _table(states: VersionStates, rows: Sequence[_Row]) -> pa.Table:

@@ -1,8 +1,8 @@
-"""The state of every version, column by column: readable, at risk, or gone; the one source of whoever shows it.
+"""The state of every version, column by column: readable, at risk, or lost; the one source for all views.
 
-Protocol sections: Metadata Cleanup, VACUUM. Invariants: a version is at risk from the first time at which a clean-up by
+Protocol sections: Metadata Cleanup, VACUUM. Invariants: a version is at risk from the first time at which a cleanup by
 the table's own properties, or a VACUUM that began and is not known to have ended, may delete something that it needs.
-Its data is gone where one of its files is known to be missing; where its files were not looked for since, also where
+Its data is deleted where one of its files is known to be missing; where its files were not checked since, also where
 the log records a VACUUM that was completed, deleted files, and whose cut-off is past the tombstone of one of them.
 """
 
@@ -44,8 +44,8 @@ VersionState = Literal["readable", "at risk", "data gone", "log gone"]
 STATES: Final[tuple[VersionState, ...]] = ("readable", "at risk", "data gone", "log gone")
 """The states, in the order of their codes."""
 
-_READABLE, _AT_RISK, _DATA_GONE, _LOG_GONE = range(4)
-_MOST_GONE: Final = 1_000_000
+_READABLE, _AT_RISK, _DATA_DELETED, _LOG_DELETED = range(4)
+_MOST_LOST: Final = 1_000_000
 _MOST_DIGITS: Final = 18
 
 
@@ -55,8 +55,8 @@ class RecordedVacuum(msgspec.Struct, frozen=True):
     Attributes:
         version: The version of its last commit.
         before: It deleted files whose tombstones are older, ms since the epoch.
-        completed: Whether the log says so. One that failed, or of which only the start is recorded, may have deleted
-            some of these files, all or none.
+        completed: Whether the log records its end. One that failed, or of which only the start is recorded, may have
+            deleted some of these files, all or none.
         began: When it began, ms since the epoch, by the clock of the tombstones.
     """
 
@@ -67,12 +67,12 @@ class RecordedVacuum(msgspec.Struct, frozen=True):
 
 
 class StateSpan(msgspec.Struct, frozen=True):
-    """Successive versions of one state, both ends included.
+    """Consecutive versions of one state, both ends included.
 
     Attributes:
-        since: When the first of them is, or was, at risk, ms since the epoch; None if nothing leads to that, it is
-            gone, or the time is unknown.
-        vacuum: The version that records the VACUUM that took their data; None if none does.
+        since: When the first of them is, or was, at risk, ms since the epoch; None if never, if it is lost, or if
+            the time is unknown.
+        vacuum: The version that records the VACUUM that deleted their data; None if none does.
     """
 
     first: int
@@ -88,18 +88,17 @@ class VersionStates(msgspec.Struct, frozen=True):
     Attributes:
         first: The version of the first row.
         readable_from: The first version that the log rebuilds, with all later ones.
-        codes: Places in `STATES`.
-        since: When each may first be lost, ms since the epoch; `FOREVER` if nothing leads to that, or it is gone;
-            `UNTIMED` where it may be lost at any time, because a tombstone states no time.
+        codes: Indexes in `STATES`.
+        since: When each may first be lost, ms since the epoch; `FOREVER` if never, or if it is lost;
+            `UNTIMED` where it may be lost at any time, because a tombstone has no time.
         by_data: Whether its data decides that, not its log.
         later: When each may be lost otherwise: by its log where its data decides, else by its data.
-        both: Whether both may take it now.
-        vacuums: The version that records the VACUUM that took its data, or -1.
-        unfinished: The version that records a VACUUM that may have taken its data, as nothing says that it ended, or
-            -1.
-        lacking: Of a version whose log is gone the missing commit that it needs, or -1.
-        checked: Whether the files of all versions were looked for.
-        lost: The files that are known to be missing; None if none is and nothing was looked for.
+        both: Whether both may be deleted now.
+        vacuums: The version that records the VACUUM that deleted its data, or -1.
+        unfinished: The version that records a VACUUM that may have deleted its data, as no end is recorded, or -1.
+        lacking: Of a version whose log was deleted the missing commit that it needs, or -1.
+        checked: Whether the files of all versions were checked.
+        lost: The files that are known to be missing; None if none is and nothing was checked.
     """
 
     first: int
@@ -116,21 +115,21 @@ class VersionStates(msgspec.Struct, frozen=True):
     lost: MissingFiles | None = None
 
     def state(self, version: int) -> VersionState:
-        """The state of a version of the table; of one before the first row, too."""
+        """Return the state of a version of the table; of one before the first row, too."""
         return STATES[self.codes[version - self.first]] if version >= self.first else "log gone"
 
     def versions(self, state: VersionState) -> Int64s:
-        """The versions in a state, ascending."""
-        found: Int64s = np.flatnonzero(self.codes == STATES.index(state)) + self.first
-        return found
+        """Return the versions in a state, ascending."""
+        in_state: Int64s = np.flatnonzero(self.codes == STATES.index(state)) + self.first
+        return in_state
 
     def lost_at(self, version: int) -> int | None:
-        """When a version may first be lost; None if nothing leads to that, or if it is gone, or the time is unknown."""
+        """Return when a version may first be lost; None if never, or if it is lost, or the time is unknown."""
         since = int(self.since[version - self.first]) if version >= self.first else FOREVER
         return None if since in {FOREVER, UNTIMED} else since
 
     def spans(self) -> tuple[StateSpan, ...]:
-        """The versions in runs of one state, ascending."""
+        """Return the versions in runs of one state, ascending."""
         if not len(self.codes):
             return ()
         changed = (np.diff(self.codes) != 0) | (np.diff(self.vacuums) != 0)
@@ -149,17 +148,17 @@ class VersionStates(msgspec.Struct, frozen=True):
 
 
 class VersionRisks:
-    """What leads to the loss of versions, whatever the time is.
+    """The causes by which versions are lost, whatever the time is.
 
     Attributes:
         terms: The retention in force.
         needed: Until when the files of each instance of the lifetimes were needed.
-        expiry: From when VACUUM may delete what each instance of the lifetimes needs.
-        data, log: From when VACUUM, or clean-up of the log, may take each readable version.
+        expiry: When VACUUM may first delete a file that each instance of the lifetimes needs.
+        data, log: When VACUUM, or log cleanup, may first make each readable version unreadable.
         vacuums: Those that the log records as completed, ascending.
         unfinished: Those that it records as begun and not as completed, ascending.
         known: The files that are known to be missing.
-        life, listing: The lifetimes and the listing that this comes from.
+        life, listing: The lifetimes and the listing that this is computed from.
 
     Raises:
         CorruptTable: A property has no readable value.
@@ -179,12 +178,12 @@ class VersionRisks:
         self.life, self.listing = life, listing
 
     def at(self, now: int, missing: Set[str] | None = None) -> VersionStates:
-        """The states at a time.
+        """Return the states at a time.
 
         Args:
             now: ms since the epoch.
-            missing: Those of the needed locations at which there is no file; None if nobody looked just now, so that
-                what is known from earlier counts.
+            missing: Those of the needed locations at which there is no file; None without a new check, so that
+                earlier results count.
         """
         if missing is not None:
             return self.given(now, MissingFiles(self.life, missing), self.life.last)
@@ -193,15 +192,15 @@ class VersionRisks:
         return self.given(now, MissingFiles(self.life, known.missing) if some else None, known.checked_to)
 
     def given(self, now: int, lost: MissingFiles | None, checked_to: int = -1) -> VersionStates:
-        """The states at a time, with the files that are known to be missing.
+        """Return the states at a time, with the files that are known to be missing.
 
         Args:
             now: ms since the epoch.
             lost: These files; None if none is known.
-            checked_to: The newest version of which all files were looked for: of a VACUUM that the log records up to
-                it, nothing more can be told.
+            checked_to: The newest version whose files were all checked: a VACUUM that the log records up to it adds
+                nothing.
         """
-        start = max(0, self.life.readable_from - _MOST_GONE)
+        start = max(0, self.life.readable_from - _MOST_LOST)
         lacking, covered = _before(self.listing, start, self.life.readable_from)
         count = len(self.data.since)
         data = np.where(self.data.since == self.terms.files, UNTIMED, self.data.since)
@@ -215,29 +214,29 @@ class VersionRisks:
         risky = (since != FOREVER) & (now > since - ~by_data)
         both = risky & (later != FOREVER) & (now > later - by_data)
         vacuums = self._taken(checked_to)
-        gone = vacuums >= 0 if lost is None else (vacuums >= 0) | (lost.count > 0)
-        codes = np.where(gone, _DATA_GONE, np.where(risky, _AT_RISK, _READABLE))
-        before = np.where((lacking < 0) | covered, _AT_RISK, _LOG_GONE)
+        is_lost = vacuums >= 0 if lost is None else (vacuums >= 0) | (lost.count > 0)
+        codes = np.where(is_lost, _DATA_DELETED, np.where(risky, _AT_RISK, _READABLE))
+        before = np.where((lacking < 0) | covered, _AT_RISK, _LOG_DELETED)
         early = len(lacking)
         return VersionStates(
             first=start,
             readable_from=self.life.readable_from,
             codes=np.concatenate([before, codes]).astype(np.int8),
-            since=np.concatenate([np.full(early, FOREVER), np.where(gone, FOREVER, since)]),
+            since=np.concatenate([np.full(early, FOREVER), np.where(is_lost, FOREVER, since)]),
             by_data=np.concatenate([np.zeros(early, bool), by_data]),
-            later=np.concatenate([np.full(early, FOREVER), np.where(gone, FOREVER, later)]),
-            both=np.concatenate([np.zeros(early, bool), both & ~gone]),
+            later=np.concatenate([np.full(early, FOREVER), np.where(is_lost, FOREVER, later)]),
+            both=np.concatenate([np.zeros(early, bool), both & ~is_lost]),
             vacuums=np.concatenate([np.full(early, -1), vacuums]).astype(np.int64),
-            unfinished=np.concatenate([np.full(early, -1), np.where(gone, -1, unfinished)]).astype(np.int64),
+            unfinished=np.concatenate([np.full(early, -1), np.where(is_lost, -1, unfinished)]).astype(np.int64),
             lacking=np.concatenate([np.where(covered, -1, lacking), np.full(count, -1)]),
             checked=checked_to >= self.life.last,
             lost=lost,
         )
 
     def deciding(self, now: int, most: int = 64) -> tuple[str, ...]:
-        """Return the locations of the files that tell whether versions at risk were lost already: few of each.
+        """Return the files that show whether versions at risk were lost already: few of each.
 
-        A VACUUM takes all that is old enough, so where the first file that a version can lose is there, none ran.
+        A VACUUM deletes all that is old enough, so where the first file that a version can lose exists, none ran.
 
         Args:
             now: ms since the epoch.
@@ -254,36 +253,40 @@ class VersionRisks:
         return tuple(dict.fromkeys(place for place in (*paths, *vectors) if place is not None))
 
     def _taken(self, checked_to: int) -> Int64s:
-        """For each readable version the first VACUUM, of those after a version, that took one of its files, or -1."""
+        """Return for each readable version the first VACUUM after a version that deleted one of its files, or -1."""
         taken, _ = self._first_of(self.vacuums, checked_to)
         return taken
 
     def _begun(self, checked_to: int) -> tuple[Int64s, Int64s]:
-        """The first VACUUM that may have taken a file of each version and is not known to have ended, or -1; and when
-        it began, `FOREVER` for never."""
+        """Return the first unfinished VACUUM that may have deleted a file of each version, or -1, and when it began.
+
+        That time is `FOREVER` where there is none.
+        """
         return self._first_of(self.unfinished, checked_to)
 
     def _first_of(self, vacuums: Sequence[RecordedVacuum], checked_to: int) -> tuple[Int64s, Int64s]:
-        found, since = np.full(len(self.data.since), -1), np.full(len(self.data.since), FOREVER)
+        versions, since = np.full(len(self.data.since), -1), np.full(len(self.data.since), FOREVER)
         for vacuum in vacuums:
             if vacuum.version > checked_to:
-                chosen = (found < 0) & self._within(vacuum)
-                found[chosen], since[chosen] = vacuum.version, vacuum.began
-        return found, since
+                chosen = (versions < 0) & self._within(vacuum)
+                versions[chosen], since[chosen] = vacuum.version, vacuum.began
+        return versions, since
 
     def _within(self, vacuum: RecordedVacuum) -> Mask:
-        """The versions that need a file whose tombstone a VACUUM took for old."""
+        """Return the versions that need a file whose tombstone was old for a VACUUM."""
         removed = self.data.since - self.terms.files
-        gone_in = np.full(len(removed), FOREVER)
+        removed_in = np.full(len(removed), FOREVER)
         known = self.data.first >= 0
-        gone_in[known] = self.life.removed[self.data.first[known]]
-        found: Mask = (removed < vacuum.before) & (gone_in <= vacuum.version)
-        return found
+        removed_in[known] = self.life.removed[self.data.first[known]]
+        within: Mask = (removed < vacuum.before) & (removed_in <= vacuum.version)
+        return within
 
 
 def _before(listing: LogListing, start: int, stop: int) -> tuple[Int64s, Mask]:
-    """Of the versions before the unbroken run to the newest: the missing commit that each needs, or -1; and whether a
-    log compaction stands in for it."""
+    """Return the missing commit that each version before the unbroken run to the newest needs, or -1.
+
+    The second result is whether a log compaction replaces it.
+    """
     lacking, covered = np.full(stop - start, -1, np.int64), np.zeros(stop - start, bool)
     checkpoints = {checkpoint.version for checkpoint in listing.checkpoints}
     listed = [version for version in (*listing.commits, *checkpoints) if start <= version < stop]
@@ -303,7 +306,7 @@ def _before(listing: LogListing, start: int, stop: int) -> tuple[Int64s, Mask]:
 
 
 def _is_rebuilt(listing: LogListing, version: int) -> bool:
-    """True if a log compaction covers what is gone."""
+    """Return whether a log compaction covers the missing commits."""
     try:
         listing.segment(version)
     except (VersionGap, VersionNotFound):
@@ -312,9 +315,9 @@ def _is_rebuilt(listing: LogListing, version: int) -> bool:
 
 
 def _vacuums(history: History) -> Iterator[RecordedVacuum]:
-    """Yield what ``VACUUM START`` and ``VACUUM END`` say of files that may be gone.
+    """Yield the vacuums that ``VACUUM START`` and ``VACUUM END`` record.
 
-    A VACUUM that states that it had nothing to delete, or deleted nothing, took nothing.
+    A VACUUM that records that it had nothing to delete, or deleted nothing, deleted nothing.
     """
     begun: RecordedVacuum | None = None
     for record in history.commits:
@@ -343,7 +346,7 @@ def _begun(record: CommitRecord, info: CommitInfo) -> RecordedVacuum | None:
 
 
 def _states_none(info: CommitInfo, metric: str) -> bool:
-    """Whether the metrics of a VACUUM state that there were no files."""
+    """Return whether the metrics of a VACUUM record that there were no files."""
     return str((info.operation_metrics or {}).get(metric, "")) == "0"
 
 

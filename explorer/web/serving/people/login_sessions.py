@@ -10,6 +10,7 @@ from typing import Final
 __all__ = ["LoginSession", "LoginSessions"]
 
 _MOST: Final = 10_000
+_MOST_OF_ONE: Final = 100
 _LASTS: Final = 7 * 24 * 3600
 """Seconds without a request that end a session."""
 
@@ -28,7 +29,10 @@ class LoginSession:
 
 
 class LoginSessions:
-    """The sessions of one server; beyond a limit, the ones that were used longest ago end."""
+    """The sessions of one server; beyond a limit, the ones that were used longest ago end.
+
+    Each person has a limit, too: by signing in again and again, a person ends only sessions of their own.
+    """
 
     def __init__(self) -> None:
         self._sessions: dict[str, tuple[LoginSession, float]] = {}
@@ -36,6 +40,9 @@ class LoginSessions:
     def begin(self, name: str = "", seal: str = "") -> str:
         """Start a session; return its ID, a secret of the browser."""
         session_id = secrets.token_urlsafe(32)
+        own = [known for known, (session, _) in self._sessions.items() if name and session.name == name]
+        if len(own) >= _MOST_OF_ONE:
+            del self._sessions[own[0]]
         if len(self._sessions) >= _MOST:
             del self._sessions[next(iter(self._sessions))]
         self._sessions[session_id] = LoginSession(name, seal), time.monotonic()

@@ -6,6 +6,7 @@ state stays, and the log contains the reason.
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -28,6 +29,8 @@ _HASHER: Final = PasswordHasher()
 _LONGEST_NAME: Final = 200
 _LONGEST_PASSWORD: Final = 1_000
 _LARGEST_FILE: Final = 4 * 1024 * 1024
+# A pipe in the place of the file would otherwise keep the server waiting for a writer.
+_READ_ONLY: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 # So that an unknown name takes as much time as a known one.
 _NOBODY: Final = _HASHER.hash(os.urandom(24))
 
@@ -44,8 +47,8 @@ class PasswordFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._stamp = _stamp(path)
-        self._users = _read(path)
+        # Replaced whole, because the loop and the threads that check passwords read it.
+        self._seen = _stamp(path), _read(path)
 
     def hash_of(self, name: str) -> str | None:
         """Return the current hash of a person's password; None if the person may not sign in."""
@@ -61,14 +64,14 @@ class PasswordFile:
         return known
 
     def _current(self) -> Mapping[str, str]:
-        stamp = _stamp(self._path)
-        if stamp != self._stamp:
-            self._stamp = stamp
+        stamp, (seen, users) = _stamp(self._path), self._seen
+        if stamp != seen:
             try:
-                self._users = _read(self._path)
+                users = _read(self._path)
             except RequestError as error:
                 _log.error("The users stay as they were. %s", error)  # the message is complete
-        return self._users
+            self._seen = stamp, users
+        return users
 
 
 def write_user(path: Path, name: str, password: str) -> None:
@@ -122,12 +125,18 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 
 def _read(path: Path) -> Mapping[str, str]:
     """Return the hashes by name, of a file that only its owner may read."""
-    users = _content(path)
-    mode = stat.S_IMODE(path.stat().st_mode)
+    users, status = _opened(path)
+    mode = stat.S_IMODE(status.st_mode)
     if mode & 0o077:
         raise RequestError(
             f"Other users of this machine can open the password file {path} (its mode is {mode:03o}). Run: "
             f"chmod 600 {path}",
+            path=str(path),
+        )
+    if status.st_uid not in (0, os.geteuid()):
+        raise RequestError(
+            f"The password file {path} belongs to another user of this machine (user {status.st_uid}), who can change "
+            f"it. Run: chown {os.geteuid()} {path}",
             path=str(path),
         )
     for name, text in users.items():
@@ -140,10 +149,24 @@ def _read(path: Path) -> Mapping[str, str]:
 
 
 def _content(path: Path) -> dict[str, str]:
+    return _opened(path)[0]
+
+
+def _opened(path: Path) -> tuple[dict[str, str], os.stat_result]:
+    """Return the content of a file, and the status of that same file, even if another one takes its name meanwhile."""
     try:
-        if path.stat().st_size > _LARGEST_FILE:
+        handle = os.open(path, _READ_ONLY)
+        try:
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(errno.EINVAL, "it is not a file, but a folder, a pipe, or a device")
+            with open(handle, "rb", closefd=False) as file:
+                text = file.read(_LARGEST_FILE + 1)
+        finally:
+            os.close(handle)
+        if len(text) > _LARGEST_FILE:
             raise RequestError(f"The password file {path} is larger than {_LARGEST_FILE:,} bytes.", path=str(path))
-        users = json.loads(path.read_text(encoding="utf-8"))
+        users = json.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         raise RequestError(
             f"The password file {path} cannot be read: {error}. To make one, run: delta-explorer passwd {path} NAME",
@@ -155,7 +178,7 @@ def _content(path: Path) -> dict[str, str]:
             f"delta-explorer passwd {path} NAME",
             path=str(path),
         )
-    return users
+    return users, status
 
 
 def _is_hash(text: str) -> bool:

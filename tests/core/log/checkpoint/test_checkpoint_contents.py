@@ -152,7 +152,7 @@ def test_a_checkpoint_in_json_may_have_blank_lines_nulls_and_actions_of_the_futu
 
 # --- what cannot be used ----------------------------------------------------------------------------------------------
 
-DO = "If all commits since an older checkpoint still exist, remove the broken checkpoint. If not, restore it."
+DO = "If all commits since an older checkpoint still exist, remove the damaged checkpoint. If not, restore it."
 Read = Callable[[CheckpointReader], object]
 FILE_READERS: list[Read] = [CheckpointReader.files, CheckpointReader.tombstones]
 READERS: list[Read] = [CheckpointReader.state, CheckpointReader.contents, *FILE_READERS, CheckpointReader.sidecar_keys]
@@ -213,7 +213,7 @@ def test_a_sidecar_that_is_missing_or_broken_is_named(read: Read) -> None:
 def test_there_is_exactly_one_protocol_and_one_metadata(held: Any, protocols: int, metadatas: int, shape: Any) -> None:
     store = new_store()
     write_checkpoint(store, 4, held, shape)
-    reason = f"it holds {protocols} protocol and {metadatas} metaData actions instead of one each"
+    reason = f"it contains {protocols} protocol and {metadatas} metaData actions instead of one each"
     refused(CheckpointReader.state, store, checkpoint(store), reason)
 
 
@@ -223,7 +223,7 @@ def test_a_checkpoint_in_json_without_its_foundations_does_not_look_like_one_wit
     read: Read, held: Any, name: str
 ) -> None:
     store, found = in_json(*held)
-    refused(read, store, found, f"it holds no {name} action")
+    refused(read, store, found, f"it contains no {name} action")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from explorer.core.log.checkpoint.file_columns import (
     decoded_paths,
     members_of,
     plain,
-    stated_struct,
+    struct_with_nulls,
     texts_of,
     unique_ids,
 )
@@ -188,9 +188,9 @@ def test_a_struct_without_a_count_is_null() -> None:
     made = column_of("num_records", 1, {"stats_parsed": wide}, not_asked)
     assert (made.type, made.to_pylist()) == (pa.int64(), [3])
     full, odd = pa.array([{"numRecords": 1}] * 2, COUNTS), pa.array([{"numRecords": 1}, {"tightBounds": True}, None])
-    assert stated_struct(full) is full
-    assert stated_struct(odd).to_pylist() == [{"numRecords": 1, "tightBounds": None}, None, None]
-    assert stated_struct(pa.array([{"tightBounds": True}])).to_pylist() == [None]
+    assert struct_with_nulls(full) is full
+    assert struct_with_nulls(odd).to_pylist() == [{"numRecords": 1, "tightBounds": None}, None, None]
+    assert struct_with_nulls(pa.array([{"tightBounds": True}])).to_pylist() == [None]
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def rows_of(data: bytes) -> RowGroups:
 
 def opened(data: bytes, kept: bool = False, **more: Any) -> CheckpointPart:
     part = KeptColumns().part("one") if kept else None
-    return CheckpointPart(rows_of(data), lambda error: IncompleteCheckpoint(str(error)), kept=part, **more)
+    return CheckpointPart(rows_of(data), lambda error: IncompleteCheckpoint(str(error)), cache=part, **more)
 
 
 def seen(part: CheckpointPart) -> dict[str, list[Any]]:
@@ -188,11 +188,11 @@ def test_members_that_have_values_are_told_with_their_types() -> None:
     kind = pa.struct([*ADD, ("stats_parsed", COUNTS), ("tag", pa.string())])
     rows = [{**file("a", 1, None), "tag": "x", "stats_parsed": {"numRecords": 1}}, None]
     stated = {"path": pa.string(), "size": pa.int64(), "stats_parsed": COUNTS, "tag": pa.string()}
-    assert opened(written(rows, kind)).stated_members() == stated
-    unknown = opened(written(rows, kind, write_statistics=False)).stated_members()
+    assert opened(written(rows, kind)).members_with_values() == stated
+    unknown = opened(written(rows, kind, write_statistics=False)).members_with_values()
     assert list(unknown) == [field.name for field in kind]
-    assert opened(written(rows, kind), action="remove").stated_members() == {}
-    assert "stats" in opened(written([*FILES, *[None] * 3, file("z", 1, None)], kind)).stated_members()
+    assert opened(written(rows, kind), action="remove").members_with_values() == {}
+    assert "stats" in opened(written([*FILES, *[None] * 3, file("z", 1, None)], kind)).members_with_values()
 
 
 @pytest.mark.parametrize("counter", ["nullCount", "nullCounts"])

@@ -91,7 +91,7 @@ MARK = DomainMetadata(domain="delta.rowTracking", configuration='{"rowIdHighWate
         ((commit_info("WRITE", read_version=1), add("a")), "commitInfo.readVersion is 1: the writer read a version"),
         ((commit_info("WRITE", read_version=7), add("a")), "commitInfo.readVersion is 7: the writer read a version"),
         ((add("a", 10, base_row_id=0, default_row_commit_version=1), MARK), ""),
-        ((add("a", 11, base_row_id=0), MARK), "row ids of a reach 10, and the highest that was given is 9"),
+        ((add("a", 11, base_row_id=0), MARK), "row ids of a reach 10, but the highest that was assigned is 9"),
         ((add("a", 1, default_row_commit_version=2),), "defaultRowCommitVersion of a is 2, a later version"),
     ],
 )

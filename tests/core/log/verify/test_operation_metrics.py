@@ -22,7 +22,7 @@ def found(operation: str, metrics: dict[str, Any], *actions: Any, start: tuple[A
     problems = verify(store).problems
     assert {(each.version, each.file, each.breaking) for each in problems} <= {(1, commit_name(1), False)}
     assert all(each.next_step for each in problems)
-    return [f"{each.kind}: {each.detail.removeprefix('operationMetrics state ')}" for each in problems]
+    return [f"{each.kind}: {each.detail.removeprefix('operationMetrics record ')}" for each in problems]
 
 
 @pytest.mark.parametrize(
@@ -134,4 +134,4 @@ def test_rows_before_a_commit_are_those_of_the_checkpoint_where_the_log_begins_w
     store.delete(commit_name(0))
     (problem,) = verify(store).problems
     assert (problem.kind, problem.version) == ("commit-short", 1)
-    assert problem.detail == "operationMetrics state numDeletedRows = 99, but 10 rows are deleted"
+    assert problem.detail == "operationMetrics record numDeletedRows = 99, but 10 rows are deleted"

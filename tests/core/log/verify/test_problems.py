@@ -253,7 +253,7 @@ LIVE = [f"100 bytes, 1 rows masked by {V}", "100 bytes"]
         ((*START, add("b"), DOMAIN), ["its transactions are [], replay gives [('x', 1)]"]),
         ((*START, add("b"), BATCH), ["its domains are [], replay gives [('d', 'one')]"]),
         ((PROTOCOL, METADATA, BATCH, DOMAIN), ["it lacks 2 live files, such as a"]),
-        ((*START, *map(add, "dcb"), BATCH, DOMAIN), ["it holds 2 files that are not live, such as c"]),
+        ((*START, *map(add, "dcb"), BATCH, DOMAIN), ["it contains 2 files that are not live, such as c"]),
         ((PROTOCOL, METADATA, BATCH, DOMAIN, *(add(each, vector=vector("v")) for each in "ba")),
          [f"2 files differ, such as a: {LIVE[0]}, replay gives {LIVE[1]}"]),
         ((MASKED, metadata({"x": "long"}), add("a"), add("b"), BATCH, DOMAIN),

@@ -90,7 +90,7 @@ BROKEN: dict[str, tuple[str, tuple[Line, ...], str]] = {
     "files of another format": (
         "invalid-metadata",
         (PROTOCOL, {"metaData": {"id": "m", "format": {"provider": "orc"}, "schemaString": SCHEMA}}),
-        "Version 0 says its data files are 'orc'",
+        "Version 0 declares the data file format 'orc'",
     ),
     "no such partition column": ("invalid-metadata", (PROTOCOL, metadata({"id": "long"}, ["zz"])), "'zz'"),
     "a field without a type": ("invalid-metadata", (PROTOCOL, of({"name": "a"})), "it needs name and type"),

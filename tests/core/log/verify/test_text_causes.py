@@ -34,8 +34,8 @@ def _found(data: bytes) -> list[tuple[str, int | None]]:
 @pytest.mark.parametrize(
     ("data", "cause"),
     [
-        (b"\0" * 400, "nothing but NUL bytes"),
-        (WHOLE + b"\0" * 64, "nothing but NUL bytes"),
+        (b"\0" * 400, "contains only NUL bytes"),
+        (WHOLE + b"\0" * 64, "contains only NUL bytes"),
         (b"\0" + WHOLE, "begins with NUL bytes"),
         (WHOLE.decode().encode("utf-16-le"), "encoded in UTF-16"),
         (WHOLE.decode().encode("utf-16-be"), "encoded in UTF-16"),
@@ -57,7 +57,7 @@ def _found(data: bytes) -> list[tuple[str, int | None]]:
         (b",".join(ACTIONS), "several actions"),
         (b"\x1e" + WHOLE, "record separator"),
         (WHOLE.replace(b"WRITE", b"WR\x01ITE"), "control character"),
-        (WHOLE.replace(b"WRITE", b"WR\\ud83dITE"), "half of a surrogate pair"),
+        (WHOLE.replace(b"WRITE", b"WR\\ud83dITE"), "unpaired surrogate"),
         (WHOLE.replace(b'"size":100', b'"size":NaN'), "NaN or Infinity"),
         (ACTIONS[1] + b" and more\n", "other text follows the action"),
     ],
@@ -92,14 +92,14 @@ def _one_object(first: bytes, second: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"{}\n" + WHOLE, "line 1 holds no action"),
-        (b'{"add":null}\n', "line 1 holds no action"),
+        (b"{}\n" + WHOLE, "line 1 contains no action"),
+        (b'{"add":null}\n', "line 1 contains no action"),
         (b'{"actions":[' + b",".join(ACTIONS) + b"]}\n", "'actions', which is not an action"),
         (WHOLE.replace(b'"add"', b'"Add"'), "the protocol spells it add"),
         (b'{"metadata":{}}\n', "the protocol spells it metaData"),
         (_one_object(ACTIONS[0], ACTIONS[1]) + b"\n", "several actions (add, commitInfo)"),
-        (_one_object(ACTIONS[1], ACTIONS[2]) + b"\n", "states 'add' twice"),
-        (ACTIONS[1].replace(b'"path":"b"', b'"path":"b","path":"c"') + b"\n", "states 'path' twice"),
+        (_one_object(ACTIONS[1], ACTIONS[2]) + b"\n", "has 'add' twice"),
+        (ACTIONS[1].replace(b'"path":"b"', b'"path":"b","path":"c"') + b"\n", "has 'path' twice"),
     ],
 )
 def test_a_line_that_is_not_one_action_is_read_as_others_do_and_named(data: bytes, said: str) -> None:

@@ -168,7 +168,7 @@ def test_checkpoints_are_held_against_replay_in_both_directions() -> None:
         ((*START, add("b"), transaction), []),
         ((*START, add("b")), ["its transactions"]),
         ((*START, transaction), ["it lacks 1 live files, such as b"]),
-        ((*START, add("b"), add("c"), transaction), ["it holds 1 files that are not live, such as c"]),
+        ((*START, add("b"), add("c"), transaction), ["it contains 1 files that are not live, such as c"]),
         ((*START, add("b", vector=vector("v")), transaction), ["1 files differ, such as b"]),
         ((MASKED, METADATA, add("a"), add("b"), transaction), ["its protocol"]),
     ]

@@ -14,9 +14,9 @@ from explorer.core.errors import CorruptTable, MalformedAction
 from explorer.core.log.log_path import checkpoint_name
 from explorer.core.log.log_segment import list_log
 from explorer.core.log.table_state import TableState
-from explorer.core.log.writing.file_action_columns import FileColumns
+from explorer.core.log.writing.file_action_columns import CheckpointFileColumns
 from explorer.core.log.writing.parsed_columns import typed_columns
-from explorer.core.log.writing.writer_state import CarriedActions, _greatest_rows, carry_actions
+from explorer.core.log.writing.writer_state import CarriedActions, _max_rows, carry_actions
 from explorer.core.protocol.actions import (
     Add,
     DeletionVectorDescriptor,
@@ -24,7 +24,7 @@ from explorer.core.protocol.actions import (
     Remove,
 )
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.protocol.raw_actions import AddLine, RemoveLine, WholeAddLine, WholeRemoveLine
+from explorer.core.protocol.raw_actions import AddLine, FullAddLine, FullRemoveLine, RemoveLine
 from explorer.core.protocol.schema.data_types import PrimitiveType
 from explorer.core.protocol.statistics.json_statistics import StatisticsLeaf
 from tests.support.logs.checkpoint_shapes import write_checkpoint
@@ -92,7 +92,7 @@ def of_parquet(rows: list[dict[str, Any]], **types: pa.DataType) -> LogStore:
 def test_file_actions_of_commits_are_rows_with_all_that_they_say() -> None:
     store = log_of((MASKED, METADATA, ADDED, add("c"), remove("x")), (GONE,))
     found = carried(store)
-    columns = FileColumns(found)
+    columns = CheckpointFileColumns(found)
     assert columns.add_type == pa.struct(ADD)
     assert columns.remove_type == pa.struct(REMOVE)
     [adds] = [columns.adds(chunk) for chunk in found.adds(9)]
@@ -114,7 +114,7 @@ def test_file_actions_of_a_checkpoint_are_taken_over_without_what_removes_do_not
         {"remove": {**GONE_ROW, "stats": "{}", "tags": [("t", "1")], "why": "w"}},
     ]
     found = carried(of_parquet(rows, add=add_kind, remove=remove_kind))
-    columns = FileColumns(found)
+    columns = CheckpointFileColumns(found)
     assert columns.add_type == pa.struct({**ADD, "new": pa.list_(pa.int64())})
     assert columns.remove_type == pa.struct({**REMOVE, "why": pa.string()})
     adds = [row for chunk in found.adds(9) for row in columns.adds(chunk).to_pylist()]
@@ -131,7 +131,7 @@ def test_an_unknown_field_has_one_type_in_the_checkpoint_and_in_the_commits() ->
     other = {"mine": "of a remove"}
     write(store, {1: [Add(path="b", size=1, modification_time=1, unknown=more), remove("c", unknown=other)]})
     found = carried(store)
-    columns = FileColumns(found)
+    columns = CheckpointFileColumns(found)
     assert columns.add_type == pa.struct({**ADD, "same": pa.string(), "mine": pa.bool_()})
     assert columns.remove_type == pa.struct({**REMOVE, "mine": pa.string()})
     rows = [row for chunk in found.adds(9) for row in columns.adds(chunk).to_pylist()]
@@ -144,7 +144,7 @@ def test_an_unknown_field_has_one_type_in_the_checkpoint_and_in_the_commits() ->
 )
 def test_a_time_that_no_column_holds_counts_as_missing(time: int | None, stored: list[int | None]) -> None:
     found = carried(log_of((PROTOCOL, METADATA, remove("g", deletion_timestamp=time))))  # type: ignore[arg-type]
-    [rows] = [FileColumns(found).removes(chunk, -5) for chunk in found.removes(9)]
+    [rows] = [CheckpointFileColumns(found).removes(chunk, -5) for chunk in found.removes(9)]
     assert [row["deletionTimestamp"] for row in rows.to_pylist()] == stored
 
 
@@ -152,9 +152,9 @@ def test_partition_values_of_a_remove_that_are_none_name_the_file() -> None:
     found = carried(log_of((PROTOCOL, METADATA), (b'{"remove":{"path":"g","partitionValues":[1]}}',)))
     [chunk] = found.removes(9)
     with pytest.raises(
-        MalformedAction, match=r"^The partitionValues of the file g is not what the protocol says: "
+        MalformedAction, match=r"^The partitionValues of the file g is not valid by the protocol: "
     ) as refused:
-        FileColumns(found).removes(chunk, 0)
+        CheckpointFileColumns(found).removes(chunk, 0)
     assert refused.value.path == "g"
 
 
@@ -171,13 +171,13 @@ def test_a_line_keeps_what_is_not_known_and_nothing_else() -> None:
     )
     lines = list(carried(store).lines())
     assert [(name, line.path, type(line)) for name, line in lines] == [
-        ("add", "a", WholeAddLine), ("add", "b", AddLine), ("remove", "g", WholeRemoveLine), ("remove", "h", RemoveLine)
+        ("add", "a", FullAddLine), ("add", "b", AddLine), ("remove", "g", FullRemoveLine), ("remove", "h", RemoveLine)
     ]  # fmt: skip
     (_, whole), _, (_, removed), _ = lines
-    assert isinstance(whole, WholeAddLine)
+    assert isinstance(whole, FullAddLine)
     assert whole.unknown == {"levels": [1, {"x": None}], "long": 10**30}
     assert (whole.size, bytes(whole.tags)) == (1, b'{"t": "1"}')
-    assert isinstance(removed, WholeRemoveLine)
+    assert isinstance(removed, FullRemoveLine)
     assert removed.unknown == {"why": {"w": 1.5}}
 
 
@@ -290,6 +290,6 @@ def test_the_greatest_hidden_rows_are_read_wherever_their_field_stands() -> None
     rows, kinds = pa.array([4, None], pa.int64()), pa.array(["u", "u"])
     for names in (("maxRowIndex", "storageType"), ("storageType", "maxRowIndex")):
         columns = [rows if name == "maxRowIndex" else kinds for name in names]
-        assert _greatest_rows(pa.StructArray.from_arrays(columns, names), 2) == [4, None]
-    assert _greatest_rows(pa.StructArray.from_arrays([kinds], ["storageType"]), 2) == [None, None]
-    assert _greatest_rows(None, 2) == [None, None]
+        assert _max_rows(pa.StructArray.from_arrays(columns, names), 2) == [4, None]
+    assert _max_rows(pa.StructArray.from_arrays([kinds], ["storageType"]), 2) == [None, None]
+    assert _max_rows(None, 2) == [None, None]

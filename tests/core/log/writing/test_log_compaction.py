@@ -117,7 +117,7 @@ def test_a_range_that_cannot_be_compacted_is_refused() -> None:
     store = _log((PROTOCOL, METADATA), (add("a"),), (add("b"),))
     listing = list_log(store)
     for first, last in ((1, 1), (2, 1), (-1, 2)):
-        with pytest.raises(RequestError, match="later one"):
+        with pytest.raises(RequestError, match="later version"):
             write_compaction(store, listing, first, last)
     with pytest.raises(VersionNotFound) as caught:
         write_compaction(store, listing, 1, 3)

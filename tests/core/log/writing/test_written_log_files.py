@@ -214,7 +214,7 @@ def test_a_checkpoint_that_could_lack_something_is_refused(rules: Protocol, spec
     assert str(error) == (
         f"A checkpoint of version 6 cannot be written in this way: {', '.join(missing)}. This program does not "
         "implement these, or the table lacks them. Write the checkpoint with an engine that implements them, or add "
-        "what the table lacks first."
+        "the missing ones to the table first."
     )
 
 
@@ -262,7 +262,9 @@ def test_a_range_whose_commits_are_not_there_says_which_are(first: int, last: in
 def test_a_range_that_is_none_and_one_that_is_not_published_are_refused() -> None:
     store = log_of((PROTOCOL, METADATA), (add("a"),))
     listing = list_log(store)
-    with pytest.raises(RequestError, match=r"^A compaction goes from a version to a later one; 1 to 1 does not\.$"):
+    with pytest.raises(
+        RequestError, match=r"^A compaction must end at a later version than it begins; 1 to 1 does not\.$"
+    ):
         write_compaction(store, listing, 1, 1)
     staged = LogPath("x.json", LogFileKind.STAGED_COMMIT, 1)
     with pytest.raises(UnsupportedFeature) as refused:

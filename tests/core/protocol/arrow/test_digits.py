@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from explorer.core.protocol.arrow.digits import MOST_DIGITS, digits_from, whole_numbers
+from explorer.core.protocol.arrow.digits import MOST_DIGITS, decimal_numbers, digits_from
 from explorer.core.protocol.arrow.text_spans import TextSpans, words_of
 
 TEXTS = [
@@ -51,7 +51,7 @@ def _many(seed: int) -> list[str]:
 @pytest.mark.parametrize("texts", [TEXTS, _many(1), _many(2), [text[:8] for text in _many(3)], ["5"], []])
 def test_whole_numbers_are_those_of_json(texts: list[str]) -> None:
     whole = TextSpans.of_texts([" " * 8, *texts])
-    values, found = whole_numbers(words_of(whole.data), whole.starts[1:], whole.ends[1:])
+    values, found = decimal_numbers(words_of(whole.data), whole.starts[1:], whole.ends[1:])
     good = [re.fullmatch(r"0|[1-9][0-9]{0,17}", text) is not None for text in texts]
     assert (found.dtype, found.tolist()) == (np.bool_, good)
     assert values.dtype == np.int64

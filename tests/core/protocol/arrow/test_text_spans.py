@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from explorer.core.protocol.arrow.text_spans import TextSpans, stands_at, windows, words_of
+from explorer.core.protocol.arrow.text_spans import TextSpans, is_at, windows, words_of
 
 TEXTS = ["abc", "", "h\u00e9llo", "x" * 8, "y" * 9, "\ud800x", "abc", "/a%b"]
 
@@ -86,6 +86,6 @@ def test_windows_and_words_end_with_the_buffer() -> None:
 )
 def test_a_text_is_looked_for_at_many_places(text: bytes, found: list[bool]) -> None:
     data = np.frombuffer(b"ab ba abx ", np.uint8)
-    assert stands_at(data, np.array([0, 3, 6]), text).tolist() == found
-    assert stands_at(data, np.zeros(0, np.int64), text).tolist() == []
-    assert stands_at(data, np.array([0]), b"ab").tolist() == [True]
+    assert is_at(data, np.array([0, 3, 6]), text).tolist() == found
+    assert is_at(data, np.zeros(0, np.int64), text).tolist() == []
+    assert is_at(data, np.array([0]), b"ab").tolist() == [True]

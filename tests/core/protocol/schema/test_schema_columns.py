@@ -100,7 +100,7 @@ def test_a_text_that_is_no_column_is_refused(text: str) -> None:
             column_path(text, *given)
         assert refused.value.field == named
         assert str(refused.value) == (
-            f"{text!r} is not a column: write a dotted path, with parts in backticks where they hold dots."
+            f"{text!r} is not a column: write a dotted path, with parts in backticks where they contain dots."
         )
 
 
@@ -158,7 +158,8 @@ def test_only_a_field_of_a_struct_is_a_column_of_its_own() -> None:
             struct_field(TABLE, text)
         assert refused.value.field == "column"
         assert str(refused.value) == (
-            f"{name} is inside an array or a map and no column of its own: only fields of a struct can be changed so."
+            f"{name} is inside an array or a map and not a column of its own: only fields of a struct can be "
+            "changed so."
         )
 
 
@@ -250,7 +251,7 @@ def test_what_is_no_position_is_told_with_those_that_there_are(at: Any, names: S
     with pytest.raises(InvalidIntent) as refused:
         position(at, names)
     assert str(refused.value) == (
-        f"{at!r} is not a position. Write one of first, last, after NAME, a position from 0; the columns there are: "
+        f"{at!r} is not a position. Write one of first, last, after NAME, a position from 0; the existing columns are: "
         f"{shown}."
     )
     assert refused.value.field == "at"
@@ -322,7 +323,7 @@ def test_a_mode_that_the_protocol_does_not_know_is_told() -> None:
     assert mapping_mode(properties, protocol(1, 2)) == "none"
     with pytest.raises(CorruptTable) as refused:
         mapping_mode(properties, protocol(2, 5))
-    assert str(refused.value) == "delta.columnMapping.mode is 'other'; the protocol knows none, name and id."
+    assert str(refused.value) == "delta.columnMapping.mode is 'other'; the protocol defines none, name and id."
     assert refused.value.found == "other"
 
 
@@ -390,8 +391,8 @@ def test_a_domain_that_does_not_hold_clustering_columns_is_told(text: str, reaso
     with pytest.raises(CorruptTable) as refused:
         clustered(text)
     assert refused.value.found == text
-    shown = str(refused.value).removeprefix("The domain delta.clustering does not hold clusteringColumns (")
-    assert shown.endswith("). A broken client wrote it. Cluster the table again to write it again.")
+    shown = str(refused.value).removeprefix("The domain delta.clustering does not contain clusteringColumns (")
+    assert shown.endswith("). A faulty client wrote it. Cluster the table again to write it again.")
     assert reason is None or shown.startswith(f"{reason}). ")
 
 

@@ -23,7 +23,7 @@ from explorer.core.protocol.schema.data_types import (
     type_name,
     type_outline,
 )
-from explorer.core.protocol.schema.identity_marks import schema_without_marks
+from explorer.core.protocol.schema.edit import schema_without_marks
 from explorer.core.protocol.schema.nested_types import (
     holds,
     nested_types,
@@ -39,7 +39,7 @@ from tests.support.logs.small_proposals import protocol
 from tests.support.logs.small_schemas import array, field, mapping, struct
 
 LONG, TEXT, DAY = PrimitiveType("long"), PrimitiveType("string"), PrimitiveType("date")
-BROKEN = "The metaData action that set it is broken; an earlier version may still be readable."
+BROKEN = "The metaData action that set it is damaged; an earlier version may still be readable."
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_type_that_this_program_does_not_read_is_refused_by_name(name: str, fe
     assert (refused.value.features, refused.value.operation) == ([feature], "read the schema")
     assert str(refused.value) == (
         f"The schema uses the type {name} ({feature}), which this program does not read. "
-        "Read the table with a client that implements it."
+        "Read the table with a client that supports it."
     )
 
 
@@ -180,7 +180,7 @@ def test_a_schema_that_is_nested_too_deeply_is_told(depth: int) -> None:
     assert refused.value.allowed == 300
     assert str(refused.value) == (
         "The table's schemaString is nested deeper than 300 objects and arrays, the deepest nesting that is read. "
-        "Schemas that people write are much flatter; the log is most likely broken."
+        "Real schemas are much flatter; the log is probably corrupt."
     )
 
 
@@ -196,7 +196,7 @@ def test_an_id_that_is_no_whole_number_names_its_column(value: Any) -> None:
         _ = StructField("a b", LONG, metadata={"delta.columnMapping.id": value}).field_id
     assert refused.value.column == "a b"
     assert str(refused.value) == (
-        "The delta.columnMapping.id of the column 'a b' is not an integer. A broken client wrote it. Write its "
+        "The delta.columnMapping.id of the column 'a b' is not an integer. A faulty client wrote it. Write its "
         "metadata again."
     )
 
@@ -356,7 +356,7 @@ def test_a_change_that_no_reader_carries_out_is_told_with_its_column() -> None:
         "`a b`.c",
     )
     assert str(error) == (
-        "Column `a b`.c was changed from double to array<long>, a change that readers cannot carry out on older "
+        "Column `a b`.c was changed from double to array<long>, a change that readers cannot apply to older "
         "files. Rewrite the files with the table's own engine."
     )
     check_type_changes(schema, protocol(1, 2))
@@ -377,7 +377,7 @@ def test_a_record_of_changes_that_cannot_be_read_is_told_with_its_column(changes
     schema = changed_schema(changes, "a b", "c")
     said = (
         f"The {CHANGES} of column `a b`.c cannot be read ({reason}), so the types of its older files are not known. "
-        "The metaData action that set it is broken."
+        "The metaData action that set it is damaged."
     )
     with pytest.raises(CorruptTable, match=f"^{re.escape(said)}$") as refused:
         check_type_changes(schema, WIDENING)

@@ -42,11 +42,11 @@ def _table(kind: Any, partitions: tuple[str, ...] = ()) -> explorer.Table:
         ("BIGINT", "'BIGINT' is not known"),
         (INSIDE, "geospatial"),
         (LISTED, "intervalType"),
-        ({"type": "array", "elementType": "void", "containsNull": True}, "no file can hold it"),
-        ({"type": "map", "keyType": "string", "valueType": "void", "valueContainsNull": True}, "no file can hold it"),
-        (_struct(v="void", w="void"), "no file can hold it"),
-        (_struct(a="long", s=_struct(v="void")), "no file can hold it"),
-        ({"type": "array", "elementType": _struct(a="long", v="void"), "containsNull": True}, "no file can hold it"),
+        ({"type": "array", "elementType": "void", "containsNull": True}, "no file can store it"),
+        ({"type": "map", "keyType": "string", "valueType": "void", "valueContainsNull": True}, "no file can store it"),
+        (_struct(v="void", w="void"), "no file can store it"),
+        (_struct(a="long", s=_struct(v="void")), "no file can store it"),
+        ({"type": "array", "elementType": _struct(a="long", v="void"), "containsNull": True}, "no file can store it"),
     ],
 )
 def test_the_other_columns_are_read_and_the_column_says_why_not(kind: Any, reason: str) -> None:

@@ -64,7 +64,7 @@ def test_what_spark_takes_for_a_variable_is_refused_wherever_it_is(text: str) ->
     with pytest.raises(ExpressionRefused) as refused:
         check_text(text)
     assert refused.value.reason == "variable"
-    assert "holds '$' followed by '{' at position" in str(refused.value)
+    assert "contains '$' followed by '{' at position" in str(refused.value)
     assert str(refused.value).endswith("For these two characters write concat('$', '{').")
     with pytest.raises(InvalidIntent, match=r"The expression .* followed by"):
         check_stored_expression(text, "expression")

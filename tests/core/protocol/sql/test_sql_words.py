@@ -53,8 +53,8 @@ def test_a_text_is_split_into_words_with_their_places(text: str, found: list[tup
         ("a = 'b", 5, "the quote ' is not closed"),
         ('"', 1, 'the quote " is not closed'),
         ("a `b", 3, "the quote ` is not closed"),
-        ("a /* b", 3, "the comment is not closed or holds another one"),
-        ("/* a /* b */ */", 1, "the comment is not closed or holds another one"),
+        ("a /* b", 3, "the comment is not closed or contains another one"),
+        ("/* a /* b */ */", 1, "the comment is not closed or contains another one"),
     ],
 )
 def test_what_is_not_closed_is_told_with_its_place(text: str, position: int, what: str) -> None:
@@ -163,14 +163,14 @@ def test_any_other_function_may_be_called(name: str) -> None:
     [
         ("a)", "closes a parenthesis that was never opened at position 2."),
         ("(a)) > (1", "closes a parenthesis that was never opened at position 4."),
-        ("a; b", "holds ';' at position 2: give one plain expression only."),
-        ("a \x07", "holds the character '\\x07' at position 3: write it without."),
+        ("a; b", "contains ';' at position 2: give one plain expression only."),
+        ("a \x07", "contains the character '\\x07' at position 3: write it without."),
         ("((a)", "leaves a parenthesis open at position 5."),
-        ("a = (Select 1)", f"holds Select at position 6: {ROW.format('Select')}"),
-        ("select", f"holds select at position 1: {ROW.format('select')}"),
-        ("a = (with b)", f"holds with at position 6: {ROW.format('with')}"),
-        ("a = (TABLE b)", f"holds TABLE at position 6: {ROW.format('TABLE')}"),
-        ("(values 1)", f"holds values at position 2: {ROW.format('values')}"),
+        ("a = (Select 1)", f"contains Select at position 6: {ROW.format('Select')}"),
+        ("select", f"contains select at position 1: {ROW.format('select')}"),
+        ("a = (with b)", f"contains with at position 6: {ROW.format('with')}"),
+        ("a = (TABLE b)", f"contains TABLE at position 6: {ROW.format('TABLE')}"),
+        ("(values 1)", f"contains values at position 2: {ROW.format('values')}"),
     ],
 )
 def test_an_expression_that_no_table_may_keep_is_told_with_the_reason(text: str, what: str) -> None:

@@ -29,27 +29,27 @@ def test_an_empty_text_is_said_to_be_empty(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason", "position", "found", "what"),
     [
-        ("a = 1; b", "syntax", 6, ";", f"holds ';' at position 6: {PLAIN}"),
-        ("a = $x", "syntax", 5, "$", f"holds '$' at position 5: {PLAIN}"),
+        ("a = 1; b", "syntax", 6, ";", f"contains ';' at position 6: {PLAIN}"),
+        ("a = $x", "syntax", 5, "$", f"contains '$' at position 5: {PLAIN}"),
         ("*", "star", 1, "*", "means all columns by '*' at position 1: name the columns"),
         ("f(*)", "star", 3, "*", "means all columns by '*' at position 3: name the columns"),
         ("f(a, *)", "star", 6, "*", "means all columns by '*' at position 6: name the columns"),
         ("t.* = 1", "star", 3, "*", "means all columns by '*' at position 3: name the columns"),
         ("'f'(a)", "syntax", 1, "'f'", f"calls 'f' at position 1: {UNQUOTED}"),
         ("r'f'(a)", "syntax", 1, "r'f'", f"calls r'f' at position 1: {UNQUOTED}"),
-        ("a\u0007b", "syntax", 2, "\u0007", "holds the character '\\x07' at position 2: write it without"),
+        ("a\u0007b", "syntax", 2, "\u0007", "contains the character '\\x07' at position 2: write it without"),
         ("a)", "syntax", 2, ")", "closes a parenthesis that was never opened at position 2"),
         ("(a) + b)", "syntax", 8, ")", "closes a parenthesis that was never opened at position 8"),
         ("(a", "syntax", 3, None, "leaves a parenthesis open at position 3"),
         ("((a)", "syntax", 5, None, "leaves a parenthesis open at position 5"),
-        ("a IN (SELECT 1)", "subquery", 7, "SELECT", f"holds SELECT at position 7: {ROW.format('SELECT')}"),
-        ("with", "subquery", 1, "with", f"holds with at position 1: {ROW.format('with')}"),
-        ("a = (from t)", "subquery", 6, "from", f"holds from at position 6: {ROW.format('from')}"),
-        ("a = (table t)", "subquery", 6, "table", f"holds table at position 6: {ROW.format('table')}"),
-        ("a = (values 1)", "subquery", 6, "values", f"holds values at position 6: {ROW.format('values')}"),
-        ("a = (map b)", "subquery", 6, "map", f"holds map at position 6: {ROW.format('map')}"),
-        ("a = (reduce b)", "subquery", 6, "reduce", f"holds reduce at position 6: {ROW.format('reduce')}"),
-        ("a = (execute b)", "subquery", 6, "execute", f"holds execute at position 6: {ROW.format('execute')}"),
+        ("a IN (SELECT 1)", "subquery", 7, "SELECT", f"contains SELECT at position 7: {ROW.format('SELECT')}"),
+        ("with", "subquery", 1, "with", f"contains with at position 1: {ROW.format('with')}"),
+        ("a = (from t)", "subquery", 6, "from", f"contains from at position 6: {ROW.format('from')}"),
+        ("a = (table t)", "subquery", 6, "table", f"contains table at position 6: {ROW.format('table')}"),
+        ("a = (values 1)", "subquery", 6, "values", f"contains values at position 6: {ROW.format('values')}"),
+        ("a = (map b)", "subquery", 6, "map", f"contains map at position 6: {ROW.format('map')}"),
+        ("a = (reduce b)", "subquery", 6, "reduce", f"contains reduce at position 6: {ROW.format('reduce')}"),
+        ("a = (execute b)", "subquery", 6, "execute", f"contains execute at position 6: {ROW.format('execute')}"),
     ],
 )
 def test_a_refusal_says_what_stands_where_and_what_to_do(
@@ -98,7 +98,7 @@ def test_what_only_looks_like_that_passes_as_its_tokens(text: str) -> None:
 
 def test_a_long_text_is_shown_by_its_beginning() -> None:
     error = refused(f"'{'x' * 300}' = a;")
-    assert str(error).startswith(f"The condition {chr(39) + 'x' * 299 + '...'!r} holds ';' at position 307: ")
+    assert str(error).startswith(f"The condition {chr(39) + 'x' * 299 + '...'!r} contains ';' at position 307: ")
 
 
 def test_calls_are_found_once_in_lower_case_and_only_those_of_spark_itself() -> None:

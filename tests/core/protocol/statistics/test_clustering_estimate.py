@@ -125,7 +125,7 @@ def test_of_a_text_only_the_least_is_known_and_of_a_range_of_texts_nothing(writt
 def test_what_the_log_does_not_say_is_not_estimated() -> None:
     bounded = add("a", 10, bounds={"amount": (0, 9)})
     assert _of(_snapshot(bounded, add("b", 10)), "amount = 3")["amount"].why == "1 of 2 files have no bounds for it"
-    assert "how many rows" in _of(_snapshot(bounded, add("b", None)), "amount = 3")["amount"].why
+    assert "row count" in _of(_snapshot(bounded, add("b", None)), "amount = 3")["amount"].why
 
 
 def test_masked_rows_and_empty_tables_weigh_nothing() -> None:

@@ -182,7 +182,7 @@ def test_rows_stay_in_the_partitions_of_every_partition_column() -> None:
     assert estimate(found, "code IN ('a', 'x', 'b') AND p = 'y'", "code") == (3, 900, True, "")
 
 
-RANGE = "how many rows a range of texts holds is not in the log"
+RANGE = "how many rows a range of texts contains is not in the log"
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ RANGE = "how many rows a range of texts holds is not in the log"
         ("code <=> 'b'", (None, None, False, RANGE)),
         ("NOT code = 'b'", (None, None, False, RANGE)),
         ("code = 'b' AND NOT id = 5", (None, None, False, RANGE)),
-        ("code = 'b' OR id < 5", (None, None, False, "the condition may hold whatever its value")),
+        ("code = 'b' OR id < 5", (None, None, False, "the condition may be true whatever its value")),
         ("code = 'b' OR id < -5", (1, 200, True, "")),
     ],
 )
@@ -215,7 +215,7 @@ def test_of_texts_the_least_is_told_where_they_are_asked_for_one_by_one(where: s
 @pytest.mark.parametrize(
     ("records", "bounded", "why"),
     [
-        (None, 1_200, "not every file says how many rows it holds"),
+        (None, 1_200, "not every file has a row count"),
         (10, 1_200, ""),
         (10, 0, "1,200 of 1,201 files have no bounds for it"),
         (10, 1_199, "1 of 1,201 files have no bounds for it"),

@@ -246,7 +246,10 @@ def test_unknown_columns_and_excess_are_refused(where: str) -> None:
 def test_what_is_neither_text_nor_parsed_is_refused(where: Any) -> None:
     with pytest.raises(RequestError) as refused:
         snapshot(None).skipping(where)
-    told = {"error": "RequestError", "message": f"{where!r} is no condition. Give SQL, such as amount > 0."}
+    told = {
+        "error": "RequestError",
+        "message": f"{where!r} is not a condition. Enter a SQL expression such as amount > 0.",
+    }
     assert refused.value.facts().items() >= (told | {"field": "where", "found": repr(where)}).items()
 
 

@@ -269,7 +269,7 @@ def test_a_value_that_is_no_number_is_above_all_others(kind: str) -> None:
             "double",
             {"delta.typeChanges": [{"fromType": "float", "toType": "double"}]},
             "i = 1",
-            "older files state its bounds in the fewest digits of a float, which may not enclose the values",
+            "older files record its bounds in the fewest digits of a float, which may not enclose the values",
         ),
         ("long", {}, "i LIKE '1%'", "LIKE turns a column of type long into text"),
         ("long", {}, "i = '1'", "comparing type long with '1' needs a conversion"),

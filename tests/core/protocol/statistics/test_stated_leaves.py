@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from explorer.core.protocol.schema.data_types import PrimitiveType
-from explorer.core.protocol.statistics import json_statistics, stated_leaves
+from explorer.core.protocol.statistics import json_statistics, present_leaves
 from explorer.core.protocol.statistics.json_statistics import StatisticsLeaf, parse_texts
 
 _LONG, _STRING = PrimitiveType("long"), PrimitiveType("string")
@@ -25,7 +25,7 @@ _TEXTS = [
 @pytest.mark.parametrize("texts", [_TEXTS[:1], _TEXTS[:3], _TEXTS, []])
 def test_the_bounds_are_those_of_a_reader_of_all_columns(texts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     found = parse_texts(pa.array(texts, pa.string()), _WIDE)
-    monkeypatch.setattr(stated_leaves, "_MANY", 10_000)
+    monkeypatch.setattr(present_leaves, "_MANY", 10_000)
     whole = parse_texts(pa.array(texts, pa.string()), _WIDE)
     assert found.num_records.equals(whole.num_records)
     assert list(found.bounds) == _WIDE

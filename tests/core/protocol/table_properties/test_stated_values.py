@@ -16,10 +16,10 @@ from explorer.core.protocol.table_properties.table_property import (
     Choices,
     Columns,
     Flag,
+    FreeText,
     Integer,
     Interval,
     TableProperty,
-    Text,
 )
 from explorer.core.protocol.table_properties.values import constraints, flag, interval, number
 
@@ -56,7 +56,7 @@ def test_a_text_that_is_no_span_is_told_for_what_it_was_read(text: str) -> None:
     with pytest.raises(RequestError) as length:
         times.duration(text)
     assert (length.value.found, length.value.expected) == (text, "7 days")
-    assert str(length.value) == f"{text!r} is not a length of time. Write it like '7 days' or '36 hours'."
+    assert str(length.value) == f"{text!r} is not a valid duration. Use a form such as '7 days' or '36 hours'."
     with pytest.raises(InvalidIntent) as older:
         times.older_than(text)
     assert (older.value.field, older.value.allowed) == ("olderThan", ["interval 30 days", "2026-03-02T14:05:11Z"])
@@ -90,14 +90,14 @@ def test_each_kind_of_property_reads_its_value_or_its_default() -> None:
     row = TableProperty("k", "does")
     assert (str(row), row.default, row.allowed, row.why_fixed) == ("k", None, (), None)
     assert [row.is_set({"k": ""}), row.is_set({"K": "x"})] == [True, False]
-    assert [row.text({"k": ""}), row.text({}), Text("k", "", "d").text({})] == ["", None, "d"]
+    assert [row.text({"k": ""}), row.text({}), FreeText("k", "", "d").text({})] == ["", None, "d"]
     states = Flag("k", ""), Flag("k", "", "true"), Flag("k", "", "false")
     assert [each.of({}) for each in states] == [False, True, False]
     assert [each.of({}, unset=True) for each in states] == [True, True, False]
     assert [each.of({"k": "true"}, unset=False) for each in states] == [True, True, True]
     assert [Integer("k", "").of({}), Integer("k", "", "3").of({}), Integer("k", "", "3").of({"k": "4"})] == [0, 3, 4]
     assert (Integer("k", "").minimum, Integer("k", "").maximum) == (0, None)
-    assert (Choice("k", "").exact, Text("k", "").form) == (False, None)
+    assert (Choice("k", "").exact, FreeText("k", "").form) == (False, None)
     kept = Interval("k", "", "interval 1 day")
     assert [kept.of({}), kept.of({}, unset=timedelta(9)), kept.of({"k": "2 days"})] == [*map(timedelta, (1, 1, 2))]
     assert [Interval("k", "").of({}), Interval("k", "").of({}, unset=timedelta(9))] == [timedelta(), timedelta(9)]
@@ -122,10 +122,10 @@ WORDS = ("Ab", "c")
             Choices("k", "", None, WORDS),
             ["", "Ab", "c,Ab", "c,c"],
             ["ab", "c, Ab", "c,"],
-            ("a list, with commas between, of Ab and c",),
+            ("a comma-separated list of Ab and c",),
         ),
-        (Text("k", "", allowed=WORDS), ["", "x"], [], ()),
-        (Text("k", "", allowed=("1.2",), form=r"\d\.\d"), ["1.2", "3.4"], ["", "1.2.3", "x1.2"], ("1.2",)),
+        (FreeText("k", "", allowed=WORDS), ["", "x"], [], ()),
+        (FreeText("k", "", allowed=("1.2",), form=r"\d\.\d"), ["1.2", "3.4"], ["", "1.2.3", "x1.2"], ("1.2",)),
         (
             Interval("k", ""),
             ["7 days", "interval 0 days"],
@@ -180,7 +180,7 @@ def test_a_moment_with_a_zone_is_read(text: Any) -> None:
         ("soon", "'soon' is not an ISO 8601 time, such as 2026-03-02T14:05:11Z.", "soon"),
         (
             "2026-03-02T14:05:11",
-            "The time 2026-03-02 14:05:11 has no zone: write it like 2026-03-02T14:05:11Z.",
+            "The time 2026-03-02 14:05:11 has no time zone. Use a form such as 2026-03-02T14:05:11Z.",
             MOMENT.replace(microsecond=0, tzinfo=None),
         ),
         (
@@ -212,10 +212,10 @@ def test_a_length_of_time_is_not_negative_and_a_zone_is_one_that_there_is() -> N
     with pytest.raises(RequestError) as negative:
         times.duration("-1 day")
     assert (negative.value.found, negative.value.expected) == ("-1 day", "7 days")
-    assert str(negative.value) == "A length of time cannot be negative, as '-1 day' is."
+    assert str(negative.value) == "A duration cannot be negative, as '-1 day' is."
     assert times.zone_named("Europe/Berlin") == ZoneInfo("Europe/Berlin")
     for name in ("Nowhere", "", "../x", "Europe"):
         with pytest.raises(RequestError) as refused:
             times.zone_named(name)
-        assert str(refused.value) == f"There is no time zone {name!r}; one that exists is Europe/Berlin."
+        assert str(refused.value) == f"Unknown time zone {name!r}. Use an IANA name such as Europe/Berlin."
         assert refused.value.found == name

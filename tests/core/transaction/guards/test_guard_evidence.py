@@ -337,7 +337,7 @@ def test_files_that_a_commit_names_are_looked_for(
 ) -> None:
     [found] = file_guards(stored(*there), asked)
     evidence = {"files": len(asked), "missing": missing, "numMissing": len(missing), "detail": detail}
-    remedy = "Choose a version whose files still exist, or bring them back from a backup." if missing else None
+    remedy = "Choose a version whose files still exist, or restore them from a backup." if missing else None
     assert found == GuardResult("files-exist", "fail" if missing else "pass", evidence, remedy)
 
 

@@ -309,7 +309,9 @@ def test_row_ids_whose_mark_is_unreadable_are_unknown_and_without_the_feature_th
     found = row_tracking_guard(snapshot(broken, rules=TRACKED), change())
     assert found is not None
     assert (found.name, found.status, found.remedy) == ("row-tracking", "unknown", "Set the property again.")
-    assert str(found.evidence["detail"]).startswith("The domain delta.rowTracking does not hold rowIdHighWaterMark (")
+    assert str(found.evidence["detail"]).startswith(
+        "The domain delta.rowTracking does not contain rowIdHighWaterMark ("
+    )
     assert list(found.evidence) == ["detail"]
     assert row_tracking_guard(snapshot(properties=ON), change()) is None
 

@@ -122,7 +122,7 @@ def test_changed_properties_are_listed_with_what_they_do() -> None:
             "before": None,
             "after": "interval 40 days",
             "default": "interval 30 days",
-            "effect": "How long the history of the table is kept.",
+            "effect": "How long the history of the table is retained.",
             "feature": None,
         },
     ]

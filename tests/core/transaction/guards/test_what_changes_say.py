@@ -117,7 +117,7 @@ def test_a_property_is_taken_away(key: str, parameters: list[str], undo: str, le
         ("delta.feature.appendOnly", "is a feature of the protocol, not a property. Use drop-feature."),
         ("delta.minReaderVersion", "is in the protocol, and its versions never fall."),
         ("DELTA.minwriterversion", "delta.minWriterVersion is in the protocol, and its versions never fall."),
-        ("delta.columnMapping.maxColumnId", "cannot be removed by hand: column mapping keeps it itself."),
+        ("delta.columnMapping.maxColumnId", "cannot be removed by hand: column mapping maintains it itself."),
         ("delta.constraints.c", "Add or drop it with add-constraint and drop-constraint."),
     ],
 )

@@ -163,7 +163,7 @@ def test_a_value_that_is_not_allowed_is_told_with_those_that_are(
             "delta.ColumnMapping.maxColumnId",
             "7",
             "delta.columnMapping.maxColumnId",
-            "The property delta.columnMapping.maxColumnId cannot be set by hand: column mapping keeps it itself.",
+            "The property delta.columnMapping.maxColumnId cannot be set by hand: column mapping maintains it itself.",
         ),
         (
             "delta.feature.Clustering",

@@ -81,9 +81,9 @@ def test_lengths_inside_structs_maps_and_arrays_are_checked() -> None:
         ("char(x)", "'char(x)' has no length"),
         ("char(3)", "'char(3)' is another type in the schema"),
         ("array<char>", "'char' has no length"),
-        ("array<char(2)", "'' does not go on as a type"),
+        ("array<char(2)", "'' does not continue a type"),
         ("array<char(2)> of", "'of' follows the type"),
-        ("array< >", "'>' is no type"),
+        ("array< >", "'>' is not a type"),
     ],
 )
 def test_a_length_that_cannot_be_checked_is_refused(text: str, why: str) -> None:

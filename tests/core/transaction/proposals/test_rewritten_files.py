@@ -151,7 +151,7 @@ def test_files_of_a_clustered_table_are_rewritten_until_they_say_that_they_are_c
 
 SO = "so files cannot be ordered by it."
 CLUSTERED = "The table is clustered by Id: leave zOrderBy and orderBy out."
-PATH = "write a dotted path, with parts in backticks where they hold dots."
+PATH = "write a dotted path, with parts in backticks where they contain dots."
 
 
 @pytest.mark.parametrize(

@@ -186,8 +186,8 @@ def test_files_that_are_gone_are_counted_with_the_first_of_them_named() -> None:
         check_sources(whole, found.look_for)
     error = refused.value
     assert str(error) == (
-        "The changes of version 2 are gone: their file _change_data/c is no longer in the table's folder, most likely "
-        "deleted by VACUUM. 4 files are missing, of 3 versions. The changes of version 5 can still be read."
+        "The changes of version 2 cannot be read: their file _change_data/c is no longer in the table's folder, most "
+        "likely deleted by VACUUM. 4 files are missing, of 3 versions. The changes of version 5 can still be read."
     )
     assert (error.version, error.versions, error.path, error.missing) == (2, [2, 3, 4], "_change_data/c", 4)
     with pytest.raises(ChangeFeedGap) as ending:
@@ -286,7 +286,7 @@ def test_a_removed_file_of_no_known_partition_is_a_hole() -> None:
     with pytest.raises(ChangeFeedGap) as refused:
         sources(late(), 5, 6)
     assert str(refused.value) == (
-        f"The changes of versions 5 to 6 cannot be read: at version 5 {said}. Ask for a range that begins later."
+        f"The changes of versions 5 to 6 cannot be read: at version 5 {said}. Request a range that begins later."
     )
     assert change_feed_holes(late(values={"p": None}).history_record(), 5, 6) == ()
     recorded = late(AddCDCFile(path="c", size=1)).history_record()
@@ -305,5 +305,5 @@ def test_a_version_without_its_time_is_refused_by_its_number() -> None:
     assert refused.value.version == 2
     assert str(refused.value) == (
         "Version 2 has no inCommitTimestamp, though delta.enableInCommitTimestamps is true, so its changes have no "
-        "time. A broken client wrote the commit. Ask for a range without it."
+        "time. A faulty client wrote the commit. Request a range without it."
     )

@@ -244,7 +244,7 @@ def test_a_range_that_runs_backwards_is_refused_where_its_ends_exist() -> None:
     found = table({0: [FEED, on()], 1: [add("a")]})
     with pytest.raises(RequestError) as refused:
         feed.change_feed_holes(found.history_record(), 1, 0)
-    assert str(refused.value) == "The range 1 to 0 runs backwards. Give the earlier version first."
+    assert str(refused.value) == "The range 1 to 0 is reversed. Give the earlier version first."
     with pytest.raises(VersionNotFound, match=r"^The changes of version 9 are not in the log"):
         feed.change_feed_holes(found.history_record(), 9, 1)
     for version in (-1, 2):
@@ -287,7 +287,7 @@ def test_a_range_in_which_the_feed_was_off_is_refused_with_where_it_was_on(
     holes = feed.change_feed_holes(found.history_record(), first, last)
     assert str(refused.value) == (
         f"The changes of versions {first} to {last} cannot be read: at {where} {OFF_DETAIL}. {advice} "
-        "Let the changes be inferred from the files: inferred=True in Python, --inferred in the command."
+        "Infer the changes from the files: inferred=True in Python, --inferred in the command."
     )
     assert (refused.value.version, refused.value.holes) == (
         holes[0].from_version,
@@ -311,7 +311,7 @@ def test_holes_of_several_kinds_come_in_the_order_of_their_versions() -> None:
     with pytest.raises(ChangeFeedGap) as refused:
         told(found, 0, 1)
     assert str(refused.value) == (
-        f"The changes of versions 0 to 1 cannot be read: at version 0 {gone} 4. Ask for a range that begins after the "
+        f"The changes of versions 0 to 1 cannot be read: at version 0 {gone} 4. Request a range that begins after the "
         "change, or read this one with the schema of another version: schema_version in Python, --schema-version in "
         "the command."
     )
@@ -331,5 +331,5 @@ def test_a_commit_that_is_gone_is_a_hole_of_its_own() -> None:
     with pytest.raises(ChangeFeedGap) as refused:
         feed.change_sources(found.store, found.listing, history, 1, 4)
     assert str(refused.value) == (
-        f"The changes of versions 1 to 4 cannot be read: at version 1 {said}. Ask for a range without it."
+        f"The changes of versions 1 to 4 cannot be read: at version 1 {said}. Request a range without it."
     )

@@ -14,11 +14,10 @@ import pytest
 from explorer.core.errors import CorruptTable, ExplorerError, RequestError, TimestampOutOfRange
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.core.versions.column_lineage import Lineage
-from explorer.core.versions.commits.amounts import row_amounts
+from explorer.core.versions.commits.amounts import row_amounts, updated_rows
 from explorer.core.versions.located import located
-from explorer.core.versions.provenance import CommitRecord, KnownState, Provenance
+from explorer.core.versions.provenance import BaseState, CommitRecord, Provenance
 from explorer.core.versions.record_search import Wanted, found_entries
-from explorer.core.versions.updated_rows import updated_rows
 from tests.support.logs.small_logs import METADATA, PROTOCOL, commit_info, metadata
 
 FEED = Protocol(min_reader_version=1, min_writer_version=4)
@@ -36,13 +35,13 @@ def record(
     return CommitRecord(version=version, timestamp=MS + (version if time is None else time), **fields)
 
 
-def provenance(*records: CommitRecord, base: KnownState | None = None, first: int = 0, **more: Any) -> Provenance:
+def provenance(*records: CommitRecord, base: BaseState | None = None, first: int = 0, **more: Any) -> Provenance:
     latest = records[-1].version if records else first
     return Provenance(records, base, **{"first_readable": first, "latest": latest, **more})
 
 
-def known(version: int, protocol: Protocol, known_metadata: Metadata, **domains: DomainMetadata) -> KnownState:
-    return KnownState(version, protocol, known_metadata, domains)
+def known(version: int, protocol: Protocol, known_metadata: Metadata, **domains: DomainMetadata) -> BaseState:
+    return BaseState(version, protocol, known_metadata, domains)
 
 
 def test_a_provenance_has_what_it_was_given_and_makes_its_commits_once() -> None:
@@ -194,7 +193,7 @@ def test_a_time_out_of_range_is_refused_with_the_nearest_version(time: float, si
 def test_where_no_commit_is_left_no_time_is_known() -> None:
     with pytest.raises(TimestampOutOfRange) as refused:
         provenance(record(1), base=known(3, FEED, ON), first=3).version_at(at(3))
-    assert str(refused.value) == "No commit times are known: the log holds only a checkpoint."
+    assert str(refused.value) == "No commit times are known: the log has only a checkpoint."
     facts = refused.value
     assert (facts.timestamp, facts.earliest, facts.latest, facts.nearest) == (at(3), None, None, None)
 
@@ -205,7 +204,7 @@ def test_a_commit_that_lacks_its_time_makes_no_version_findable_by_time() -> Non
         found.version_at(at(4))
     assert str(refused.value) == (
         "Version 5 has no inCommitTimestamp, though delta.enableInCommitTimestamps is true, so its commit time is "
-        "not known and no version can be found by time. Ask for a version by its number."
+        "not known and no version can be selected by time. Select a version by its number."
     )
     assert refused.value.version == 5
 

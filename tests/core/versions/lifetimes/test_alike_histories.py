@@ -24,7 +24,7 @@ def test_every_log_says_the_same_as_line_by_line(root: str, monkeypatch: pytest.
     take = LifetimesBuilder.take
 
     def counted(builder: LifetimesBuilder, part: DecodedPart) -> list[int]:
-        made.append(sum(len(each.places) for each in part.alike))
+        made.append(sum(len(each.places) for each in part.similar))
         return take(builder, part)
 
     monkeypatch.setattr(LifetimesBuilder, "take", counted)

@@ -251,14 +251,14 @@ def test_a_file_lives_until_it_is_removed_or_replaced() -> None:
 
 def test_ordinary_paths_are_worked_out_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """One by one they would take longer, and say the same."""
-    read = Intervals._apply_odd
+    read = Intervals._apply_irregular
     walked = []
 
     def apply_odd(self: Intervals, events: list[Any], vectors: VectorCodes) -> None:
         walked.append(events[0].path)
         read(self, events, vectors)
 
-    monkeypatch.setattr(Intervals, "_apply_odd", apply_odd)
+    monkeypatch.setattr(Intervals, "_apply_irregular", apply_odd)
     commits: dict[int, list[Any]] = {
         0: [*CREATED, *map(add, "abcdef")],
         1: [remove("a"), remove("f")],
@@ -450,7 +450,7 @@ def test_versions_of_very_high_numbers_are_refused() -> None:
 
 def test_a_line_with_two_file_actions_is_refused_with_its_number() -> None:
     both = b'{"add":{"path":"a"},"remove":{"path":"b"}}'
-    with pytest.raises(MalformedAction, match="holds both an add and a remove") as error:
+    with pytest.raises(MalformedAction, match="contains both an add and a remove") as error:
         table({0: [PROTOCOL, METADATA], 1: [add("c"), both]}).history()
     assert (error.value.version, error.value.line) == (1, 2)
 

@@ -332,7 +332,7 @@ def test_a_name_that_nothing_had_is_answered_with_those_near_it_or_the_first() -
     with pytest.raises(RequestError) as empty:
         said(Provenance([], None, first_readable=0, latest=0), "x")
     assert (str(empty.value), empty.value.nearest, empty.value.found) == (
-        "The log names no 'x': it holds no setting.",
+        "The log names no 'x': it contains no settings.",
         None,
         "x",
     )

@@ -134,7 +134,7 @@ def test_what_was_kept_goes_on_as_before(rows: list[int]) -> None:
     codes = new_codes()
     builder = RecordedFilesBuilder(codes)
     take(builder, [LINES[row] for row in rows])
-    kept = builder.kept()
+    kept = builder.table()
     assert kept.column_names == KEPT
     known = {name for name in KEPT[5:] if any(SAID[name][row] is not None for row in rows)}
     assert {name for name in KEPT if not pa.types.is_null(kept.schema.field(name).type)} == {*KEPT[:5], *known}
@@ -147,7 +147,7 @@ def test_what_was_kept_goes_on_as_before(rows: list[int]) -> None:
 
 
 def test_of_no_file_at_all_every_column_is_kept() -> None:
-    kept = taken().kept()
+    kept = taken().table()
     assert (kept.num_rows, kept.column_names) == (0, KEPT)
 
 
@@ -160,8 +160,8 @@ def test_partition_values_that_are_none_are_refused_by_the_first_file_that_has_t
         with pytest.raises(MalformedAction) as refused:
             files.column("partition_values", rows)
         assert str(refused.value) == (
-            "The partitionValues of the file x%20y is not what the protocol says: Expected `str | null`, got `array` "
-            "- at `$[...]`. Run verify to find the commit that holds the action, and restore it from a backup."
+            "The partitionValues of the file x%20y is not valid by the protocol: Expected `str | null`, got `array` "
+            "- at `$[...]`. Run verify to find the commit with the action, and restore it from a backup."
         )
         assert refused.value.path == "x%20y"
 
@@ -201,7 +201,7 @@ def test_sums_and_vectors_of_instances_are_those_of_their_files() -> None:
     life = life_of()
     assert [each.tolist() for each in life.rows] == [[7, 0, 4, 7, 2, 5], [True, False, True, True, True, True]]
     assert [each.tolist() for each in life.sizes] == [[1, 2, 3, 1, 4, 5], [True] * 6]
-    assert (life.masked.tolist(), life.remade.tolist()) == ([2, 0, 0, 2, 6, 0], [3])
+    assert (life.masked.tolist(), life.remasked.tolist()) == ([2, 0, 0, 2, 6, 0], [3])
     assert life.with_vector.tolist() == [True, False, False, True, True, False]
     assert life.data_change.tolist() == [True, True, True, True, True, False]
     files, ids = life.vector_files
@@ -229,7 +229,7 @@ def test_a_version_that_is_not_readable_is_told_with_the_nearest() -> None:
 
 def test_lifetimes_that_were_kept_say_the_same() -> None:
     life = life_of()
-    stays = life.kept()
+    stays = life.table()
     assert stays.column_names == [
         *("added", "removed", "previous", "removed_data_change", "deletion_times", "path_ids", "vectors"),
     ]
@@ -238,7 +238,7 @@ def test_lifetimes_that_were_kept_say_the_same() -> None:
 
     def columns(of: Lifetimes) -> list[tuple[list[Any], np.dtype[Any]]]:
         each: list[npt.NDArray[Any]] = [of.added, of.removed, of.previous, of.removed_data_change, of.deletion_times]
-        each += [of.path_ids, of.remade, of.live(2), of.vectors_differ(np.array([0]), np.array([3]))]
+        each += [of.path_ids, of.remasked, of.live(2), of.vectors_differ(np.array([0]), np.array([3]))]
         return [(column.tolist(), column.dtype) for column in each]
 
     assert columns(again) == columns(life)

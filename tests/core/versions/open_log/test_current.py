@@ -9,7 +9,7 @@ from explorer.core.log.log_path import checkpoint_name, commit_name
 from explorer.core.log.log_segment import LogSegment
 from explorer.core.versions.open_log import current
 from explorer.core.versions.open_log.current import CurrentLog
-from explorer.core.versions.open_log.known import KnownLog
+from explorer.core.versions.open_log.log_state import LogState
 from explorer.core.versions.open_log.source import LogSource
 from tests.core.versions.open_log.test_source import stored
 from tests.support.attacks.faulty_store import FaultyStore
@@ -29,12 +29,12 @@ def listings(store: FaultyStore) -> int:
 
 def test_a_log_is_listed_once_and_again_when_that_is_due() -> None:
     found, store = opened()
-    assert (found.recent().listing.latest, found.whole().listing.earliest(), listings(store)) == (5, 0, 0)
+    assert (found.recent().listing.latest, found.full().listing.earliest(), listings(store)) == (5, 0, 0)
     write(store, {6: [add("6")]})
     assert found.recent().listing.latest == 5
     found.outdate()
     assert (found.known.listing.latest, listings(store)) == (5, 0)
-    assert (found.recent().listing.latest, found.whole().listing.latest, listings(store)) == (6, 6, 1)
+    assert (found.recent().listing.latest, found.full().listing.latest, listings(store)) == (6, 6, 1)
 
 
 def test_all_of_a_log_is_listed_when_an_old_version_needs_it() -> None:
@@ -61,10 +61,10 @@ def test_a_long_log_is_listed_whole_only_where_old_files_came_or_went(
 def test_a_long_log_without_news_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(current, "_PAGE", 3)
     found, store = opened()
-    before = found.whole()
+    before = found.full()
     found.refresh()
     store.requests.clear()
-    assert list(found.whole().listing.commits) == list(before.listing.commits)
+    assert list(found.full().listing.commits) == list(before.listing.commits)
     assert listings(store) == 0
 
 
@@ -82,7 +82,7 @@ def test_a_step_runs_again_on_what_is_left_of_a_version() -> None:
     found, store = opened(checkpoint=3)
     seen: list[tuple[int | None, int]] = []
 
-    def step(known: KnownLog, segment: LogSegment) -> int:
+    def step(known: LogState, segment: LogSegment) -> int:
         assert segment == known.listing.segment(segment.version)
         seen.append((None if segment.checkpoint is None else segment.checkpoint.version, len(segment.commits)))
         if segment.checkpoint is not None:
@@ -98,7 +98,7 @@ def test_a_step_that_nothing_helps_runs_once() -> None:
     found, _ = opened()
     calls: list[int] = []
 
-    def step(_: KnownLog, segment: LogSegment) -> None:
+    def step(_: LogState, segment: LogSegment) -> None:
         calls.append(segment.version)
         raise VersionGap("It is lost.", version=2)
 
@@ -124,8 +124,8 @@ def test_a_part_begins_with_the_newest_checkpoint_before_the_newest_version() ->
     found, _ = opened(checkpoint=3)
     part = found.newest_part()
     assert part is not None
-    assert (list(part.whole().listing.commits), part.whole().listing.earliest()) == ([4, 5], 3)
-    assert list(found.whole().listing.commits) == [0, 1, 2, 3, 4, 5]
+    assert (list(part.full().listing.commits), part.full().listing.earliest()) == ([4, 5], 3)
+    assert list(found.full().listing.commits) == [0, 1, 2, 3, 4, 5]
     assert opened()[0].newest_part() is None
     assert opened(4, 3)[0].newest_part() is None
 

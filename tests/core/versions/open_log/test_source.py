@@ -25,8 +25,8 @@ def stored(commits: int = 6, checkpoint: int | None = 3) -> FaultyStore:
 
 def test_the_newest_versions_are_listed_from_the_checkpoint_on_that_the_hint_names() -> None:
     source = LogSource.of(stored(), None)
-    assert (list(source.newest().commits), source.newest().is_whole) == ([3, 4, 5], False)
-    assert (list(source.all().commits), source.all().is_whole) == ([0, 1, 2, 3, 4, 5], True)
+    assert (list(source.newest().commits), source.newest().is_complete) == ([3, 4, 5], False)
+    assert (list(source.all().commits), source.all().is_complete) == ([0, 1, 2, 3, 4, 5], True)
 
 
 def test_what_is_newer_is_listed_alone_unless_the_newest_commit_is_another_file() -> None:

@@ -28,8 +28,8 @@ def test_one_file_is_said_in_the_singular(last: int, said: str) -> None:
     with pytest.raises(ChangeFeedGap) as caught:
         table.change_sources(1, last)
     assert str(caught.value) == (
-        "The changes of version 1 are gone: their file a is no longer in the table's folder, most likely deleted by "
-        f"VACUUM. {said}"
+        "The changes of version 1 cannot be read: their file a is no longer in the table's folder, most likely "
+        f"deleted by VACUUM. {said}"
     )
 
 

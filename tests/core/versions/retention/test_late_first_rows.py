@@ -45,7 +45,7 @@ def test_a_file_of_a_version_that_cannot_be_read_ends_the_changes_of_no_other(lo
 
 def test_where_only_some_old_versions_have_a_row_each_row_has_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the versions before 5, which is the first that can be read, only the last two have a row."""
-    monkeypatch.setattr(version_states, "_MOST_GONE", 2)
+    monkeypatch.setattr(version_states, "_MOST_LOST", 2)
     store = small_logs.new_store()
     adds = [add(f"{version}") for version in range(7)]
     small_logs.write(store, {0: [PROTOCOL, METADATA, adds[0]], **{version: [adds[version]] for version in range(1, 7)}})

@@ -14,7 +14,7 @@ import explorer
 from explorer.core.errors import ChangeFeedGap
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import AddCDCFile, DomainMetadata, Protocol
-from explorer.core.versions.open_log.known import _same_files
+from explorer.core.versions.open_log.log_state import _same_files
 from explorer.core.versions.provenance import Provenance
 from explorer.core.versions.retention.horizon import horizon
 from explorer.core.versions.retention.missing_files import absent

@@ -186,7 +186,7 @@ def test_what_a_vacuum_took_is_told_where_nobody_looked() -> None:
     end = commit_info("VACUUM END", operation_parameters={"status": "COMPLETED"})
     commits = [*LEFT, [start], [end]]
     assert [(row["status"], row["reason"]) for row in judged(commits, missing=None).to_pylist()[:2]] == [
-        ("data gone", "version 3 records a VACUUM that took files of it; its files were not checked"),
+        ("data gone", "version 3 records a VACUUM that deleted files of it; its files were not checked"),
         ("readable", SAFE),
     ]
     assert judged(commits).to_pylist()[0]["status"] == "readable"
@@ -199,12 +199,12 @@ def test_versions_whose_log_is_gone_say_what_lacks() -> None:
         table.store.delete(f"_delta_log/{version:020}.json")
     found = explorer.Table(table.store).retention(NOW)
     assert found.column("status").to_pylist() == ["log gone"] * 4 + ["data gone"] * 2
-    reasons = ["the commit of version 0, which it is rebuilt from, is gone"] * 4
+    reasons = ["the commit of version 0, which it is rebuilt from, is missing"] * 4
     assert found.column("reason").to_pylist() == [*reasons, *["1 file of it can no longer be read"] * 2]
     kept = begun_late({0: live, 1: [], 2: [], 3: []}, 3, live, gone=0)
     kept.store.delete(f"_delta_log/{2:020}.json")
     reasons = explorer.Table(kept.store).retention(NOW).column("reason").to_pylist()
-    assert reasons[:2] == ["commits after it are gone from the log; its files were not checked"] * 2
+    assert reasons[:2] == ["commits after it are missing in the log; its files were not checked"] * 2
     assert found.schema == pa.schema(
         [
             *(("version", pa.int64()), ("status", pa.string()), ("at_risk_from", pa.timestamp("ms", "UTC"))),

@@ -135,7 +135,7 @@ def test_what_was_never_asked_of_a_row_before_the_first_is_not_told() -> None:
 
 
 def test_only_so_many_old_versions_have_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(version_states, "_MOST_GONE", 2)
+    monkeypatch.setattr(version_states, "_MOST_LOST", 2)
     found = _states(_cleaned(6, [0, 1, 2], [5]))
     assert (found.first, found.readable_from) == (3, 5)
     assert _told(found) == ([GONE, GONE, READ, READ], [2, 2, -1, -1])

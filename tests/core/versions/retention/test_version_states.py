@@ -107,4 +107,4 @@ def test_retention_without_a_look_believes_the_record_of_a_vacuum() -> None:
     table = written(loaded("0.parquet"), *_replaced(400 * DAY), *_vacuum(defaultRetentionMillis=str(7 * DAY)))
     told = version_retention(table.history_record(), table.listing, NOW).to_pylist()
     assert [row["status"] for row in told] == ["readable", "data gone", "readable", "readable", "readable"]
-    assert told[1]["reason"] == "version 4 records a VACUUM that took files of it; its files were not checked"
+    assert told[1]["reason"] == "version 4 records a VACUUM that deleted files of it; its files were not checked"

@@ -101,7 +101,9 @@ def test_a_partition_value_that_no_worker_can_write_is_named_in_a_sentence(tmp_p
     plan = table.plan({"kind": "append", "source": "rows"}, rows=_frame("X'FF00' AS p"))
     with pytest.raises(InvalidIntent) as raised:
         table.commit(plan)
-    said = "The partition value b'\\xff\\x00' holds bytes above 127, which clients read differently. It is not written."
+    said = (
+        "The partition value b'\\xff\\x00' contains bytes above 127, which clients read differently. It is not written."
+    )
     assert raised.value.message == f"The rows do not fit the table: {said}"
     assert table.latest_version() == 0
 

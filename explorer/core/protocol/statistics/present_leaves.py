@@ -1,7 +1,7 @@
-"""The columns that statistics in JSON state, of a table with very many.
+"""The columns that are present in JSON statistics, of a table with very many.
 
 Protocol section: Per-file Statistics. Invariant: a column that is left out is in no text. A reader that is prepared for
-every column of a wide table takes far longer than the texts, which state the first 32 columns unless a table asks for
+every column of a wide table takes far longer than the texts, which contain the first 32 columns unless a table sets
 more.
 """
 
@@ -17,9 +17,9 @@ import pyarrow as pa
 from explorer.core.errors import LimitExceeded
 from explorer.core.protocol.json_values import JsonValue, decode_json
 
-__all__ = ["stated_leaves"]
+__all__ = ["present_leaves"]
 
-# From how many columns on it is worth looking which are stated.
+# The number of columns from which it is worth a check which are present.
 _MANY: Final = 256
 _BY_COLUMN: Final = ("minValues", "maxValues", "nullCount", "nullCounts")
 
@@ -34,8 +34,8 @@ class _Leaf(Protocol):
 _LeafT = TypeVar("_LeafT", bound=_Leaf)
 
 
-def stated_leaves(texts: pa.StringArray, leaves: Sequence[_LeafT]) -> Sequence[_LeafT]:
-    """Return the columns that some text states, all of them where there are few or a text cannot be decoded here.
+def present_leaves(texts: pa.StringArray, leaves: Sequence[_LeafT]) -> Sequence[_LeafT]:
+    """Return the columns that are in some text, all of them where there are few or a text cannot be decoded here.
 
     Args:
         texts: Statistics as JSON, none of them null.
@@ -43,7 +43,7 @@ def stated_leaves(texts: pa.StringArray, leaves: Sequence[_LeafT]) -> Sequence[_
     """
     if len(leaves) <= _MANY:
         return leaves
-    found: set[_Path] = set()
+    paths: set[_Path] = set()
     seen: set[_Path] = set()
     for text in texts.cast(pa.binary()):
         try:
@@ -52,12 +52,12 @@ def stated_leaves(texts: pa.StringArray, leaves: Sequence[_LeafT]) -> Sequence[_
             return leaves
         if isinstance(statistics, dict):
             for name in _BY_COLUMN:
-                _add(statistics.get(name), (), found, seen)
-    return [leaf for leaf in leaves if leaf.path in found]
+                _add(statistics.get(name), (), paths, seen)
+    return [leaf for leaf in leaves if leaf.path in paths]
 
 
 def _decoded(text: bytes) -> JsonValue:
-    """A text as JSON; Arrow's reader also takes NaN. None if it is broken or too much, so that it states nothing."""
+    """Return a text as JSON; Arrow's reader also accepts NaN. None if it is damaged or too large: it has no columns."""
     try:
         value: JsonValue = decode_json(text)
     except LimitExceeded:
@@ -70,14 +70,14 @@ def _decoded(text: bytes) -> JsonValue:
     return value
 
 
-def _add(value: JsonValue, path: _Path, found: set[_Path], seen: set[_Path]) -> None:
+def _add(value: JsonValue, path: _Path, paths: set[_Path], seen: set[_Path]) -> None:
     """Add the paths of an object and of those in it."""
     if not isinstance(value, dict):
         return
     names = tuple(value)
     if (*path, "", *names) not in seen:
         seen.add((*path, "", *names))
-        found.update((*path, name) for name in names)
+        paths.update((*path, name) for name in names)
     for name, item in value.items():
         if isinstance(item, dict):
-            _add(item, (*path, name), found, seen)
+            _add(item, (*path, name), paths, seen)

@@ -9,7 +9,7 @@ import pytest
 
 from explorer.core.log.log_path import LogPath, compaction_name, parse_log_name
 from explorer.core.log.log_segment import Checkpoint, LogListing
-from explorer.core.versions.open_log.known import Due, KnownLog
+from explorer.core.versions.open_log.log_state import Due, LogState
 from tests.support.at_least_one import at_least_one
 from tests.support.logs.small_logs import listed
 
@@ -22,7 +22,7 @@ def listing(
         {version: 2 if version == rewritten else 1 for version in checkpoints},
         {version: 2 if version == rewritten else 1 for version in range(first, commits)},
     )
-    return msgspec.structs.replace(found, is_whole=whole)
+    return msgspec.structs.replace(found, is_complete=whole)
 
 
 def compaction(first: int, last: int) -> LogPath:
@@ -33,10 +33,10 @@ def compaction(first: int, last: int) -> LogPath:
 
 def what_stays(before: LogListing, found: LogListing) -> tuple[bool, bool, bool]:
     """Whether versions and histories stay, and whether the listing that is known then is whole."""
-    known = KnownLog.of(before)
+    known = LogState.of(before)
     later = known.listed_again(found)
     kept = later.histories._history is known.histories._history
-    return later.versions is known.versions, kept, later.listing.is_whole
+    return later.versions is known.versions, kept, later.listing.is_complete
 
 
 @pytest.mark.parametrize(
@@ -92,16 +92,16 @@ def test_what_a_new_listing_confirms_stays(
 
 
 def test_a_new_listing_is_due_until_it_is_there() -> None:
-    known = KnownLog.of(listing())
-    assert (known.due, known.is_whole) == (Due.NOTHING, True)
+    known = LogState.of(listing())
+    assert (known.due, known.is_complete) == (Due.NOTHING, True)
     newer = known.outdated(Due.NEWER)
-    assert (newer.due, newer.is_whole, newer.listing) == (Due.NEWER, False, known.listing)
+    assert (newer.due, newer.is_complete, newer.listing) == (Due.NEWER, False, known.listing)
     assert newer.outdated(Due.ALL).outdated(Due.NEWER).due is Due.ALL
     assert newer.outdated(Due.ALL).listed_again(listing()).due is Due.NOTHING
 
 
 def test_an_unusable_checkpoint_is_in_no_listing_until_it_is_another_file() -> None:
-    known = KnownLog.of(listing(6, 1, 3))
+    known = LogState.of(listing(6, 1, 3))
     without = known.doing_without(3, "cut off", known.listing).listed_again(known.listing)
     assert [checkpoint.version for checkpoint in without.listing.checkpoints] == [1]
     assert {version: each.reason for version, each in without.unusable.items()} == {3: "cut off"}
@@ -117,36 +117,36 @@ def test_of_two_checkpoints_of_a_version_the_one_that_is_used_is_unusable() -> N
     assert multi_part is not None
     classic = listing(6, 3)
     both = msgspec.structs.replace(classic, checkpoints=(Checkpoint(3, (multi_part,)), *classic.checkpoints))
-    without = KnownLog.of(both).doing_without(3, "cut off", both).listed_again(both)
+    without = LogState.of(both).doing_without(3, "cut off", both).listed_again(both)
     assert (list(without.unusable), without.listing.checkpoints) == ([3], ())
 
 
 def test_an_unusable_checkpoint_that_is_gone_already_is_one_that_may_come_back() -> None:
-    known = KnownLog.of(listing(6, 3))
+    known = LogState.of(listing(6, 3))
     without = known.doing_without(3, "vanished", listing()).listed_again(listing())
     assert (list(without.unusable), without.listing.checkpoints) == ([3], ())
     assert without.listed_again(listing(6, 3)).unusable == {}
 
 
 def test_a_part_is_completed_with_what_came_before() -> None:
-    part = KnownLog.of(listing(6, 3, first=3, whole=False))
+    part = LogState.of(listing(6, 3, first=3, whole=False))
     whole = part.completed(listing(6, 3))
-    assert (part.is_whole, whole.is_whole, list(whole.listing.commits)) == (False, True, [0, 1, 2, 3, 4, 5])
+    assert (part.is_complete, whole.is_complete, list(whole.listing.commits)) == (False, True, [0, 1, 2, 3, 4, 5])
     assert whole.versions is part.versions
     assert whole.histories is not part.histories
 
 
 def test_a_log_that_begins_with_a_checkpoint_goes_on_apart() -> None:
-    known = KnownLog.of(listing(6, 1, 3, whole=False))
+    known = LogState.of(listing(6, 1, 3, whole=False))
     (_, checkpoint) = known.listing.checkpoints
     assert isinstance(checkpoint, Checkpoint)
     part = known.beginning_with(checkpoint)
     assert (list(part.listing.commits), part.listing.checkpoints) == ([4, 5], (checkpoint,))
-    assert (part.is_whole, part.versions is known.versions) == (True, False)
+    assert (part.is_complete, part.versions is known.versions) == (True, False)
 
 
 def test_a_copy_goes_on_apart() -> None:
-    known = KnownLog.of(listing(6, 3)).outdated(Due.NEWER)
+    known = LogState.of(listing(6, 3)).outdated(Due.NEWER)
     found = known.copy()
     assert (found.listing, found.due, found.unusable) == (known.listing, known.due, known.unusable)
     assert found.versions is not known.versions
@@ -154,6 +154,6 @@ def test_a_copy_goes_on_apart() -> None:
 
 
 def test_no_part_of_the_record_is_changed() -> None:
-    known = KnownLog.of(listing())
+    known = LogState.of(listing())
     with pytest.raises(FrozenInstanceError):
         known.listing = listing(7)  # type: ignore[misc] # that is what is tried
