@@ -1,7 +1,7 @@
 """The examples of the README and the guide.
 
-A comment on the line before a block says what to do with it: ``<!-- not run: WHY -->``, ``<!-- whole: WHY -->`` (only in
-the whole dose), ``<!-- file: NAME -->`` (a file that later examples of the page read). A command that ends with
+A comment on the line before a block says what to do with it: ``<!-- not run: WHY -->``, ``<!-- whole: WHY -->`` (only
+in the whole dose), ``<!-- file: NAME -->`` (a file that later examples of the page read). A command that ends with
 ``# exits with N`` has that exit code.
 """
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import cli  # noqa: F401 (a fixture)
+from tests.cli.conftest import cli as cli
 from tests.guide.blocks import LANGUAGES, PAGES, Block, blocks_of
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import IN_WHOLE_DOSE, WHOLE_DOSE
@@ -44,7 +44,7 @@ def test_all_examples_run_in_their_order(document: Path, folder: Path, cli: Any,
         _run(block, folder, cli)
 
 
-def _run(block: Block, folder: Path, cli: Any) -> None:
+def _run(block: Block, folder: Path, call: Any) -> None:
     assert block.mark in MARKS
     assert block.language in LANGUAGES
     if block.mark == "file":
@@ -56,5 +56,5 @@ def _run(block: Block, folder: Path, cli: Any) -> None:
             name, *arguments = shlex.split(line, comments=True)
             assert name == "delta-explorer"
             expected = re.search(r"# exits with (\d+)$", line)
-            result = cli(*arguments)
+            result = call(*arguments)
             assert result.code == (int(expected[1]) if expected else 0), f"{line}\n{result.out}\n{result.err}"

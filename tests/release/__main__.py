@@ -2,8 +2,8 @@
 
     python -m tests.release [--whole] [--python VERSION]
 
-By default the wheel is installed without extras and with all of them; ``--whole`` installs each extra by itself too, and
-the sdist. The packages are left in ``dist``.
+By default the wheel is installed without extras and with all of them; ``--whole`` also installs each extra by itself,
+and the sdist. The packages are left in ``dist``.
 """
 
 from __future__ import annotations

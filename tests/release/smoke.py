@@ -77,7 +77,7 @@ def _serve(can: bool) -> None:
     try:
         assert server.stdout is not None
         address = json.loads(server.stdout.readline())["url"]
-        with urllib.request.urlopen(address, timeout=30) as answer:
+        with urllib.request.urlopen(address, timeout=30) as answer:  # noqa: S310 (our own server)
             assert answer.status == 200
             assert "Delta" in answer.read().decode()
         time.sleep(1)
@@ -97,9 +97,10 @@ def _widget(table: Any, can: bool) -> None:
     try:
         table.explore()
     except EngineUnavailable as error:
-        assert "jupyter" in str(error), error
+        said = str(error)
     else:
-        raise AssertionError("a widget without its packages")
+        said = "It was made without its packages."
+    assert "jupyter" in said, said
 
 
 def _sign(table: str, can: bool) -> None:
