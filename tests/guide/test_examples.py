@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import cli as cli
+from explorer.cli.app import run
 from tests.guide.blocks import LANGUAGES, PAGES, Block, blocks_of
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import IN_WHOLE_DOSE, WHOLE_DOSE
@@ -31,20 +31,20 @@ def folder(demo_warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("document", WITHOUT_SPARK, ids=lambda path: path.stem)
-def test_examples_that_need_no_spark_run(document: Path, folder: Path, cli: Any) -> None:  # noqa: F811
+def test_examples_that_need_no_spark_run(document: Path, folder: Path) -> None:
     for block in at_least_one([block for block in blocks_of(document) if block.mark != "whole"]):
-        _run(block, folder, cli)
+        _run(block, folder)
 
 
 @pytest.mark.skipif(not WHOLE_DOSE, reason=f"{IN_WHOLE_DOSE}; the small one: the examples without Spark")
 @pytest.mark.spark
 @pytest.mark.parametrize("document", WITH_SPARK, ids=lambda path: path.stem)
-def test_all_examples_run_in_their_order(document: Path, folder: Path, cli: Any, spark_engine: Any) -> None:  # noqa: F811
+def test_all_examples_run_in_their_order(document: Path, folder: Path, spark_engine: Any) -> None:
     for block in at_least_one(blocks_of(document)):
-        _run(block, folder, cli)
+        _run(block, folder)
 
 
-def _run(block: Block, folder: Path, call: Any) -> None:
+def _run(block: Block, folder: Path) -> None:
     assert block.mark in MARKS
     assert block.language in LANGUAGES
     if block.mark == "file":
@@ -56,5 +56,4 @@ def _run(block: Block, folder: Path, call: Any) -> None:
             name, *arguments = shlex.split(line, comments=True)
             assert name == "delta-explorer"
             expected = re.search(r"# exits with (\d+)$", line)
-            result = call(*arguments)
-            assert result.code == (int(expected[1]) if expected else 0), f"{line}\n{result.out}\n{result.err}"
+            assert run(arguments) == (int(expected[1]) if expected else 0), line
