@@ -2,12 +2,12 @@
 #
 #   make demo PORT=5007            another port, of make notebook too
 #   make test TESTS=tests/core     a part of the tests
-#   make test PYTHON=python3.12    another Python for .venv (3.11 to 3.13; run `make clean` first if .venv exists)
+#   make test PYTHON=python3.12    another Python for .venv (3.11 to 3.14; run `make clean` first if .venv exists)
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo notebook test tested lint prove record bench screens constraints clean
+.PHONY: help demo notebook test tested lint prove record docs release bench screens constraints clean
 
 # Python keeps what it compiles, whatever the shell says: hundreds of processes start out of one environment.
 export PYTHONDONTWRITEBYTECODE :=
@@ -17,10 +17,11 @@ BIN := $(VENV)/bin
 TESTS ?= tests
 PORT ?=
 BENCH ?=
+RELEASE ?=
 
 # A suitable Python: the one asked for, else the first that runs and is in range. Without one uv fetches one.
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
-	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' >/dev/null 2>&1 && echo $$p && break; \
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))' >/dev/null 2>&1 && echo $$p && break; \
 	done)
 
 # uv if it runs, else the standard library's venv, into which pip installs uv: it takes a quarter of pip's time. A pip
@@ -68,7 +69,7 @@ lint: $(DEVELOPMENT) ## ruff, formatting, strict types, import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-prove: $(DEVELOPMENT) ## the whole dose of what the tests try in a small one: CONTRIBUTING.md lists it
+prove: $(DEVELOPMENT) ## what `make test` tries in a small dose, in full; takes hours
 	$(BIN)/python -m tests.prove --whole
 
 # Before a commit: the tests that name rows of the protocol and changed since are run, the other pages are only written.
@@ -80,6 +81,14 @@ record: $(DEVELOPMENT) ## renew every page of the docs that a test compares with
 	$(BIN)/python -m tests.golden.data_commands
 	$(BIN)/python -m tests.conformance --write
 
+docs: $(DEVELOPMENT) ## build the guide and the references into build/site; a dead link is a failure
+	$(INSTALL) --quiet --group docs
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs build/site
+	@echo "Open build/site/index.html"
+
+release: $(DEVELOPMENT) ## build wheel and sdist into dist, and try them in clean environments; RELEASE=--whole: each extra
+	$(BIN)/python -m tests.release $(RELEASE)
+
 bench: $(DEVELOPMENT) ## measure the speeds that the documents state; BENCH=--quick compares with them
 	$(BIN)/python -m tests.benchmarks $(BENCH)
 
@@ -87,7 +96,7 @@ screens: $(DEVELOPMENT) ## screenshots of every page, light and dark, into build
 	$(BIN)/python -m tests.screens
 
 constraints: ## resolve constraints.txt again (needs uv)
-	printf 'pip\nuv\n' | uv pip compile pyproject.toml - --all-extras --group dev --python-version 3.11 --upgrade --no-annotate \
+	printf 'pip\nuv\n' | uv pip compile pyproject.toml - --all-extras --group dev --group docs --python-version 3.11 --upgrade --no-annotate \
 		--no-emit-index-url --no-emit-find-links --custom-compile-command 'make constraints' --output-file constraints.txt
 
 clean: ## remove what these targets make: .venv, build, caches
@@ -95,9 +104,9 @@ clean: ## remove what these targets make: .venv, build, caches
 	find explorer tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
-	$(if $(PYTHON)$(UV),,$(error No Python from 3.11 to 3.13 was found. Install one, or uv, or name one: make PYTHON=...))
+	$(if $(PYTHON)$(UV),,$(error No Python from 3.11 to 3.14 was found. Install one, or uv, or name one: make PYTHON=...))
 	rm -rf $(VENV)
-	$(if $(UV),uv venv --python '$(or $(PYTHON),>=3.11,<3.14)' $(VENV),$(PYTHON) -m venv $(VENV))
+	$(if $(UV),uv venv --python '$(or $(PYTHON),>=3.11,<3.15)' $(VENV),$(PYTHON) -m venv $(VENV))
 	$(if $(UV),,$(PIP) install --constraint constraints.txt pip \
 		$$($(PIP) config list | grep -E 'index-url|no-index' >&2 || echo uv))
 

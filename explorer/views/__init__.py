@@ -7,7 +7,22 @@ judged here: a plan says what an intent means. A number that is not known is cal
 given only with its evidence. The chosen version never changes by itself.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from explorer.views.table.facts import TableFacts
-from explorer.views.table_view import TableView
+
+if TYPE_CHECKING:
+    from explorer.views.table_view import TableView
 
 __all__ = ["TableFacts", "TableView"]
+
+
+def __getattr__(name: str) -> object:
+    """Load the view at its first use: it needs param, which an installation without pages and notebooks lacks."""
+    if name == "TableView":
+        from explorer.views.table_view import TableView
+
+        return TableView
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,7 +14,6 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -29,7 +28,14 @@ from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, 
 from tests.support.pages.idle_windows import idle_work
 
 # Called everywhere: the rules of single values, and words for people.
-EVERYWHERE = ("explorer.core.protocol", "explorer.formatting", "explorer.core.errors")
+EVERYWHERE = (
+    "explorer.core.protocol",
+    "explorer.core.errors",
+    "explorer.credentials",
+    "explorer.formatting",
+    "explorer.system",
+)
+MOST_NAMED = 5
 
 
 class Call(NamedTuple):
@@ -67,11 +73,13 @@ def returns(calls: Sequence[Call]) -> tuple[int, int]:
 
 
 def walk(calls: Sequence[Call]) -> str:
-    """A walk as a numbered list: one line for each stay in a room, with the functions called there."""
-    stays = groupby(steps(calls), key=lambda step: _room(step.module))
+    """A walk as a numbered list: a line for each room, in the order of the first entry, with its first functions."""
+    rooms: dict[str, list[str]] = {}
+    for step in steps(calls):
+        room = _room(step.module)
+        rooms.setdefault(room, []).append(f"`{_below(room, step)}`")
     return "\n".join(
-        f"{number}. {room}: {', '.join(f'`{_below(room, step)}`' for step in stay)}"
-        for number, (room, stay) in enumerate(stays, 1)
+        f"{number}. {room}: {', '.join(names[:MOST_NAMED])}" for number, (room, names) in enumerate(rooms.items(), 1)
     )
 
 

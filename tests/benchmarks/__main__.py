@@ -1,5 +1,5 @@
 """All benchmarks: ``make bench``. They write record.json beside them, and out of it docs/performance.md and the
-table of the pages in README.md.
+table of the pages in docs/guide/speed.md.
 
 A run takes half an hour; ``--only growth`` and so on run one part and leave the others as they were. ``--quick`` writes
 nothing: it compares the ratios to deltalake on the small sets with the record, in under three minutes.
@@ -33,7 +33,7 @@ from tests.benchmarks.parts import (
     widget,
     writes,
 )  # fmt: skip
-from tests.benchmarks.report import PAGE, README, RECORD, page, readme
+from tests.benchmarks.report import PAGE, RECORD, SPEED, page, readme
 from tests.benchmarks.runs import environment
 from tests.benchmarks.sets import REPOSITORY
 
@@ -78,7 +78,7 @@ def main() -> None:
         record[part] = {"machine": _machine(), "load": load, "rows": found}
         RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
         PAGE.write_text(page(record), "utf-8")
-        README.write_text(readme(README.read_text("utf-8"), record), "utf-8")
+        SPEED.write_text(readme(SPEED.read_text("utf-8"), record), "utf-8")
 
 
 def _quick() -> int:

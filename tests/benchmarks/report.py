@@ -10,7 +10,7 @@ from tests.benchmarks.sets import REPOSITORY
 
 RECORD = REPOSITORY / "tests" / "benchmarks" / "record.json"
 PAGE = REPOSITORY / "docs" / "performance.md"
-README = REPOSITORY / "README.md"
+SPEED = REPOSITORY / "docs" / "guide" / "speed.md"
 _BEGIN, _END = "<!-- pages, measured -->\n", "<!-- until here -->\n"
 
 _HEAD = """# Performance
@@ -321,7 +321,7 @@ def _audits(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def readme(text: str, record: dict[str, Any]) -> str:
-    """The README with the table of the pages as a record has it."""
+    """The page of the guide with the table of the pages as a record has it."""
     if "browser" not in record:
         return text
     before, _, rest = text.partition(_BEGIN)

@@ -1,7 +1,7 @@
-"""How long the README's two commands take on a fresh clone: ``python -m tests.benchmarks.start [demo] [test]``.
+"""How long the two commands of the README take on a fresh clone: ``python -m tests.benchmarks.start [demo] [test]``.
 
 The clone is of the last commit, the home is empty, nothing is cached, and a uv of the machine is left aside. It writes
-start.json beside it, and the sentence of the README out of it.
+start.json beside it, and the sentence of the guide out of it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from typing import Any, Final
 
 from tests.benchmarks.sets import REPOSITORY
 
-__all__ = ["README", "load_record", "sentence"]
+__all__ = ["SPEED", "load_record", "sentence"]
 
 RECORD: Final = Path(__file__).parent / "start.json"
-README: Final = REPOSITORY / "README.md"
+SPEED: Final = REPOSITORY / "docs" / "guide" / "speed.md"
 COMMANDS: Final = ("demo", "test")
 
 _PATIENCE = 7_200
@@ -40,11 +40,11 @@ def main() -> None:
         parser.error(f"there is no command {min(unknown)!r}: {', '.join(COMMANDS)}")
     before = load_record()
     record = {**before, "processors": os.cpu_count(), **{name: _measured(name) for name in chosen}}
-    text = README.read_text("utf-8")
+    text = SPEED.read_text("utf-8")
     if before and sentence(before) not in text:
-        sys.exit(f"{README.name} does not hold the sentence of the last record:\n{sentence(before)}")
+        sys.exit(f"{SPEED.name} does not hold the sentence of the last record:\n{sentence(before)}")
     RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
-    README.write_text(text.replace(sentence(before), sentence(record)) if before else text, "utf-8")
+    SPEED.write_text(text.replace(sentence(before), sentence(record)) if before else text, "utf-8")
 
 
 def load_record() -> dict[str, Any]:
@@ -54,7 +54,7 @@ def load_record() -> dict[str, Any]:
 
 
 def sentence(record: dict[str, Any]) -> str:
-    """What the README says of a record."""
+    """What the guide says of a record."""
     demo, test = record["demo"]["seconds"], record["test"]["seconds"]
     return (
         f"On {record['processors']} cores, from a fresh clone with pip and nothing cached, `make demo` answers after "

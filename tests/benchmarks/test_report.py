@@ -1,4 +1,4 @@
-"""The page on performance and the times in the README are what the last records say."""
+"""The page on performance and the times in the guide are what the last records say."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.benchmarks.report import PAGE, README, RECORD, page, readme
+from tests.benchmarks.report import PAGE, RECORD, SPEED, page, readme
 from tests.benchmarks.start import load_record, sentence
 
 
@@ -17,11 +17,11 @@ def test_the_page_is_what_the_record_says() -> None:
 
 
 def test_the_readme_says_what_the_record_of_its_commands_says() -> None:
-    assert sentence(load_record()) in README.read_text("utf-8"), "run: python -m tests.benchmarks.start"
+    assert sentence(load_record()) in SPEED.read_text("utf-8"), "run: python -m tests.benchmarks.start"
 
 
 def test_the_readme_has_the_times_of_the_record() -> None:
-    record, text = json.loads(RECORD.read_text("utf-8")), README.read_text("utf-8")
+    record, text = json.loads(RECORD.read_text("utf-8")), SPEED.read_text("utf-8")
     assert "browser" in record
     assert readme(text, record) == text, "run: python -m tests.benchmarks --only browser"
     assert "first picture of" in text

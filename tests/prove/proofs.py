@@ -375,6 +375,12 @@ PROOFS: Final = (
         "scans with masks, changes, checks and a survey on a standalone cluster of two workers on the loopback",
     ),
     Proof(
+        "guide-examples",
+        _OTHERS,
+        "tests/guide/test_examples.py",
+        "the README's and the guide's examples of rows too, in the order of each page",
+    ),
+    Proof(
         "condition-words",
         _OTHERS,
         "tests/spark/scan/test_condition_words.py",

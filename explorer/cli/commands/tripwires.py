@@ -32,7 +32,7 @@ __all__ = ["AlarmLine", "TrialLine", "register"]
 _FIRED: Final = 1
 
 Rules = Annotated[
-    Path, typer.Option("--rules", metavar="FILE", help="The tripwires, as TOML; docs/audit.md shows one.")
+    Path, typer.Option("--rules", metavar="FILE", help="The tripwires, as TOML; docs/guide/audit.md shows one.")
 ]
 Try = Annotated[
     str | None,
