@@ -15,31 +15,22 @@ _BEGIN, _END = "<!-- pages, measured -->\n", "<!-- until here -->\n"
 
 _HEAD = """# Performance
 
-`make bench` writes this page; each section says when it was measured and on which
-machine, and the last one was measured apart.
+`make bench` writes this page. Each section gives its date and machine.
 
-The tables: **S** 1,000 commits of 10 files, a checkpoint every 10. **M** 10,000 commits of 19 file
-actions, a checkpoint every 100, 50,000 live files. **DV** 100,000 files and 300 commits that mask rows of 1,000 each.
-**L** one checkpoint of 1,000,000 files and 100 commits. **C** 100,000 commits of 3 file actions, a checkpoint every
-1,000. Every measurement is a process of its own, readers take turns,
-and a number is the median of at least five. Files are in the system's cache; except in the cold process, libraries are
-loaded before the clock starts. *Limit* is what no reader can do without: the bytes that the operation has to read, and
-the time to read and decode them with the libraries used here and to do nothing else. For provenance that is to decode
-the first line of each commit, which says who did what, and to look at the time of its file; for opening, the rows of
-protocol, schema and transactions, which stand first here; for totals and for versions out of the history one
-process makes columns of paths, sizes, rows and masked rows, finds the add that each removal ends, sums up and checks
-nothing (its sums are those of the history); for all columns it checks that texts are UTF-8, counts the rows in those
-of statistics and leaves out the files that later commits name; else members stay undecoded. Out of what is kept it is
-to list the log and look at its files, to compare the commits with those that were kept, and to read what is asked for
-of that. Ten versions
-come each out of its checkpoint and the commits after it, or all out of the history: where checkpoints are near each
-other the former is faster. The limit is that of the plain way, one step after the other: where a number here is better,
-steps of it run side by side. The first of its figures is in times faster, as the goal is: where it is below the goal,
-no program on these libraries was found that meets that. A number in bold misses its goal; the second section shows
-where the time goes. Where the host of a virtual machine takes back memory that is not in use, some processes wait for
-it (5 ms for 2 MB, which take 0.3 ms otherwise), so that a single measurement can be several times the median. The first
-two sections and the growth were measured on such a machine, which takes two to three times as long as that of the other
-sections: there, ratios count.
+The tables: **S** 1,000 commits of 10 files, a checkpoint every 10. **M** 10,000 commits of 19 file actions, a
+checkpoint every 100, 50,000 live files. **DV** 100,000 files and 300 commits that mask rows of 1,000 each. **L** one
+checkpoint of 1,000,000 files and 100 commits. **C** 100,000 commits of 3 file actions, a checkpoint every 1,000.
+
+Every measurement is a process of its own, readers take turns, and a number is the median of at least five. Files are
+in the system's cache. Except in the cold process, libraries are loaded before the clock starts. A number in bold misses
+its goal; the second section shows where the time goes.
+
+*Limit* is what no reader on these libraries can do without: to read the bytes that the operation needs, decode them in
+one thread, and do nothing else. With a cache, it is to list the log, look at its files, compare the commits with the
+cached ones, and read the cached answer. Where a number beats its limit, steps run side by side.
+
+The first two sections and the growth were measured on a virtual machine whose host takes back unused memory. It is two
+to three times slower than the others, so compare its ratios, not its times.
 """
 _PAST = """## Past one process
 
@@ -68,13 +59,9 @@ of the checkpoint: its peak does not grow with the files. A worker holds one row
 writer's row groups (250,000 rows here) and not the table. Each row group is read once, whatever else there is, so the
 work grows as the files do.
 
-The plan for 100 million files, from this growth: 15 GB of checkpoint. Driver and workers need what they need here.
-The work is ten times that of ten million files, divided by the processors: a part or a sidecar goes to as many tasks
-as it has 64 MB, 64 at most, so a checkpoint of many parts or sidecars uses up to 1,000 processors at once, and one in
-a single file 64. Ask for totals (`snapshot --spark`) and for what a condition reads (`files --where --spark`), which
-bring counts and the files in question to the driver; the whole list with statistics belongs into a table that Spark
-writes (`Table.files_frame().write`). Not measured at that size: the shuffle of the tasks' input, which is one row a
-task.
+For 100 million files, expect 15 GB of checkpoint and ten times this work, divided by the processors. Ask for totals
+(`snapshot --spark`) and for the files of a condition (`files --where --spark`); write the whole list to a table
+(`Table.files_frame().write`). That size was not measured.
 """
 _NAMES = {
     "open": "open: version, protocol, schema",

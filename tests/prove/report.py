@@ -32,25 +32,14 @@ The machine had two processors that other work shared: the times say what to exp
 is skipped where what it needs is missing, or where it asks for nothing, and says so in the run.
 """
 
-_NOTES: Final = """## What is checked, and what was found
+_NOTES: Final = """## What is checked
 
-Each race is checked: every commit that its writer reports is in the log once, at the version reported, and no other is;
-versions have no gap; `verify` finds nothing but a hint that names an older checkpoint; rows and batches add up; every
-file that a version needs exists, and no file of a commit that lost is left.
-
-The races and faults found three things, each with a test now. A listing made while others write can show a commit and
-not the one before it, so a log with a gap is listed again before it is called broken. A commit that was made does not
-fail because the log cannot be listed afterwards. The state before a commit, which the checksum needs, is read before
-the commit and not after it.
+After each race, every commit that its writer reported is in the log once, at the version reported, and no other is.
+Versions have no gap, `verify` reports nothing but a hint that names an older checkpoint, rows and batches add up, every
+file that a version needs exists, and no file of a lost commit remains.
 
 moto checks that a key is free and then writes it, in two steps. S3 does both in one, so the server of the races answers
-one request at a time, over any number of connections. deltalake gives up opening a table whose listing shows a gap; its
-racer opens it again. Where deltalake loses, it loses to removals of files: it takes them for deletions of what it read.
-
-The crawl found that Panel fits a figure to its place a moment after the page took the figure away, and plotly then
-failed in the console; `tests/e2e/test_strip.py` holds it. Statistics against footers have two findings on the tables of
-others, both true: a float widened to a double, whose greatest value the writer had cut, so that a query would leave out
-its row.
+one request at a time.
 """
 
 
