@@ -109,7 +109,7 @@ def test_a_client_in_use_is_listed_once_and_all_are_counted(tmp_path: Path) -> N
     assert [each.client for each in mine] == ["delta-spark"]
     assert {each.client for each in others} == client_facts().versions.keys() - {"delta-spark"}
     side = Elements(_page(served, "?t=w/t&tab=audit").regions["side"]).text
-    counts = re.findall(r"(\d+) (?:answer wrongly|refuse|not known|read it)", side)
+    counts = re.findall(r"(\d+) (?:wrong results|refuse|not known|read it)", side)
     assert sum(map(int, counts)) == len(mine) + len(others)
 
 

@@ -1,4 +1,4 @@
-"""``compatibility``: which other clients read and write a table, and which answer wrongly."""
+"""``compatibility``: which other clients read and write a table, and which get wrong results."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def compatibility(
     clients: ClientsOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """Show which other clients read and write the table, and which answer wrongly; now, or after a change.
+    """Show which other clients read and write the table, and which get wrong results; now, or after a change.
 
     Works also for tables that this program cannot read. What no source states is unknown. Changes nothing. The worst
     come first: wrong answers, then refusals, then what is unknown. With --clients, or the environment variable

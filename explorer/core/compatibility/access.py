@@ -1,4 +1,4 @@
-"""Which other clients read and write a table, and which answer wrongly: now, or after a change.
+"""Which other clients read and write a table, and which get wrong results: now, or after a change.
 
 Protocol sections: Protocol Evolution, Table Features. Invariants: a client reads a table only if it knows the reader
 version and every reader feature, those that a version without feature lists implies included; it writes only if it

@@ -15,7 +15,7 @@ from explorer.core.protocol.counted import counted
 __all__ = ["losses_in_words", "releases_in_words"]
 
 _WORDS: Final = {
-    "wrong": ("answers wrongly", "answer wrongly"),
+    "wrong": ("gets wrong results", "get wrong results"),
     "no": ("loses access", "lose access"),
     "unknown": ("is unknown", "are unknown"),
 }

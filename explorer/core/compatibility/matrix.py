@@ -1,6 +1,6 @@
 """Who reads and writes a table, in the order in which it matters: my clients first, and the worst before the others.
 
-Protocol sections: Protocol Evolution, Table Features. Invariants: to answer wrongly is worse than to refuse, and to
+Protocol sections: Protocol Evolution, Table Features. Invariants: wrong results are worse than a refusal, and to
 refuse worse than what is not known; a client is judged by what it does, a reader not by its writing.
 """
 

@@ -57,7 +57,7 @@ def _retention(view: TableView, address: Address) -> dict[str, RetentionCurve | 
 
 def _counts(clients: tuple[MatrixRow, ...]) -> tuple[tuple[str, int], ...]:
     """How many clients read: the wrong ones first, each kind that there is."""
-    kinds = (("wrong", "answer wrongly"), ("no", "refuse"), ("unknown", "not known"), ("yes", "read it"))
+    kinds = (("wrong", "wrong results"), ("no", "refuse"), ("unknown", "not known"), ("yes", "read it"))
     counted = ((words, sum(client.read == access for client in clients)) for access, words in kinds)
     return tuple((words, count) for words, count in counted if count)
 

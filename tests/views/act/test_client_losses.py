@@ -18,9 +18,9 @@ from tests.support.logs.small_plans import plan_with
 @pytest.mark.parametrize(
     ("after", "words"),
     [
-        (["wrong"], "1 client answers wrongly in its newest release"),
+        (["wrong"], "1 client gets wrong results in its newest release"),
         (["no", "no"], "2 clients lose access in their newest releases"),
-        (["unknown", "wrong", "no"], "1 client answers wrongly, 1 loses access, 1 is unknown in their newest releases"),
+        (["unknown", "wrong", "no"], "1 client gets wrong results, 1 loses access, 1 is unknown in their newest releases"),
     ],
 )
 def test_who_loses_what_is_told_apart(after: list[str], words: str) -> None:

@@ -12,15 +12,15 @@ from tests.support.logs.small_proposals import proposal, snapshot
     ("losses", "status", "detail"),
     [
         ([], "pass", "No known client loses access or gives wrong answers."),
-        ([("a", "wrong", True)], "warn", "1 client answers wrongly in its newest release."),
+        ([("a", "wrong", True)], "warn", "1 client gets wrong results in its newest release."),
         ([("a", "no", True)], "warn", "1 client loses access in its newest release."),
         ([("a", "unknown", True), ("b", "unknown", True)], "warn", "2 clients are unknown in their newest releases."),
         # What becomes of a client's reading and writing is told once, the worse of the two.
-        ([("a", "no", True), ("a", "wrong", True)], "warn", "1 client answers wrongly in its newest release."),
+        ([("a", "no", True), ("a", "wrong", True)], "warn", "1 client gets wrong results in its newest release."),
         (
             [("a", "no", True), ("b", "unknown", True), ("c", "wrong", True), ("d", "no", True)],
             "warn",
-            "1 client answers wrongly, 2 lose access, 1 is unknown in their newest releases.",
+            "1 client gets wrong results, 2 lose access, 1 is unknown in their newest releases.",
         ),
         ([("a", "wrong", False)], "warn", "Older releases of 1 client are affected."),
         (
