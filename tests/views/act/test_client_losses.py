@@ -20,7 +20,10 @@ from tests.support.logs.small_plans import plan_with
     [
         (["wrong"], "1 client gets wrong results in its newest release"),
         (["no", "no"], "2 clients lose access in their newest releases"),
-        (["unknown", "wrong", "no"], "1 client gets wrong results, 1 loses access, 1 is unknown in their newest releases"),
+        (
+            ["unknown", "wrong", "no"],
+            "1 client gets wrong results, 1 loses access, 1 is unknown in their newest releases",
+        ),
     ],
 )
 def test_who_loses_what_is_told_apart(after: list[str], words: str) -> None:
