@@ -95,14 +95,31 @@ def test_two_columns_of_one_dotted_name_are_not_taken_for_each_other(tmp_path: P
     pq.write_table(pa.table({"a.b": [1_000], "a": [{"b": 1}], "x": [1]}), root / "a.parquet")
     low = {"a.b": 1_000, "a": {"b": 1}, "x": 2}
     action = add("a.parquet", size=(root / "a.parquet").stat().st_size)
-    stats = json.dumps({"numRecords": 1, "minValues": low, "maxValues": {**low, "x": 1}, "nullCount": {}})
+    stats = json.dumps({"numRecords": 1, "minValues": low, "maxValues": low, "nullCount": {}})
     action = msgspec.structs.replace(action, stats=stats)
     columns = metadata({"a.b": "long", "a": {"type": "struct", "fields": [_field("b")]}, "x": "long"})
     write_log(root, [[PROTOCOL, columns, action]])
     finding = _found(explorer.open_table(root), "wrong-statistics")
     assert [each.text for each in finding.evidence] == [
-        "a.parquet: minValues of x is 2 in the log, 1 in the file", "1 footer read"
-    ]  # fmt: skip
+        "a.parquet: minValues of x is 2 in the log, 1 in the file",
+        "a.parquet: maxValues of x is 2 in the log, 1 in the file",
+        "1 footer read",
+    ]
+
+
+def test_statistics_that_contradict_themselves_and_the_file_are_two_findings(tmp_path: Path) -> None:
+    root = tmp_path / "t"
+    root.mkdir()
+    pq.write_table(pa.table({"x": [1]}), root / "a.parquet")
+    stats = json.dumps({"numRecords": 1, "minValues": {"x": 2}, "maxValues": {"x": 1}, "nullCount": {"x": 0}})
+    action = add("a.parquet", size=(root / "a.parquet").stat().st_size)
+    write_log(root, [[PROTOCOL, metadata({"x": "long"}), msgspec.structs.replace(action, stats=stats)]])
+    findings = _audit(explorer.open_table(root)).findings
+    texts = [each.evidence[0].text for each in findings if each.rule == "wrong-statistics"]
+    assert texts == [
+        "a.parquet: x has minimum 2, maximum 1",
+        "a.parquet: minValues of x is 2 in the log, 1 in the file",
+    ]
 
 
 def _field(name: str) -> dict[str, Any]:

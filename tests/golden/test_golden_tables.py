@@ -61,6 +61,10 @@ def test_lifetimes_give_the_same_files_as_replay_at_every_version(name: str) -> 
     except VersionGap:
         assert name == "deltars__err_logs__table_c"
         return
+    if name in {"deltars__err_logs__table_h", "deltars__err_logs__table_i"}:
+        with pytest.raises(UnsupportedFeature, match="A catalog manages the commits of this table"):
+            table.history_record()
+        return
     life = table.history_record().lifetimes
     for version in at_least_one(range(first, last + 1)):
         if (name, version) in REFUSED_LATER:

@@ -79,7 +79,7 @@ def test_a_check_counts_the_rows_that_break_each_rule(fed: explorer.Table) -> No
     assert (card.title, card.tone) == ("v18: rows violate 1 of 3 rules, 1 could not be checked", "danger")
     assert [(row[0], row[2].split(":")[0]) for row in _cells(card)] == [
         ("broken", "4 of 12"),
-        ("no rule", "not judged"),
+        ("no rule", "not checked"),
         ("kept", "0 of 12"),
     ]
     assert repr(report) == "CheckReport(version=18, 1 of 3 predicates passed)"

@@ -58,7 +58,7 @@ def test_a_table_that_is_deleted_under_an_open_page_is_said_once_and_comes_back(
     window = opened(folder)
     shutil.move(folder, tmp_path / "away")
     said = noticed(window, "The table no longer exists")
-    assert "was deleted or moved while it was on show" in said
+    assert "was deleted or moved while it was open" in said
     assert "The last successful reading is still shown" in said
     assert 'data-do="retry"' in said
     heard = len(window.heard)
@@ -176,7 +176,7 @@ def test_a_store_that_stops_answering_is_a_notice_and_the_page_recovers(folder: 
     window = Window(catalog, ROWS)
     assert "a2.parquet" in window.session.shown.regions["lead"]
     catalog.store.faults, catalog.silent = {-1: "fails"}, True
-    said = noticed(window, "The table cannot be read now: the storage did not answer")
+    said = noticed(window, "The table cannot be read now: storage error")
     assert 'data-do="retry"' in said
     lead = window.ask("go", query=ROWS)["regions"]["lead"]
     assert "Storage error" in lead

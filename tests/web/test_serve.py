@@ -51,4 +51,4 @@ def test_the_mark_is_drawn_in_one_template_and_leads_home_from_every_page() -> N
     lost = plain_page(
         "unknown-address", HTTPServerRequest(start_line=RequestStartLine("GET", "/x", "HTTP/1.0")), path="/x"
     )
-    assert lost.count('<a class="brand" href="/"><svg viewBox="0 0 16 16"') == 1
+    assert lost.count('<a class="brand" data-home href="/"><svg viewBox="0 0 16 16"') == 1

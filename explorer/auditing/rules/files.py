@@ -159,8 +159,10 @@ def _broken(subject: Subject) -> tuple[Finding, ...]:
 def _wrong(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Statistics that contradict themselves, or that the footers of their files contradict."""
     report = subject.looked.footers
-    if subject.too_many_statistics is None and (found := list(contradictory_statistics(subject))):
-        return (_contradictory(subject, found),)
+    own = [] if subject.too_many_statistics is not None else list(contradictory_statistics(subject))
+    findings = (_contradictory(subject, own),) if own else ()
+    if findings and (report is None or not report.differences):
+        return findings
     if report is None:
         return NotAnswered("The footers of the data files were not checked. Repeat the audit with footers.")
     if not report.differences:
@@ -172,6 +174,7 @@ def _wrong(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     files = list(dict.fromkeys(each.path for each in report.differences))
     count, one = len(files), len(files) == 1
     return (
+        *findings,
         Finding(
             rule="wrong-statistics",
             severity="error",

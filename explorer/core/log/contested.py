@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.core.errors import CorruptTable
+from explorer.core.protocol.arrow.arrays import mask, numbers, one_array
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.logical_files import FileSource, LogicalFiles
 from explorer.core.protocol.partition_values import partition_texts
@@ -154,16 +155,16 @@ def files_of_empty_strings(
     maps = files.select(["partition_values"]).column(0)
     for name, physical in columns:
         chunks = [partition_texts(chunk, physical) for chunk in maps.chunks if len(chunk)]
-        texts = pa.chunked_array(chunks, pa.string())
-        empty = pc.equal(texts, "").fill_null(False)
-        if not pc.any(empty).as_py():
+        lengths, has_text = numbers(pc.binary_length(one_array(chunks, pa.string())))
+        empty = has_text & (lengths == 0)
+        if not empty.any():
             continue
         known = files.select(["path", "num_records", "dv_cardinality"])
-        null = pc.is_null(texts)
-        of_null, of_empty = _visible_rows(known.filter(null)), _visible_rows(known.filter(empty))
-        rows = None if of_null is None or of_empty is None else of_null + of_empty
-        paths = tuple(known.column("path").filter(empty).to_pylist())
-        return ContestedFiles(version, paths, rows, of_null, column=name)
+        of_empty = known.filter(mask(empty))
+        null_rows, empty_rows = _visible_rows(known.filter(mask(~has_text))), _visible_rows(of_empty)
+        rows = None if null_rows is None or empty_rows is None else null_rows + empty_rows
+        paths = tuple(of_empty.column("path").to_pylist())
+        return ContestedFiles(version, paths, rows, null_rows, column=name)
     return None
 
 

@@ -149,10 +149,19 @@ def read_provenance(store: LogStore, listing: LogListing, indexes: IndexCache | 
     )
 
 
-def read_provenance_table(store: LogStore, listing: LogListing, indexes: IndexCache | None) -> pa.Table:
+def read_provenance_table(
+    store: LogStore, listing: LogListing, indexes: IndexCache | None, check: Callable[[Provenance], None]
+) -> pa.Table:
     """Read operation, time and author of the commits from their provenance alone.
 
     Where one has an in-commit timestamp, all small actions are read: the metadata in force decides whether it counts.
+    A catalog manages no commits without such timestamps.
+
+    Args:
+        store: The log's store.
+        listing: The log.
+        indexes: The cache.
+        check: Called with the commits where their protocols are known; it may refuse them.
 
     Returns:
         One row a commit, newest first; the columns are `explorer.core.versions.history.PROVENANCE`.
@@ -164,16 +173,20 @@ def read_provenance_table(store: LogStore, listing: LogListing, indexes: IndexCa
     """
     cached = None if indexes is None else _find_cached(indexes, store, listing)
     if cached is not None and cached.is_complete:
-        return cached.history().table().select(PROVENANCE)
+        history = cached.history()
+        check(history)
+        return history.table().select(PROVENANCE)
     commits, parts = _commits(listing), list[pa.Table]()
     for batch in read_commit_infos(store, commits):
         infos = [info or CommitInfo() for info in batch]
         if any(info.in_commit_timestamp is not None for info in infos):
-            return record_table(read_provenance(store, listing, indexes).commits)
+            provenance = read_provenance(store, listing, indexes)
+            check(provenance)
+            return record_table(provenance.commits)
         parts.append(pa.table(info_columns(infos)))
     times = time_columns(commits.versions[::-1], file_times(commits.modified)[::-1], np.zeros(len(commits), bool))
-    provenance = pa.concat_tables(parts or [pa.table(info_columns([]))])
-    return pa.table({**times, **dict(zip(provenance.column_names, provenance.columns, strict=True))})
+    columns = pa.concat_tables(parts or [pa.table(info_columns([]))])
+    return pa.table({**times, **dict(zip(columns.column_names, columns.columns, strict=True))})
 
 
 class _CachedHistory:

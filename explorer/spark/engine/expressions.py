@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as sf
@@ -42,6 +43,7 @@ _MEANINGS: Final = (
         "Write concat('it', r\"'\", 's')",
     ),
 )
+_COLLATION: Final = re.compile(r"\w+", re.ASCII)
 _CALLED: Final = re.compile(r"\b(\w+)\(")
 # How Scala writes a value that may be missing, such as the time zone of a cast; the aggregate is written `some`.
 _OPTION: Final = "Some"
@@ -115,6 +117,23 @@ def catalog_description(session: SparkSession, parts: Sequence[str]) -> list[Row
     name = ".".join(f"`{part.replace('`', '``')}`" for part in parts)
     _check_settings(session, normalized_expression(name))
     return session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
+
+
+def has_collation(session: SparkSession, name: str) -> bool:
+    """Return whether a session has a collation of a name.
+
+    Raises:
+        PySparkException, Py4JJavaError: Spark fails for another reason.
+    """
+    if _COLLATION.fullmatch(name) is None:
+        return False
+    try:
+        _ = session.sql(f"SELECT CAST('' AS STRING COLLATE {name})").schema
+    except (PySparkException, Py4JJavaError) as error:
+        if "COLLATION" not in str(error):
+            raise
+        return False
+    return True
 
 
 def _check_settings(session: SparkSession, one: NormalizedExpression) -> None:

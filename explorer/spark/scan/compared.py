@@ -7,12 +7,9 @@ diffed by it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
@@ -21,6 +18,7 @@ from explorer.core.errors import ExpressionRefused, UnsupportedFeature
 from explorer.core.protocol.schema.char_types import padded_lengths
 from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, StructField, StructType
 from explorer.core.protocol.schema.field_metadata import COLLATIONS
+from explorer.spark.engine.expressions import has_collation
 from explorer.spark.scan.layout import Layout
 from explorer.spark.scan.physical import compared_column, quoted, spark_type, type_mark
 from explorer.spark.scan.predicate import condition
@@ -28,7 +26,6 @@ from explorer.spark.scan.predicate import condition
 __all__ = ["as_compared", "kept_where"]
 
 _KEPT: Final = "__explorer_kept"
-_NAME: Final = re.compile(r"\w+", re.ASCII)
 
 
 def as_compared(frame: DataFrame, schema: StructType) -> DataFrame:
@@ -115,13 +112,7 @@ def _cannot_compare(field: StructField, name: str) -> UnsupportedFeature:
 def _unknown_collation(session: SparkSession, field: StructField) -> str | None:
     """A collation of a field's texts that Spark does not know; None if it knows all."""
     for name in dict.fromkeys(_collations(_collated(field))):
-        if _NAME.fullmatch(name) is None:
-            return name
-        try:
-            _ = session.sql(f"SELECT CAST('' AS STRING COLLATE {name})").schema
-        except (PySparkException, Py4JJavaError) as error:
-            if "COLLATION" not in str(error):
-                raise
+        if not has_collation(session, name):
             return name
     return None
 

@@ -40,7 +40,7 @@ def test_a_checkpoint_is_planned_and_written() -> None:
     table = explorer.Table(store)
     plan = table.plan(CHECKPOINT)
     document = plan.document()
-    assert (document["commitVersion"], document["actions"], document["committable"]) == (None, [], True)
+    assert (document["commitVersion"], document["actions"], document["committable"]) == (None, (), True)
     assert list(document["files"]) == [{"path": checkpoint_name(3), "change": "write", "size": None, "reason": None}]
     assert [found.path for found in store.list_from("_delta_log") if "checkpoint" in found.path] == []
     result = table.commit(plan)

@@ -80,7 +80,7 @@ GOES = "1 file is removed; earlier versions need it, and VACUUM may delete it af
             (add("a", 9), add("b", 9)),
             (add("a", 9), add("b", 9)),
             "No version is lost.",
-            [("\u25c7", "2 files", "are described again; the rows stay the same")],
+            [("\u25c7", "2 files", "get new statistics; the rows stay the same")],
         ),
         # All files go.
         (

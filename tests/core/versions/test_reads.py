@@ -35,7 +35,7 @@ IN_A = SqlComparison(("p",), "=", LiteralValue("string", "a"))
 
 
 @pytest.mark.parametrize(
-    ("where", "alike", "reads"),
+    ("where", "as_core", "reads"),
     [
         ("id = 5", True, Reads(frozenset({"p=a/1", "p=a/2 2"}), ID_5)),
         ("id = 1", True, Reads(frozenset({"p=a/1"}), ID_1)),

@@ -133,13 +133,16 @@ class Histories:
             lambda: read_provenance(store, self._listing, options.opened_indexes())
         )
 
-    def provenance_table(self, store: LogStore, options: ReadOptions, most: int | None) -> pa.Table:
+    def provenance_table(
+        self, store: LogStore, options: ReadOptions, most: int | None, check: Callable[[Provenance], None]
+    ) -> pa.Table:
         """Return the provenance that commits record of themselves, newest first, a row each.
 
         Args:
             store: The log's store.
             options: How it is read.
             most: How many rows; None for all.
+            check: Called with the commits where their protocols are known; it may refuse them.
 
         Raises:
             VersionGap: Not even the latest version can be rebuilt.
@@ -147,8 +150,9 @@ class Histories:
         """
         history = self._history.value
         if history is not None:
+            check(history)
             return history.table(most).select(PROVENANCE)
-        table = self._table.get(lambda: read_provenance_table(store, self._listing, options.opened_indexes()))
+        table = self._table.get(lambda: read_provenance_table(store, self._listing, options.opened_indexes(), check))
         return table.slice(0, most)
 
     def _read(self, store: LogStore, options: ReadOptions) -> History:

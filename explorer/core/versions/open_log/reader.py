@@ -146,9 +146,9 @@ class LogReader:
 
     def provenance_table(self, most: int | None) -> pa.Table:
         """Return the provenance that commits record of themselves; see `Histories.provenance_table`."""
-        self.check_unmanaged()
         with self.managed_refused():
-            return self.current.full().histories.provenance_table(self._store, self.options, most)
+            histories = self.current.full().histories
+            return histories.provenance_table(self._store, self.options, most, self._check_recorded)
 
     @contextmanager
     def managed_refused(self) -> Iterator[None]:

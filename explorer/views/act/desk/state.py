@@ -4,25 +4,25 @@ Theory of operation: a person asks for one change at a time (`Question`). The de
 lets Spark check the rows, approves, and the desk commits. At each moment the desk is in exactly one state, a frozen
 record that holds all that is known; an event makes the next one. `TRANSITIONS` is the whole machine:
 
-    event             Idle      Planning     Unplannable  Ready       Looking     Committing  Ended
-    ----------------  --------  -----------  -----------  ----------  ----------  ----------  ----------
-    Asked             Planning  Planning     Planning     Planning    Planning    .           Planning
-    PlanMoved         .         Planning     .            .           .           .           .
-    PlanMade          .         Ready        .            .           .           .           .
-    PlanRefused       .         Unplannable  .            .           .           .           .
-    Forgotten         Idle      Idle         Idle         Idle        Idle        .           Idle
-    Shown             .         .            .            Ready       Looking     .           Ended
-    Accepted          .         .            .            Ready       Looking     .           .
-    CheckStarted         .         .            .            Looking     .           .           .
-    CheckProgressed         .         .            .            .           Looking     .           .
-    CheckEnded         .         .            .            .           Ready       .           .
-    ApprovalRefused   .         .            .            Ready       .           .           .
-    Approved          .         .            .            Committing  .           .           .
-    CommitBegun       .         .            .            .           .           Committing  .
-    CommitMoved       .         .            .            .           .           Committing  .
-    CommitEnded       .         .            .            .           .           Ended       .
-    CommitBrokeOff    .         .            .            .           .           Ready       .
-    TriedAgain        .         .            .            .           .           .           Committing
+    event            Idle      Planning     Unplannable  Ready         CheckingRows  Committing  Ended
+    ---------------  --------  -----------  -----------  ------------  ------------  ----------  ----------
+    Asked            Planning  Planning     Planning     Planning      Planning      .           Planning
+    PlanMoved        .         Planning     .            .             .             .           .
+    PlanMade         .         Ready        .            .             .             .           .
+    PlanRefused      .         Unplannable  .            .             .             .           .
+    Forgotten        Idle      Idle         Idle         Idle          Idle          .           Idle
+    Shown            .         .            .            Ready         CheckingRows  .           Ended
+    Accepted         .         .            .            Ready         CheckingRows  .           .
+    CheckStarted     .         .            .            CheckingRows  .             .           .
+    CheckProgressed  .         .            .            .             CheckingRows  .           .
+    CheckEnded       .         .            .            .             Ready         .           .
+    ApprovalRefused  .         .            .            Ready         .             .           .
+    Approved         .         .            .            Committing    .             .           .
+    CommitBegun      .         .            .            .             .             Committing  .
+    CommitMoved      .         .            .            .             .             Committing  .
+    CommitEnded      .         .            .            .             .             Ended       .
+    CommitBrokeOff   .         .            .            .             .             Ready       .
+    TriedAgain       .         .            .            .             .             .           Committing
 
 Rules: (1) a dot is an event that does not apply: the state stays, and the desk says so where a person asked. (2) A
 commit under way is never forgotten: it ends in its outcome, or breaks off. (3) Work that ends late changes nothing: the

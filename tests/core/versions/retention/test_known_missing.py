@@ -146,7 +146,7 @@ def test_the_record_of_a_vacuum_says_what_it_can_say_and_no_more(vacuum: list[An
     states = table.version_risks().at(ago(0))
     assert states.state(1) == state
     findings = {finding.title for finding in table.audit(NOW).findings if finding.rule == "versions-at-risk"}
-    doubted = "An unfinished VACUUM may have taken the data of 1 version"
+    doubted = "An unfinished VACUUM may have deleted the data of 1 version"
     assert (doubted in findings) == (state == "at risk")
 
 
