@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 from tests.support.shared_tables import REPOSITORY
@@ -47,4 +48,14 @@ def prepared(name: str, arguments: list[str] | None = None) -> Path:
         FOLDER.mkdir(parents=True, exist_ok=True)
         options = arguments or SETS[name]
         subprocess.run([sys.executable, str(GENERATOR), str(folder), *options], check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+def prepared_demo() -> Path:
+    """The folder of the demo tables, built at the first use."""
+    folder = FOLDER / "demo"
+    if not folder.is_dir():
+        from explorer.demo import build_warehouse
+
+        build_warehouse(folder, date(2026, 4, 23))
     return folder

@@ -15,14 +15,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
 from explorer.page.tabs import TABS
 from explorer.storage.index_folder import CACHE_VARIABLE
 from tests.benchmarks.runs import environment
-from tests.benchmarks.sets import FOLDER, REPOSITORY, prepared
+from tests.benchmarks.sets import FOLDER, REPOSITORY, prepared, prepared_demo
 from tests.e2e.conftest import ARGUMENTS, CHROMIUM
 from tests.e2e.crawl.odd_warehouse import write_odd_tables
 from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, write_log
@@ -82,15 +81,10 @@ def measure() -> Iterator[dict[str, Any]]:
 
 def _prepare() -> None:
     """Make the tables that are not there yet."""
-    from explorer.demo import build_warehouse
-
     for name in PICTURES:
         prepared(name)
-    made: dict[str, Callable[[Path], object]] = {
-        "demo": lambda folder: build_warehouse(folder, date(2026, 4, 23)),
-        "odd": write_odd_tables,
-        "many": _write_many,
-    }
+    prepared_demo()
+    made: dict[str, Callable[[Path], object]] = {"odd": write_odd_tables, "many": _write_many}
     for name, make in made.items():
         if not (FOLDER / name).is_dir():
             make(FOLDER / name)

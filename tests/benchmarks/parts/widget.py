@@ -18,7 +18,7 @@ import nbformat
 import pytest
 
 from explorer.storage.index_folder import CACHE_VARIABLE
-from tests.benchmarks.sets import FOLDER, REPOSITORY, prepared
+from tests.benchmarks.sets import FOLDER, REPOSITORY, prepared, prepared_demo
 from tests.e2e.conftest import ARGUMENTS, CHROMIUM
 from tests.notebooks.lab import TOKEN, running_lab
 from tests.notebooks.places import jupyter_places
@@ -61,7 +61,7 @@ def measure() -> Iterator[dict[str, Any]]:
 
     if CHROMIUM is None:
         raise SystemExit("There is no Chromium on this machine.")
-    tables = {name: str(prepared(name)) for name in ("M", "L")} | {"demo": str(FOLDER / "demo" / "crm" / "customers")}
+    tables = {name: str(prepared(name)) for name in ("M", "L")} | {"demo": str(prepared_demo() / "crm" / "customers")}
     shown: dict[tuple[str, str], list[float]] = {}
     turns: list[float] = []
     with sync_playwright() as playwright:

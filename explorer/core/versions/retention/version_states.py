@@ -176,6 +176,7 @@ class VersionRisks:
         self.unfinished = tuple(vacuum for vacuum in vacuums if not vacuum.completed)
         self.known = KnownMissing() if known is None else known
         self.life, self.listing = life, listing
+        self._latest: tuple[Set[str], MissingFiles] | None = None
 
     def at(self, now: int, missing: Set[str] | None = None) -> VersionStates:
         """Return the states at a time.
@@ -189,7 +190,14 @@ class VersionRisks:
             return self.given(now, MissingFiles(self.life, missing), self.life.last)
         known = self.known.now
         some = known.missing or known.checked_to >= 0
-        return self.given(now, MissingFiles(self.life, known.missing) if some else None, known.checked_to)
+        return self.given(now, self._known_files(known.missing) if some else None, known.checked_to)
+
+    def _known_files(self, missing: Set[str]) -> MissingFiles:
+        """Return the instances that lack these files, computed once for as long as the same are known."""
+        files = self._latest
+        if files is None or files[0] is not missing:
+            self._latest = files = missing, MissingFiles(self.life, missing)
+        return files[1]
 
     def given(self, now: int, lost: MissingFiles | None, checked_to: int = -1) -> VersionStates:
         """Return the states at a time, with the files that are known to be missing.

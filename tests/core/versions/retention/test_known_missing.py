@@ -168,3 +168,17 @@ def test_each_thing_learned_has_a_revision_and_nothing_new_has_none() -> None:
     assert (known.now.missing, known.now.feed, known.now.revision) == ({"b", "c"}, {3}, 2)
     known.record_all_checked({"b"}, 7, [])
     assert (known.now.missing, known.now.feed, known.now.checked_to) == ({"b"}, frozenset(), 7)
+
+
+def test_files_that_are_known_to_be_missing_are_matched_once(tmp_path: Path) -> None:
+    small_logs.write_log(tmp_path, [[PROTOCOL, METADATA, add("a")], [add("b")]])
+    table = explorer.open_table(tmp_path)
+    table.known_missing.record_all_checked(frozenset({"a"}), 1)
+    risks = table.version_risks()
+    first = risks.at(1)
+    assert first.state(0) == "data gone"
+    assert risks.at(2).lost is first.lost
+    table.known_missing.record_all_checked(frozenset({"b"}), 1)
+    later = risks.at(2)
+    assert later.lost is not first.lost
+    assert (later.state(0), later.state(1)) == ("readable", "data gone")
