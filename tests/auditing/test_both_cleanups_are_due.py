@@ -29,5 +29,5 @@ def test_a_vacuum_that_is_due_is_named_where_the_cleanup_of_the_log_was_due_befo
     for file in (tmp_path / "table" / "_delta_log").iterdir():
         os.utime(file, (time.time() - 20 * DAY,) * 2)
     (finding,) = (each for each in explorer.Table(store).audit().findings if each.rule == "versions-at-risk")
-    assert finding.title == "A vacuum now deletes the data of 1 version"
+    assert finding.title == "A vacuum would now delete the data of 1 version"
     assert (finding.versions, finding.files) == (((0, 0),), 1)

@@ -62,5 +62,5 @@ def test_a_vacuum_is_said_to_take_the_versions_whose_files_it_may_delete_and_no_
     if removed_before == 6 * DAY:
         assert findings[0].title.startswith("2 versions can be vacuumed from ")
     elif vacuumed is not None:
-        assert findings[0].title == "A vacuum now deletes the data of 2 versions"
+        assert findings[0].title == "A vacuum would now delete the data of 2 versions"
         assert (findings[0].files, findings[0].size) == (1, 100)

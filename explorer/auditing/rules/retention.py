@@ -129,7 +129,7 @@ def _at_risk(subject: Subject) -> tuple[Finding, ...]:
                  f"{_removed(subject, now)}" if len(now) else f"{FILE_RETENTION} is {period}"),
     ]  # fmt: skip
     title = (
-        f"A vacuum now deletes the data of {fmt.plural(len(now), 'version')}"
+        f"A vacuum would now delete the data of {fmt.plural(len(now), 'version')}"
         if len(now)
         else f"{fmt.plural(len(soon), 'version')} can be vacuumed from {time_text(deadline or 0)}"
     )
