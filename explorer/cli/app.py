@@ -46,7 +46,7 @@ _STDOUT: Final = 1
 
 app = typer.Typer(
     name="delta-explorer",
-    help="Explain a Delta table: what it is now, how it came to be so, and what each commit did.",
+    help="Explain a Delta table: what it contains now, how it got there, and what each commit did.",
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -84,7 +84,7 @@ def _options(
         bool, typer.Option("--no-cache", help="Do not read or write the cache; read every log in full.")
     ] = False,
 ) -> None:
-    """Explain a Delta table: what it is now, how it came to be so, and what each commit did."""
+    """Explain a Delta table: what it contains now, how it got there, and what each commit did."""
     if debug:
         # A variable, so that the processes that this one starts know it too; `run` takes it back.
         os.environ[DEBUG_VARIABLE] = "1"

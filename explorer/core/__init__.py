@@ -1,4 +1,4 @@
-"""The replay core: what a Delta table is, how it came to be so, and what a change would write, from the log alone.
+"""The replay core: what a Delta table contains, how it got there, and what a change would write, from the log alone.
 
 In: a `LogStore` (the one way to bytes), times and identifiers as arguments, a row engine where rows must be read.
 Out: snapshots, histories, diffs, lifetimes, plans and commits, as frozen records and Arrow tables.
