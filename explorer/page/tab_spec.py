@@ -106,6 +106,10 @@ def _asks_for_nothing(view: TableView, address: Address, work: WindowWork, *, by
     """What most tabs ask for before they are drawn."""
 
 
+def _begins_nothing(_window: Window) -> None:
+    """What most tabs begin once they are on show."""
+
+
 def _hears_nothing(_window: Window) -> Mapping[str, Handler]:
     return {}
 
@@ -123,6 +127,7 @@ class TabSpec:
         exports: Its exports, by the name that the page uses.
         messages: Handlers of the browser's messages, by kind.
         work: Makes its work in a new window.
+        opened: Begins what it needs once its page is on show in a window, which a GET alone never reaches.
         shows: The aspects of a table whose evidence it shows.
     """
 
@@ -134,6 +139,7 @@ class TabSpec:
     exports: Mapping[str, Export] = field(default_factory=dict)
     messages: Callable[[Window], Mapping[str, Handler]] = _hears_nothing
     work: Callable[[NewWindow], TabWork] | None = None
+    opened: Callable[[Window], None] = _begins_nothing
     shows: tuple[Aspect, ...] = ()
 
 

@@ -22,7 +22,7 @@ from explorer.page.session import PATIENCE, Asked, Session
 from explorer.page.strip import Screen
 from explorer.page.tables.table_reading import RightOfWay, TableReading
 from explorer.page.tables.tables import Tables
-from explorer.page.tabs import begin_work, export_named, handlers
+from explorer.page.tabs import begin_work, export_named, handlers, tab_named
 from explorer.page.tabs.export import export_files
 from explorer.page.tasks import DRAWING, LOOKING, WAITING
 from explorer.page.version_watch import Back, Changed, Lost, Newer, Replaced, VersionWatch
@@ -201,6 +201,8 @@ class TableSession(Session):
         """Begin what the page will need, and read the log for the rules that have no answer in it."""
         if self._early_spark and self.by_person and rendered.needs_spark:
             self._spark.begin()
+        if rendered.view is not None and not rendered.is_early:
+            tab_named(Address.parse(self.query).tab).opened(self)
         facts = None if self.view is None else self.view.facts
         if facts is None or self._judging:
             return

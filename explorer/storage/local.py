@@ -212,6 +212,11 @@ class LocalLogStore:
                 ends.append(end)
         return JoinedObjects(data, ends)
 
+    def read_parts(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Return parts of a file."""
+        with self.open_input(path) as source:
+            return [bytes(source.read_at(end - start, start)) for start, end in spans]
+
     def read_starts(self, paths: Sequence[str], lengths: Sequence[int]) -> list[bytes]:
         """Return the first bytes of several files."""
         with OpenFolders(self._files) as folders:

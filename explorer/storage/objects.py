@@ -176,6 +176,19 @@ class ObjectLogStore:
         except Exception as error:
             raise self._failed("read", path, error) from error
 
+    def read_parts(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Return parts of an object, many requests in flight at once."""
+        import obstore
+
+        starts, ends = [start for start, _ in spans], [end for _, end in spans]
+        try:
+            parts = obstore.get_ranges(self._store, self._prefix + path, starts=starts, ends=ends) if spans else []
+            return list(map(bytes, parts))
+        except FileNotFoundError:
+            raise
+        except Exception as error:
+            raise self._failed("read", path, error) from error
+
     def open_input(self, path: str) -> pa.NativeFile:
         """Open an object for reading at random."""
         size = self.head(path).size

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import panel as pn
 from bokeh.document import Document
 from panel.custom import JSComponent
+from tornado.ioloop import IOLoop
 
 from explorer.page.identity import Identity
 
@@ -43,6 +44,7 @@ class PanelHost:
         self.bridge: Bridge = Bridge(width=0, height=0)  # type: ignore[no-untyped-call]  # param
         # Work that is begun for the first page may ask for another drawing at once, from its thread.
         self._document: Document | None = pn.state.curdoc
+        self._loop = None if self._document is None else IOLoop.current()
         self._closing: list[Callable[[], None]] = []
 
     @property
@@ -65,8 +67,8 @@ class PanelHost:
 
     def later(self, call: Callable[[], None]) -> None:
         """Call a function on the server's loop, from any thread."""
-        if (document := self._document) is not None:
-            document.add_next_tick_callback(call)
+        if self._loop is not None:
+            self._loop.add_callback(self._begin, call)
 
     def every(self, milliseconds: int, call: Callable[[], None]) -> None:
         """Call a function on the server's loop again and again."""
@@ -76,6 +78,13 @@ class PanelHost:
     def when_closed(self, call: Callable[[], None]) -> None:
         """Call a function when the window is closed."""
         self._closing.append(call)
+
+    def _begin(self, call: Callable[[], None]) -> None:
+        # On the loop, as a window may be closed between the look and the call; a session ends before its hooks say so.
+        document = self._document
+        context = None if document is None else document.session_context
+        if document is not None and context is not None and not context.destroyed:
+            document.add_next_tick_callback(call)
 
     def _close(self, _context: object) -> None:
         self._document = None

@@ -128,6 +128,10 @@ class CatalogStore:
         """Return a part of a stored object."""
         return self._store.read_range(path, offset, length)
 
+    def read_parts(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Return parts of a stored object."""
+        return self._store.read_parts(path, spans)
+
     def open_input(self, path: str) -> pa.NativeFile:
         """Open a stored object for reading at random."""
         return self._store.open_input(path)

@@ -207,6 +207,10 @@ class LogStore(Protocol):
         """Return up to ``length`` bytes from ``offset``; raises FileNotFoundError if there is no such object."""
         ...
 
+    def read_parts(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Return parts of an object, each from a start to an end that it has, many requests in flight at once."""
+        ...
+
     def open_input(self, path: str) -> pa.NativeFile:
         """Open an object for reading at random; raises FileNotFoundError if there is none."""
         ...

@@ -1,4 +1,4 @@
-"""The rows of the Data tab: a page of them, read by Spark on request, with progress and a way to stop."""
+"""The rows of the Data tab: the first ones at once where that needs no Spark, others on request, with progress."""
 
 from __future__ import annotations
 
@@ -33,6 +33,12 @@ class RowsWork:
     def __init__(self, changed: Callable[[], None]) -> None:
         self._rows = PagedRows(changed)
         self._turned_at: object = None
+
+    def open(self, view: TableView, address: Address) -> None:
+        """Begin to read the first rows of a version that is on show, where that needs no Spark."""
+        facts = view.facts
+        if not address.where and facts.snapshot(view.version).num_files and not facts.lost_data(view.version):
+            self._rows.open(view, masked=address.masked == "1")
 
     def start(self, view: TableView, address: Address) -> None:
         """Begin to read the first rows that an address asks for; a running read is stopped."""
@@ -92,7 +98,8 @@ class RowsWork:
             "engine": engine_state(),
             "job": self._state(view, address),
             "asked": asked if mine else None,
-            "note": self._rows.page.note if self._rows.page is not None else "",
+            "rows": self._rows.page,
+            "needs_spark": self._rows.needs_spark if mine else None,
             "earlier": self._rows.has_earlier,
             "later": self._rows.has_later,
             **narrowed(listing, pinned(listing, address, _marks(listing))),
@@ -115,7 +122,14 @@ def _asked_at(view: TableView, address: Address) -> tuple[object, ...]:
 
 def _data(view: TableView, address: Address, work: WindowWork) -> Tab:
     values = work.of(RowsWork).values(view, address)
-    return Tab(values, needs_spark=values["available"])
+    return Tab(values, needs_spark=values["needs_spark"] is not None)
+
+
+def _open(window: Window) -> None:
+    if window.view is not None:
+        address = Address.parse(window.query)
+        begin = partial(window.work.of(RowsWork).open, window.view, address)
+        window.begin(begin)
 
 
 def _export(_view: TableView, address: Address, work: WindowWork) -> Listing:
@@ -155,4 +169,5 @@ TAB = TabSpec(
     exports={"data": _export},
     messages=_messages,
     work=lambda window: RowsWork(window.changed),
+    opened=_open,
 )

@@ -26,11 +26,12 @@ from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.schema.named_columns import first_names
 from explorer.core.versions.change_feed.sources import ReadEstimate, difference_table, read_estimate
 from explorer.core.versions.column_matching import ColumnComparison, ComparedSide, UncomparedColumn, compare_columns
+from explorer.data_files.file_columns import case_collides
 from explorer.spark.changes.comparable import by_place, comparable, same
 from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, file_parts, source_rows
 from explorer.spark.changes.surplus import SIGN, are_few, surplus
 from explorer.spark.scan.layout import layout_of_schema
-from explorer.spark.scan.physical import case_collides, quoted
+from explorer.spark.scan.physical import quoted
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog

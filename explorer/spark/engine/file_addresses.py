@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
-from explorer.core.errors import CorruptTable, StorageError, UnsupportedFeature
-from explorer.core.protocol.file_locations import next_step_for_missing
+from explorer.core.errors import StorageError, UnsupportedFeature
 from explorer.core.protocol.log_store import LogStore
+from explorer.first_rows.file_rows import missing_file, wrong_size
 from explorer.storage.schemes import Scheme
 
 __all__ = [
@@ -171,21 +171,9 @@ def check_present(addresses: Sequence[FileAddress], sizes: Sequence[int | None],
         try:
             found = os.stat(address.local).st_size
         except OSError as error:
-            raise StorageError(
-                f"The data file {address.raw_path} of version {version} does not exist ({error.strerror}). "
-                f"It was removed after the commit, by VACUUM or by hand. {next_step_for_missing([address.raw_path])}",
-                path=address.raw_path,
-                version=version,
-            ) from error
+            raise missing_file(address.raw_path, version, str(error.strerror)) from error
         if size is not None and size != found:
-            raise CorruptTable(
-                f"The data file {address.raw_path} of version {version} has {found} bytes, but the log says {size}. "
-                "It was overwritten or truncated; data files are never changed in place.",
-                path=address.raw_path,
-                version=version,
-                expected=size,
-                found=found,
-            )
+            raise wrong_size(address.raw_path, version, found, size)
 
 
 def java_uri(path: str) -> str:

@@ -19,13 +19,13 @@ from explorer.core.log.checkpoint.reader import CheckpointFile, unreadable
 from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.replay import Reconciliation, checkpoint_reader, read_commits
 from explorer.core.protocol.logical_files import LineSource, LogicalFiles
+from explorer.data_files.object_rows import ObjectRows
 from explorer.spark.engine.failures import failure_of, messages_of
 from explorer.spark.engine.file_addresses import FileAddress
 from explorer.spark.engine.session import engine
 from explorer.spark.log.tasks import UNITS, Make, Replay, packed
 from explorer.spark.map_tables import equip
 from explorer.spark.scan.object_files import room, secrets_in, sent_files
-from explorer.spark.scan.object_rows import ObjectRows
 from explorer.spark.scan.plan import addresses_of
 
 if TYPE_CHECKING:

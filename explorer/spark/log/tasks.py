@@ -18,7 +18,7 @@ from explorer.core.log.checkpoint.parquet_part import CheckpointPart
 from explorer.core.log.replay import Superseded
 from explorer.core.protocol.arrow.row_groups import RowGroups
 from explorer.core.protocol.logical_files import LogicalFiles
-from explorer.spark.scan.object_rows import ObjectRows, open_file
+from explorer.data_files.object_rows import ObjectRows, open_file
 
 __all__ = ["UNITS", "Make", "Replay", "packed"]
 

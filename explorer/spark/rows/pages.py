@@ -15,8 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.first_rows.row_page import RowPage, RowPosition, files_for_rows, page_of, reading_phase
 from explorer.spark.engine.job import submit
-from explorer.spark.rows.preview import Job, with_warnings
+from explorer.spark.rows.preview import Job
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,40 +25,10 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["RowPage", "RowPosition", "row_page"]
+__all__ = ["row_page"]
 
 _GROWTH: Final = 4
 Numbers = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class RowPosition:
-    """Where a page begins: the number of a file in ``snapshot.logical_files``, and the place of a row in it."""
-
-    file: int = 0
-    row: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class RowPage:
-    """Some rows of a version, in order.
-
-    Attributes:
-        table: The rows: the table's columns, logical names; variants as JSON text.
-        places: Where each row is: ``file`` (its number), ``path`` (decoded), ``row`` (its place in the file, from 0,
-            masked rows counted), ``masked`` (a deletion vector hides it).
-        begin: Where the page begins.
-        following: Where the next one begins; None if there is no other row.
-        files_read: Files that were read.
-        note: What they are of the whole, for people.
-    """
-
-    table: pa.Table
-    places: pa.Table
-    begin: RowPosition
-    following: RowPosition | None
-    files_read: int
-    note: str
 
 
 def row_page(
@@ -68,6 +39,7 @@ def row_page(
     *,
     where: str | None = None,
     masked: bool = False,
+    reason: str = "",
 ) -> Job[RowPage]:
     """Fetch a page of rows.
 
@@ -78,11 +50,12 @@ def row_page(
         limit: Rows at most.
         where: A boolean SQL expression; with it, files are read until enough rows match, all of them at worst.
         masked: Give masked rows too, marked.
+        reason: Why Spark reads them, for the page.
 
     Returns:
         A job; its errors are those of `explorer.spark.scan.scan.rows`, and Cancelled.
     """
-    asked = _Asked(log, snapshot, begin or RowPosition(), limit, where, masked)
+    asked = _Asked(log, snapshot, begin or RowPosition(), limit, where, masked, reason)
     return submit(f"Rows of {log.name} at version {snapshot.version}", lambda job: _page(job, asked), where)
 
 
@@ -96,18 +69,19 @@ class _Asked:
     limit: int
     where: str | None
     masked: bool
+    reason: str
 
 
 def _page(job: Job[RowPage], asked: _Asked) -> RowPage:
     snapshot, begin, limit = asked.snapshot, asked.begin, asked.limit
     files, numbers = _candidates(asked)
     total = files.num_rows
-    first, count = 0, 1 if asked.where is not None else _enough(files, begin, limit, masked=asked.masked)
+    first, count = 0, 1 if asked.where is not None else files_for_rows(files, begin, limit, masked=asked.masked)
     parts: list[pa.Table] = []
     found = 0
     while True:
         end = min(first + count, total)
-        job.report(_phase(first, end, total))
+        job.report(reading_phase(first, end, total))
         # One row more than wanted shows where the next page begins.
         parts.append(_read(asked, files.slice(first, end - first), numbers[first:end], limit + 1 - found))
         found += parts[-1].num_rows
@@ -116,12 +90,8 @@ def _page(job: Job[RowPage], asked: _Asked) -> RowPage:
             break
         first, count = end, count * _GROWTH
     rows = pa.concat_tables(parts)
-    following = _position(rows, limit) if found > limit else None
-    shown = rows.slice(0, limit)
-    places = _places(snapshot, shown)
-    note = _note(places, begin, following, snapshot.num_files, where=asked.where is not None)
-    note = with_warnings(note, snapshot)
-    return RowPage(shown.select(shown.column_names[:-2]), places, begin, following, end, note)
+    where = asked.where is not None
+    return page_of(snapshot, rows, begin, limit, files_read=end, where=where, by_spark=True, reason=asked.reason)
 
 
 def _candidates(asked: _Asked) -> tuple[pa.Table, Numbers]:
@@ -175,66 +145,3 @@ def _without_vectors(files: pa.Table) -> pa.Table:
         if field.name.startswith("dv_"):
             files = files.set_column(index, field, pa.nulls(files.num_rows, field.type))
     return files
-
-
-def _enough(files: pa.Table, begin: RowPosition, limit: int, *, masked: bool) -> int:
-    """Number of the first files that hold more than ``limit`` rows by the log; one without a count does."""
-    found = -begin.row
-    values = zip(*(files.column(name).to_pylist() for name in ("num_records", "dv_cardinality")), strict=True)
-    for index, (count, hidden) in enumerate(values, 1):
-        if count is None:
-            return index
-        found += count - (0 if masked else hidden or 0)
-        if found > limit:
-            return index
-    return max(1, int(files.num_rows))
-
-
-def _position(rows: pa.Table, index: int) -> RowPosition:
-    file, row = (rows.column(name)[index].as_py() for name in rows.column_names[-2:])
-    return RowPosition(file, row)
-
-
-def _places(snapshot: Snapshot, rows: pa.Table) -> pa.Table:
-    files = snapshot.logical_files
-    number, place = (
-        rows.column(name).to_numpy(zero_copy_only=False).astype(np.int64) for name in rows.column_names[-2:]
-    )
-    hidden = np.zeros(len(number), bool)
-    for file in np.unique(number).tolist():
-        if files.column("dv_storage_type")[file].as_py() is not None:
-            mine = number == file
-            vector = snapshot.deletion_vector_rows(files.column("raw_path")[file].as_py())
-            hidden[mine] = np.isin(place[mine].astype(np.uint64), vector)
-    return pa.table(
-        {
-            "file": number,
-            "path": files.column("path").take(pa.array(number)),
-            "row": place,
-            "masked": hidden,
-        }
-    )
-
-
-def _phase(first: int, end: int, total: int) -> str:
-    if total == 0:
-        return "No files to read"
-    if end - first == 1:
-        return f"Reading file {end:,} of {total:,}"
-    return f"Reading files {first + 1:,} to {end:,} of {total:,}"
-
-
-def _note(places: pa.Table, begin: RowPosition, following: RowPosition | None, total: int, *, where: bool) -> str:
-    count = places.num_rows
-    first_page = begin == RowPosition()
-    if not total:
-        return "The table has no files at this version."
-    if not count:
-        return f"No {'' if first_page else 'other '}row{' matches' if where else ''}."
-    rows = f"{count:,} {'row' if count == 1 else 'rows'}{' that match' if where else ''}"
-    if first_page and following is None:
-        return f"All {rows}, from {total:,} {'file' if total == 1 else 'files'}."
-    low, high = (places.column("file")[index].as_py() + 1 for index in (0, count - 1))
-    place = f"file {low:,}" if low == high else f"files {low:,} to {high:,}"
-    kind = "The first" if first_page else "The last" if following is None else "The next"
-    return f"{kind} {rows}, from {place} of {total:,}."

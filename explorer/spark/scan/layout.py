@@ -7,18 +7,14 @@ file (PART-014); where columns are not mapped, files hold logical names (CM-002)
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import types as st
 
-from explorer.core.errors import CorruptTable
-from explorer.core.protocol.schema.column_mapping import unmapped
-from explorer.core.protocol.schema.data_types import StructField, StructType
-from explorer.core.protocol.table_definition import check_allowed_mapping
-from explorer.spark.scan.physical import case_collides
+from explorer.core.protocol.schema.data_types import StructType
+from explorer.data_files.file_columns import FileColumns, case_collides, file_columns, file_columns_of
 
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
@@ -49,71 +45,42 @@ class RowMarks(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """How to read some files.
+class Layout(FileColumns):
+    """How Spark reads some files.
 
     Attributes:
-        schema: The columns to give, logical names, in order.
-        stored: Those that files hold.
-        partitions: Those whose values the log holds.
-        by_id: True if Parquet field ids identify the columns of files.
         case_sensitive: True if names differ only by case.
-        version: The version whose files they are, for errors.
         marks: Columns to give after those of the schema.
-        zone: The zone of partition values that name none.
         unpadded: Give CHAR values as the files hold them, for rows that move to other files.
     """
 
-    schema: StructType
-    stored: tuple[StructField, ...]
-    partitions: tuple[StructField, ...]
-    by_id: bool
-    case_sensitive: bool
-    version: int
+    case_sensitive: bool = False
     marks: RowMarks | None = None
-    zone: tzinfo = UTC
     unpadded: bool = False
 
+    @classmethod
+    def of(cls, columns: FileColumns) -> Layout:
+        """Return the layout of columns, without marks."""
+        return cls(
+            columns.schema,
+            columns.stored,
+            columns.partitions,
+            columns.by_id,
+            columns.version,
+            columns.zone,
+            case_sensitive=case_collides(columns.schema),
+        )
+
     def with_marks(self, marks: RowMarks) -> Layout:
-        """The same with other columns after those of the schema."""
+        """Return the same with other columns after those of the schema."""
         return replace(self, marks=marks)
 
 
 def layout_of(snapshot: Snapshot) -> Layout:
-    """The layout of a snapshot's files.
-
-    Raises:
-        CorruptTable: Clients disagree about the names of columns in them.
-    """
-    mode = snapshot.column_mapping_mode
-    check_allowed_mapping(mode, snapshot.metadata, snapshot.version)
-    fields = snapshot.schema.fields
-    schema = StructType(tuple(unmapped(field) for field in fields)) if mode == "none" else snapshot.schema
-    found = layout_of_schema(schema, snapshot.partition_columns, snapshot.version, by_id=mode == "id")
-    return replace(found, zone=snapshot.time_zone)
+    """Return the layout of a snapshot's files; errors as `explorer.data_files.file_columns.file_columns`."""
+    return Layout.of(file_columns(snapshot))
 
 
 def layout_of_schema(schema: StructType, partition_columns: tuple[str, ...], version: int, *, by_id: bool) -> Layout:
-    """The layout of files written under a schema.
-
-    Args:
-        schema: The columns to give; physical names and ids are those of the files.
-        partition_columns: Logical names.
-        version: For errors.
-        by_id: As in `Layout`.
-
-    Raises:
-        CorruptTable: A partition column is not in the schema.
-    """
-    partitions = []
-    for name in partition_columns:
-        field = schema.field(name)
-        if field is None:
-            raise CorruptTable(
-                f"The partition column {name!r} of version {version} is not in the schema.",
-                column=name,
-                version=version,
-            )
-        partitions.append(field)
-    stored = tuple(field for field in schema.fields if field.name not in partition_columns)
-    return Layout(schema, stored, tuple(partitions), by_id, case_collides(schema), version)
+    """Return the layout of files written under a schema; see `explorer.data_files.file_columns.file_columns_of`."""
+    return Layout.of(file_columns_of(schema, partition_columns, version, by_id=by_id))

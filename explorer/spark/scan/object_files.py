@@ -29,10 +29,11 @@ from pyspark.sql.pandas.types import to_arrow_type
 from explorer.core.errors import StorageError
 from explorer.core.protocol import limits
 from explorer.core.protocol.arrow import chunk_sizes, footer_sizes, page_headers, rows_at_once, thrift
+from explorer.data_files import arrow_columns, measured_batches, object_rows
+from explorer.data_files.arrow_columns import Shape
+from explorer.data_files.measured_batches import Room
+from explorer.data_files.object_rows import ObjectRows
 from explorer.spark.engine.file_addresses import FileAddress, RemoteFile
-from explorer.spark.scan import measured_batches, object_rows
-from explorer.spark.scan.measured_batches import Room
-from explorer.spark.scan.object_rows import ObjectRows, Shape
 from explorer.storage import ranged_file
 from explorer.storage.atomic_write import atomic_write
 from explorer.storage.objects import ObjectLogStore
@@ -58,6 +59,7 @@ _MOST_TASKS: Final = 64
 # What the tasks read with, and what of this program it imports.
 _SENT: Final = (
     object_rows,
+    arrow_columns,
     measured_batches,
     ranged_file,
     chunk_sizes,
@@ -135,7 +137,7 @@ def read_objects(session: SparkSession, addresses: Sequence[FileAddress], schema
 
 
 def read_footers(session: SparkSession, addresses: Sequence[FileAddress]) -> DataFrame:
-    """The files' footers, read by the tasks: one row a file, columns `explorer.spark.scan.object_rows.FOOTERS`.
+    """The files' footers, read by the tasks: one row a file, columns `explorer.data_files.object_rows.FOOTERS`.
 
     Args:
         session: Where to read.

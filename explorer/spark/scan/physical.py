@@ -35,7 +35,7 @@ from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR
 from explorer.core.protocol.schema.nested_types import holds, nested_types
 from explorer.core.protocol.schema.type_widening import recorded_changes
 
-__all__ = ["case_collides", "compared_column", "logical_column", "quoted", "read_schema", "spark_type", "type_mark"]
+__all__ = ["compared_column", "logical_column", "quoted", "read_schema", "spark_type", "type_mark"]
 
 _PARQUET_FIELD_ID: Final = "parquet.field.id"
 _INTEGER_DIGITS: Final = {"byte": 10, "short": 10, "integer": 10, "long": 20}
@@ -106,15 +106,6 @@ def compared_column(value: Column, field: StructField) -> Column:
 def type_mark(field: StructField) -> dict[str, Any]:
     """The metadata of a column by which Spark pads the constants that it compares with CHAR values; for ``alias``."""
     return {"metadata": {CHAR_VARCHAR: field.metadata[CHAR_VARCHAR]}} if padded_lengths(field) else {}
-
-
-def case_collides(schema: StructType) -> bool:
-    """True if two names at one level, logical or physical, differ only by case."""
-    return any(
-        len({name.lower() for name in names}) < len(set(names))
-        for struct in _structs(schema)
-        for names in ([f.name for f in struct.fields], [f.physical_name for f in struct.fields])
-    )
 
 
 class _SparkType(TypeVisitor[st.DataType]):

@@ -24,14 +24,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from explorer.core.errors import CorruptTable
 from explorer.core.protocol.arrow.arrays import strings
-from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.file_locations import FileLocations
 from explorer.core.protocol.logical_files import vector_descriptors
-from explorer.core.protocol.partition_values import parse_partition_value, partition_key
-from explorer.core.protocol.schema.data_types import StructField
+from explorer.data_files.partition_columns import partition_columns
+from explorer.first_rows.first_rows import check_listed_once
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.engine.file_addresses import (
     FileAddress,
@@ -132,7 +130,7 @@ def plan(
     session = session_of(layout)
     if where is not None and not needed:
         files = _with_doubted(files, needed_files(session, snapshot, files, where), doubted)
-    _check_single(files, snapshot.version)
+    check_listed_once(files, snapshot.version)
     addresses = addresses_of(log, files)
     if not needed:
         check_present(addresses, files.column("size").to_pylist(), snapshot.version)
@@ -210,7 +208,7 @@ def file_facts(
     """
     columns: dict[str, Any] = {PATH: pa.array([address.metadata_path for address in addresses])}
     fields = [st.StructField(PATH, st.StringType())]
-    values = _partition_arrays(layout, files)
+    values = partition_columns(layout, files)
     for index, field in enumerate(layout.partitions):
         columns[f"{_PREFIX}p{index}"] = values[field.name]
         fields.append(st.StructField(f"{_PREFIX}p{index}", spark_type(field.type)))
@@ -317,20 +315,6 @@ def _joined(found: FileRows, layout: Layout, facts: FileFacts) -> tuple[DataFram
     return frame.where(kept), sources
 
 
-def _check_single(files: pa.Table, version: int) -> None:
-    """Refuse files of which one is listed more than once: a join with them gives its rows several times."""
-    paths = files.column("path")
-    if pc.count_distinct(paths).as_py() == len(paths):
-        return
-    path = next(each["values"] for each in pc.value_counts(paths).to_pylist() if each["counts"] > 1)
-    raise CorruptTable(
-        f"The file {path} is listed more than once at version {version}, so that readers give its rows once or several "
-        "times. A checkpoint is broken: run verify to find it, and restore it, or the commits before it.",
-        path=path,
-        version=version,
-    )
-
-
 def _masks(log: DeltaLog, files: pa.Table, version: int, hidden: Mapping[str, npt.NDArray[np.uint64]]) -> Any | None:
     """The rows of each file that are left out as an Arrow column; None if there are none."""
     vectors = vector_descriptors(files)
@@ -343,48 +327,3 @@ def _masks(log: DeltaLog, files: pa.Table, version: int, hidden: Mapping[str, np
         rows = np.union1d(masked, hidden.get(raw_path, none))
         masks.append(mask_words(rows) if len(rows) else None)
     return mask_column(masks)
-
-
-def _partition_arrays(layout: Layout, files: pa.Table) -> dict[str, Any]:
-    """Typed partition values, one Arrow array a column; keys are logical names."""
-    if not layout.partitions:
-        return {}
-    maps = [dict(entries or ()) for entries in files.column("partition_values").to_pylist()]
-    raw_paths = files.column("raw_path").to_pylist()
-    return {field.name: _partition_array(layout, field, maps, raw_paths) for field in layout.partitions}
-
-
-def _partition_array(
-    layout: Layout, field: StructField, maps: Sequence[dict[str, str | None]], raw_paths: Sequence[str]
-) -> Any:
-    typed, version = [], layout.version
-    for values, raw_path in zip(maps, raw_paths, strict=True):
-        key = partition_key(values, field.physical_name)
-        if key is None:
-            raise CorruptTable(
-                f"The file {raw_path} of version {version} has no value for the partition column "
-                f"{field.name!r}; the protocol requires one for every file, null included. Add the file again with "
-                "its value, or restore the commit from a backup.",
-                path=raw_path,
-                version=version,
-                column=field.name,
-            )
-        try:
-            typed.append(parse_partition_value(values[key], field.type, field.name, layout.zone))
-        except CorruptTable as error:
-            raise CorruptTable(
-                f"The file {raw_path} of version {version} cannot be read: {error.message}",
-                path=raw_path,
-                version=version,
-                column=error.column,
-                found=error.found,
-                expected=error.expected,
-            ) from error
-    try:
-        return pa.array(typed, to_arrow(field.type))
-    except (pa.ArrowInvalid, OverflowError) as error:
-        raise CorruptTable(
-            f"A partition value of column {field.name!r} at version {version} does not fit its type: {error}.",
-            column=field.name,
-            version=version,
-        ) from error

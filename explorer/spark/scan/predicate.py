@@ -21,10 +21,11 @@ from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.schema.named_columns import choices, first_names
 from explorer.core.protocol.sql.normalized import NormalizedExpression
 from explorer.core.protocol.sql.vetting import check_clock, normalized_expression, quoted_text
+from explorer.data_files.file_columns import case_collides
 from explorer.spark.engine.expressions import analysed
 from explorer.spark.engine.failures import condition_of, failure_of, first_sentence
 from explorer.spark.engine.session import engine
-from explorer.spark.scan.physical import case_collides, spark_type
+from explorer.spark.scan.physical import spark_type
 
 __all__ = ["condition", "filtered", "stable_type", "vet", "vetted"]
 

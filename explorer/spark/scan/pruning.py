@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.core.errors import RequestError
-from explorer.spark.scan.physical import case_collides
+from explorer.data_files.file_columns import case_collides
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

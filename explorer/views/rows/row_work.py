@@ -17,19 +17,20 @@ from explorer.core.versions.change_feed.schema_breaks import readable_ranges
 from explorer.core.versions.change_feed.sources import difference_table, read_estimate
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
+from explorer.first_rows.first_rows import SparkOnly, first_rows
+from explorer.first_rows.row_page import RowPage, RowPosition
 from explorer.views.listing import Listing
 from explorer.views.problems import Problem, problem_of
 from explorer.views.rows.change_spans import ChangeSpan, change_spans
 from explorer.views.rows.chosen_versions import ChosenVersions
 from explorer.views.rows.differences import RowDifferences, row_differences
 from explorer.views.rows.listings import changes_listing, rows_listing
-from explorer.views.rows.spark_work import SparkWork, WorkState, start_notice
+from explorer.views.rows.spark_work import Ready, SparkWork, WorkState, start_notice
 
 if TYPE_CHECKING:
     from explorer.spark.changes.change_preview import ChangePreview
     from explorer.spark.changes.row_diff_preview import RowDiffPreview
     from explorer.spark.engine.job import Job
-    from explorer.spark.rows.pages import RowPage, RowPosition
 
 __all__ = [
     "PAGE_ROWS",
@@ -79,8 +80,20 @@ class PagedRows:
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        self._work: SparkWork[RowPage] = SparkWork(changed)
+        self._work: SparkWork[RowPage | SparkOnly] = SparkWork(changed)
         self._begins: list[RowPosition | None] = []
+
+    def open(self, view: ChosenVersions, *, masked: bool = False) -> None:
+        """Begin to read the first rows of the chosen version where that needs no Spark, unless that was done before."""
+        request = _rows_request(view, "", masked=masked)
+        if self.asked == request:
+            return
+        self._begins = [None]
+
+        def make() -> Ready[RowPage | SparkOnly]:
+            return Ready(_first_rows(view, request, None))
+
+        self._work.begin(request, _learning(view.facts.log, make), quietly=True)
 
     def start(self, view: ChosenVersions, where: str = "", *, masked: bool = False) -> None:
         """Begin to read the first rows of the chosen version; a running read is stopped."""
@@ -93,7 +106,7 @@ class PagedRows:
         Raises:
             RequestError: There is none.
         """
-        request, page = self.asked, self._work.result
+        request, page = self.asked, self.page
         following = page.following if page is not None else None
         other_table = request is None or request.location != view.facts.location
         if request is None or other_table or page is None or (len(self._begins) < 2 if back else not following):
@@ -122,12 +135,20 @@ class PagedRows:
 
     def state_of(self, view: ChosenVersions, where: str = "", *, masked: bool = False) -> WorkState:
         """Return how far the read is; idle if it is of another table, version or condition."""
-        return self.state if self.asked == _rows_request(view, where, masked=masked) else WorkState()
+        mine = self.asked == _rows_request(view, where, masked=masked)
+        return self.state if mine and self.needs_spark is None else WorkState()
 
     @property
     def page(self) -> RowPage | None:
         """What was read last; None before the first read, and while the next page is being read."""
-        return self._work.result
+        result = self._work.result
+        return None if isinstance(result, SparkOnly) else result
+
+    @property
+    def needs_spark(self) -> SparkOnly | None:
+        """Why the rows that were opened wait for Spark; None where they do not."""
+        result = self._work.result
+        return result if isinstance(result, SparkOnly) else None
 
     @property
     def has_earlier(self) -> bool:
@@ -137,7 +158,7 @@ class PagedRows:
     @property
     def has_later(self) -> bool:
         """Whether there is a page after."""
-        return self._work.result is not None and self._work.result.following is not None
+        return self.page is not None and self.page.following is not None
 
     def listing(self) -> Listing | None:
         """Return the rows that were read, if any were."""
@@ -147,12 +168,16 @@ class PagedRows:
         return rows_listing(f"rows-v{request.version}", page.table, page.places)
 
     def _read(self, view: ChosenVersions, request: RowsRequest, begin: RowPosition | None) -> None:
-        def make() -> Job[RowPage]:
+        def make() -> Job[RowPage] | Ready[RowPage | SparkOnly]:
+            where = request.where.strip() or None
+            here = _first_rows(view, request, begin) if where is None else None
+            if isinstance(here, RowPage):
+                return Ready(here)
             from explorer.spark.rows.pages import row_page
 
-            snapshot = view.facts.snapshot(request.version)
-            where = request.where.strip() or None
-            return row_page(view.facts.log, snapshot, begin, PAGE_ROWS, where=where, masked=request.masked)
+            log, snapshot = view.facts.log, view.facts.snapshot(request.version)
+            reason = "" if here is None else here.reason
+            return row_page(log, snapshot, begin, PAGE_ROWS, where=where, masked=request.masked, reason=reason)
 
         self._work.begin(request, _learning(view.facts.log, make))
 
@@ -335,15 +360,24 @@ def names_in(text: str) -> list[str]:
     return [(quoted.replace("``", "`") or plain).strip() for quoted, plain in _NAME.findall(text) if quoted or plain]
 
 
-def _learning(log: DeltaLog, make: Callable[[], Job[_Result]]) -> Callable[[], Job[_Result]]:
+def _first_rows(view: ChosenVersions, request: RowsRequest, begin: RowPosition | None) -> RowPage | SparkOnly:
+    snapshot = view.facts.snapshot(request.version)
+    return first_rows(view.facts.log, snapshot, begin, PAGE_ROWS, masked=request.masked)
+
+
+def _learning(
+    log: DeltaLog, make: Callable[[], Job[_Result] | Ready[_Result]]
+) -> Callable[[], Job[_Result] | Ready[_Result]]:
     """Make a job from whose failure the log learns which file is missing."""
 
-    def made() -> Job[_Result]:
+    def made() -> Job[_Result] | Ready[_Result]:
         try:
             job = make()
         except ExplorerError as error:
             log.learn(error)
             raise
+        if isinstance(job, Ready):
+            return job
         job.subscribe(lambda work: log.learn(work.error))
         return job
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from explorer.spark.engine.job import Job
 
 __all__ = [
+    "Ready",
     "SparkStart",
     "SparkWork",
     "WorkState",
@@ -58,6 +59,13 @@ class _Beginning:
     since: float
 
 
+@dataclass(frozen=True, slots=True)
+class Ready(Generic[Result]):
+    """A result that was there without a job."""
+
+    value: Result
+
+
 class SparkWork(Generic[Result]):
     """At most one job.
 
@@ -79,12 +87,14 @@ class SparkWork(Generic[Result]):
         self.key: Hashable = None
         self.result: Result | None = None
 
-    def begin(self, key: Hashable, make: Callable[[], Job[Result]]) -> None:
+    def begin(self, key: Hashable, make: Callable[[], Job[Result] | Ready[Result]], *, quietly: bool = False) -> None:
         """Begin a job; one that runs is stopped. This does not wait for what the job is made from.
 
         Args:
             key: What it is about.
-            make: Makes the job; called on a thread, as it may have to wait for what others read.
+            make: Makes the job, or has the result without one; called on a thread, as it may have to wait for what
+                others read.
+            quietly: Show nothing of it in its first moments, as its result may be there before they are over.
         """
         beginning = _Beginning(time.monotonic())
         with self._lock:
@@ -92,7 +102,10 @@ class SparkWork(Generic[Result]):
             self.key, self.result, self._problem = key, None, None
         _stop(before)
         threading.Thread(target=self._make, args=(beginning, make), name="job-begin", daemon=True).start()
-        self._changed()
+        if quietly:
+            threading.Thread(target=self._show_soon, args=(beginning,), name="job-shown", daemon=True).start()
+        else:
+            self._changed()
 
     def cancel(self) -> None:
         """Stop a job that runs; one that is being made is not waited for, and stopped as soon as it is there."""
@@ -116,16 +129,26 @@ class SparkWork(Generic[Result]):
         if beginning is not None:
             return WorkState("running", "Reading the log", elapsed=time.monotonic() - beginning.since)
         if job is None:
-            return WorkState(_ended(problem), problem=problem)
+            return WorkState("done" if result is not None else _ended(problem), problem=problem)
         # It runs until its answer, or why there is none, is here to be shown.
         state = "running" if result is None and problem is None else job.state
         return WorkState(state, job.phase, job.done, job.total, job.elapsed, problem)
 
-    def _make(self, beginning: _Beginning, make: Callable[[], Job[Result]]) -> None:
+    def _show_soon(self, beginning: _Beginning) -> None:
+        time.sleep(_PACE)
+        if beginning is self._beginning:
+            self._changed()
+
+    def _make(self, beginning: _Beginning, make: Callable[[], Job[Result] | Ready[Result]]) -> None:
         job: Job[Result] | None = None
+        result: Result | None = None
         problem: Problem | None = None
         try:
-            job = make()
+            made = make()
+            if isinstance(made, Ready):
+                result = made.value
+            else:
+                job = made
         except ImportError as error:
             problem = _missing(error)
         except Exception as error:  # noqa: BLE001  # shown and logged, as nothing waits for this thread
@@ -136,6 +159,7 @@ class SparkWork(Generic[Result]):
             wanted = beginning is self._beginning
             if wanted:
                 self._job, self._problem, self._beginning = job, problem, None
+                self.result = result
         if wanted:
             if job is not None:
                 job.subscribe(self._report)

@@ -61,6 +61,9 @@ class FaultyStore:
     def read_range(self, path: str, offset: int, length: int) -> bytes:
         return self._do(f"read {path}", lambda: self.inner.read_range(path, offset, length))
 
+    def read_parts(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        return self._do(f"read {path}", lambda: self.inner.read_parts(path, spans))
+
     def open_input(self, path: str) -> pa.NativeFile:
         return self._do(f"open {path}", lambda: self.inner.open_input(path))
 

@@ -44,16 +44,22 @@ class OpenFile:
         file: The file.
         name: Its name, for the error.
 
+    Attributes:
+        file: As given.
+        is_local: Whether it is a file of this machine.
+        size: Its bytes.
+        metadata, schema: Its footer, and its columns as Arrow reads them.
+
     Raises:
         LimitExceeded: Its footer is too long.
         pa.ArrowException, OSError, ValueError: It is not a Parquet file.
     """
 
     def __init__(self, file: pa.NativeFile, name: str) -> None:
-        self._file = file
+        self.file = file
         self.size = int(file.size())
         _check_footer(file, self.size, name)
-        self._is_local = isinstance(file, pa.OSFile)
+        self.is_local = isinstance(file, pa.OSFile)
         first = self.reader(file)
         self.metadata = first.metadata
         self.schema: pa.Schema = first.schema_arrow
@@ -61,12 +67,12 @@ class OpenFile:
 
     def source(self, chunks: Sequence[Chunk]) -> pa.NativeFile:
         """Return the file, or the needed parts of a remote one, each of which would be a request."""
-        return self._file if self._is_local else _fetched(self._file, self.size, chunks)
+        return self.file if self.is_local else _fetched(self.file, self.size, chunks)
 
     @contextmanager
     def lent(self, source: pa.NativeFile) -> Iterator[pq.ParquetFile]:
         """Yield a reader for one thread, because Arrow's are not thread-safe; one costs less than a millisecond."""
-        if not self._is_local:
+        if not self.is_local:
             yield self.reader(source)
             return
         try:
@@ -79,8 +85,14 @@ class OpenFile:
             if not self._idle:
                 self._idle.append(reader)
 
-    def reader(self, source: pa.NativeFile, as_dictionary: Sequence[str] = ()) -> pq.ParquetFile:
-        """Return a new reader of a source, which leaves some columns as indices of a dictionary."""
+    def reader(self, source: pa.NativeFile, as_dictionary: Sequence[str] = (), *, buffer: int = 0) -> pq.ParquetFile:
+        """Return a new reader.
+
+        Args:
+            source: The file, as `source` returns it.
+            as_dictionary: Columns that are left as indices of a dictionary.
+            buffer: Bytes of a column chunk that are read at once; 0 reads the full chunk.
+        """
         import pyarrow.parquet as pq
 
         return pq.ParquetFile(
@@ -88,6 +100,7 @@ class OpenFile:
             metadata=getattr(self, "metadata", None),
             coerce_int96_timestamp_unit="us",
             pre_buffer=False,
+            buffer_size=buffer,
             read_dictionary=list(as_dictionary) or None,
         )
 
@@ -98,22 +111,22 @@ class _Latest:
     def __init__(self, most: int) -> None:
         self._most = most
         self._lock = threading.Lock()
-        self._files: WeakKeyDictionary[Any, OpenFile] = WeakKeyDictionary()
+        self.files: WeakKeyDictionary[Any, OpenFile] = WeakKeyDictionary()
 
     def find(self, rows: Any) -> OpenFile | None:
         """Return the open file of some row groups; None if it was closed."""
         with self._lock:
-            opened = self._files.pop(rows, None)
+            opened = self.files.pop(rows, None)
             if opened is not None:
-                self._files[rows] = opened
+                self.files[rows] = opened
             return opened
 
     def put(self, rows: Any, opened: OpenFile) -> None:
         """Add an open file, and close the least recently read one."""
         with self._lock:
-            self._files[rows] = opened
-            if len(self._files) > self._most:
-                del self._files[next(iter(self._files))]
+            self.files[rows] = opened
+            if len(self.files) > self._most:
+                del self.files[next(iter(self.files))]
 
 
 LATEST: Final = _Latest(_MOST_OPEN)

@@ -16,10 +16,11 @@ from typing import Any
 import pyarrow as pa
 
 from explorer.core.protocol.arrow.footer_sizes import footer_size
-from explorer.spark.scan.measured_batches import Room, TooManyBytes, measured_batches
+from explorer.data_files.arrow_columns import Shape, check_field_ids, column_of, is_in_old_calendar, stored_names
+from explorer.data_files.measured_batches import Room, TooManyBytes, measured_batches
 from explorer.storage.ranged_file import ranged_file
 
-__all__ = ["FOOTERS", "ObjectRows", "Shape", "footer_reader", "open_file", "reader"]
+__all__ = ["FOOTERS", "ObjectRows", "footer_reader", "open_file", "reader"]
 
 FOOTERS = pa.schema(
     [
@@ -36,37 +37,6 @@ magic) in hexadecimal, columns at every level with their field ids; or why it co
 # So many bytes at the end of a file are fetched at once: most footers are shorter.
 _END = 1 << 16
 _OWN_READER = "give Spark the jars and the settings of the object store and open the table without storage_options"
-
-
-@dataclass(frozen=True)
-class Shape:
-    """How to read one column or a part of one.
-
-    Attributes:
-        name: Physical name.
-        field_id: Parquet field id to find it by, or None to find it by name.
-        type: The Arrow type to give, without its parts.
-        parts: Fields of a struct, the element of a list, key and value of a map.
-    """
-
-    name: str
-    field_id: int | None
-    type: Any
-    parts: tuple[Shape, ...] = ()
-
-    def field(self) -> Any:
-        """The Arrow field to give."""
-        return pa.field(self.name, self.whole())
-
-    def whole(self) -> Any:
-        """The Arrow type to give, with its parts."""
-        if pa.types.is_struct(self.type):
-            return pa.struct([part.field() for part in self.parts])
-        if pa.types.is_list(self.type):
-            return pa.list_(self.parts[0].whole())
-        if pa.types.is_map(self.type):
-            return pa.map_(self.parts[0].whole(), self.parts[1].whole())
-        return self.type
 
 
 @dataclass(frozen=True)
@@ -200,11 +170,14 @@ def _rows_of(rows: ObjectRows, file: dict[str, Any]) -> Iterator[pa.RecordBatch]
         source = open_file(rows, file)
         metadata = _metadata(*_end_of(rows, source, name))
         parquet = pq.ParquetFile(source, metadata=metadata, coerce_int96_timestamp_unit="us")
-        _check_calendar(parquet.metadata.metadata or {}, rows.columns, name)
-        chosen = _wanted(parquet.schema_arrow, rows.columns)
+        if is_in_old_calendar(parquet.metadata.metadata, rows.columns):
+            what = "its dates and times are in the calendar of Spark 2, which only Spark's own reader converts"
+            raise _Told(_message("cannot be read", name, f"{what}; {_OWN_READER}"))
+        check_field_ids(parquet.schema_arrow, rows.columns)
+        chosen = stored_names(parquet.schema_arrow, rows.columns)
         place = 0
         for batch in measured_batches(source, parquet, chosen, rows.room):
-            columns = [_found(batch, shape) for shape in rows.columns]
+            columns = [column_of(batch, shape) for shape in rows.columns]
             columns += [
                 pa.array([name], pa.string()).take(pa.array([0] * batch.num_rows, pa.int32())),
                 pa.array(range(place, place + batch.num_rows), pa.int64()),
@@ -271,70 +244,3 @@ def open_file(rows: ObjectRows, file: dict[str, Any]) -> Any:
         return bytes(fetched(lambda: obstore.get_range(store, key, start=start, end=end)))
 
     return pa.PythonFile(ranged_file(fetch, found), mode="r")
-
-
-def _wanted(schema: pa.Schema, columns: tuple[Shape, ...]) -> list[str] | None:
-    """Names of the columns to read; None reads all, where a dot would mean a path into a struct."""
-    places = [_place(list(schema), shape) for shape in columns]
-    names = [schema.field(place).name for place in places if place is not None]
-    return None if any("." in name for name in schema.names) else names
-
-
-def _place(fields: list[Any], shape: Shape) -> int | None:
-    """Where the column is: by its id, or by its name, exactly if possible, otherwise ignoring case as Spark does."""
-    if shape.field_id is not None:
-        wanted = str(shape.field_id).encode()
-        ids = [(field.metadata or {}).get(b"PARQUET:field_id") for field in fields]
-        return ids.index(wanted) if wanted in ids else None
-    names = [field.name for field in fields]
-    if shape.name in names:
-        return names.index(shape.name)
-    lowered = [name.lower() for name in names]
-    return lowered.index(shape.name.lower()) if shape.name.lower() in lowered else None
-
-
-def _found(batch: pa.RecordBatch, shape: Shape) -> Any:
-    place = _place(list(batch.schema), shape)
-    if place is None:
-        return pa.nulls(batch.num_rows, shape.whole())
-    return _fitted(batch.column(place), shape)
-
-
-def _fitted(array: Any, shape: Shape) -> Any:
-    """The array in the type that is asked for: parts found by name or id, older types widened."""
-    if not shape.parts:
-        return array if array.type == shape.type else array.cast(shape.type)
-    if array.offset:
-        # A list's parts do not know that the list is a slice.
-        array = array.take(pa.array(range(len(array)), pa.int32()))
-    if pa.types.is_struct(shape.type):
-        parts = [_part(array, part) for part in shape.parts]
-        return pa.StructArray.from_arrays(parts, fields=[part.field() for part in shape.parts], mask=array.is_null())
-    if pa.types.is_list(shape.type):
-        items = _fitted(array.values, shape.parts[0])
-        return pa.ListArray.from_arrays(array.offsets.cast(pa.int32()), items, mask=array.is_null())
-    keys, items = _fitted(array.keys, shape.parts[0]), _fitted(array.items, shape.parts[1])
-    return pa.MapArray.from_arrays(array.offsets, keys, items, mask=array.is_null())
-
-
-def _part(array: Any, part: Shape) -> Any:
-    fields = list(array.type)
-    place = _place(fields, part)
-    if any(field.name == "typed_value" for field in fields) and part.name == "metadata":
-        raise ValueError(f"its variants are shredded, which only Spark's own reader puts together; {_OWN_READER}")
-    return pa.nulls(len(array), part.whole()) if place is None else _fitted(array.field(place), part)
-
-
-def _check_calendar(metadata: dict[bytes, bytes], columns: tuple[Shape, ...], name: str) -> None:
-    """Refuse files whose days or times are in the Julian calendar: only Spark's own reader converts them."""
-    version = metadata.get(b"org.apache.spark.version", b"").decode("ascii", "replace")
-    legacy = b"org.apache.spark.legacyDateTime" in metadata or (
-        version[:1].isdigit() and int(version.split(".")[0]) < 3
-    )
-    if legacy and any(_holds_time(shape) for shape in columns):
-        what = "its dates and times are in the calendar of Spark 2, which only Spark's own reader converts"
-        raise _Told(_message("cannot be read", name, f"{what}; {_OWN_READER}"))
-
-
-def _holds_time(shape: Shape) -> bool:
-    return pa.types.is_date(shape.type) or pa.types.is_timestamp(shape.type) or any(map(_holds_time, shape.parts))

@@ -17,7 +17,7 @@ from explorer.core.protocol.arrow.chunk_sizes import Chunk, chunk_of
 from explorer.core.protocol.arrow.rows_at_once import chunk_rows, rows_at_once
 from explorer.storage.ranged_file import ranged_file
 
-__all__ = ["Room", "TooManyBytes", "measured_batches"]
+__all__ = ["Room", "TooManyBytes", "held_parts", "measured_batches", "spans_of"]
 
 _BATCH_ROWS = 1 << 16
 
@@ -99,24 +99,35 @@ def _rows_at_once(held: Any, chunks: Sequence[Chunk], allowed: int) -> int:
 
 def _held(source: Any, chunks: Sequence[Chunk], size: int, allowed: int) -> Any:
     """The same file with the bytes of some chunks in memory; chunks that share bytes share them there."""
-    spans = _spans(chunks)
+    spans = spans_of(chunks)
     stored = sum(end - start for start, end in spans)
     if stored > allowed:
         raise TooManyBytes(stored, allowed)
+    return held_parts(source, size, spans, [bytes(source.read_at(end - start, start)) for start, end in spans])
+
+
+def held_parts(source: Any, size: int, spans: Sequence[tuple[int, int]], parts: Sequence[bytes]) -> Any:
+    """Return the same file with some of its bytes in memory; the others are read when they are needed.
+
+    Args:
+        source: The file.
+        size: Its bytes.
+        spans: Where the parts begin and end, ascending.
+        parts: Their bytes.
+    """
     starts = [start for start, _ in spans]
-    pieces = [bytes(source.read_at(end - start, start)) for start, end in spans]
 
     def fetch(start: int, end: int) -> bytes:
         place = bisect_right(starts, start) - 1
-        if place >= 0 and (found := pieces[place][start - starts[place] : end - starts[place]]):
-            return found
+        if place >= 0 and (part := parts[place][start - starts[place] : end - starts[place]]):
+            return part
         return bytes(source.read_at(end - start, start))
 
     return pa.PythonFile(ranged_file(fetch, size), mode="r")
 
 
-def _spans(chunks: Sequence[Chunk]) -> list[tuple[int, int]]:
-    """Where the bytes of chunks begin and end, those together that touch."""
+def spans_of(chunks: Sequence[Chunk]) -> list[tuple[int, int]]:
+    """Return where the bytes of chunks begin and end, those together that touch."""
     spans: list[tuple[int, int]] = []
     for start, end in sorted((chunk.start, chunk.start + chunk.length) for chunk in chunks):
         if spans and start <= spans[-1][1]:

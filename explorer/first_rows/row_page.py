@@ -1,0 +1,161 @@
+"""Some rows of a version, in the order of the log's files and of the places in them, whoever read them.
+
+Invariant: a masked row is never given without being marked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from explorer.core.versions.snapshot import Snapshot
+
+__all__ = ["RowPage", "RowPosition", "files_for_rows", "page_of", "reading_phase", "with_warnings"]
+
+
+@dataclass(frozen=True, slots=True)
+class RowPosition:
+    """Where a page begins: the number of a file in ``snapshot.logical_files``, and the place of a row in it."""
+
+    file: int = 0
+    row: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RowPage:
+    """Some rows of a version, in order.
+
+    Attributes:
+        table: The rows: the table's columns, logical names; variants as JSON text.
+        places: Where each row is: ``file`` (its number), ``path`` (decoded), ``row`` (its place in the file, from 0,
+            masked rows counted), ``masked`` (a deletion vector hides it).
+        begin: Where the page begins.
+        following: Where the next one begins; None if there is no other row.
+        files_read: Files that were read.
+        note: What they are of the whole, for people.
+        by_spark: Spark read them; otherwise this process did.
+        reason: Why they were left to Spark; empty where nothing else could read them.
+    """
+
+    table: pa.Table
+    places: pa.Table
+    begin: RowPosition
+    following: RowPosition | None
+    files_read: int
+    note: str
+    by_spark: bool
+    reason: str = ""
+
+
+def page_of(
+    snapshot: Snapshot,
+    rows: pa.Table,
+    begin: RowPosition,
+    limit: int,
+    *,
+    files_read: int,
+    where: bool = False,
+    by_spark: bool,
+    reason: str = "",
+) -> RowPage:
+    """Return a page of rows that were read, one more of them than wanted if there are others.
+
+    Args:
+        snapshot: The version.
+        rows: The columns; after them the number of the file and the place in it, in 64-bit integers without nulls.
+        begin: Where the page begins.
+        limit: Rows at most.
+        files_read: Files that were read.
+        where: The rows met a condition.
+        by_spark, reason: As in `RowPage`.
+    """
+    following = _position(rows, limit) if rows.num_rows > limit else None
+    shown = rows.slice(0, limit)
+    places = _places(snapshot, shown)
+    note = with_warnings(_note(places, begin, following, snapshot.num_files, where=where), snapshot)
+    table = shown.select(shown.column_names[:-2])
+    return RowPage(table, places, begin, following, files_read, note, by_spark, reason)
+
+
+def files_for_rows(files: pa.Table, begin: RowPosition, limit: int, *, masked: bool) -> int:
+    """Return the number of the first files that hold more than ``limit`` rows by the log; one without a count does.
+
+    Args:
+        files: Rows of ``snapshot.logical_files``, from the file that a page begins in.
+        begin: Where it begins.
+        limit: Rows at most.
+        masked: Masked rows count too.
+    """
+    total = -begin.row
+    values = zip(*(files.column(name).to_pylist() for name in ("num_records", "dv_cardinality")), strict=True)
+    for index, (count, hidden) in enumerate(values, 1):
+        if count is None:
+            return index
+        total += count - (0 if masked else hidden or 0)
+        if total > limit:
+            return index
+    return max(1, int(files.num_rows))
+
+
+def reading_phase(first: int, end: int, total: int) -> str:
+    """Return what a job does that reads the files from one number to before another."""
+    if total == 0:
+        return "No files to read"
+    if end - first == 1:
+        return f"Reading file {end:,} of {total:,}"
+    return f"Reading files {first + 1:,} to {end:,} of {total:,}"
+
+
+def with_warnings(note: str, snapshot: Snapshot) -> str:
+    """Return the note on some rows, with what a person must know who reads the version."""
+    contested = () if snapshot.contested is None else (f"Error: {snapshot.contested.message}",)
+    return " ".join((note, *contested, *(column.message for column in snapshot.unread_columns)))
+
+
+def _position(rows: pa.Table, index: int) -> RowPosition:
+    file, row = (rows.column(name)[index].as_py() for name in rows.column_names[-2:])
+    return RowPosition(file, row)
+
+
+def _places(snapshot: Snapshot, rows: pa.Table) -> pa.Table:
+    files = snapshot.logical_files
+    number, place = (_int64s(rows.column(name)) for name in rows.column_names[-2:])
+    hidden = np.zeros(len(number), bool)
+    for file in np.unique(number).tolist():
+        if files.column("dv_storage_type")[file].as_py() is not None:
+            mine = number == file
+            vector = snapshot.deletion_vector_rows(files.column("raw_path")[file].as_py())
+            hidden[mine] = np.isin(place[mine].astype(np.uint64), vector)
+    return pa.table(
+        {
+            "file": number,
+            "path": files.column("path").take(pa.array(number)),
+            "row": place,
+            "masked": hidden,
+        }
+    )
+
+
+def _int64s(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    return np.asarray(column.to_numpy(zero_copy_only=False), np.int64)
+
+
+def _note(places: pa.Table, begin: RowPosition, following: RowPosition | None, total: int, *, where: bool) -> str:
+    count = places.num_rows
+    first_page = begin == RowPosition()
+    if not total:
+        return "The table has no files at this version."
+    if not count:
+        return f"No {'' if first_page else 'other '}row{' matches' if where else ''}."
+    rows = f"{count:,} {'row' if count == 1 else 'rows'}{' that match' if where else ''}"
+    if first_page and following is None:
+        return f"All {rows}, from {total:,} {'file' if total == 1 else 'files'}."
+    low, high = (places.column("file")[index].as_py() + 1 for index in (0, count - 1))
+    place = f"file {low:,}" if low == high else f"files {low:,} to {high:,}"
+    kind = "The first" if first_page else "The last" if following is None else "The next"
+    return f"{kind} {rows}, from {place} of {total:,}."

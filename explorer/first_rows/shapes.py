@@ -1,0 +1,178 @@
+"""The columns of a table as data files hold them, and whether Arrow reads a file's columns as Spark does.
+
+Protocol sections: Schema Serialization Format, Column Mapping, Type Widening. Invariant: a pair of types that is not
+known to give the same values by both readers is left to Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, assert_never
+
+import pyarrow as pa
+
+from explorer.core.protocol.arrow.arrow_types import to_arrow
+from explorer.core.protocol.schema.data_types import (
+    VOID,
+    ArrayType,
+    DataType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    has_misplaced_void,
+)
+from explorer.core.protocol.schema.nested_types import holds
+from explorer.data_files.arrow_columns import Shape, is_in_old_calendar, place_of
+from explorer.data_files.file_columns import FileColumns, case_collides
+
+__all__ = ["shapes_of", "unread_file", "unread_table"]
+
+# No file has a column of this name: void columns are in none.
+_NOWHERE: Final = "\0"
+_BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+_DIGITS: Final = {8: 3, 16: 5, 32: 10, 64: 20}
+
+
+def shapes_of(fields: Sequence[StructField], *, by_id: bool) -> tuple[Shape, ...]:
+    """Return how to read columns; void ones are found in no file.
+
+    Args:
+        fields: The columns that files hold.
+        by_id: True to find them by Parquet field id.
+    """
+    return tuple(_shape(field, by_id) for field in fields)
+
+
+def unread_table(columns: FileColumns) -> str | None:
+    """Return why rows of these columns are left to Spark, for people; None if they can be read here."""
+    if case_collides(columns.schema):
+        return "names of columns differ only by case"
+    for field in columns.stored:
+        if has_misplaced_void(field.type):
+            return f"the column {field.name} holds void inside another type"
+        if holds(field.type, "variant"):
+            return f"the column {field.name} holds variants"
+    return None
+
+
+def unread_file(
+    schema: pa.Schema, metadata: dict[bytes, bytes] | None, int96: Callable[[str], bool], columns: FileColumns
+) -> str | None:
+    """Return why the rows of a file are left to Spark, for people; None if they can be read here.
+
+    Args:
+        schema: Its columns as Arrow reads them.
+        metadata: The keys and values of its footer.
+        int96: Whether the times of a top-level column are stored in 96 bits.
+        columns: The columns to give.
+    """
+    shapes = shapes_of(columns.stored, by_id=columns.by_id)
+    if is_in_old_calendar(metadata, shapes):
+        return "its dates and times are in the calendar of Spark 2"
+    fields = list(schema)
+    for field, shape in zip(columns.stored, shapes, strict=True):
+        if field.type == VOID:
+            continue
+        if _is_ambiguous(fields, shape):
+            return f"it has several columns {shape.name}"
+        place = place_of(fields, shape)
+        if place is not None and not _is_read(fields[place].type, field.type, shape, int96(fields[place].name)):
+            return f"the column {field.name} is stored as {fields[place].type}"
+    return None
+
+
+def _shape(field: StructField, by_id: bool) -> Shape:
+    if field.type == VOID:
+        return Shape(_NOWHERE, None, pa.null())
+    return _typed(field.physical_name, field.field_id if by_id else None, field.type, by_id)
+
+
+def _typed(name: str, field_id: int | None, kind: DataType, by_id: bool) -> Shape:
+    match kind:
+        case StructType():
+            return Shape(name, field_id, pa.struct([]), shapes_of(kind.fields, by_id=by_id))
+        case ArrayType():
+            return Shape(name, field_id, pa.list_(pa.null()), (_typed("element", None, kind.element_type, by_id),))
+        case MapType():
+            parts = _typed("key", None, kind.key_type, by_id), _typed("value", None, kind.value_type, by_id)
+            return Shape(name, field_id, pa.map_(pa.string(), pa.null()), parts)
+        case PrimitiveType():
+            return Shape(name, field_id, to_arrow(kind))
+        case _:
+            assert_never(kind)
+
+
+def _is_ambiguous(fields: Sequence[Any], shape: Shape) -> bool:
+    """Whether Spark would refuse a file, as several of its columns have the name, apart from case."""
+    names = [field.name.lower() for field in fields]
+    return shape.field_id is None and names.count(shape.name.lower()) > 1
+
+
+def _is_read(stored: Any, kind: DataType, shape: Shape, int96: bool) -> bool:
+    match kind:
+        case StructType():
+            return pa.types.is_struct(stored) and _is_struct_read(list(stored), kind, shape, int96)
+        case ArrayType():
+            is_list = pa.types.is_list(stored) or pa.types.is_large_list(stored)
+            return is_list and _is_read(stored.value_type, kind.element_type, shape.parts[0], int96)
+        case MapType():
+            return (
+                pa.types.is_map(stored)
+                and _is_read(stored.key_type, kind.key_type, shape.parts[0], int96)
+                and _is_read(stored.item_type, kind.value_type, shape.parts[1], int96)
+            )
+        case PrimitiveType():
+            return _is_value_read(stored.value_type if pa.types.is_dictionary(stored) else stored, kind, int96)
+        case _:
+            assert_never(kind)
+
+
+def _is_struct_read(fields: Sequence[Any], kind: StructType, shape: Shape, int96: bool) -> bool:
+    places = [place_of(fields, part) for part in shape.parts]
+    # Spark cannot tell a null struct from one whose fields a file lacks, unless it reads another field for that.
+    return any(place is not None for place in places) and all(
+        place is None or (not _is_ambiguous(fields, part) and _is_read(fields[place].type, field.type, part, int96))
+        for place, field, part in zip(places, kind.fields, shape.parts, strict=True)
+    )
+
+
+def _is_value_read(stored: Any, kind: PrimitiveType, int96: bool) -> bool:
+    return any(_accepted(stored, kind, int96))
+
+
+def _accepted(stored: Any, kind: PrimitiveType, int96: bool) -> Iterator[bool]:
+    """Whether each rule by which both readers give the same values applies."""
+    name, types = kind.name, pa.types
+    if types.is_signed_integer(stored):
+        # Small integers without an annotation are stored in 32 bits.
+        yield name in _BITS and (stored.bit_width <= _BITS[name] or stored.bit_width == 32)
+        yield name == "double" and stored.bit_width <= 32
+        yield name == "decimal" and kind.precision - kind.scale >= _DIGITS[stored.bit_width]
+    elif types.is_decimal128(stored):
+        whole = kind.precision - kind.scale >= stored.precision - stored.scale
+        yield name == "decimal" and kind.scale >= stored.scale and whole
+    elif types.is_timestamp(stored):
+        # Spark takes a time without a zone for one in UTC, and refuses the opposite.
+        yield stored.unit in ("ms", "us") and (
+            name == "timestamp" or (name == "timestamp_ntz" and stored.tz is None and not int96)
+        )
+    elif (
+        types.is_binary(stored)
+        or types.is_large_binary(stored)
+        or types.is_string(stored)
+        or types.is_large_string(stored)
+    ):
+        yield name in ("binary", "string")
+    else:
+        yield (name, stored) in _SAME
+
+
+_SAME: Final = (
+    ("boolean", pa.bool_()),
+    ("float", pa.float32()),
+    ("double", pa.float32()),
+    ("double", pa.float64()),
+    ("date", pa.date32()),
+    ("timestamp_ntz", pa.date32()),
+)
