@@ -248,6 +248,35 @@ class Table(DeltaLog):
             warnings.warn(snapshot.contested.message, ContestedWarning, stacklevel=2)
         return found
 
+    @learning
+    def head(self, limit: int = 10, *, version: int | None = None, timestamp: datetime | str | None = None) -> pa.Table:
+        """Return the first live rows of a version as Arrow, in the order of the log's files; starts no Spark.
+
+        Args:
+            limit: Rows at most.
+            version, timestamp: As in `snapshot`.
+
+        Returns:
+            The table's columns, logical names, types as in `rows`, variants as JSON text.
+
+        Raises:
+            RequestError: ``limit`` is negative.
+            UnsupportedFeature: Only Spark reads them, or they take too much to be read here; the message says why.
+            StorageError: A data file is missing.
+            CorruptTable: A data file's size, a partition value or a deletion vector contradicts the log.
+
+        Warns:
+            ContestedWarning: As in `rows`.
+        """
+        from explorer.core.log.contested import ContestedWarning
+        from explorer.first_rows.first_rows import head
+
+        snapshot = self.snapshot(version, timestamp)
+        rows = head(self, snapshot, limit).table
+        if snapshot.contested is not None:
+            warnings.warn(snapshot.contested.message, ContestedWarning, stacklevel=2)
+        return rows
+
     def files_frame(self, version: int | None = None, *, statistics: Sequence[str] | None = None) -> DataFrame:
         """Return the live files of a version as a Spark DataFrame, replayed by Spark; the driver holds no file list.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from explorer.cli.row_files import WrittenRows
     from explorer.spark.rows.batches import RowStream
 
-__all__ = ["WrittenFile", "check_output_options", "limited", "list_rows", "print_stream", "write_stream"]
+__all__ = ["WrittenFile", "check_output_options", "limited", "list_rows", "print_rows", "print_stream", "write_stream"]
 
 _WIDEST = 60
 
@@ -72,6 +72,14 @@ def print_stream(stream: RowStream, limit: int | None) -> None:
     with closing(row_batches(stream, followed)) as batches:
         for batch in limited(batches, limit):
             sys.stdout.buffer.writelines(line + b"\n" for line in json_rows(batch))
+
+
+def print_rows(rows: pa.Table) -> None:
+    """Write each row of a table as a JSON line."""
+    from explorer.cli.row_files import json_rows
+
+    for batch in rows.to_batches():
+        sys.stdout.buffer.writelines(line + b"\n" for line in json_rows(batch))
 
 
 def limited(batches: Iterator[pa.RecordBatch], limit: int | None) -> Iterator[pa.RecordBatch]:

@@ -7,14 +7,14 @@ included; one that has none, or one that does not parse, is an error that names 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
 from explorer.core.errors import CorruptTable
-from explorer.core.protocol.arrow.arrow_types import to_arrow
+from explorer.core.protocol.arrow.typed_arrays import typed_column
 from explorer.core.protocol.partition_values import parse_partition_value, partition_key
-from explorer.core.protocol.schema.data_types import StructField
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructField
 from explorer.data_files.file_columns import FileColumns
 
 __all__ = ["partition_columns"]
@@ -64,8 +64,8 @@ def _values(
                 expected=error.expected,
             ) from error
     try:
-        return pa.array(typed, to_arrow(field.type))
-    except (pa.ArrowInvalid, OverflowError) as error:
+        return typed_column(typed, cast(PrimitiveType, field.type))
+    except (pa.ArrowInvalid, OverflowError, ValueError) as error:
         raise CorruptTable(
             f"A partition value of column {field.name!r} at version {version} does not fit its type: {error}.",
             column=field.name,

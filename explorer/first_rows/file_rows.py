@@ -18,9 +18,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.errors import CorruptTable, StorageError
+from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.protocol.arrow.chunk_sizes import Chunk, chunk_of
 from explorer.core.protocol.arrow.open_parquet import OpenFile
-from explorer.core.protocol.arrow.rows_at_once import chunk_rows, rows_at_once
+from explorer.core.protocol.arrow.rows_at_once import ChunkRows, chunk_rows, rows_at_once
 from explorer.core.protocol.file_locations import next_step_for_missing
 from explorer.core.protocol.log_store import LogStore
 from explorer.data_files.arrow_columns import check_field_ids, column_of, stored_names
@@ -36,6 +37,9 @@ MOST_BYTES: Final = 64 << 20
 _BEGINNING: Final = 1 << 18
 _BUFFER: Final = 1 << 16
 _MOST_ROWS: Final = 1 << 16
+# Bytes that the lists of a file may become for each byte of it, and at most.
+_LIST_RATIO: Final = 8
+_MOST_LIST_BYTES: Final = 1 << 30
 
 
 class NotReadHere(Exception):
@@ -174,14 +178,14 @@ def _of_group(
     leaves = [place for place in range(len(described)) if _is_needed(described.column(place).path, names)]
     chunks = [chunk_of(of_group.column(place), described.column(place), opened.size) for place in leaves]
     source = _source(file, opened, chunks)
-    at_once = _rows_at_once(source, chunks, needed)
+    at_once = _rows_at_once(source, opened.size, chunks, needed)
     begin = decoded = 0
     reader = opened.reader(source, buffer=_BUFFER)
     for batch in reader.iter_batches(batch_size=at_once, row_groups=[group], columns=names, use_threads=False):
         mine = wanted[(wanted >= begin) & (wanted < begin + batch.num_rows)] - begin
         begin += batch.num_rows
         if len(mine):
-            part = batch.take(pa.array(mine))
+            part = batch.take(int64s(mine))
             decoded += part.nbytes
             if decoded > MOST_BYTES:
                 raise NotReadHere(f"its rows take more than {MOST_BYTES >> 20} MB")
@@ -190,18 +194,20 @@ def _of_group(
             return
 
 
-def _rows_at_once(source: Any, chunks: Sequence[Chunk], needed: int) -> int:
+def _rows_at_once(source: Any, size: int, chunks: Sequence[Chunk], needed: int) -> int:
+    """How many rows may be decoded at once, of so many that are needed of a row group."""
+
+    def measured(chunk: Chunk) -> ChunkRows:
+        found = chunk_rows(chunk, lambda length, start: bytes(source.read_at(length, start)), MOST_BYTES)
+        # The chunk is read page by page here, and not held.
+        return replace(found, around=found.around - chunk.length)
+
     # Where each row has one value of a column, the pages after the last row that is needed are not looked at.
-    measured = [
-        chunk_rows(
-            chunk if chunk.levels > 1 else replace(chunk, values=min(chunk.values, needed)),
-            lambda length, start: bytes(source.read_at(length, start)),
-            MOST_BYTES,
-        )
-        for chunk in chunks
-    ]
-    rows, size = rows_at_once(measured, min(needed, _MOST_ROWS), MOST_BYTES)
-    if size > MOST_BYTES:
+    single = [replace(chunk, values=min(chunk.values, needed)) for chunk in chunks if chunk.levels < 2]
+    rows, taken = rows_at_once(list(map(measured, single)), min(needed, _MOST_ROWS), MOST_BYTES)
+    # A row may have all values of a list's column: what these take is compared with what is stored of them.
+    repeated = sum(measured(chunk).size(rows) for chunk in chunks if chunk.levels > 1)
+    if taken > MOST_BYTES or repeated > min(max(MOST_BYTES, size * _LIST_RATIO), _MOST_LIST_BYTES):
         raise NotReadHere(f"one of its rows may take more than {MOST_BYTES >> 20} MB")
     return rows
 

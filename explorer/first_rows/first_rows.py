@@ -18,7 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.errors import CorruptTable, UnsupportedFeature
+from explorer.core.errors import CorruptTable, RequestError, UnsupportedFeature
+from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.protocol.arrow.arrow_types import json_variant_schema
 from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.file_locations import FileLocations
@@ -54,7 +55,7 @@ class SparkOnly:
     reason: str
 
 
-def head(log: DeltaLog, snapshot: Snapshot, limit: int) -> pa.Table:
+def head(log: DeltaLog, snapshot: Snapshot, limit: int) -> RowPage:
     """Return the first live rows of a version.
 
     Args:
@@ -62,23 +63,23 @@ def head(log: DeltaLog, snapshot: Snapshot, limit: int) -> pa.Table:
         snapshot: The version.
         limit: Rows at most.
 
-    Returns:
-        The table's columns, logical names, all nullable; variants as JSON text.
-
     Raises:
-        UnsupportedFeature: Only Spark reads them.
+        RequestError: ``limit`` is negative.
+        UnsupportedFeature: Only Spark reads them; the message says why.
         StorageError, CorruptTable: As for `first_rows`.
     """
+    if limit < 0:
+        raise RequestError(f"The number of rows is {limit}; give 0 or more.", field="limit")
     page = first_rows(log, snapshot, None, limit)
     if isinstance(page, SparkOnly):
         raise UnsupportedFeature(
-            f"The first rows of version {snapshot.version} are not read without Spark: {page.reason}. Read them with "
-            "Spark: Table.rows in Python, delta-explorer rows on the command line.",
+            f"The first rows of version {snapshot.version} are not read without Spark, as {page.reason}. Read them "
+            "with Spark: Table.rows in Python, delta-explorer rows on the command line.",
             features=[],
             operation="read rows without Spark",
             version=snapshot.version,
         )
-    return page.table
+    return page
 
 
 def first_rows(
@@ -177,7 +178,7 @@ class _Reading:
             self._column(field, target.field(place).type, stored, values, len(places))
             for place, field in enumerate(self.columns.schema.fields)
         ]
-        marks = [pa.array(np.full(len(places), number, np.int64)), pa.array(places)]
+        marks = [int64s(np.full(len(places), number, np.int64)), int64s(places)]
         return pa.table([*given, *marks], schema=self._schema())
 
     def _column(
@@ -195,7 +196,8 @@ class _Reading:
         return pa.schema([*json_variant_schema(self.columns.schema), *marks])
 
     def _no_rows(self) -> pa.Table:
-        return self._schema().empty_table()
+        schema = self._schema()
+        return pa.Table.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
 
 
 def check_listed_once(files: pa.Table, version: int) -> None:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+
+from explorer.core.protocol.arrow.arrays import mask, numpy_array, only_array, plain_array
 
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
@@ -124,25 +125,15 @@ def _position(rows: pa.Table, index: int) -> RowPosition:
 
 def _places(snapshot: Snapshot, rows: pa.Table) -> pa.Table:
     files = snapshot.logical_files
-    number, place = (_int64s(rows.column(name)) for name in rows.column_names[-2:])
+    number, place = (numpy_array(only_array(rows, name)) for name in rows.column_names[-2:])
     hidden = np.zeros(len(number), bool)
     for file in np.unique(number).tolist():
         if files.column("dv_storage_type")[file].as_py() is not None:
             mine = number == file
             vector = snapshot.deletion_vector_rows(files.column("raw_path")[file].as_py())
             hidden[mine] = np.isin(place[mine].astype(np.uint64), vector)
-    return pa.table(
-        {
-            "file": number,
-            "path": files.column("path").take(pa.array(number)),
-            "row": place,
-            "masked": hidden,
-        }
-    )
-
-
-def _int64s(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    return np.asarray(column.to_numpy(zero_copy_only=False), np.int64)
+    columns = [plain_array(number), files.column("path").take(plain_array(number)), plain_array(place), mask(hidden)]
+    return pa.table(columns, names=["file", "path", "row", "masked"])
 
 
 def _note(places: pa.Table, begin: RowPosition, following: RowPosition | None, total: int, *, where: bool) -> str:

@@ -31,7 +31,8 @@ __all__ = ["shapes_of", "unread_file", "unread_table"]
 # No file has a column of this name: void columns are in none.
 _NOWHERE: Final = "\0"
 _BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
-_DIGITS: Final = {8: 3, 16: 5, 32: 10, 64: 20}
+# Digits that Spark asks of a decimal for integers of as many bits: smaller ones are stored in 32.
+_DIGITS: Final = {8: 10, 16: 10, 32: 10, 64: 20}
 
 
 def shapes_of(fields: Sequence[StructField], *, by_id: bool) -> tuple[Shape, ...]:

@@ -1,9 +1,9 @@
-"""``rows``: the rows of a version, through Spark."""
+"""``rows`` and ``head``: the rows of a version, the first ones without Spark."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,7 +23,10 @@ from explorer.cli.arguments import (
 )
 from explorer.cli.output import check_agreed, emit, note, patience
 from explorer.cli.progress import waiting
-from explorer.cli.row_output import WrittenFile, check_output_options, list_rows, print_stream, write_stream
+from explorer.cli.row_output import WrittenFile, check_output_options, list_rows, print_rows, print_stream, write_stream
+
+if TYPE_CHECKING:
+    from explorer.first_rows.row_page import RowPage
 
 __all__ = ["RowsFile", "register"]
 
@@ -35,8 +38,9 @@ class RowsFile(WrittenFile, frozen=True, kw_only=True):
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the commands."""
     app.command("rows")(rows)
+    app.command("head")(head)
 
 
 def rows(
@@ -53,10 +57,13 @@ def rows(
     spark: SparkOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """Read the rows of a version through Spark; masked rows are left out.
+    """Read the rows of a version; masked rows are left out.
 
-    Columns come in the order of the table's schema, under logical names; the order of the rows is not fixed. An output
-    file is complete or absent. Ctrl-C cancels.
+    A few rows without a condition are read from the data files at once, in the order of the log's files. Spark reads
+    all others, in no fixed order, and what only Spark can read.
+
+    Columns come in the order of the table's schema, under logical names. An output file is complete or absent. Ctrl-C
+    cancels.
 
     JSON lines hold decimals as numbers with all digits, times as ISO 8601 text, binary as base64 and variants as JSON.
     In Parquet a variant is its two binaries. If the log contradicts itself, so that other clients read other rows, an
@@ -67,13 +74,54 @@ def rows(
     with patience("Reading the log"):
         opened = explorer.open_table(table)
         found = opened.snapshot(version, timestamp)
+    most = SCREEN if limit is None and output is None and not json else limit
+    page = None if where is not None or spark is not None else _first_rows(opened, found, most)
     if output is not None:
-        _write(opened, found, where, limit, output, exact_csv=exact_csv, as_json=json)
+        _write(opened, found, where, limit, output, page=page, exact_csv=exact_csv, as_json=json)
     elif json:
-        _print_json(opened, found, where, limit)
+        _print_json(opened, found, where, limit, page)
+    elif page is not None:
+        list_rows(page.table)
+        note(page.note)
     else:
-        _print(opened, found, where, SCREEN if limit is None else limit)
+        _print(opened, found, where, most)
     check_agreed(found)
+
+
+def head(
+    table: TableArgument,
+    *,
+    version: VersionOption = None,
+    timestamp: TimestampOption = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=0, help="Maximum number of rows.")] = 10,
+    json: JsonFlag = False,
+) -> None:
+    """Read the first rows of a version without Spark; masked rows are left out.
+
+    Rows, columns and JSON lines are those of `rows`. Where only Spark can read them, the error says why.
+    """
+    with patience("Reading the log"):
+        opened = explorer.open_table(table)
+        found = opened.snapshot(version, timestamp)
+    from explorer.first_rows.first_rows import head as first
+
+    page = first(opened, found, limit)
+    if json:
+        print_rows(page.table)
+    else:
+        list_rows(page.table)
+        note(page.note)
+    check_agreed(found)
+
+
+def _first_rows(table: explorer.Table, found: explorer.Snapshot, limit: int | None) -> RowPage | None:
+    """The first rows where they are read without Spark; None where Spark must read them."""
+    from explorer.first_rows.first_rows import MOST_ROWS, SparkOnly, first_rows
+
+    if limit is None or limit > MOST_ROWS:
+        return None
+    page = first_rows(table, found, None, limit)
+    return None if isinstance(page, SparkOnly) else page
 
 
 def _write(
@@ -83,14 +131,18 @@ def _write(
     limit: int | None,
     output: Path,
     *,
+    page: RowPage | None,
     exact_csv: bool,
     as_json: bool,
 ) -> None:
-    from explorer.cli.row_files import is_read_by_people, written_words
+    from explorer.cli.row_files import is_read_by_people, write_rows, written_words
     from explorer.spark.rows.batches import version_stream
 
-    stream = version_stream(table, found, where, readable=is_read_by_people(output), limit=limit)
-    written = write_stream(stream, output, limit, exact_csv=exact_csv)
+    if page is None:
+        stream = version_stream(table, found, where, readable=is_read_by_people(output), limit=limit)
+        written = write_stream(stream, output, limit, exact_csv=exact_csv)
+    else:
+        written = write_rows(output, page.table.schema, iter(page.table.to_batches()), exact_csv=exact_csv)
     if as_json:
         emit(RowsFile(output=str(output), **written.facts(), table=table.location, version=found.version))
     else:
@@ -99,15 +151,20 @@ def _write(
         note(f"Wrote {what} to {output} ({size}).{written_words(written)}")
 
 
-def _print_json(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int | None) -> None:
+def _print_json(
+    table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int | None, page: RowPage | None
+) -> None:
+    if page is not None:
+        print_rows(page.table)
+        return
     from explorer.spark.rows.batches import version_stream
 
     print_stream(version_stream(table, found, where, readable=True, limit=limit), limit)
 
 
-def _print(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int) -> None:
+def _print(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int | None) -> None:
     from explorer.spark.rows.preview import preview
 
-    seen = waiting(preview(table, found, limit, where))
+    seen = waiting(preview(table, found, SCREEN if limit is None else limit, where))
     list_rows(seen.table)
     note(seen.note)

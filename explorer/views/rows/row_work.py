@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError, RequestError
@@ -168,7 +168,7 @@ class PagedRows:
         return rows_listing(f"rows-v{request.version}", page.table, page.places)
 
     def _read(self, view: ChosenVersions, request: RowsRequest, begin: RowPosition | None) -> None:
-        def make() -> Job[RowPage] | Ready[RowPage | SparkOnly]:
+        def make() -> Job[Any] | Ready[Any]:
             where = request.where.strip() or None
             here = _first_rows(view, request, begin) if where is None else None
             if isinstance(here, RowPage):
