@@ -24,7 +24,7 @@ from explorer.core.protocol.arrow.open_parquet import OpenFile
 from explorer.core.protocol.arrow.rows_at_once import ChunkRows, chunk_rows, rows_at_once
 from explorer.core.protocol.file_locations import next_step_for_missing
 from explorer.core.protocol.log_store import LogStore
-from explorer.data_files.arrow_columns import check_field_ids, column_of, stored_names
+from explorer.data_files.arrow_columns import Shape, check_field_ids, column_of, stored_names
 from explorer.data_files.file_columns import FileColumns
 from explorer.data_files.measured_batches import held_parts, spans_of
 from explorer.first_rows.shapes import shapes_of, unread_file
@@ -99,8 +99,7 @@ def read_rows_from(
             raise NotReadHere(f"the file {file.raw_path}: {reason}")
         check_field_ids(opened.schema, shapes)
         wanted = _places(opened.metadata.num_rows, file.masked, start, limit)
-        batches = list(_batches(file, opened, stored_names(opened.schema, shapes), wanted))
-        parts = [[column_of(batch, shape) for batch in batches] for shape in shapes]
+        parts = _columns(_batches(file, opened, stored_names(opened.schema, shapes), wanted), shapes)
         arrays = [
             pa.concat_arrays(part) if part else pa.nulls(0, shape.whole())
             for part, shape in zip(parts, shapes, strict=True)
@@ -150,6 +149,20 @@ def _opened(file: LiveFile) -> OpenFile:
         raise NotReadHere(f"the file {file.raw_path} has no readable footer: {_first_line(error)}") from error
 
 
+def _columns(batches: Iterator[pa.RecordBatch], shapes: Sequence[Shape]) -> list[list[Any]]:
+    """The parts of each column."""
+    parts: list[list[Any]] = [[] for _ in shapes]
+    taken = 0
+    for batch in batches:
+        for column, shape in zip(parts, shapes, strict=True):
+            column.append(column_of(batch, shape))
+            # Values may be indices of a dictionary until now.
+            taken += column[-1].nbytes
+        if taken > MOST_BYTES:
+            raise NotReadHere(f"its rows take more than {MOST_BYTES >> 20} MB")
+    return parts
+
+
 def _places(rows: int, masked: npt.NDArray[np.uint64], start: int, limit: int) -> npt.NDArray[np.int64]:
     """The first places from a start on that are not masked."""
     hidden = masked.astype(np.int64)
@@ -179,17 +192,13 @@ def _of_group(
     chunks = [chunk_of(of_group.column(place), described.column(place), opened.size) for place in leaves]
     source = _source(file, opened, chunks)
     at_once = _rows_at_once(source, opened.size, chunks, needed)
-    begin = decoded = 0
+    begin = 0
     reader = opened.reader(source, buffer=_BUFFER)
     for batch in reader.iter_batches(batch_size=at_once, row_groups=[group], columns=names, use_threads=False):
         mine = wanted[(wanted >= begin) & (wanted < begin + batch.num_rows)] - begin
         begin += batch.num_rows
         if len(mine):
-            part = batch.take(int64s(mine))
-            decoded += part.nbytes
-            if decoded > MOST_BYTES:
-                raise NotReadHere(f"its rows take more than {MOST_BYTES >> 20} MB")
-            yield part
+            yield batch.take(int64s(mine))
         if begin >= needed:
             return
 

@@ -19,7 +19,7 @@ from tests.support.logs.spark_tables import DataFile, column, struct, write_tabl
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
 LONG = 120
-MOMENT = dt.datetime(1969, 12, 31, 23, 59, 59, 123456)
+MOMENT = dt.datetime(1969, 12, 31, 23, 59, 59, 123456)  # noqa: DTZ001 - the types of columns have the zones
 INT96: Final = {"use_deprecated_int96_timestamps": True}
 STORED: Final[dict[str, tuple[pa.Array, dict[str, Any]]]] = {
     "int8": (pa.array([-128, None, 127], pa.int8()), {}),
