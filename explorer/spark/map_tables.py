@@ -61,9 +61,9 @@ def _mapped(job: Job[pa.Table], locations: Sequence[str], look: Look, schema: pa
     job.report(f"Reading {len(locations):,} logs")
     frame = session.createDataFrame(pa.table({"location": pa.array(list(dict.fromkeys(locations)), pa.string())}))
     tasks = frame.repartition(min(len(locations), _MOST_TASKS))
-    found = tasks.mapInArrow(_task(look, schema), from_arrow_schema(schema)).toArrow()
-    rows = {location: row for row, location in enumerate(found.column("location").to_pylist())}
-    return found.take(pa.array([rows[location] for location in locations]))
+    table = tasks.mapInArrow(_task(look, schema), from_arrow_schema(schema)).toArrow()
+    rows = {location: row for row, location in enumerate(table.column("location").to_pylist())}
+    return table.take(pa.array([rows[location] for location in locations]))
 
 
 def _task(look: Look, schema: pa.Schema) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

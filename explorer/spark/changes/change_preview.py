@@ -125,16 +125,16 @@ def _first_changes(
     """Changes of the first sources that give more than the limit, or of all; and the number of sources read."""
     from explorer.spark.changes.changes import changes_of
 
-    files, parts, found = sources.files, list[pa.Table](), 0
+    files, parts, num_changes = sources.files, list[pa.Table](), 0
     begin, end = 0, _enough(files, limit)
     while True:
         end = sources.next_cut(min(end, files.num_rows))
         job.report(f"Reading the changes of {end - begin:,} of {files.num_rows:,} files")
         piece = msgspec.structs.replace(sources, files=files.slice(begin, end - begin))
         # One row more than wanted shows whether there are others.
-        parts.append(changes_of(log, piece, keys).to_arrow(limit + 1 - found, readable=True))
-        found += parts[-1].num_rows
-        if found > limit or end == files.num_rows:
+        parts.append(changes_of(log, piece, keys).to_arrow(limit + 1 - num_changes, readable=True))
+        num_changes += parts[-1].num_rows
+        if num_changes > limit or end == files.num_rows:
             return pa.concat_tables(parts), end
         begin, end = end, end * _GROWTH
 
@@ -142,16 +142,16 @@ def _first_changes(
 def _enough(files: pa.Table, limit: int) -> int:
     """Number of first sources that hold more than the limit by the log; a file of unknown count counts as full."""
     names = ("kind", "num_records", "dv_cardinality", "before_dv_cardinality")
-    found = 0
+    num_changes = 0
     values = zip(*(files.column(name).to_pylist() for name in names), strict=True)
     for index, (kind, records, masked, before) in enumerate(values, 1):
         if kind == "difference":
-            found += abs((masked or 0) - (before or 0))
+            num_changes += abs((masked or 0) - (before or 0))
         elif records is None:
             return index
         else:
-            found += records - (masked or 0)
-        if found > limit:
+            num_changes += records - (masked or 0)
+        if num_changes > limit:
             return index
     return int(files.num_rows)
 

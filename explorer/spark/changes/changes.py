@@ -128,10 +128,10 @@ class Changes:
         from explorer.spark.scan.results import Reading, to_arrow
 
         summed = self.kinds.groupBy("version", "change_type").agg(sf.sum("rows").alias("rows"))
-        found = to_arrow(Reading(summed, self.failure))
-        found = found.sort_by([("version", "ascending"), ("change_type", "ascending")])
-        copies = pc.equal(found.column("change_type"), REWRITTEN)
-        return ChangeTally(found.filter(pc.invert(copies)), found.filter(copies).drop_columns(["change_type"]))
+        counted = to_arrow(Reading(summed, self.failure))
+        counted = counted.sort_by([("version", "ascending"), ("change_type", "ascending")])
+        copies = pc.equal(counted.column("change_type"), REWRITTEN)
+        return ChangeTally(counted.filter(pc.invert(copies)), counted.filter(copies).drop_columns(["change_type"]))
 
     def counts(self) -> pa.Table:
         """Run it and count: version, change_type, rows; ascending.
@@ -189,11 +189,11 @@ def changes_of(log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = ()) 
     paired_by = check_keys(keys, layout.schema, sources.schema_version)
     files, reads = sources.files, list[SourceRows]()
     parts = file_parts(log, files)
-    told = [part for part in parts if part.change is not None]
+    inferred = [part for part in parts if part.change is not None]
     recorded = [part for part in parts if part.change is None]
     version_of = files.column("version").to_pylist()
-    copying = _copying_versions(sources, [(version_of[part.source], part.change) for part in told])
-    plain = [part for part in told if version_of[part.source] not in copying]
+    copying = _copying_versions(sources, [(version_of[part.source], part.change) for part in inferred])
+    plain = [part for part in inferred if version_of[part.source] not in copying]
 
     def read(chosen: list[Part], marks: RowMarks) -> DataFrame:
         reads.append(source_rows(log, layout.with_marks(marks), files, chosen))
@@ -206,7 +206,7 @@ def changes_of(log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = ()) 
         frames.append(read(recorded, _Marks(recorded=True)))
     kinds += [frame.select(*_kind_of_rows()) for frame in frames]
     for row_ids, versions in _by_row_ids(sources, copying, layout, paired_by):
-        copied = [part for part in told if version_of[part.source] in versions]
+        copied = [part for part in inferred if version_of[part.source] in versions]
         few = are_few(files.take(pa.array([part.source for part in copied], pa.int64())))
         rows = read(copied, _Marks(recorded=False, row_ids=row_ids))
         compared = _compared(rows, layout.schema, paired_by, row_ids, few=few)
@@ -237,13 +237,13 @@ def _by_row_ids(
 ) -> list[tuple[str | None, frozenset[int]]]:
     """Versions by the column that their row ids are in; None where rows are not to be paired by id."""
     taken = {field.physical_name.lower() for field in layout.schema.fields}
-    found: dict[str | None, set[int]] = {}
-    for told in sources.versions:
-        if told.version in versions:
-            column = None if keys else told.row_id_column
+    by_column: dict[str | None, set[int]] = {}
+    for each in sources.versions:
+        if each.version in versions:
+            column = None if keys else each.row_id_column
             # A column of the table under the name of the row ids leaves these unknown.
-            found.setdefault(None if column is None or column.lower() in taken else column, set()).add(told.version)
-    return [(column, frozenset(those)) for column, those in found.items()]
+            by_column.setdefault(None if column is None or column.lower() in taken else column, set()).add(each.version)
+    return [(column, frozenset(those)) for column, those in by_column.items()]
 
 
 def _compared(
@@ -283,29 +283,29 @@ class _Marks:
     row_ids: str | None = None
 
     def read_fields(self) -> list[st.StructField]:
-        told = [st.StructField(CHANGE_COLUMNS[0], st.StringType())] if self.recorded else []
-        return told + ([st.StructField(self.row_ids, st.LongType())] if self.row_ids is not None else [])
+        recorded = [st.StructField(CHANGE_COLUMNS[0], st.StringType())] if self.recorded else []
+        return recorded + ([st.StructField(self.row_ids, st.LongType())] if self.row_ids is not None else [])
 
     def read_columns(self) -> list[Column]:
-        told = [sf.col(CHANGE_COLUMNS[0]).alias(_CHANGE)] if self.recorded else []
-        return told + ([sf.col(quoted(self.row_ids)).alias(_MATERIALISED)] if self.row_ids is not None else [])
+        recorded = [sf.col(CHANGE_COLUMNS[0]).alias(_CHANGE)] if self.recorded else []
+        return recorded + ([sf.col(quoted(self.row_ids)).alias(_MATERIALISED)] if self.row_ids is not None else [])
 
     def fact_fields(self) -> list[st.StructField]:
-        told = [] if self.recorded else [st.StructField(_CHANGE, st.StringType())]
+        change = [] if self.recorded else [st.StructField(_CHANGE, st.StringType())]
         base = [] if self.row_ids is None else [st.StructField(_BASE, st.LongType())]
-        return [*told, st.StructField(_VERSION, st.LongType()), st.StructField(_TIME, st.TimestampType()), *base]
+        return [*change, st.StructField(_VERSION, st.LongType()), st.StructField(_TIME, st.TimestampType()), *base]
 
     def facts(self, files: pa.Table) -> dict[str, Any]:
-        told = {} if self.recorded else {_CHANGE: files.column("change")}
+        change = {} if self.recorded else {_CHANGE: files.column("change")}
         times = files.column("timestamp").cast(pa.timestamp("us", "UTC"))
         base = {} if self.row_ids is None else {_BASE: files.column("base_row_id")}
-        return told | {_VERSION: files.column("version"), _TIME: times} | base
+        return change | {_VERSION: files.column("version"), _TIME: times} | base
 
     def columns(self, row_index: Column) -> list[Column]:
-        told = [sf.col(name).alias(out) for name, out in zip((_CHANGE, _VERSION, _TIME), CHANGE_COLUMNS, strict=True)]
+        marks = [sf.col(name).alias(out) for name, out in zip((_CHANGE, _VERSION, _TIME), CHANGE_COLUMNS, strict=True)]
         if self.row_ids is None:
-            return told
-        return [*told, sf.coalesce(sf.col(_MATERIALISED), sf.col(_BASE) + row_index).alias(ROW_ID)]
+            return marks
+        return [*marks, sf.coalesce(sf.col(_MATERIALISED), sf.col(_BASE) + row_index).alias(ROW_ID)]
 
     def no_columns(self) -> list[Column]:
         kinds = dict(zip(CHANGE_COLUMNS, ("string", "long", "timestamp"), strict=True))

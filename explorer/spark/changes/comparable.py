@@ -32,8 +32,8 @@ def by_place(frame: DataFrame, schema: StructType, keep: int = 0) -> DataFrame:
     named = frame.toDF(*places, *others)
     kinds = zip(places, schema.fields, named.schema.fields, strict=False)
     typed = [
-        sf.col(place).cast(spark_type(meant.type)).alias(place) if isinstance(found.dataType, st.NullType) else place
-        for place, meant, found in kinds
+        sf.col(place).cast(spark_type(meant.type)).alias(place) if isinstance(actual.dataType, st.NullType) else place
+        for place, meant, actual in kinds
     ]
     return named.select(*typed, *others)
 

@@ -83,26 +83,26 @@ def pairs_by_key(
 def pairs_by_id(rows: DataFrame, schema: StructType, commit: Sequence[str], *, few: bool) -> DataFrame:
     """Pair rows by `ROW_ID`, then cancel out equal rows; a row that kept its values is only rewritten."""
     both = rows.coalesce(1) if few else rows
-    found = _with_new(both, schema, [*commit, ROW_ID], where=sf.col(ROW_ID).isNotNull())
-    pair = found.withColumn(_PAIR, sf.when(sf.col(_NEW).isNotNull(), sf.col(ROW_ID))).drop(ROW_ID)
+    with_new = _with_new(both, schema, [*commit, ROW_ID], where=sf.col(ROW_ID).isNotNull())
+    pair = with_new.withColumn(_PAIR, sf.when(sf.col(_NEW).isNotNull(), sf.col(ROW_ID))).drop(ROW_ID)
     return balance(pair, schema, [*commit, _PAIR], [_NEW], few=few).drop(_PAIR)
 
 
-def changes_in(found: DataFrame, schema: StructType, commit: Sequence[str]) -> DataFrame:
+def changes_in(paired: DataFrame, schema: StructType, commit: Sequence[str]) -> DataFrame:
     """The changes: the columns of the schema as ``c0`` and so on, the change type, and those of ``commit``."""
     new = sf.col(_NEW).isNotNull()
     times = sf.when(new, 2).otherwise(sf.abs(SIGN).cast("int"))
-    each = found.where(sf.col(SIGN) != 0).withColumn(_COPY, sf.explode(sf.sequence(sf.lit(1), times)))
+    each = paired.where(sf.col(SIGN) != 0).withColumn(_COPY, sf.explode(sf.sequence(sf.lit(1), times)))
     kind = (
         sf.when(new & (sf.col(_COPY) == 1), "update_preimage")
         .when(new, "update_postimage")
         .when(sf.col(SIGN) > 0, "insert")
         .otherwise("delete")
     )
-    return each.select(*_images(found, schema), kind, *commit)
+    return each.select(*_images(paired, schema), kind, *commit)
 
 
-def kinds_in(found: DataFrame, version: str) -> DataFrame:
+def kinds_in(paired: DataFrame, version: str) -> DataFrame:
     """How many rows of each kind there are, `REWRITTEN` among them: version, kind, rows."""
     new, sign = sf.col(_NEW).isNotNull(), sf.col(SIGN)
     rows = {
@@ -112,16 +112,16 @@ def kinds_in(found: DataFrame, version: str) -> DataFrame:
         "update_postimage": sf.when(new, 1),
         REWRITTEN: sf.col(BOTH),
     }
-    sums = found.groupBy(version).agg(*(sf.sum(value).alias(kind) for kind, value in rows.items()))
+    sums = paired.groupBy(version).agg(*(sf.sum(value).alias(kind) for kind, value in rows.items()))
     stacked = [part for kind in rows for part in (sf.lit(kind), sf.col(kind))]
     return sums.select(version, sf.stack(sf.lit(len(rows)), *stacked).alias("kind", "rows")).where(sf.col("rows") > 0)
 
 
 def _with_new(
-    rows: DataFrame, schema: StructType, alike: Sequence[str | Column], where: Column | None = None
+    rows: DataFrame, schema: StructType, identity: Sequence[str | Column], where: Column | None = None
 ) -> DataFrame:
     """Keep of two rows that are one, with different values, the deleted row, with the inserted one as a struct."""
-    group = Window.partitionBy(*alike)
+    group = Window.partitionBy(*identity)
     inserted, deleted = sf.col(SIGN) > 0, sf.col(SIGN) < 0
     values = sf.struct(*(f"c{place}" for place in range(len(schema.fields))))
 
@@ -131,17 +131,17 @@ def _with_new(
 
     (one_gone, old), (one_come, new) = of(deleted), of(inserted)
     pair = one_gone & one_come if where is None else one_gone & one_come & where
-    found = rows.select(*rows.columns, sf.when(pair, old).alias(_OLD), sf.when(pair, new).alias(_NEW))
+    paired = rows.select(*rows.columns, sf.when(pair, old).alias(_OLD), sf.when(pair, new).alias(_NEW))
     alike_values = [same(f"{_OLD}.c{place}", f"{_NEW}.c{place}", f.type) for place, f in enumerate(schema.fields)]
     updated = sf.col(_NEW).isNotNull() & ~joined([sf.lit(True), *alike_values], Column.__and__)
-    kept = found.where(~updated | deleted | (sf.col(SIGN) == 0))
-    return kept.withColumn(_NEW, sf.when(updated & deleted, sf.col(_NEW))).drop(_OLD)
+    remaining = paired.where(~updated | deleted | (sf.col(SIGN) == 0))
+    return remaining.withColumn(_NEW, sf.when(updated & deleted, sf.col(_NEW))).drop(_OLD)
 
 
-def _images(found: DataFrame, schema: StructType) -> list[Column]:
+def _images(paired: DataFrame, schema: StructType) -> list[Column]:
     """The values of a change: those of the new row in the second copy of an update."""
     names = [f"c{place}" for place in range(len(schema.fields))]
-    if dict(found.dtypes)[_NEW] == "boolean":
+    if dict(paired.dtypes)[_NEW] == "boolean":
         return [sf.col(name) for name in names]
     after = sf.col(_NEW).isNotNull() & (sf.col(_COPY) == 2)
     return [sf.when(after, sf.col(f"{_NEW}.{name}")).otherwise(sf.col(name)).alias(name) for name in names]

@@ -137,11 +137,11 @@ def row_diff(log: DeltaLog, from_version: int, to_version: int, keys: Sequence[s
     parts = file_parts(log, files)
     # Both sides must be of one session.
     collides = case_collides(compared.before.schema) or case_collides(compared.after.schema)
-    gone, come = ([part for part in parts if part.change == change] for change in ("delete", "insert"))
-    before = _side(log, compared.before, files, gone, case_sensitive=collides)
-    after = _side(log, compared.after, files, come, case_sensitive=collides)
+    deleted, inserted = ([part for part in parts if part.change == change] for change in ("delete", "insert"))
+    before = _side(log, compared.before, files, deleted, case_sensitive=collides)
+    after = _side(log, compared.after, files, inserted, case_sensitive=collides)
     surplus = _surplus(before.frame, after.frame, compared.schema, few=are_few(files))
-    frame = _matched(surplus, compared.schema, chosen) if chosen else _whole(surplus, compared.schema)
+    frame = _matched(surplus, compared.schema, chosen) if chosen else _unkeyed(surplus, compared.schema)
     return RowDiff(
         frame,
         from_version,
@@ -161,12 +161,12 @@ def count_differences(diff: RowDiff, frame: DataFrame) -> RowDiffCounts:
     repeated = sf.when(sf.col("repeated_key"), sf.col("count")).otherwise(sf.lit(0))
     counted = frame.groupBy("change").agg(sf.sum("count").alias("rows"), sf.sum(repeated).alias("repeated"))
     try:
-        found = {row["change"]: row for row in counted.collect()}
+        counts = {row["change"]: row for row in counted.collect()}
     except SPARK_ERRORS as error:
         raise diff.failure(error) from error
-    rows = {change: int(found[change]["rows"]) if change in found else 0 for change in ("insert", "delete", "update")}
+    rows = {change: int(counts[change]["rows"]) if change in counts else 0 for change in ("insert", "delete", "update")}
     return RowDiffCounts(
-        rows["insert"], rows["delete"], rows["update"], sum(int(row["repeated"]) for row in found.values())
+        rows["insert"], rows["delete"], rows["update"], sum(int(row["repeated"]) for row in counts.values())
     )
 
 
@@ -196,11 +196,11 @@ def _side(log: DeltaLog, side: ComparedSide, files: pa.Table, parts: list[Part],
 
 def _surplus(before: DataFrame, after: DataFrame, schema: StructType, *, few: bool) -> DataFrame:
     """Each distinct row that one side has more often, and how much more often the first side has it."""
-    gone, come = by_place(before, schema), by_place(after, schema)
-    return surplus(gone.withColumn(SIGN, sf.lit(1)).union(come.withColumn(SIGN, sf.lit(-1))), schema, few=few)
+    deleted, inserted = by_place(before, schema), by_place(after, schema)
+    return surplus(deleted.withColumn(SIGN, sf.lit(1)).union(inserted.withColumn(SIGN, sf.lit(-1))), schema, few=few)
 
 
-def _whole(left: DataFrame, schema: StructType) -> DataFrame:
+def _unkeyed(left: DataFrame, schema: StructType) -> DataFrame:
     row, deleted = _row(schema), sf.col(SIGN) > 0
     return left.select(
         sf.when(deleted, "delete").otherwise("insert").alias("change"),

@@ -86,7 +86,7 @@ def _row_diff_preview(
     job.report("Looking for the files that differ")
     diff = row_diff(log, *versions, keys)
     job.report(f"Comparing the rows of {diff.estimate.files:,} files")
-    with _kept(diff.frame) as frame:
+    with _persisted(diff.frame) as frame:
         counts = count_differences(diff, frame)
         job.report("Fetching some of the rows")
         rows = _some_of_each(diff, frame, limit)
@@ -105,16 +105,16 @@ def _row_diff_preview(
 
 
 @contextlib.contextmanager
-def _kept(frame: DataFrame) -> Iterator[DataFrame]:
+def _persisted(frame: DataFrame) -> Iterator[DataFrame]:
     """Keep what was computed in memory and on disk of Spark's workers, for as long as it is needed."""
     from explorer.spark.scan.results import SPARK_ERRORS
 
-    kept = frame.persist()
+    persisted = frame.persist()
     try:
-        yield kept
+        yield persisted
     finally:
         with contextlib.suppress(*SPARK_ERRORS):
-            kept.unpersist()
+            persisted.unpersist()
 
 
 def _some_of_each(diff: RowDiff, frame: DataFrame, limit: int) -> pa.Table:
@@ -124,10 +124,10 @@ def _some_of_each(diff: RowDiff, frame: DataFrame, limit: int) -> pa.Table:
     from explorer.spark.scan.results import Reading, to_arrow
 
     pieces = [frame.where(sf.col("change") == kind).limit(limit) for kind in _KINDS]
-    found = to_arrow(Reading(reduce(Frame.union, pieces), diff.failure), readable=True)
+    rows = to_arrow(Reading(reduce(Frame.union, pieces), diff.failure), readable=True)
     order = {kind: place for place, kind in enumerate(_KINDS)}
-    places = sorted(range(found.num_rows), key=[order[kind] for kind in found.column("change").to_pylist()].__getitem__)
-    return found.take(pa.array(places, pa.int64()))
+    places = sorted(range(rows.num_rows), key=[order[kind] for kind in rows.column("change").to_pylist()].__getitem__)
+    return rows.take(pa.array(places, pa.int64()))
 
 
 def _diff_note(versions: tuple[int, int], shown: int, total: int) -> str:

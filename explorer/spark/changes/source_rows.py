@@ -77,8 +77,8 @@ class SourceRows:
 
 def failure_of_reads(reads: Sequence[SourceRows], error: Exception) -> ExplorerError:
     """The typed error for an exception out of a plan of several reads: the one that names a version, if any does."""
-    found = [read.failure(error) for read in reads]
-    return next((typed for typed in found if typed.facts().get("version") is not None), found[0])
+    failures = [read.failure(error) for read in reads]
+    return next((typed for typed in failures if typed.facts().get("version") is not None), failures[0])
 
 
 def file_parts(log: DeltaLog, files: pa.Table) -> list[Part]:
@@ -132,10 +132,10 @@ def source_rows(log: DeltaLog, layout: Layout, files: pa.Table, parts: list[Part
     _check_present(chosen, addresses)
     session = session_of(layout)
     masks = _mask_columns(parts)
-    kept = is_masked(sf.col(MASK), sf.col(ROW)) == sf.col(_INSIDE) if masks else sf.lit(True)
+    is_wanted = is_masked(sf.col(MASK), sf.col(ROW)) == sf.col(_INSIDE) if masks else sf.lit(True)
     # Whole files with nothing to add to their rows need no join.
     plain = not masks and not layout.partitions and layout.marks is None
-    facts = None if plain else file_facts(layout, chosen, addresses, masks, kept)
+    facts = None if plain else file_facts(layout, chosen, addresses, masks, is_wanted)
     distinct = tuple({address.metadata_path: address for address in addresses}.values())
     return SourceRows(file_rows(session, layout, distinct, facts), distinct, _first_versions(chosen))
 
@@ -149,12 +149,12 @@ def _mask_columns(parts: list[Part]) -> dict[str, pa.Array]:
 
 def _first_versions(files: pa.Table) -> dict[str, int]:
     """For each path as in the log, the first version that needs the file."""
-    found: dict[str, int] = {}
+    first_versions: dict[str, int] = {}
     for raw_path, version in zip(
         files.column("raw_path").to_pylist(), files.column("version").to_pylist(), strict=True
     ):
-        found[raw_path] = min(version, found.get(raw_path, version))
-    return found
+        first_versions[raw_path] = min(version, first_versions.get(raw_path, version))
+    return first_versions
 
 
 def _check_present(files: pa.Table, addresses: list[FileAddress]) -> None:

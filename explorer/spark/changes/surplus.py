@@ -36,14 +36,14 @@ def surplus(rows: DataFrame, schema: StructType, *, few: bool) -> DataFrame:
 
 
 def balance(
-    rows: DataFrame, schema: StructType, beside: Sequence[str] = (), carried: Sequence[str] = (), *, few: bool
+    rows: DataFrame, schema: StructType, shared: Sequence[str] = (), carried: Sequence[str] = (), *, few: bool
 ) -> DataFrame:
     """Return each distinct row: how much more often one side has it in `SIGN`, how many rows cancelled out in `BOTH`.
 
     Args:
-        rows: The columns of the schema as ``c0``, ``c1`` and so on, those of ``beside`` and ``carried``, and `SIGN`.
+        rows: The columns of the schema as ``c0``, ``c1`` and so on, those of ``shared`` and ``carried``, and `SIGN`.
         schema: The types meant.
-        beside: Columns that rows must share to cancel out.
+        shared: Columns that rows must share to cancel out.
         carried: Columns of which one value of the equal rows is kept.
         few: The rows are few: compare them in one task, since spreading them takes longer.
     """
@@ -51,12 +51,12 @@ def balance(
     columns = [(f"c{place}", field.type) for place, field in enumerate(schema.fields)]
     forms = [comparable(sf.col(name), kind).alias(f"g{name}") for name, kind in columns]
     # Where the form for grouping is the value itself, grouping keeps it; of others one of the equal values is kept.
-    kept = [sf.first(name).alias(name) for name in [*(n for n, kind in columns if not is_plain(kind)), *carried]]
+    firsts = [sf.first(name).alias(name) for name in [*(n for n, kind in columns if not is_plain(kind)), *carried]]
     net = sf.sum(SIGN)
     cancelled = ((sf.sum(sf.abs(SIGN)) - sf.abs(net)) / 2).cast("long")
-    grouped = both.groupBy(*forms, *beside).agg(net.alias(SIGN), cancelled.alias(BOTH), *kept)
+    grouped = both.groupBy(*forms, *shared).agg(net.alias(SIGN), cancelled.alias(BOTH), *firsts)
     values = [sf.col(f"g{name}" if is_plain(kind) else name).alias(name) for name, kind in columns]
-    return grouped.select(*values, *beside, *carried, SIGN, BOTH)
+    return grouped.select(*values, *shared, *carried, SIGN, BOTH)
 
 
 def are_few(files: pa.Table) -> bool:

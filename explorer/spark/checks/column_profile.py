@@ -98,8 +98,8 @@ class Profile:
     findings: tuple[WrongStatistic, ...]
 
     def __repr__(self) -> str:
-        found = f"{len(self.columns)} columns, {len(self.findings)} findings"
-        return f"Profile(version={self.version}, rows={self.rows}, {found})"
+        summary = f"{len(self.columns)} columns, {len(self.findings)} findings"
+        return f"Profile(version={self.version}, rows={self.rows}, {summary})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,9 +238,9 @@ def _findings(snapshot: Snapshot, targets: Sequence[_Target], counts: pa.Table) 
     masked = [value or 0 for value in files.column("dv_cardinality").to_pylist()]
     live = dict(zip(places, counts.column("rows").to_pylist(), strict=True))
     for place, path in enumerate(paths):
-        logged, found = physical[place], live.get(place, 0) + masked[place]
-        if logged is not None and logged != found:
-            yield WrongStatistic(path, None, "numRecords", logged, found)
+        logged, counted = physical[place], live.get(place, 0) + masked[place]
+        if logged is not None and logged != counted:
+            yield WrongStatistic(path, None, "numRecords", logged, counted)
     for target in targets:
         if target.statistics:
             yield from _wrong_bounds(snapshot, target, counts, paths, masked)
@@ -253,27 +253,27 @@ def _wrong_bounds(
     aggregates = [f"{kind}{target.number}" for kind in (("nulls", "min", "max") if target.ordered else ("nulls",))]
     for row in counts.select(["file", "rows", *aggregates]).to_pylist():
         place = row["file"]
-        said, path = logged[place], paths[place]
+        stated, path = logged[place], paths[place]
         nulls = row[f"nulls{target.number}"]
-        if _wrong_nulls(said, nulls, row["rows"], exact=masked[place] == 0 or bool(said["tight"])):
-            yield WrongStatistic(path, target.name, "nullCount", said["null_count"], nulls)
+        if _wrong_nulls(stated, nulls, row["rows"], exact=masked[place] == 0 or bool(stated["tight"])):
+            yield WrongStatistic(path, target.name, "nullCount", stated["null_count"], nulls)
         if not target.ordered:
             continue
         least, greatest = row[f"min{target.number}"], row[f"max{target.number}"]
-        if _below(least, said["min"]):
-            yield WrongStatistic(path, target.name, "minValues", said["min"], least)
-        if _below(said["max"], greatest, cut_off=True):
-            yield WrongStatistic(path, target.name, "maxValues", said["max"], greatest)
+        if _below(least, stated["min"]):
+            yield WrongStatistic(path, target.name, "minValues", stated["min"], least)
+        if _below(stated["max"], greatest, cut_off=True):
+            yield WrongStatistic(path, target.name, "maxValues", stated["max"], greatest)
 
 
-def _wrong_nulls(said: dict[str, Any], nulls: int, rows: int, *, exact: bool) -> bool:
+def _wrong_nulls(stated: dict[str, Any], nulls: int, rows: int, *, exact: bool) -> bool:
     """Whether the logged number of nulls misleads; a wide one says only that no row is null, or all are (STATS-007)."""
-    logged = said["null_count"]
+    logged = stated["null_count"]
     if logged is None:
         return False
     if exact:
         return bool(logged != nulls)
-    return bool((logged == 0 and nulls) or (logged == said["num_records"] and nulls < rows))
+    return bool((logged == 0 and nulls) or (logged == stated["num_records"] and nulls < rows))
 
 
 def _below(value: Any, other: Any, *, cut_off: bool = False) -> bool:

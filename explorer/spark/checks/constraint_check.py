@@ -135,8 +135,8 @@ class _Checks:
 
     def _sampled(self, result: CheckResult) -> CheckResult:
         self._job.report(f"Fetching rows that break {result.name}")
-        found = _sample(self._table, self._snapshot, result, self._samples)
-        return replace(result, samples=found)
+        samples = _sample(self._table, self._snapshot, result, self._samples)
+        return replace(result, samples=samples)
 
     def _unjudged(self, name: str, text: str, error: ExpressionRefused) -> CheckResult:
         return CheckResult(name, text, None, None, _FILES.empty_table(), _no_samples(), error)
@@ -210,10 +210,10 @@ def _sample(log: DeltaLog, snapshot: Snapshot, result: CheckResult, limit: int) 
     rows = planned.frame.where(breaks).orderBy(place.file, place.row).limit(limit)
     names = [field.name for field in snapshot.schema.fields]
     rows = rows.select(place.file, place.row, *(sf.col(quoted(name)) for name in names))
-    found = replace(planned, frame=readable_frame(rows), where=result.expression).to_arrow()
-    paths = files.column("path").take(found.column(0))
+    violating = replace(planned, frame=readable_frame(rows), where=result.expression).to_arrow()
+    paths = files.column("path").take(violating.column(0))
     return pa.table(
-        [paths, *found.columns[1:]],
+        [paths, *violating.columns[1:]],
         names=[free_name("_file", snapshot.schema), free_name("_row_index", snapshot.schema), *names],
     )
 

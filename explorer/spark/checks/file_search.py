@@ -84,13 +84,13 @@ class _Search:
             vet(self._snapshot.schema, text)
         count = sum(group.files.num_rows for group in groups)
         self._job.report(f"Reading the footers of {count:,} files")
-        found = [self._files(group) for group in groups]
+        located = [self._files(group) for group in groups]
         footers: dict[str, dict[str, Any]] = {}
         for strict in (False, True):
-            chosen = (files for group, files in zip(groups, found, strict=True) if bool(group.needed) == strict)
+            chosen = (files for group, files in zip(groups, located, strict=True) if bool(group.needed) == strict)
             footers |= self._footers([file for files in chosen for file in files], columns=strict)
         self._job.report(f"Searching {count:,} files")
-        for group, files in zip(groups, found, strict=True):
+        for group, files in zip(groups, located, strict=True):
             self._search(group, [file for file in files if self._is_sound(file, footers, group)])
         return self._found()
 
@@ -138,8 +138,8 @@ class _Search:
         addresses = [file.address for file in files]
         frame = read_footers(engine().session(), addresses)
         wanted = frame if columns else frame.drop("columns")
-        found = to_arrow(Reading(wanted, lambda error: _failure(error, addresses)))
-        return {row["name"]: row for row in found.to_pylist()}
+        footers = to_arrow(Reading(wanted, lambda error: _failure(error, addresses)))
+        return {row["name"]: row for row in footers.to_pylist()}
 
     def _is_sound(self, file: _File, footers: Mapping[str, dict[str, Any]], group: SearchGroup) -> bool:
         footer = footers[file.address.metadata_path]
@@ -196,8 +196,8 @@ class _Search:
             for place, condition in enumerate(conditions)
             for kind, wanted in (("v", condition & ~sf.col(_MASKED)), ("m", condition & sf.col(_MASKED)))
         ]
-        found = frame.where(joined(conditions, lambda one, other: one | other)).groupBy(_FILE).agg(*counts)
-        rows = to_arrow(Reading(found, lambda error: _failure(error, addresses, self._texts())))
+        matches = frame.where(joined(conditions, lambda one, other: one | other)).groupBy(_FILE).agg(*counts)
+        rows = to_arrow(Reading(matches, lambda error: _failure(error, addresses, self._texts())))
         answers = []
         for row in rows.to_pylist():
             for place, request in enumerate(self._predicates):
@@ -299,8 +299,8 @@ def _lacking(columns: Sequence[Mapping[str, Any]], group: SearchGroup) -> str:
     if group.by_id:
         by_id = {(field.physical_name,): field.field_id for field in group.schema.fields}
     for path in group.needed:
-        found = by_id[path] in ids if by_id.get(path) is not None else tuple(map(str.lower, path)) in paths
-        if not found:
+        has_column = by_id[path] in ids if by_id.get(path) is not None else tuple(map(str.lower, path)) in paths
+        if not has_column:
             return f"the file has no column {'.'.join(path)}, and no version says what its rows have there"
     return ""
 

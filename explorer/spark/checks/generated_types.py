@@ -42,14 +42,14 @@ def type_guard(schema: StructType, expressions: Mapping[str, str]) -> GuardResul
     for name, text in expressions.items():
         wanted = columns[name].dataType
         try:
-            found = stable_type(frame, text)
+            actual = stable_type(frame, text)
         except ExpressionRefused as error:
             faults[name] = error.message
         except (PySparkException, Py4JError) as error:
             faults[name] = first_sentence(error)
         else:
-            if found != wanted:
-                faults[name] = f"{text} gives {found.simpleString()}, and the column is {wanted.simpleString()}"
+            if actual != wanted:
+                faults[name] = f"{text} gives {actual.simpleString()}, and the column is {wanted.simpleString()}"
     evidence = {"expressions": dict(expressions)}
     if not faults:
         return GuardResult(_GUARD, "pass", evidence | {"detail": "Every expression gives the type of its column."})

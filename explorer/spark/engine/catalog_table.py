@@ -67,12 +67,14 @@ def catalog_location(session: SparkSession, name: str) -> str:
 
 def _refusal(name: str, error: PySparkException) -> TableNotFound | RequestError | StorageError:
     condition = (error.getCondition() or "").partition(".")[0]
-    said = first_sentence(error)
+    reason = first_sentence(error)
     if condition in _ABSENT:
         return TableNotFound(
             f"The catalog of the Spark session has no table {name}. `spark.catalog.listTables()` lists those of a "
             "schema; a folder or a URL is opened without `spark`.",
         )
     if condition.startswith(("PARSE", "INVALID", "IDENTIFIER")):
-        return RequestError(f"{name!r} cannot be read as the name of a table: {said}", location=name, reason=condition)
-    return StorageError(f"The catalog of the Spark session does not say where {name} is: {said}")
+        return RequestError(
+            f"{name!r} cannot be read as the name of a table: {reason}", location=name, reason=condition
+        )
+    return StorageError(f"The catalog of the Spark session does not say where {name} is: {reason}")

@@ -74,11 +74,11 @@ def foreign_class(expression: Any) -> str | None:
     Args:
         expression: The expression, an object of the JVM.
     """
-    told = str(expression.toJSON())
-    for node in json.loads(told):
+    tree = str(expression.toJSON())
+    for node in json.loads(tree):
         name = str(node["class"])
         plain = name.removeprefix(_PACKAGE).removeprefix("variant.")
         if not name.startswith(_PACKAGE) or plain not in EXPRESSION_CLASSES:
             return name.rpartition(".")[2]
     # Where a row is stored is a column too, one that is hidden.
-    return "FileSourceMetadataAttribute" if _METADATA in told else None
+    return "FileSourceMetadataAttribute" if _METADATA in tree else None

@@ -180,11 +180,11 @@ def _switch_variables_off(session: SparkSession, text: str) -> None:
 def _check_own_functions(session: SparkSession, remade: Sequence[NormalizedExpression]) -> None:
     """Refuse the user's functions, also those with the name of one of Spark's."""
     called = [(one, called_functions(one.original, one.tokens)) for one in remade]
-    if not any(found for _, found in called):
+    if not any(functions for _, functions in called):
         return
     names = {str(row[0]).lower().rsplit(".", 1)[-1] for row in session.sql("SHOW USER FUNCTIONS").collect()}
-    for one, found in called:
-        for name, token in found.items():
+    for one, functions in called:
+        for name, token in functions.items():
             if name in names:
                 raise ExpressionRefused(
                     f"The condition {quoted_text(one.original)} calls {name} at position {token.start + 1}, which is a "
@@ -204,13 +204,13 @@ def _checked_plan(frame: DataFrame, rows: DataFrame, remade: Sequence[Normalized
         plan = _analysed_text(frame)
         _check_names(_without_rows(plan, _analysed_text(rows)), frame, remade)
         return plan
-    found = private._jdf.queryExecution().analyzed()
-    parts = found.expressions()
+    analyzed = private._jdf.queryExecution().analyzed()
+    parts = analyzed.expressions()
     for place in range(parts.size()):
         name = foreign_class(parts.apply(place))
         if name is not None and name != "VariableReference":
             raise _foreign(remade[min(place, len(remade) - 1)], name)
-    return str(found.toString())
+    return str(analyzed.toString())
 
 
 def _analysed_text(frame: DataFrame) -> str:
@@ -243,9 +243,9 @@ def _check_names(plan: str, frame: DataFrame, remade: Sequence[NormalizedExpress
                 plan = plan.replace(token.text.lstrip("rR")[1:-1], "")
     for name in frame.columns:
         plan = plan.replace(name, "")
-    for found in _CALLED.finditer(plan):
-        if found[1].lower() in REFUSED and found[1] != _OPTION:
-            raise _foreign(remade[0], found[1])
+    for call in _CALLED.finditer(plan):
+        if call[1].lower() in REFUSED and call[1] != _OPTION:
+            raise _foreign(remade[0], call[1])
 
 
 def _foreign(one: NormalizedExpression, name: str) -> ExpressionRefused:

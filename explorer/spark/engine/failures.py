@@ -86,8 +86,8 @@ def failure_of(
             engine="spark",
         )
     text, condition = "\n".join(messages_of(error)), condition_of(error)
-    if (told := _told_file(text, addresses, version)) is not None:
-        return told
+    if (file_failure := _file_failure(text, addresses, version)) is not None:
+        return file_failure
     if condition is None or not condition.startswith(_FROM_EXPRESSIONS):
         # What an expression raises may hold any text of the table, and must not be taken for another kind.
         known = known_failure(_READ_FILE.sub("", texts_of(error)))
@@ -109,7 +109,7 @@ def failure_of(
     return StorageError(f"Spark could not read the rows ({kind}). {SEE_MORE}", version=version)
 
 
-def _told_file(text: str, addresses: Sequence[FileAddress], version: int | None) -> ExplorerError | None:
+def _file_failure(text: str, addresses: Sequence[FileAddress], version: int | None) -> ExplorerError | None:
     """What Spark or a task of this program says of a file in words that are known."""
     at = "" if version is None else f" of version {version}"
     if (missing := _NOT_FOUND.search(text)) is not None:
@@ -122,8 +122,8 @@ def _told_file(text: str, addresses: Sequence[FileAddress], version: int | None)
             path=path,
             version=version,
         )
-    if (told := _TASK_READ.search(text)) is not None:
-        return _told_by_task(told[1], _named(told[2], addresses), told[3] or "", at, version)
+    if (task_error := _TASK_READ.search(text)) is not None:
+        return _task_failure(task_error[1], _named(task_error[2], addresses), task_error[3] or "", at, version)
     return None
 
 
@@ -174,7 +174,7 @@ def _unreadable(
     )
 
 
-def _told_by_task(what: str, path: str, detail: str, at: str, version: int | None) -> ExplorerError:
+def _task_failure(what: str, path: str, detail: str, at: str, version: int | None) -> ExplorerError:
     if what == "is missing":
         return _missing(path, at, version)
     if what == "has another size":
@@ -189,8 +189,8 @@ def _told_by_task(what: str, path: str, detail: str, at: str, version: int | Non
     if what == "takes too much memory":
         # A name in a log may look like more of the message.
         numbers = [int(number) for number in detail.split(" of ") if number.isascii() and number.isdecimal()]
-        found, allowed = numbers if len(numbers) == 2 else (0, 0)
-        return too_many_decoded("The rows of a data file that are read at once", path, version, found, allowed)
+        decoded, allowed = numbers if len(numbers) == 2 else (0, 0)
+        return too_many_decoded("The rows of a data file that are read at once", path, version, decoded, allowed)
     if what == "cannot be fetched":
         return StorageError(
             f"The data file {path}{at} cannot be fetched from its store: {detail.rstrip('.')}. Check the address, the "

@@ -115,15 +115,15 @@ def local_path(store: LogStore, key: str) -> str:
         StorageError: No file can have such a name.
     """
     try:
-        found = store.local_path(key)
+        path = store.local_path(key)
     except FileNotFoundError as error:
         raise StorageError(
             f"The data file {key!r} does not exist: {error.strerror}. The log was written by a faulty client; remove "
             "the file from the table.",
             path=key,
         ) from error
-    assert found is not None, f"{store.root} is a folder of this machine"
-    return found
+    assert path is not None, f"{store.root} is a folder of this machine"
+    return path
 
 
 def check_readable(addresses: Sequence[FileAddress]) -> None:
@@ -169,7 +169,7 @@ def check_present(addresses: Sequence[FileAddress], sizes: Sequence[int | None],
         if address.local is None:
             continue
         try:
-            found = os.stat(address.local).st_size
+            actual = os.stat(address.local).st_size
         except OSError as error:
             raise StorageError(
                 f"The data file {address.raw_path} of version {version} does not exist ({error.strerror}). "
@@ -177,14 +177,14 @@ def check_present(addresses: Sequence[FileAddress], sizes: Sequence[int | None],
                 path=address.raw_path,
                 version=version,
             ) from error
-        if size is not None and size != found:
+        if size is not None and size != actual:
             raise CorruptTable(
-                f"The data file {address.raw_path} of version {version} has {found} bytes, but the log says {size}. "
+                f"The data file {address.raw_path} of version {version} has {actual} bytes, but the log says {size}. "
                 "It was overwritten or truncated; data files are never changed in place.",
                 path=address.raw_path,
                 version=version,
                 expected=size,
-                found=found,
+                found=actual,
             )
 
 

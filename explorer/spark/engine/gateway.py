@@ -83,8 +83,8 @@ def existing_session() -> SparkSession | None:
 
         remote: Any = ConnectSession.getActiveSession()
         if remote is not None and not remote.is_stopped:
-            found: SparkSession = remote
-            return found
+            session: SparkSession = remote
+            return session
     context = SparkContext._active_spark_context
     if context is None or how_context_ended(context) is not None:
         return None
@@ -275,12 +275,12 @@ def _settings(master: str, conf: Mapping[str, str], folder: Path) -> dict[str, s
 
 def _heap_megabytes() -> int:
     """An eighth of the memory there is, within bounds: Java also runs the tasks, which sort and join in it."""
-    whole = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    memory_limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for limit in _LIMITS_OF_CONTAINERS:
         # Where nothing is limited, there is no such file, or it says "max" or more than any machine has.
         with contextlib.suppress(OSError, ValueError):
-            whole.append(int(limit.read_text("ascii")))
-    return min(max((min(whole) >> 20) // 8, _LEAST_HEAP), _MOST_HEAP)
+            memory_limits.append(int(limit.read_text("ascii")))
+    return min(max((min(memory_limits) >> 20) // 8, _LEAST_HEAP), _MOST_HEAP)
 
 
 def _discard_gateway() -> None:

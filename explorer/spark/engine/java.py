@@ -66,9 +66,9 @@ def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
     packaged = _from_package(environ, passed_over)
     if packaged is not None:
         return packaged
-    found = f" ({'; '.join(passed_over)})" if passed_over else ""
+    unusable = f" ({'; '.join(passed_over)})" if passed_over else ""
     raise EngineUnavailable(
-        f"Reading rows needs Spark with Java 17 or 21, and no such Java was found{found}. "
+        f"Reading rows needs Spark with Java 17 or 21, and no such Java was found{unusable}. "
         f"To install one: {_INSTALL}. Everything except rows works without it.",
         engine="java",
         install=_INSTALL,
@@ -94,12 +94,12 @@ def _from_java_home(environ: Mapping[str, str]) -> Path | None:
 
 
 def _from_path(environ: Mapping[str, str]) -> Path | None:
-    found = shutil.which("java", path=environ.get("PATH", ""))
-    if found is None:
+    java = shutil.which("java", path=environ.get("PATH", ""))
+    if java is None:
         return None
     # macOS has a stub on the PATH for any installed Java: only Java itself knows its home.
-    match = re.search(r"^\s*java\.home = (.+)$", _ask(found, "-XshowSettings:properties", "-version"), re.MULTILINE)
-    home = Path(match[1].strip()) if match else Path(os.path.realpath(found)).parent.parent
+    match = re.search(r"^\s*java\.home = (.+)$", _ask(java, "-XshowSettings:properties", "-version"), re.MULTILINE)
+    home = Path(match[1].strip()) if match else Path(os.path.realpath(java)).parent.parent
     return home if os.access(home / "bin" / "java", os.X_OK) else None
 
 

@@ -42,8 +42,8 @@ _LONGEST: Final = 20_000
 def condition_of(error: Exception) -> str | None:
     """Return Spark's error condition, for example ``UNRESOLVED_COLUMN.WITH_SUGGESTION``, or None."""
     get = getattr(error, "getCondition", None)
-    if callable(get) and (found := get()) is not None:
-        return str(found)
+    if callable(get) and (condition := get()) is not None:
+        return str(condition)
     match = next((m for m in map(_CONDITION.search, messages_of(error)) if m is not None), None)
     return None if match is None else match[1]
 
@@ -72,26 +72,26 @@ def short_name(error: Exception) -> str:
 
 def messages_of(error: Exception) -> Iterator[str]:
     """Yield the error's message and those of its Java causes, outermost first."""
-    found = _causes(error)
-    if not found:
+    causes = _causes(error)
+    if not causes:
         yield _cut(str(error))
-    yield from (message for _, message in found if message)
+    yield from (message for _, message in causes if message)
 
 
 def texts_of(error: Exception) -> str:
     """Return the classes and messages of an error and its causes, a line each."""
-    own = _cut(f"{type(error).__name__}: {error}") if not (found := _causes(error)) else type(error).__name__
-    return "\n".join([own, *(f"{name}: {message}" if message else name for name, message in found)])
+    own = _cut(f"{type(error).__name__}: {error}") if not (causes := _causes(error)) else type(error).__name__
+    return "\n".join([own, *(f"{name}: {message}" if message else name for name, message in causes)])
 
 
 def _causes(error: Exception) -> list[tuple[str, str]]:
     """Class and message of the Java errors behind an error, outermost first; none where it is of Python."""
     java: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    found: list[tuple[str, str]] = []
-    while java is not None and len(found) < _MOST_CAUSES:
-        found.append((str(java.getClass().getName()), _cut(str(java.getMessage() or ""))))
+    causes: list[tuple[str, str]] = []
+    while java is not None and len(causes) < _MOST_CAUSES:
+        causes.append((str(java.getClass().getName()), _cut(str(java.getMessage() or ""))))
         java = java.getCause()
-    return found
+    return causes
 
 
 def _cut(message: str) -> str:

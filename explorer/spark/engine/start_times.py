@@ -66,13 +66,13 @@ def _name(master: str) -> str:
 def _read(file: Path) -> dict[str, float]:
     """What a file holds, as far as it is times by name."""
     try:
-        found = json.loads(file.read_bytes())
+        content = json.loads(file.read_bytes())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
         _log.debug("the times of Spark's starts in %s cannot be read: %s", file, error)
         return {}
-    entries = found.items() if isinstance(found, dict) else ()
+    entries = content.items() if isinstance(content, dict) else ()
     return {name: float(value) for name, value in entries if _is_time(value)}
 
 

@@ -87,9 +87,9 @@ def needed_counts(log: DeltaLog, snapshot: Snapshot, where: str) -> Job[Skipping
     from explorer.spark.scan.results import Reading, to_arrow
 
     def count(job: Job[SkippingCounts]) -> SkippingCounts:
-        found = needed_files(log, snapshot, where)
+        needed = needed_files(log, snapshot, where)
         job.report("Asking the statistics of every file")
-        rules = to_arrow(Reading(found.frame.groupBy("rule").count(), found.failure))
+        rules = to_arrow(Reading(needed.frame.groupBy("rule").count(), needed.failure))
         return counts_of_rules(dict(zip(rules.column(0).to_pylist(), rules.column(1).to_pylist(), strict=True)))
 
     return submit(f"Files of {log.name} at version {snapshot.version} that a condition needs", count)
@@ -105,19 +105,22 @@ def file_totals(log: DeltaLog, snapshot: Snapshot) -> Job[FileTotals]:
 
         from explorer.spark.scan.results import Reading, to_arrow
 
-        found = plain_frame(log, snapshot, TOTALS)
+        planned = plain_frame(log, snapshot, TOTALS)
         job.report("Replaying the checkpoint")
         wanted = [sf.count("*"), *(part for name in TOTALS for part in (sf.count(name), sf.sum(name)))]
         named = [column.alias(f"c{place}") for place, column in enumerate(wanted)]
-        (row,) = to_arrow(Reading(found.frame.agg(*named), found.failure)).to_pylist()
+        (row,) = to_arrow(Reading(planned.frame.agg(*named), planned.failure)).to_pylist()
         files, sizes, size, records, rows, _, masked = row.values()
         return FileTotals(
-            files, _whole(size, sizes == files), _whole(rows, records == files), 0 if masked is None else masked
+            files,
+            _complete_sum(size, sizes == files),
+            _complete_sum(rows, records == files),
+            0 if masked is None else masked,
         )
 
     return submit(f"Totals of {log.name} at version {snapshot.version}", total)
 
 
-def _whole(total: int | None, known: bool) -> int | None:
+def _complete_sum(total: int | None, known: bool) -> int | None:
     """A sum over all files; null if one of them does not say."""
     return (0 if total is None else total) if known else None

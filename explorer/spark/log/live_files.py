@@ -57,8 +57,8 @@ class AllFiles:
         """
         known = snapshot.statistics_columns
         chosen = known if statistics is None else [snapshot.statistics_column(name) for name in statistics]
-        kept = [c for c in known if (c.partition or c in chosen) and c.type.name not in _WITHOUT_STATISTICS]
-        return cls(tuple(kept), snapshot.time_zone)
+        columns = [c for c in known if (c.partition or c in chosen) and c.type.name not in _WITHOUT_STATISTICS]
+        return cls(tuple(columns), snapshot.time_zone)
 
     def __call__(self, files: LogicalFiles) -> pa.Table:
         """Make the rows of some files."""
@@ -67,8 +67,8 @@ class AllFiles:
         statistics.load(self.columns)
         values = [column for column in self.columns if column.partition]
         if values:
-            found = {column.path: statistics.bounds(column).low for column in values}
-            table = table.append_column("partition", _nested(found))
+            partition_values = {column.path: statistics.bounds(column).low for column in values}
+            table = table.append_column("partition", _nested(partition_values))
         bounds = {column.path: statistics.bounds(column) for column in self.columns if not column.partition}
         parts: dict[tuple[str, ...], pa.Array] = {("tight",): statistics.tight()}
         for path, bound in bounds.items():
@@ -105,10 +105,10 @@ class NeededFiles:
     def __call__(self, files: LogicalFiles) -> pa.Table:
         """Make the rows of some files."""
         statistics = FileStatistics(files, self.columns, self.zone)
-        found = skip_files(self.where, self.schema, self.columns, statistics).files
+        decisions = skip_files(self.where, self.schema, self.columns, statistics).files
         table = files.select(PUBLIC_COLUMNS)
         for name in ("kept", "rule"):
-            table = table.append_column(name, found.column(name))
+            table = table.append_column(name, decisions.column(name))
         return table
 
 

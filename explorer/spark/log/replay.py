@@ -102,11 +102,11 @@ def work_of(log: DeltaLog, make: Make, segment: LogSegment) -> Work:
         newest.apply(commit)
     base = checkpoint_reader(log.store, segment)
     files, lines = ([], []) if base is None else base.contents()
-    gone = newest.superseded()
-    own = make(LogicalFiles([gone.survivors(LineSource(lines)), LineSource(list(newest.live.values()))]))
+    superseded = newest.superseded()
+    own = make(LogicalFiles([superseded.survivors(LineSource(lines)), LineSource(list(newest.live.values()))]))
     addresses = _addresses(log, files)
     units, stores = _units(files, addresses, packed(own))
-    replay = Replay(make, gone, ObjectRows(stores, secrets_in(addresses), (), "", "", room()))
+    replay = Replay(make, superseded, ObjectRows(stores, secrets_in(addresses), (), "", "", room()))
     return Work(units, replay, own.schema, files)
 
 
@@ -124,12 +124,14 @@ def _planned(work: Work) -> ReplayedFiles:
 
 def _session(schema: pa.Schema) -> SparkSession:
     """The session; where names differ by case alone, the one that tells them apart."""
-    return engine().case_sensitive_session() if _alike(schema) else engine().session()
+    return engine().case_sensitive_session() if _has_case_collision(schema) else engine().session()
 
 
-def _alike(fields: pa.Schema | pa.StructType) -> bool:
+def _has_case_collision(fields: pa.Schema | pa.StructType) -> bool:
     names = [field.name.lower() for field in fields]
-    return len(set(names)) < len(names) or any(_alike(field.type) for field in fields if pa.types.is_struct(field.type))
+    return len(set(names)) < len(names) or any(
+        _has_case_collision(field.type) for field in fields if pa.types.is_struct(field.type)
+    )
 
 
 def _addresses(log: DeltaLog, files: Sequence[CheckpointFile]) -> list[FileAddress]:
@@ -154,7 +156,7 @@ def _units(
 def _failure(files: Sequence[CheckpointFile], error: Exception) -> ExplorerError:
     """The typed error for what Spark raised: a file of the checkpoint is named with its checkpoint."""
     text = "\n".join(messages_of(error))
-    said = _SAID.search(text)
-    reason = "" if said is None else next(part for part in said.groups() if part is not None).strip()
+    match = _SAID.search(text)
+    reason = "" if match is None else next(part for part in match.groups() if part is not None).strip()
     part = next((file.part for file in files if file.path in reason), None)
     return failure_of(error) if part is None else unreadable(part, reason.rstrip("."))

@@ -67,9 +67,9 @@ class Replay:
                     yield from self._replayed(unit)
 
     def _replayed(self, unit: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-        whole = CheckpointPart(self._opened(unit), partial(_broken, unit), groups=())
-        for index in range(unit["share"], whole.num_groups, unit["shares"]):
-            left = self.gone.survivors(whole.at_group(index))
+        part = CheckpointPart(self._opened(unit), partial(_broken, unit), groups=())
+        for index in range(unit["share"], part.num_groups, unit["shares"]):
+            left = self.gone.survivors(part.at_group(index))
             if left.num_rows:
                 yield from self.make(LogicalFiles([left])).to_batches(_BATCH_ROWS)
 

@@ -120,12 +120,12 @@ def version_stream(
     log: DeltaLog, snapshot: Snapshot, where: str | None, *, readable: bool = False, limit: int | None = None
 ) -> RowStream:
     """The rows of a version for which a condition is true; ``readable`` and ``limit`` as in `RowStream`."""
-    whole = holds(snapshot.schema, "variant") and not readable
+    in_one_piece = holds(snapshot.schema, "variant") and not readable
 
     def parts() -> Iterator[Part]:
         from explorer.spark.scan.scan import files_to_read, scan
 
-        for files in _groups(files_to_read(log, snapshot, where), single=whole):
+        for files in _groups(files_to_read(log, snapshot, where), single=in_one_piece):
             yield Part.of(scan(log, snapshot, files, where, needed=True), files)
 
     return RowStream(
@@ -133,7 +133,7 @@ def version_stream(
         f"Reading {snapshot.num_files:,} files",
         result_schema(snapshot.schema, readable=readable),
         parts,
-        whole,
+        in_one_piece,
         readable,
         limit,
     )
@@ -156,12 +156,12 @@ def change_stream(
         readable, limit: As in `RowStream`.
     """
     schema = log.snapshot(sources.schema_version).schema
-    whole = holds(schema, "variant") and not readable
+    in_one_piece = holds(schema, "variant") and not readable
 
     def parts() -> Iterator[Part]:
         from explorer.spark.changes.changes import changes_of
 
-        for files in _groups(sources.files, sources.next_cut, single=whole):
+        for files in _groups(sources.files, sources.next_cut, single=in_one_piece):
             yield Part.of(changes_of(log, msgspec.structs.replace(sources, files=files), keys), files)
 
     return RowStream(
@@ -169,7 +169,7 @@ def change_stream(
         f"Reading the changes of {sources.files.num_rows:,} files",
         pa.schema([*result_schema(schema, readable=readable), *_CHANGE_FIELDS]),
         parts,
-        whole,
+        in_one_piece,
         readable,
         limit,
     )
@@ -230,14 +230,14 @@ def _produce(job: Job[None], stream: RowStream, batches: queue.Queue[pa.RecordBa
     given = 0
     for part in stream.parts():
         # Spark cannot hand variants to Python functions.
-        found = iter(to_arrow(part.planned, stream.limit).to_batches()) if stream.whole else _streamed(part, stream)
-        for batch in found:
+        fetched = iter(to_arrow(part.planned, stream.limit).to_batches()) if stream.whole else _streamed(part, stream)
+        for batch in fetched:
             _hand_over(job, batch, batches)
             given += batch.num_rows
         if stream.limit is not None and given >= stream.limit:
             return
         # PySpark's objects refer to each other, and what a shuffle left on disk is there for as long as they are.
-        del part, found
+        del part, fetched
         gc.collect()
 
 
@@ -271,8 +271,8 @@ def _streamed(part: Part, stream: RowStream) -> Iterator[pa.RecordBatch]:
     frame = frame.repartitionById(pieces, frame["piece"].cast("int")) if pieces > 1 else frame
     attempts: dict[int, int] = {}
     try:
-        found = _fetched(frame)
-        while (row := next(found, None)) is not None:
+        fetched = _fetched(frame)
+        while (row := next(fetched, None)) is not None:
             if attempts.setdefault(row["task"], row["attempt"]) != row["attempt"]:
                 raise EngineUnavailable(
                     "Spark lost rows that it had made and makes them again, perhaps in another order, so that some of "

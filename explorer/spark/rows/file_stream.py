@@ -35,8 +35,8 @@ def file_stream(
     def parts() -> Iterator[Part]:
         from explorer.spark.log.replay import replayed
 
-        found = replayed(log, snapshot.version, make)
-        yield Part.of_pieces(found, found.size // _PIECE_BYTES)
+        files = replayed(log, snapshot.version, make)
+        yield Part.of_pieces(files, files.size // _PIECE_BYTES)
 
     return RowStream(
         f"Files of {log.name} at version {snapshot.version}",

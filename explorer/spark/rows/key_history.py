@@ -158,11 +158,11 @@ def _epochs(log: DeltaLog, files: pa.Table, first: int, shown: Snapshot) -> tupl
         if not chosen.num_rows:
             continue
         side = msgspec.structs.replace(compared.before, version=shown.version)
-        alike = next((place for place, epoch in enumerate(epochs) if epoch.side == side), None)
-        if alike is None:
+        same_side = next((place for place, epoch in enumerate(epochs) if epoch.side == side), None)
+        if same_side is None:
             epochs.append(_Epoch(side, chosen))
         else:
-            epochs[alike] = _Epoch(side, pa.concat_tables([epochs[alike].files, chosen]))
+            epochs[same_side] = _Epoch(side, pa.concat_tables([epochs[same_side].files, chosen]))
     return epochs, list(left_out.values())
 
 
@@ -204,11 +204,11 @@ def _that_may_hold(
         return epochs
     known = KeyFiles(log.snapshot(first).file_columns, first, log.commits(first + 1, shown.version))
     by_partition = len({epoch.side.partition_columns for epoch in epochs}) <= 1
-    kept = [
+    candidates = [
         replace(epoch, files=known.candidates(epoch.files, epoch.side, where, by_partition=by_partition))
         for epoch in epochs
     ]
-    return [epoch for epoch in kept if epoch.files.num_rows]
+    return [epoch for epoch in candidates if epoch.files.num_rows]
 
 
 def _rows(
@@ -222,9 +222,9 @@ def _rows(
     collides = any(case_collides(epoch.side.schema) for epoch in epochs)
     reads = [_read(log, epoch, schema, collides=collides) for epoch in epochs]
     frames = [by_place(read.frame, schema, keep=2).where(_condition(schema, values)) for read in reads]
-    found = Reading(reduce(DataFrame.union, frames), lambda error: failure_of_reads(reads, error))
+    reading = Reading(reduce(DataFrame.union, frames), lambda error: failure_of_reads(reads, error))
     read = {address.metadata_path for part in reads for address in part.addresses}
-    return to_arrow(found, MAX_ROWS + 1, readable=True).rename_columns(names), len(read)
+    return to_arrow(reading, MAX_ROWS + 1, readable=True).rename_columns(names), len(read)
 
 
 def _read(log: DeltaLog, epoch: _Epoch, schema: StructType, *, collides: bool) -> SourceRows:
@@ -244,8 +244,8 @@ def _condition(schema: StructType, values: Mapping[str, Any]) -> Column:
     for name, value in values.items():
         column, kind = places[name]
         # Of floats the comparable form: Parquet's own filters, which see a bare column, distinguish the two zeros.
-        found, wanted = (comparable(side, kind) for side in (sf.col(column), literal(value, kind)))
-        same.append(found.eqNullSafe(wanted))
+        stored, wanted = (comparable(side, kind) for side in (sf.col(column), literal(value, kind)))
+        same.append(stored.eqNullSafe(wanted))
     return joined(same, Column.__and__)
 
 

@@ -82,8 +82,8 @@ def row_page(
     Returns:
         A job; its errors are those of `explorer.spark.scan.scan.rows`, and Cancelled.
     """
-    asked = _Asked(log, snapshot, begin or RowPosition(), limit, where, masked)
-    return submit(f"Rows of {log.name} at version {snapshot.version}", lambda job: _page(job, asked), where)
+    request = _Asked(log, snapshot, begin or RowPosition(), limit, where, masked)
+    return submit(f"Rows of {log.name} at version {snapshot.version}", lambda job: _page(job, request), where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,49 +98,49 @@ class _Asked:
     masked: bool
 
 
-def _page(job: Job[RowPage], asked: _Asked) -> RowPage:
-    snapshot, begin, limit = asked.snapshot, asked.begin, asked.limit
-    files, numbers = _candidates(asked)
+def _page(job: Job[RowPage], request: _Asked) -> RowPage:
+    snapshot, begin, limit = request.snapshot, request.begin, request.limit
+    files, numbers = _candidates(request)
     total = files.num_rows
-    first, count = 0, 1 if asked.where is not None else _enough(files, begin, limit, masked=asked.masked)
+    first, count = 0, 1 if request.where is not None else _enough(files, begin, limit, masked=request.masked)
     parts: list[pa.Table] = []
-    found = 0
+    num_rows = 0
     while True:
         end = min(first + count, total)
         job.report(_phase(first, end, total))
         # One row more than wanted shows where the next page begins.
-        parts.append(_read(asked, files.slice(first, end - first), numbers[first:end], limit + 1 - found))
-        found += parts[-1].num_rows
+        parts.append(_read(request, files.slice(first, end - first), numbers[first:end], limit + 1 - num_rows))
+        num_rows += parts[-1].num_rows
         job.check_cancelled()
-        if found > limit or end >= total:
+        if num_rows > limit or end >= total:
             break
         first, count = end, count * _GROWTH
     rows = pa.concat_tables(parts)
-    following = _position(rows, limit) if found > limit else None
+    following = _position(rows, limit) if num_rows > limit else None
     shown = rows.slice(0, limit)
     places = _places(snapshot, shown)
-    note = _note(places, begin, following, snapshot.num_files, where=asked.where is not None)
+    note = _note(places, begin, following, snapshot.num_files, where=request.where is not None)
     note = with_warnings(note, snapshot)
     return RowPage(shown.select(shown.column_names[:-2]), places, begin, following, end, note)
 
 
-def _candidates(asked: _Asked) -> tuple[pa.Table, Numbers]:
+def _candidates(request: _Asked) -> tuple[pa.Table, Numbers]:
     """The files that may hold a row of the page, and their numbers among all."""
     from explorer.spark.scan.layout import layout_of
     from explorer.spark.scan.plan import session_of
     from explorer.spark.scan.pruning import needed_files
 
-    files = asked.snapshot.logical_files
+    files = request.snapshot.logical_files
     numbers = np.arange(files.num_rows)
-    kept = numbers >= asked.begin.file
-    if asked.where is not None and not asked.masked:
-        session = session_of(layout_of(asked.snapshot))
-        needed = needed_files(session, asked.snapshot, files, asked.where).column("raw_path").combine_chunks()
-        kept &= pc.is_in(files.column("raw_path"), needed).to_numpy(zero_copy_only=False).astype(bool)
-    return files.filter(pa.array(kept)), numbers[kept]
+    chosen = numbers >= request.begin.file
+    if request.where is not None and not request.masked:
+        session = session_of(layout_of(request.snapshot))
+        needed = needed_files(session, request.snapshot, files, request.where).column("raw_path").combine_chunks()
+        chosen &= pc.is_in(files.column("raw_path"), needed).to_numpy(zero_copy_only=False).astype(bool)
+    return files.filter(pa.array(chosen)), numbers[chosen]
 
 
-def _read(asked: _Asked, files: pa.Table, numbers: Numbers, limit: int) -> pa.Table:
+def _read(request: _Asked, files: pa.Table, numbers: Numbers, limit: int) -> pa.Table:
     """Rows of some files, in order; after the table's columns the number of the file and the place in it."""
     from pyspark.sql import functions as sf
 
@@ -150,23 +150,23 @@ def _read(asked: _Asked, files: pa.Table, numbers: Numbers, limit: int) -> pa.Ta
     from explorer.spark.scan.results import Reading, to_arrow
     from explorer.spark.scan.row_place import RowPlace
 
-    snapshot, begin = asked.snapshot, asked.begin
+    snapshot, begin = request.snapshot, request.begin
     marks = RowPlace.beside(snapshot.schema)
-    files = _without_vectors(files) if asked.masked else files
+    files = _without_vectors(files) if request.masked else files
     # The condition comes after the plan, which otherwise would leave out files and number the others again.
-    planned = replace(plan(asked.log, snapshot, files, None, marks=marks), where=asked.where)
+    planned = replace(plan(request.log, snapshot, files, None, marks=marks), where=request.where)
     frame: DataFrame = planned.frame
-    if asked.where is not None:
+    if request.where is not None:
         # The marks are not columns of the table: a condition cannot use them.
-        frame = kept_where(frame, layout_of(snapshot), asked.where, marks=2)
+        frame = kept_where(frame, layout_of(snapshot), request.where, marks=2)
     number, place = sf.col(marks.file), sf.col(marks.row)
     if begin.row and numbers[:1].tolist() == [begin.file]:
         frame = frame.where((number > 0) | (place >= begin.row))
     rows = to_arrow(Reading(frame.orderBy(number, place), planned.failure), limit, readable=True)
     *_, number_column, place_column = rows.columns
-    found = numbers[number_column.to_numpy(zero_copy_only=False).astype(np.int64)]
+    file_numbers = numbers[number_column.to_numpy(zero_copy_only=False).astype(np.int64)]
     # A read without files gives columns that may be null; all parts must be of one schema.
-    columns = {marks.file: pa.chunked_array([pa.array(found, pa.int64())]), marks.row: place_column}
+    columns = {marks.file: pa.chunked_array([pa.array(file_numbers, pa.int64())]), marks.row: place_column}
     return pa.table({**{name: rows.column(name) for name in rows.column_names[:-2]}, **columns})
 
 
@@ -179,13 +179,13 @@ def _without_vectors(files: pa.Table) -> pa.Table:
 
 def _enough(files: pa.Table, begin: RowPosition, limit: int, *, masked: bool) -> int:
     """Number of the first files that hold more than ``limit`` rows by the log; one without a count does."""
-    found = -begin.row
+    num_rows = -begin.row
     values = zip(*(files.column(name).to_pylist() for name in ("num_records", "dv_cardinality")), strict=True)
     for index, (count, hidden) in enumerate(values, 1):
         if count is None:
             return index
-        found += count - (0 if masked else hidden or 0)
-        if found > limit:
+        num_rows += count - (0 if masked else hidden or 0)
+        if num_rows > limit:
             return index
     return max(1, int(files.num_rows))
 

@@ -69,20 +69,20 @@ def _preview(job: Job[Preview], log: DeltaLog, snapshot: Snapshot, limit: int, w
         files = needed_files(engine().session(), snapshot, files, where)
     begin, end = 0, _enough(files, limit) if where is None else 1
     parts: list[pa.Table] = []
-    found = 0
+    num_rows = 0
     while True:
         end = min(end, files.num_rows)
         job.report(_phase(begin, end, files.num_rows))
         planned = scan(log, snapshot, files.slice(begin, end - begin), where)
         job.check_cancelled()
         # One row more than wanted shows whether there are others.
-        parts.append(planned.to_arrow(limit + 1 - found, readable=True))
-        found += parts[-1].num_rows
-        if found >= limit or end == files.num_rows:
+        parts.append(planned.to_arrow(limit + 1 - num_rows, readable=True))
+        num_rows += parts[-1].num_rows
+        if num_rows >= limit or end == files.num_rows:
             break
         begin, end = end, end * _GROWTH
     rows = pa.concat_tables(parts).slice(0, limit)
-    complete = end == files.num_rows and found <= limit
+    complete = end == files.num_rows and num_rows <= limit
     note = with_warnings(_note(snapshot, rows.num_rows, end, complete, where), snapshot)
     return Preview(rows, note, end, complete)
 

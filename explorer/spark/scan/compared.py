@@ -77,9 +77,9 @@ def kept_where(frame: DataFrame, layout: Layout, where: str, *, marks: int = 0) 
     if not fields:
         usable = st.StructType(frame.schema.fields[: len(names) - marks])
         return frame.where(condition(frame.sparkSession, usable, where))
-    kept = [sf.col(quoted(name)).alias(f"{_KEPT}{place}") for place, name in enumerate(names) if name in fields]
+    originals = [sf.col(quoted(name)).alias(f"{_KEPT}{place}") for place, name in enumerate(names) if name in fields]
     compared = [_compared(name, fields.get(name)) for name in names]
-    both = frame.select(*compared, *kept)
+    both = frame.select(*compared, *originals)
     given = st.StructType(both.schema.fields[: len(names) - marks])
     chosen = both.where(condition(frame.sparkSession, given, where))
     back = [
@@ -172,6 +172,6 @@ def _with_collations(kind: DataType, path: str, field: StructField) -> st.DataTy
             return st.MapType(key, _with_collations(kind.value_type, f"{path}.value", field))
         case _:
             stated = field.metadata.get(COLLATIONS)
-            found = stated.get(path) if isinstance(stated, dict) and kind.name == "string" else None
-            parts = found.split(".") if isinstance(found, str) else []
+            collation = stated.get(path) if isinstance(stated, dict) and kind.name == "string" else None
+            parts = collation.split(".") if isinstance(collation, str) else []
             return st.StringType(parts[min(1, len(parts) - 1)]) if parts else spark_type(kind)

@@ -89,8 +89,8 @@ def layout_of(snapshot: Snapshot) -> Layout:
     check_allowed_mapping(mode, snapshot.metadata, snapshot.version)
     fields = snapshot.schema.fields
     schema = StructType(tuple(unmapped(field) for field in fields)) if mode == "none" else snapshot.schema
-    found = layout_of_schema(schema, snapshot.partition_columns, snapshot.version, by_id=mode == "id")
-    return replace(found, zone=snapshot.time_zone)
+    layout = layout_of_schema(schema, snapshot.partition_columns, snapshot.version, by_id=mode == "id")
+    return replace(layout, zone=snapshot.time_zone)
 
 
 def layout_of_schema(schema: StructType, partition_columns: tuple[str, ...], version: int, *, by_id: bool) -> Layout:

@@ -51,9 +51,9 @@ class TooManyBytes(Exception):
         allowed: How many it may take.
     """
 
-    def __init__(self, found: int, allowed: int) -> None:
-        super().__init__(found, allowed)
-        self.found, self.allowed = found, allowed
+    def __init__(self, needed: int, allowed: int) -> None:
+        super().__init__(needed, allowed)
+        self.found, self.allowed = needed, allowed
 
 
 def measured_batches(source: Any, parquet: Any, columns: list[str] | None, room: Room) -> Iterator[pa.RecordBatch]:
@@ -91,9 +91,9 @@ def _rows_at_once(held: Any, chunks: Sequence[Chunk], allowed: int) -> int:
     measured = [
         chunk_rows(chunk, lambda length, start: bytes(held.read_at(length, start)), allowed) for chunk in chunks
     ]
-    rows, found = rows_at_once(measured, _BATCH_ROWS, allowed)
-    if found > allowed:
-        raise TooManyBytes(found, allowed)
+    rows, decoded = rows_at_once(measured, _BATCH_ROWS, allowed)
+    if decoded > allowed:
+        raise TooManyBytes(decoded, allowed)
     return rows
 
 
@@ -108,8 +108,8 @@ def _held(source: Any, chunks: Sequence[Chunk], size: int, allowed: int) -> Any:
 
     def fetch(start: int, end: int) -> bytes:
         place = bisect_right(starts, start) - 1
-        if place >= 0 and (found := pieces[place][start - starts[place] : end - starts[place]]):
-            return found
+        if place >= 0 and (piece := pieces[place][start - starts[place] : end - starts[place]]):
+            return piece
         return bytes(source.read_at(end - start, start))
 
     return pa.PythonFile(ranged_file(fetch, size), mode="r")

@@ -126,8 +126,8 @@ def _footer_of(rows: ObjectRows, file: dict[str, Any]) -> dict[str, Any]:
         raise
     except FileNotFoundError:
         return answer | {"failure": "the file is missing"}
-    except _Told as told:
-        return answer | {"failure": str(told).replace("explorer: ", "the ", 1).replace(f": {file['name']}", "")}
+    except _Told as reported:
+        return answer | {"failure": str(reported).replace("explorer: ", "the ", 1).replace(f": {file['name']}", "")}
     except Exception as error:  # noqa: BLE001 - whatever is wrong with one file, the others are read
         return answer | {"failure": f"the file cannot be read: {_safe_text(error, rows.secrets)}"}
 
@@ -143,9 +143,9 @@ def _footer_digest(footer: bytes, tail: bytes) -> str:
 def _end_of(rows: ObjectRows, source: Any, name: str) -> tuple[bytes, bytes]:
     """The footer of a file and the eight bytes after it; a footer that takes more memory than is allowed is refused."""
     footer, tail = _footer(source, rows.room.footer)
-    found = footer_size(footer, rows.room.footer)
-    if found > rows.room.footer:
-        raise _Told(_message("has too large a footer", name, str(found)))
+    size = footer_size(footer, rows.room.footer)
+    if size > rows.room.footer:
+        raise _Told(_message("has too large a footer", name, str(size)))
     return footer, tail
 
 
@@ -204,7 +204,7 @@ def _rows_of(rows: ObjectRows, file: dict[str, Any]) -> Iterator[pa.RecordBatch]
         chosen = _wanted(parquet.schema_arrow, rows.columns)
         place = 0
         for batch in measured_batches(source, parquet, chosen, rows.room):
-            columns = [_found(batch, shape) for shape in rows.columns]
+            columns = [_read_column(batch, shape) for shape in rows.columns]
             columns += [
                 pa.array([name], pa.string()).take(pa.array([0] * batch.num_rows, pa.int32())),
                 pa.array(range(place, place + batch.num_rows), pa.int64()),
@@ -263,14 +263,14 @@ def open_file(rows: ObjectRows, file: dict[str, Any]) -> Any:
         except Exception as error:  # noqa: BLE001 - as above
             raise _failed("cannot be fetched", name, error, rows.secrets) from None
 
-    found = fetched(lambda: obstore.head(store, key))["size"]
-    if size is not None and found != size:
-        raise _Told(_message("has another size", name, f"{found} bytes, but the log says {size}"))
+    actual_size = fetched(lambda: obstore.head(store, key))["size"]
+    if size is not None and actual_size != size:
+        raise _Told(_message("has another size", name, f"{actual_size} bytes, but the log says {size}"))
 
     def fetch(start: int, end: int) -> bytes:
         return bytes(fetched(lambda: obstore.get_range(store, key, start=start, end=end)))
 
-    return pa.PythonFile(ranged_file(fetch, found), mode="r")
+    return pa.PythonFile(ranged_file(fetch, actual_size), mode="r")
 
 
 def _wanted(schema: pa.Schema, columns: tuple[Shape, ...]) -> list[str] | None:
@@ -293,7 +293,7 @@ def _place(fields: list[Any], shape: Shape) -> int | None:
     return lowered.index(shape.name.lower()) if shape.name.lower() in lowered else None
 
 
-def _found(batch: pa.RecordBatch, shape: Shape) -> Any:
+def _read_column(batch: pa.RecordBatch, shape: Shape) -> Any:
     place = _place(list(batch.schema), shape)
     if place is None:
         return pa.nulls(batch.num_rows, shape.whole())

@@ -93,8 +93,8 @@ def logical_column(source: Column, field: StructField, *, unpadded: bool = False
         field: The logical one.
         unpadded: Give CHAR values as the file holds them; otherwise they are padded, as engines read them.
     """
-    found = _logical_field(source, field)
-    return found.alias(field.name) if unpadded else compared_column(found, field).alias(field.name, **type_mark(field))
+    value = _logical_field(source, field)
+    return value.alias(field.name) if unpadded else compared_column(value, field).alias(field.name, **type_mark(field))
 
 
 def compared_column(value: Column, field: StructField) -> Column:

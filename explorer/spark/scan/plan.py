@@ -139,8 +139,8 @@ def plan(
     masks = _masks(log, files, snapshot.version, hidden or {})
     facts = None
     if masks is not None or layout.partitions or layout.marks is not None:
-        kept = sf.lit(True) if masks is None else ~is_masked(sf.col(MASK), sf.col(ROW))
-        facts = file_facts(layout, files, addresses, {} if masks is None else {MASK: masks}, kept)
+        is_live = sf.lit(True) if masks is None else ~is_masked(sf.col(MASK), sf.col(ROW))
+        facts = file_facts(layout, files, addresses, {} if masks is None else {MASK: masks}, is_live)
     frame = file_rows(session, layout, addresses, facts)
     if where is not None:
         frame = kept_where(frame, layout, where)
@@ -194,7 +194,7 @@ def file_rows(
 
 
 def file_facts(
-    layout: Layout, files: pa.Table, addresses: Sequence[FileAddress], masks: Mapping[str, Any], kept: Column
+    layout: Layout, files: pa.Table, addresses: Sequence[FileAddress], masks: Mapping[str, Any], condition: Column
 ) -> FileFacts:
     """Put together what is known of files.
 
@@ -202,8 +202,8 @@ def file_facts(
         layout: How they are read.
         files: What the log says of each: raw_path, partition_values, and what the marks need.
         addresses: Their addresses, one for each row of ``files``; the same file may come several times.
-        masks: Columns of `explorer.spark.scan.masks.MASK_TYPE`, or of booleans, that ``kept`` needs.
-        kept: As in `FileFacts`.
+        masks: Columns of `explorer.spark.scan.masks.MASK_TYPE`, or of booleans, that ``condition`` needs.
+        condition: As in `FileFacts`.
 
     Raises:
         CorruptTable: A partition value is missing or does not parse.
@@ -221,7 +221,7 @@ def file_facts(
     if layout.marks is not None:
         columns |= layout.marks.facts(files)
         fields += layout.marks.fact_fields()
-    return FileFacts(pa.table(columns), st.StructType(fields), kept)
+    return FileFacts(pa.table(columns), st.StructType(fields), condition)
 
 
 def addresses_of(log: DeltaLog, files: pa.Table) -> list[FileAddress]:
@@ -234,14 +234,14 @@ def addresses_of(log: DeltaLog, files: pa.Table) -> list[FileAddress]:
     raw_paths, paths = files.column("raw_path").to_pylist(), files.column("path").to_pylist()
     sizes = files.column("size").to_pylist()
     places, first = _places.setdefault(log, FileLocations(log.store)), dict[str, str]()
-    found = list[FileAddress]()
+    addresses = list[FileAddress]()
     for raw_path, path, size in zip(raw_paths, paths, sizes, strict=True):
         address = _address(places, raw_path, path, size)
         if address.local is not None and first.setdefault(address.local, path) != path:
             # Two files of the log are one on this disk; Spark tells them apart by their names.
             address = local_address(raw_path, address.local, alias=True)
-        found.append(address)
-    return found
+        addresses.append(address)
+    return addresses
 
 
 def _address(places: FileLocations, raw_path: str, path: str, size: int | None) -> FileAddress:
@@ -264,11 +264,11 @@ def _no_rows(session: SparkSession, layout: Layout) -> DataFrame:
     return session.range(0).select(*columns, *(layout.marks.no_columns() if layout.marks else ()))
 
 
-def _selected(found: FileRows, layout: Layout, facts: FileFacts | None) -> DataFrame:
+def _selected(rows: FileRows, layout: Layout, facts: FileFacts | None) -> DataFrame:
     sources = {field.name: sf.col(quoted(field.physical_name)) for field in layout.stored}
-    frame = found.frame
+    frame = rows.frame
     if facts is not None:
-        frame, sources = _joined(found, layout, facts)
+        frame, sources = _joined(rows, layout, facts)
     fields = layout.schema.fields
     columns = [logical_column(sources[field.name], field, unpadded=layout.unpadded) for field in fields]
     if layout.marks is not None:
@@ -295,26 +295,26 @@ def _read(session: SparkSession, layout: Layout, addresses: Sequence[FileAddress
     return FileRows(frame, metadata.getField("file_path"), metadata.getField("row_index"))
 
 
-def _joined(found: FileRows, layout: Layout, facts: FileFacts) -> tuple[DataFrame, dict[str, Column]]:
+def _joined(rows: FileRows, layout: Layout, facts: FileFacts) -> tuple[DataFrame, dict[str, Column]]:
     """Join to each row what is known of its file, and drop the rows that are not kept."""
-    names = set(found.frame.columns)
+    names = set(rows.frame.columns)
     stored = [field for field in layout.stored if field.physical_name in names]
     # Positional names: a physical name may be anything, even one of ours.
-    frame = found.frame.select(
+    frame = rows.frame.select(
         *(sf.col(quoted(field.physical_name)).alias(f"{_PREFIX}c{i}") for i, field in enumerate(stored)),
-        found.path.alias(_FILE),
-        found.row.alias(ROW),
+        rows.path.alias(_FILE),
+        rows.row.alias(ROW),
         *(layout.marks.read_columns() if layout.marks else ()),
     )
     path = sf.col(_FILE)
     known = frame.sparkSession.createDataFrame(facts.columns, schema=facts.types)
     frame = frame.join(sf.broadcast(known), path == sf.col(PATH), "left")
     unknown = sf.raise_error(sf.concat(sf.lit("explorer: no entry of the log for the file "), path)).cast("boolean")
-    kept = sf.when(sf.col(PATH).isNull(), unknown).otherwise(facts.kept)
+    is_live = sf.when(sf.col(PATH).isNull(), unknown).otherwise(facts.kept)
     sources = {field.name: sf.col(f"{_PREFIX}c{i}") for i, field in enumerate(stored)}
     sources |= {field.name: sf.lit(None) for field in layout.stored if field.name not in sources}
     sources |= {field.name: sf.col(f"{_PREFIX}p{i}") for i, field in enumerate(layout.partitions)}
-    return frame.where(kept), sources
+    return frame.where(is_live), sources
 
 
 def _check_single(files: pa.Table, version: int) -> None:

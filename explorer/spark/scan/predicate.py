@@ -124,9 +124,9 @@ def stable_type(rows: DataFrame, text: str) -> st.DataType:
     """
     remade = normalized_expression(text)
     check_clock(text, remade.tokens, {name.lower() for name in rows.columns})
-    found = analysed(rows, [remade])
-    _check_plan(remade, found.plan, rows.columns, repeatable=True)
-    return found.frame.schema.fields[0].dataType
+    analysis = analysed(rows, [remade])
+    _check_plan(remade, analysis.plan, rows.columns, repeatable=True)
+    return analysis.frame.schema.fields[0].dataType
 
 
 def _no_rows(schema: StructType) -> DataFrame:
@@ -143,9 +143,9 @@ def _condition(nothing: DataFrame, remade: NormalizedExpression, *, repeatable: 
     if repeatable:
         check_clock(text, remade.tokens, {name.lower() for name in nothing.columns})
     try:
-        found = analysed(nothing, [remade])
-        _check_plan(remade, found.plan, nothing.columns, repeatable=repeatable)
-        kind = found.frame.schema.fields[0].dataType
+        analysis = analysed(nothing, [remade])
+        _check_plan(remade, analysis.plan, nothing.columns, repeatable=repeatable)
+        kind = analysis.frame.schema.fields[0].dataType
     except (PySparkException, Py4JError) as error:
         raise _refusal(remade, error) from error
     if not isinstance(kind, st.BooleanType):
@@ -157,7 +157,7 @@ def _condition(nothing: DataFrame, remade: NormalizedExpression, *, repeatable: 
             found=kind.simpleString(),
             expected="boolean",
         )
-    return found.columns[0]
+    return analysis.columns[0]
 
 
 def _check_plan(remade: NormalizedExpression, plan: str, columns: Sequence[str], *, repeatable: bool) -> None:
@@ -233,8 +233,8 @@ def _place(text: str, position: int) -> str:
 
 
 def _parameters(error: Exception) -> dict[str, str]:
-    found = error.getMessageParameters() if isinstance(error, PySparkException) else None
-    return dict(found or {})
+    parameters = error.getMessageParameters() if isinstance(error, PySparkException) else None
+    return dict(parameters or {})
 
 
 def _suggestions(error: Exception) -> list[str] | None:

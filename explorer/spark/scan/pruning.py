@@ -42,10 +42,10 @@ def needed_files(session: SparkSession, snapshot: Snapshot, files: pa.Table, whe
     if not reads_alike(session, snapshot):
         return files
     try:
-        kept = snapshot.skipping(where).files.column("kept")
+        mask = snapshot.skipping(where).files.column("kept")
     except RequestError:
         return files
     everything = snapshot.logical_files
     if files is everything:
-        return files.filter(kept)
-    return files.filter(pc.is_in(files.column("raw_path"), everything.column("raw_path").filter(kept).combine_chunks()))
+        return files.filter(mask)
+    return files.filter(pc.is_in(files.column("raw_path"), everything.column("raw_path").filter(mask).combine_chunks()))

@@ -58,14 +58,14 @@ class AssignedValues:
 
     def after(self, assigned: Mapping[str, str], where: str) -> tuple[list[Column], set[str]]:
         """The values of a row of the table once some columns are assigned, and these columns."""
-        found = self._assigned(assigned, where)
+        assignments = self._assigned(assigned, where)
         for field in self._schema.fields:
-            if IDENTITY_START in field.metadata and any(path[0] == field.name for path in found):
+            if IDENTITY_START in field.metadata and any(path[0] == field.name for path in assignments):
                 raise InvalidIntent(f"The identity column {field.name!r} cannot be updated.", field=where)
         values = []
         for field in self._schema.fields:
             value = sf.col(f"target.{quoted(field.name)}")
-            for path, text in found.items():
+            for path, text in assignments.items():
                 if path == (field.name,):
                     value = self._value(text, field)
                 elif path[0] == field.name:
@@ -74,20 +74,20 @@ class AssignedValues:
                         value
                     )
             values.append(self._fitted(value, field, where))
-        return values, {path[0] for path in found}
+        return values, {path[0] for path in assignments}
 
     def _inserted(self, assigned: Mapping[str, str], where: str) -> tuple[list[Column], set[str]]:
-        found = self._assigned(assigned, where)
+        assignments = self._assigned(assigned, where)
         values = []
         for field in self._schema.fields:
-            text = found.get((field.name,))
+            text = assignments.get((field.name,))
             explicit = field.metadata.get(IDENTITY_ALLOW_EXPLICIT_INSERT, False)
             if text is not None and IDENTITY_START in field.metadata and not explicit:
                 raise InvalidIntent(
                     f"The identity column {field.name!r} is GENERATED ALWAYS: leave it out.", field=where
                 )
             values.append(self._fitted(self._value("DEFAULT" if text is None else text, field), field, where))
-        return values, {path[0] for path, text in found.items() if not _is_default(text)}
+        return values, {path[0] for path, text in assignments.items() if not _is_default(text)}
 
     def _all_of_source(self, given: Sequence[str]) -> dict[str, str]:
         """What ``"*"`` means: every column of the table from the column of that name in the source.
@@ -112,26 +112,26 @@ class AssignedValues:
 
     def _assigned(self, assigned: Mapping[str, str], where: str) -> dict[tuple[str, ...], str]:
         """The expressions by the path of their column, in the schema's spelling; vetted."""
-        found: dict[tuple[str, ...], str] = {}
+        assignments: dict[tuple[str, ...], str] = {}
         for name, text in assigned.items():
             try:
                 parts = parse_column(name)
             except ValueError as error:
                 raise InvalidIntent(f"{name!r} is not the name of a column: {error}.", field=where) from error
             path = self._known(parts, name, where)
-            if any(path[: len(other)] == other or other[: len(path)] == path for other in found):
+            if any(path[: len(other)] == other or other[: len(path)] == path for other in assignments):
                 raise InvalidIntent(f"The column {name} is assigned twice.", field=where, column=name)
             check_text(text)
-            found[path] = text
-        return found
+            assignments[path] = text
+        return assignments
 
     def _known(self, parts: tuple[str, ...], name: str, where: str) -> tuple[str, ...]:
         fields, path = self._schema.fields, []
         for part in parts:
-            alike = [field for field in fields if field.name == part] or [
+            matches = [field for field in fields if field.name == part] or [
                 field for field in fields if field.name.lower() == part.lower()
             ]
-            if len(alike) != 1:
+            if len(matches) != 1:
                 names = [field.name for field in self._schema.fields]
                 raise InvalidIntent(
                     f"The table has no column {name}. Its columns: {first_names(names)}.",
@@ -139,8 +139,8 @@ class AssignedValues:
                     column=name,
                     allowed=choices(names),
                 )
-            path.append(alike[0].name)
-            fields = alike[0].type.fields if isinstance(alike[0].type, StructType) else ()
+            path.append(matches[0].name)
+            fields = matches[0].type.fields if isinstance(matches[0].type, StructType) else ()
         return tuple(path)
 
     def _fitted(self, value: Column, field: StructField, where: str) -> Column:
@@ -148,8 +148,8 @@ class AssignedValues:
         wanted = spark_type(field.type)
         if isinstance(field.type, PrimitiveType):
             return value.cast(wanted)
-        found = self._rows.select(value.alias("value")).schema.fields[0].dataType
-        return column_value(value, found, wanted, field.name, where)
+        actual = self._rows.select(value.alias("value")).schema.fields[0].dataType
+        return column_value(value, actual, wanted, field.name, where)
 
     def _value(self, text: str, field: StructField) -> Column:
         if not _is_default(text):

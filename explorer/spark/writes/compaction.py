@@ -39,20 +39,20 @@ def compacted(log: DeltaLog, snapshot: Snapshot, arrangement: Arrangement, layou
     files = snapshot.logical_files
     raw_paths = files.column("raw_path").to_pylist()
     chosen = files.take(int64s([place for place, path in enumerate(raw_paths) if path in arrangement.groups]))
-    found = scan(log, snapshot, chosen, row_identity=True, unpadded=True)
-    session = found.frame.sparkSession
-    told = pa.table(
+    live_rows = scan(log, snapshot, chosen, row_identity=True, unpadded=True)
+    session = live_rows.frame.sparkSession
+    file_groups = pa.table(
         {
             "_file": chosen.column("path"),
             _GROUP: pa.array([arrangement.groups[path] for path in chosen.column("raw_path").to_pylist()], pa.int32()),
         }
     )
-    frame = found.frame.join(sf.broadcast(session.createDataFrame(told)), "_file")
+    frame = live_rows.frame.join(sf.broadcast(session.createDataFrame(file_groups)), "_file")
     frame = _ordered(frame, arrangement) if arrangement.order else _grouped(frame, arrangement)
     tracking = snapshot.row_tracking
     names = (tracking.row_id_column, tracking.row_commit_version_column) if tracking.enabled else (None, None)
     extra = {name: source for name, source in zip(names, ("_row_id", "_row_commit_version"), strict=True) if name}
-    new = NewRows(Reading(frame, found.failure), extra, groups=_GROUP, arranged=True)
+    new = NewRows(Reading(frame, live_rows.failure), extra, groups=_GROUP, arranged=True)
     made = write_files(log.store, layout, new, _NO_LIMIT)
     return Written(tuple(map(layout.add_of, made.files)), rows=made.rows)
 

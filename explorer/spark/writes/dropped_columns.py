@@ -41,8 +41,8 @@ def files_with_dropped_columns(log: DeltaLog, snapshot: Snapshot) -> frozenset[s
     addresses = addresses_of(log, files)
     check_present(addresses, files.column("size").to_pylist(), snapshot.version)
     frame = read_footers(session, addresses).select("name", "columns", "failure")
-    found = to_arrow(Reading(frame, lambda error: failure_of(error, addresses, snapshot.version)))
-    footers = {row["name"]: row for row in found.to_pylist()}
+    table = to_arrow(Reading(frame, lambda error: failure_of(error, addresses, snapshot.version)))
+    footers = {row["name"]: row for row in table.to_pylist()}
     known = _Known(snapshot)
     paths = files.column("path").to_pylist()
     holding = set()

@@ -114,7 +114,7 @@ def incoming_rows(
     judged = (*row_rules(snapshot), *rules)
     try:
         rows, widest, broken = _counted(shaped.rows, judged, _generated_identity(snapshot.schema, frame))
-        found = _partitions(shaped.rows, snapshot) if partitions else None
+        touched = _partitions(shaped.rows, snapshot) if partitions else None
     except PySparkException as error:
         raise shaped.fault(judged) or _unfit(error) from error
     except ExpressionRefused as error:
@@ -123,7 +123,7 @@ def incoming_rows(
     columns = tuple(field.name for field in snapshot.schema.fields if field.name.lower() in given)
     guards = [rule_guard(rule, count, rows, shaped.rows) for rule, count in broken]
     guards += default_guards(snapshot, columns, rows)
-    return Incoming(rows, columns, tuple(guards), PlannedRows(shaped.rows, judged, source, files, widest), found)
+    return Incoming(rows, columns, tuple(guards), PlannedRows(shaped.rows, judged, source, files, widest), touched)
 
 
 def new_fields(schema: StructType, source: object) -> tuple[JsonObject, ...]:
@@ -163,8 +163,8 @@ def _partitions(frame: DataFrame, snapshot: Snapshot) -> frozenset[tuple[str | N
     """The partitions that rows are in, values as the log has them."""
     fields = [field for field in map(snapshot.schema.field, snapshot.partition_columns) if field is not None]
     kinds = [field.type.name for field in fields if isinstance(field.type, PrimitiveType)]
-    found = frame.select(*(sf.col(quoted(field.name)) for field in fields)).distinct().toArrow()
-    rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
+    distinct = frame.select(*(sf.col(quoted(field.name)) for field in fields)).distinct().toArrow()
+    rows = zip(*(column.to_pylist() for column in distinct.columns), strict=True)
     return frozenset(tuple(map(format_partition_value, row, kinds)) for row in rows)
 
 
@@ -205,13 +205,13 @@ def refusal(error: Exception, what: str, field: str) -> ExplorerError:
         what: What then does not fit, as the beginning of a sentence.
         field: The field of the intent that it is in.
     """
-    found = failure_of(error)
-    if isinstance(found, (EngineUnavailable, Cancelled, NotAllowed)):
-        return found
+    failure = failure_of(error)
+    if isinstance(failure, (EngineUnavailable, Cancelled, NotAllowed)):
+        return failure
     if condition_of(error) == "PATH_NOT_FOUND":
         return InvalidIntent(f"The source cannot be read: {first_sentence(error)} Check its path.", field="source")
     if condition_of(error) is None:
-        return InvalidIntent(f"{what}. {found.message}", field=field)
+        return InvalidIntent(f"{what}. {failure.message}", field=field)
     return InvalidIntent(f"{what}: {first_sentence(error)}", field=field)
 
 
@@ -261,10 +261,10 @@ def source_frame(session: SparkSession, source: object) -> DataFrame:
 def _without_defaults(reader: DataFrameReader, source: str) -> DataFrame:
     """The rows of Parquet files, without the expressions that a file can name as defaults of columns which it lacks:
     Spark evaluates them."""
-    found = reader.parquet(source)
-    if not any(field.metadata for field in found.schema.fields):
-        return found
-    plain = _nullable(found.schema)
+    frame = reader.parquet(source)
+    if not any(field.metadata for field in frame.schema.fields):
+        return frame
+    plain = _nullable(frame.schema)
     assert isinstance(plain, st.StructType)
     return reader.schema(plain).parquet(source)
 
@@ -335,8 +335,8 @@ def _shaped(frame: DataFrame, snapshot: Snapshot) -> _Shaped:
     own = {field.name: _given_value(field, given, types) for field in fields}
     lacking = {field.name: field for field in snapshot.schema.fields if field.name.lower() not in given}
     defaults = {
-        name: _cast(evaluated(kept, frame), lacking[name])
-        for name, kept in default_expressions(snapshot).items()
+        name: _cast(evaluated(stored, frame), lacking[name])
+        for name, stored in default_expressions(snapshot).items()
         if name in lacking and not _computed(lacking[name], given)
     }
     plain = own | {name: one.value for name, one in defaults.items()}
@@ -392,9 +392,9 @@ def _counted(
     broken = breaks_rules(frame, judged)
     counts = [sf.count_if(breaks).alias(f"rule{place}") for place, breaks in enumerate(broken)]
     widest = sf.lit(None) if (known := widest_row(frame)) is None else known
-    asked = (sf.count(sf.lit(1)).alias("rows"), widest.alias("widest"), *counts)
-    found: dict[str, Any] = frame.agg(*asked).toArrow().to_pylist()[0]
-    return found["rows"], found["widest"], [(rule, found[f"rule{place}"]) for place, rule in enumerate(judged)]
+    aggregates = (sf.count(sf.lit(1)).alias("rows"), widest.alias("widest"), *counts)
+    counted: dict[str, Any] = frame.agg(*aggregates).toArrow().to_pylist()[0]
+    return counted["rows"], counted["widest"], [(rule, counted[f"rule{place}"]) for place, rule in enumerate(judged)]
 
 
 def rule_guard(rule: RowRule, broken: int, rows: int, among: DataFrame | None = None) -> GuardResult:

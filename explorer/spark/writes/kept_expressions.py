@@ -38,7 +38,7 @@ class Evaluated:
     value: Column
 
 
-def evaluated(kept: StoredExpression, rows: DataFrame) -> Evaluated:
+def evaluated(stored: StoredExpression, rows: DataFrame) -> Evaluated:
     """Analyze an expression of the table over some rows; nothing of them is read.
 
     Raises:
@@ -46,9 +46,9 @@ def evaluated(kept: StoredExpression, rows: DataFrame) -> Evaluated:
         ExpressionRefused: It may not be evaluated.
     """
     try:
-        return Evaluated(kept, rows, expression(rows, kept.text))
+        return Evaluated(stored, rows, expression(rows, stored.text))
     except (PySparkException, ExpressionRefused) as error:
-        raise _broken(kept, error) from error
+        raise _broken(stored, error) from error
 
 
 def fault_of(
@@ -94,12 +94,12 @@ def _failure(rows: DataFrame, values: Sequence[Column]) -> Exception | None:
     return None
 
 
-def _broken(kept: StoredExpression, error: Exception) -> CorruptTable | ExpressionRefused:
+def _broken(stored: StoredExpression, error: Exception) -> CorruptTable | ExpressionRefused:
     why = error.message if isinstance(error, ExpressionRefused) else first_sentence(error)
-    sentences = (f"{kept.name}, {kept.text}, cannot be evaluated: {why.rstrip('.')}.", kept.doubt, kept.advice)
+    sentences = (f"{stored.name}, {stored.text}, cannot be evaluated: {why.rstrip('.')}.", stored.doubt, stored.advice)
     message = " ".join(filter(None, sentences))
     if not isinstance(error, ExpressionRefused):
-        return CorruptTable(message, column=kept.column, found=kept.text)
+        return CorruptTable(message, column=stored.column, found=stored.text)
     return ExpressionRefused(
         message,
         expression=error.expression,

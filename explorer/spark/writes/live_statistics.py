@@ -32,7 +32,7 @@ def live_facts(
     log: DeltaLog, snapshot: Snapshot, files: pa.Table, leaves: Sequence[tuple[tuple[str, ...], StructField]]
 ) -> dict[str, LiveFacts]:
     """Describe the live rows of some files; see `RowEngine.live_facts`."""
-    found = scan(log, snapshot, files, row_identity=True, unpadded=True)
+    live_rows = scan(log, snapshot, files, row_identity=True, unpadded=True)
     columns: list[Column] = [sf.count(sf.lit(1)).alias("rows")]
     for place, (path, field) in enumerate(leaves):
         value = sf.col(".".join(map(quoted, path)))
@@ -42,15 +42,15 @@ def live_facts(
             low.alias(f"low{place}"),
             high.alias(f"high{place}"),
         ]
-    told = to_arrow(Reading(found.frame.groupBy("_file").agg(*columns), found.failure)).combine_chunks()
-    ends = [[told.column(f"{end}{place}").combine_chunks() for end in ("low", "high")] for place in range(len(leaves))]
+    table = to_arrow(Reading(live_rows.frame.groupBy("_file").agg(*columns), live_rows.failure)).combine_chunks()
+    ends = [[table.column(f"{end}{place}").combine_chunks() for end in ("low", "high")] for place in range(len(leaves))]
     names = list(map(str, range(len(leaves))))
     facts = {}
-    for row, path in enumerate(told.column("_file").to_pylist()):
+    for row, path in enumerate(table.column("_file").to_pylist()):
         extremes = [pa.concat_arrays([end.slice(row, 1) for end in pair]) for pair in ends]
         facts[path] = LiveFacts(
-            told.column("rows")[row].as_py(),
-            tuple(told.column(f"nulls{place}")[row].as_py() for place in range(len(leaves))),
+            table.column("rows")[row].as_py(),
+            tuple(table.column(f"nulls{place}")[row].as_py() for place in range(len(leaves))),
             pa.RecordBatch.from_arrays(extremes, names=names),
         )
     return facts

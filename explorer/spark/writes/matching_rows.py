@@ -49,27 +49,27 @@ def matching_rows(
     """
     from pyspark.sql import functions as sf
 
-    found = scan(log, snapshot, where=where, row_identity=True, doubted=doubted)
+    matches = scan(log, snapshot, where=where, row_identity=True, doubted=doubted)
     # Spark counts the bits of a bitmap from 1.
     place = sf.col("_row_index") + 1
     frame = (
-        found.frame.select("_file", place.alias("place"))
+        matches.frame.select("_file", place.alias("place"))
         .groupBy("_file", sf.bitmap_bucket_number("place").alias("bucket"))
         .agg(sf.bitmap_construct_agg(sf.bitmap_bit_position("place")).alias("bits"))
     )
-    rows = to_arrow(Scan(frame, found.addresses, found.version, where), None)
+    rows = to_arrow(Scan(frame, matches.addresses, matches.version, where), None)
     columns = (rows.column(name).to_pylist() for name in ("_file", "bucket", "bits"))
     return rows_of_bitmaps(zip(*columns, strict=True))
 
 
-def rows_of_bitmaps(found: Iterable[tuple[str, int, bytes]]) -> dict[str, npt.NDArray[np.uint64]]:
+def rows_of_bitmaps(bitmaps: Iterable[tuple[str, int, bytes]]) -> dict[str, npt.NDArray[np.uint64]]:
     """Row indexes by path, ascending, each once.
 
     Args:
-        found: Path, number of the bitmap from 1, and the bitmap: Spark's, of 32,768 rows each, counted from 1.
+        bitmaps: Path, number of the bitmap from 1, and the bitmap: Spark's, of 32,768 rows each, counted from 1.
     """
     parts: dict[str, list[npt.NDArray[np.uint64]]] = {}
-    for path, bucket, bits in found:
+    for path, bucket, bits in bitmaps:
         places = np.flatnonzero(np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")).astype(np.uint64)
         parts.setdefault(path, []).append(places + np.uint64((bucket - 1) * _BITS))
     return {path: np.unique(np.concatenate(several)) for path, several in parts.items()}
@@ -114,8 +114,8 @@ def files_masking(log: DeltaLog, snapshot: Snapshot, where: str) -> frozenset[st
     rows = as_compared(file_rows(session, layout, addresses, facts), layout.schema)
     wanted = condition(session, rows.drop(place.file, place.row).schema, where)
     masking = rows.where(wanted).select(place.file).distinct()
-    found = to_arrow(Reading(masking, lambda error: failure_of(error, addresses, version, where)))
-    return frozenset(paths[number] for number in found.column(0).to_pylist())
+    masking_files = to_arrow(Reading(masking, lambda error: failure_of(error, addresses, version, where)))
+    return frozenset(paths[number] for number in masking_files.column(0).to_pylist())
 
 
 def extreme(log: DeltaLog, snapshot: Snapshot, column: str, *, greatest: bool) -> int | None:
@@ -132,9 +132,9 @@ def extreme(log: DeltaLog, snapshot: Snapshot, column: str, *, greatest: bool) -
     """
     from pyspark.sql import functions as sf
 
-    found = scan(log, snapshot)
+    live_rows = scan(log, snapshot)
     value = sf.col(".".join(f"`{part.replace('`', '``')}`" for part in parse_column(column)))
-    frame = found.frame.agg((sf.max(value) if greatest else sf.min(value)).alias("value"))
-    rows = to_arrow(Scan(frame, found.addresses, found.version, None), None)
+    frame = live_rows.frame.agg((sf.max(value) if greatest else sf.min(value)).alias("value"))
+    rows = to_arrow(Scan(frame, live_rows.addresses, live_rows.version, None), None)
     answer: int | None = rows.column("value")[0].as_py()
     return answer

@@ -96,10 +96,10 @@ def write_files(store: LogStore, layout: FileLayout, new: NewRows, rows_per_file
 
     def run(placed: FilePlan) -> list[dict[str, Any]]:
         rows = _arranged(layout, new)
-        told = rows.mapInArrow(file_writer.writer(placed), _TOLD)
+        reports = rows.mapInArrow(file_writer.writer(placed), _TOLD)
         with unweighed(rows, new.widest):
-            found: list[dict[str, Any]] = to_arrow(Reading(told, new.planned.failure)).to_pylist()
-        return found
+            entries: list[dict[str, Any]] = to_arrow(Reading(reports, new.planned.failure)).to_pylist()
+        return entries
 
     return written_files.write_files(store, plan, run)
 
@@ -137,5 +137,5 @@ def _numbers(one: Numbering, tasks: int) -> Column:
 
 def breaks_rules(rows: DataFrame, rules: Sequence[RowRule]) -> list[Column]:
     """For each rule, whether a row breaks it: it is not TRUE for it."""
-    found = expressions(rows, [rule.expression for rule in rules])
-    return [~sf.coalesce(column, sf.lit(False)) for column in found]
+    conditions = expressions(rows, [rule.expression for rule in rules])
+    return [~sf.coalesce(column, sf.lit(False)) for column in conditions]

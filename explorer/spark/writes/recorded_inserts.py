@@ -29,6 +29,6 @@ def recorded_inserts(log: DeltaLog, snapshot: Snapshot, written: Written, layout
     """Write the change files; see `RowEngine.record_inserts`."""
     if not written.adds:
         return ()
-    found = scan(log, snapshot, files_to_come(written.adds), unpadded=True)
-    rows = Reading(found.frame.withColumn("_change_type", sf.lit("insert")), found.failure)
+    inserted = scan(log, snapshot, files_to_come(written.adds), unpadded=True)
+    rows = Reading(inserted.frame.withColumn("_change_type", sf.lit("insert")), inserted.failure)
     return write_files(log.store, layout, NewRows(rows, rows=written.rows, changes=True)).files

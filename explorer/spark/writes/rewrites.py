@@ -60,28 +60,28 @@ def rewritten(
         layout: The layout of the table's files.
         recorded: Record the deleted rows as change data.
     """
-    kept = [file for file in touched if not file.is_emptied]
+    staying = [file for file in touched if not file.is_emptied]
     changes = _change_rows(log, snapshot, touched, where) if recorded else None
-    gone = () if changes is None else write_files(log.store, layout, changes).files
-    if not kept:
-        return Written((), tuple(map(layout.change_of, gone)))
-    made = write_files(log.store, layout, _kept_rows(log, snapshot, kept, where))
-    return Written(tuple(map(layout.add_of, made.files)), tuple(map(layout.change_of, gone)), made.rows)
+    deleted = () if changes is None else write_files(log.store, layout, changes).files
+    if not staying:
+        return Written((), tuple(map(layout.change_of, deleted)))
+    made = write_files(log.store, layout, _staying_rows(log, snapshot, staying, where))
+    return Written(tuple(map(layout.add_of, made.files)), tuple(map(layout.change_of, deleted)), made.rows)
 
 
 def _change_rows(log: DeltaLog, snapshot: Snapshot, touched: Sequence[Touched], where: str) -> NewRows:
-    gone = scan(log, snapshot, _files(snapshot, touched), where, unpadded=True, needed=True)
-    return NewRows(_Changed(gone, "delete"), rows=sum(len(file.matched) for file in touched), changes=True)
+    deleted = scan(log, snapshot, _files(snapshot, touched), where, unpadded=True, needed=True)
+    return NewRows(_Changed(deleted, "delete"), rows=sum(len(file.matched) for file in touched), changes=True)
 
 
-def _kept_rows(log: DeltaLog, snapshot: Snapshot, kept: Sequence[Touched], where: str) -> NewRows:
+def _staying_rows(log: DeltaLog, snapshot: Snapshot, staying: Sequence[Touched], where: str) -> NewRows:
     tracking = snapshot.row_tracking
     names = (tracking.row_id_column, tracking.row_commit_version_column) if tracking.enabled else ()
     sources = zip(names, ("_row_id", "_row_commit_version"), strict=False)
     extra = {name: source for name, source in sources if name is not None}
     stay = f"NOT coalesce((\n{where}\n), false)"
-    rows = scan(log, snapshot, _files(snapshot, kept), stay, row_identity=tracking.enabled, unpadded=True)
-    return NewRows(rows, extra, rows=sum(file.rows_left for file in kept))
+    rows = scan(log, snapshot, _files(snapshot, staying), stay, row_identity=tracking.enabled, unpadded=True)
+    return NewRows(rows, extra, rows=sum(file.rows_left for file in staying))
 
 
 def _files(snapshot: Snapshot, chosen: Sequence[Touched]) -> pa.Table:

@@ -107,12 +107,12 @@ class _Changes:
 
     def numbered(self, columns: Sequence[Numbering]) -> dict[tuple[Numbering, ...], list[int]]:
         """The clauses that insert rows without a value for some identity columns, by these columns."""
-        found: dict[tuple[Numbering, ...], list[int]] = {}
+        clauses: dict[tuple[Numbering, ...], list[int]] = {}
         for clause, given in self.inserts.items():
             lacking = tuple(one for one in columns if one.column not in given)
             if lacking:
-                found.setdefault(lacking, []).append(clause)
-        return found
+                clauses.setdefault(lacking, []).append(clause)
+        return clauses
 
     def new_rows(self, seen: Observation, chosen: Column) -> DataFrame:
         """Rows after the change, logical names, with ids; which rows of the table they replace is observed."""
@@ -123,17 +123,17 @@ class _Changes:
     def change_rows(self, chosen: Column) -> DataFrame:
         """What the change feed records: logical names and ``_change_type``."""
 
-        def told(kind: str, side: str) -> Column:
+        def recorded(kind: str, side: str) -> Column:
             return sf.struct(*_named(self.schema, side), sf.lit(kind).alias("_change_type"))
 
         do = sf.col(_DO)
-        both = sf.array(told("update_preimage", _BEFORE), told("update_postimage", _AFTER))
-        rows = sf.when(do.isin(*_UPDATED), both).when(do.isin(*_DELETED), sf.array(told("delete", _BEFORE)))
+        both = sf.array(recorded("update_preimage", _BEFORE), recorded("update_postimage", _AFTER))
+        rows = sf.when(do.isin(*_UPDATED), both).when(do.isin(*_DELETED), sf.array(recorded("delete", _BEFORE)))
         frame = self.frame.where(chosen)
         if self.deletes_always:
             old = sf.col(_FILE).isNotNull()
             frame = frame.where(old).dropDuplicates([_FILE, _ROW]).unionByName(frame.where(~old))
-        return frame.select(sf.inline(rows.otherwise(sf.array(told("insert", _AFTER)))))
+        return frame.select(sf.inline(rows.otherwise(sf.array(recorded("insert", _AFTER)))))
 
 
 def find_changes(
@@ -145,15 +145,15 @@ def find_changes(
     else:
         changes = _merged(log, snapshot, intent, source)
     try:
-        found = _counted(changes)
+        matched = _counted(changes)
     except SPARK_ERRORS as error:
         raise _fault(changes) or changes.failure(error) from error
     except ExpressionRefused as error:
         raise _fault(changes) or error from error
-    if not isinstance(intent, Update) and found.counts.inserted:
-        guards = (*found.guards, *default_guards(snapshot, found.given, found.counts.inserted))
-        found = msgspec.structs.replace(found, guards=guards)
-    return found
+    if not isinstance(intent, Update) and matched.counts.inserted:
+        guards = (*matched.guards, *default_guards(snapshot, matched.given, matched.counts.inserted))
+        matched = msgspec.structs.replace(matched, guards=guards)
+    return matched
 
 
 def _fault(changes: _Changes) -> CorruptTable | ExpressionRefused | None:
@@ -170,7 +170,7 @@ def _fault(changes: _Changes) -> CorruptTable | ExpressionRefused | None:
 def write_changes(
     log: DeltaLog,
     snapshot: Snapshot,
-    found: MatchedChanges,
+    matched: MatchedChanges,
     touched: Sequence[Touched],
     layout: FileLayout,
     *,
@@ -179,7 +179,7 @@ def write_changes(
     recorded: bool,
 ) -> Written:
     """Write the new rows, the rows that stay where files are rewritten, and the changes; see `RowEngine`."""
-    changes, counts = found.source, found.counts
+    changes, counts = matched.source, matched.counts
     assert isinstance(changes, _Changes), "another engine found these changes"
     staying = 0 if masked else sum(file.rows_left for file in touched)
     writer = _Writer(log, snapshot, changes, counts, layout, changes.numbered(numbered) if counts.inserted else {})
@@ -323,33 +323,33 @@ def _staying(log: DeltaLog, snapshot: Snapshot, touched: Sequence[Touched], *, t
 
 
 def _updates(log: DeltaLog, snapshot: Snapshot, intent: Update, doubted: Collection[str]) -> _Changes:
-    found = scan(log, snapshot, where=intent.where, row_identity=True, doubted=doubted)
-    session, schema = found.frame.sparkSession, snapshot.schema
+    matches = scan(log, snapshot, where=intent.where, row_identity=True, doubted=doubted)
+    session, schema = matches.frame.sparkSession, snapshot.schema
     check_casts(session)
     try:
-        after, assigned = AssignedValues(found.frame.alias("target"), snapshot).after(intent.set, "set")
+        after, assigned = AssignedValues(matches.frame.alias("target"), snapshot).after(intent.set, "set")
         before = [sf.col(quoted(field.name)) for field in schema.fields]
-        frame = found.frame.alias("target").select(
+        frame = matches.frame.alias("target").select(
             sf.lit("update").alias(_DO), sf.lit(0).alias(_CLAUSE), *_identity(""), *_sides(before, after)
         )
         frame, made = _with_generated(frame, schema, [assigned])
     except PySparkException as error:
         raise _unfit(error, "set") from error
-    said = ", ".join(f"{name} = {text}" for name, text in intent.set.items())
-    failure = _failure(found.addresses, snapshot, said)
+    assignments = ", ".join(f"{name} = {text}" for name, text in intent.set.items())
+    failure = _failure(matches.addresses, snapshot, assignments)
     return _Changes(frame, schema, tuple(row_rules(snapshot)), failure, {}, made=made)
 
 
 def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) -> _Changes:
     files = file_states(source)
-    found = scan(log, snapshot, row_identity=True)
-    session, schema, clauses = found.frame.sparkSession, snapshot.schema, merge_clauses(intent)
+    target_rows = scan(log, snapshot, row_identity=True)
+    session, schema, clauses = target_rows.frame.sparkSession, snapshot.schema, merge_clauses(intent)
     check_casts(session)
     for text in (intent.on, *(clause.when for clause in clauses if clause.when is not None)):
         check_text(text)
     try:
         given = source_frame(session, source)
-        target = as_compared(found.frame, schema).withColumn(_TARGET, sf.lit(True)).alias("target")
+        target = as_compared(target_rows.frame, schema).withColumn(_TARGET, sf.lit(True)).alias("target")
         other = given.withColumn(_SOURCE, sf.lit(True)).alias("source")
         joined = target.join(other, expression(target.crossJoin(other), intent.on), _join_kind(clauses))
         values = AssignedValues(joined, snapshot, lenient=intent.merge_schema)
@@ -370,7 +370,7 @@ def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) ->
         raise _unfit(error, "on") from error
     matched = [clause for clause in clauses if clause.group == "matched"]
     deletes = len(matched) == 1 and matched[0].action == "delete" and matched[0].when is None
-    rules, failure = tuple(row_rules(snapshot)), _failure(found.addresses, snapshot, intent.on)
+    rules, failure = tuple(row_rules(snapshot)), _failure(target_rows.addresses, snapshot, intent.on)
     assigned = {place: names for place, (_, names) in enumerate(sides) if clauses[place].action == "insert"}
     inserts = {place: frozenset(names) for place, names in assigned.items()}
     return _Changes(frame, schema, rules, failure, inserts, rows, deletes, source, files, made=made)
@@ -404,10 +404,10 @@ def _decided(joined: DataFrame, clauses: Sequence[MergeClause]) -> DataFrame:
 
 def _chosen(values: Sequence[Column]) -> Column:
     """The value of the clause that applies."""
-    found: Any = sf
+    cases: Any = sf
     for place, value in enumerate(values):
-        found = found.when(sf.col(_CLAUSE) == place, value)
-    chosen: Column = found
+        cases = cases.when(sf.col(_CLAUSE) == place, value)
+    chosen: Column = cases
     return chosen
 
 
@@ -438,7 +438,7 @@ def _with_generated(
     if not texts:
         return frame, ()
     over = frame.select("*", *(sf.col(f"{_AFTER}{place}").alias(f.name) for place, f in enumerate(schema.fields)))
-    made_of = {place: evaluated(kept, over) for place, kept in texts.items()}
+    made_of = {place: evaluated(stored, over) for place, stored in texts.items()}
     columns = []
     for name in frame.columns:
         place = int(name.removeprefix(_AFTER)) if name.startswith(_AFTER) else -1
@@ -464,7 +464,7 @@ def _counted(changes: _Changes) -> MatchedChanges:
     # A value that cannot be cast fails here, before anything is written.
     sides = [f"{_AFTER}{number}" for number in range(len(changes.schema.fields))]
     forced = [sf.count_if(sf.col(name).isNull()).alias(name) for name in sides]
-    found = (
+    grouped = (
         new.withColumn("place", place)
         .groupBy(_FILE, sf.bitmap_bucket_number("place").alias("bucket"), _DO)
         .agg(
@@ -475,18 +475,18 @@ def _counted(changes: _Changes) -> MatchedChanges:
             _which(is_new).alias(_WHICH),
         )
     )
-    told = found.toArrow().to_pylist()
+    groups = grouped.toArrow().to_pylist()
     totals: dict[str, int] = {}
-    for row in told:
+    for row in groups:
         totals[row[_DO]] = totals.get(row[_DO], 0) + row["rows"]
-    old = [row for row in told if row[_FILE] is not None]
+    old = [row for row in groups if row[_FILE] is not None]
     matched = rows_of_bitmaps([(row[_FILE], row["bucket"], row["bits"]) for row in old])
     after = new.where(is_new).select(*(sf.col(quoted(field.name)) for field in changes.schema.fields))
     guards = [
-        rule_guard(rule, sum(row[f"rule{number}"] for row in told), sum(totals.values()), after)
+        rule_guard(rule, sum(row[f"rule{number}"] for row in groups), sum(totals.values()), after)
         for number, rule in enumerate(judged)
     ]
-    rows, distinct = sum(row["rows"] for row in old), sum(len(found) for found in matched.values())
+    rows, distinct = sum(row["rows"] for row in old), sum(len(places) for places in matched.values())
     if rows != distinct:
         deleted_alone = set(totals) <= {*_DELETED, _INSERTED} and changes.deletes_always
         if not deleted_alone:
@@ -494,7 +494,7 @@ def _counted(changes: _Changes) -> MatchedChanges:
         totals |= {kind: _distinct(row for row in old if row[_DO] == kind) for kind in {row[_DO] for row in old}}
     numbers = [totals.get(name, 0) for name in _KINDS]
     counted = msgspec.structs.replace(RowCounts(*numbers), source=changes.source_rows)
-    planned = replace(changes, which=sum(row[_WHICH] for row in told))
+    planned = replace(changes, which=sum(row[_WHICH] for row in groups))
     given = [field.name for field in changes.schema.fields if _given_always(changes, field.name)]
     return MatchedChanges(matched, counted, tuple(guards), planned, tuple(given))
 

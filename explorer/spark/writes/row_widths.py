@@ -43,10 +43,10 @@ def widest_row(frame: DataFrame) -> Column | None:
     if not all(isinstance(field.dataType, _TEXTS + _FIXED) for field in frame.schema.fields):
         return None
     texts = [field.name for field in frame.schema.fields if isinstance(field.dataType, _TEXTS)]
-    found = sf.lit(0).cast("long")
+    width = sf.lit(0).cast("long")
     for name in texts:
-        found += sf.coalesce(sf.octet_length(sf.col(quoted(name))), sf.lit(0))
-    return sf.max(found)
+        width += sf.coalesce(sf.octet_length(sf.col(quoted(name))), sf.lit(0))
+    return sf.max(width)
 
 
 @contextmanager

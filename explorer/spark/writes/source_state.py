@@ -33,19 +33,19 @@ def file_states(source: object) -> FileStates:
 
 
 def _state(file: Path) -> tuple[str, int, int]:
-    found = os.stat(file)
-    return str(file), found.st_size, found.st_mtime_ns
+    status = os.stat(file)
+    return str(file), status.st_size, status.st_mtime_ns
 
 
-def unchanged_guard(planned: object, found: object, what: str) -> tuple[GuardResult, ...]:
+def unchanged_guard(planned: object, current: object, what: str) -> tuple[GuardResult, ...]:
     """The guard that fails where a source is another one than when it was planned; none where it is the same.
 
     Args:
         planned: What was seen of it when the plan was made.
-        found: The same, when its rows were written.
+        current: The same, when its rows were written.
         what: Names it in words.
     """
-    if planned == found:
+    if planned == current:
         return ()
     evidence = {"detail": f"The source changed while it was read: {what} are not those of the plan."}
     remedy = "Make a new plan once nothing writes to the source. Rows that differ at each reading must be stored first."
