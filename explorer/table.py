@@ -115,10 +115,10 @@ def context_of(roots: AllowedRoots | None) -> Context:
     Args:
         roots: The places that rows may be read from; None allows every place.
     """
-    from explorer.spark.row_engine import SparkRowEngine
+    from explorer.spark.row_engine import spark_row_engine
     from explorer.system import system_context
 
-    return system_context(SparkRowEngine(), None if roots is None else roots.check_source)
+    return system_context(spark_row_engine(), None if roots is None else roots.check_source)
 
 
 class Table(DeltaLog):

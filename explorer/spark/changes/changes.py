@@ -38,8 +38,9 @@ from explorer.spark.changes.pairing import (
 )
 from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, file_parts, source_rows
 from explorer.spark.changes.surplus import SIGN, are_few
-from explorer.spark.scan.layout import Layout, RowMarks, layout_of
+from explorer.spark.scan.layout import Layout, layout_of
 from explorer.spark.scan.physical import quoted
+from explorer.spark.scan.row_marks import RowMarks
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog

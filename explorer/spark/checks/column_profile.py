@@ -176,9 +176,9 @@ def _counts(log: DeltaLog, snapshot: Snapshot, targets: Sequence[_Target]) -> pa
 
     from explorer.core.transaction.new_files.row_constraints import quoted_column
     from explorer.spark.scan.plan import plan
-    from explorer.spark.scan.row_place import RowPlace
+    from explorer.spark.scan.row_marks import RowPlace
 
-    place = RowPlace.beside(snapshot.schema)
+    place = RowPlace.for_table(snapshot.schema)
     planned = plan(log, snapshot, snapshot.logical_files, None, marks=place)
     totals = [sf.count(sf.lit(1)).alias("rows")]
     for target in targets:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
     from explorer.spark.scan.results import Scan
-    from explorer.spark.scan.row_place import RowPlace
+    from explorer.spark.scan.row_marks import RowPlace
 
 __all__ = ["check"]
 
@@ -146,9 +146,9 @@ def _count(log: DeltaLog, snapshot: Snapshot, texts: Sequence[str]) -> pa.Table:
     """One row a file: its number, ``rows``, and for each predicate the violations ``v0`` and the first place ``f0``."""
     from pyspark.sql import functions as sf
 
-    from explorer.spark.scan.row_place import RowPlace
+    from explorer.spark.scan.row_marks import RowPlace
 
-    place = RowPlace.beside(snapshot.schema)
+    place = RowPlace.for_table(snapshot.schema)
     planned = _placed(log, snapshot, snapshot.logical_files, place)
     words = range(0, len(texts), _BITS)
     violated = _violated(planned.frame, texts)
@@ -196,7 +196,7 @@ def _sample(log: DeltaLog, snapshot: Snapshot, result: CheckResult, limit: int) 
 
     from explorer.spark.scan.physical import quoted
     from explorer.spark.scan.results import readable_frame
-    from explorer.spark.scan.row_place import RowPlace, free_name
+    from explorer.spark.scan.row_marks import RowPlace, free_name
 
     counts, needed = result.files.column("violations").to_pylist(), 0
     while needed < len(counts) and sum(counts[:needed]) < limit:
@@ -204,7 +204,7 @@ def _sample(log: DeltaLog, snapshot: Snapshot, result: CheckResult, limit: int) 
     wanted = result.files.column("raw_path").slice(0, needed)
     files = snapshot.logical_files
     files = files.filter(pc.is_in(files.column("raw_path"), wanted.combine_chunks()))
-    place = RowPlace.beside(snapshot.schema)
+    place = RowPlace.for_table(snapshot.schema)
     planned = _placed(log, snapshot, files, place)
     (breaks,) = _violated(planned.frame, [result.expression])
     rows = planned.frame.where(breaks).orderBy(place.file, place.row).limit(limit)

@@ -12,18 +12,23 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from functools import wraps
+from typing import Final, ParamSpec, TypeVar
 
 from pyspark.sql import SparkSession
 
 from explorer.core.errors import ExpressionRefused, RequestError
 from explorer.core.protocol.sql.vetting import quoted_text
 from explorer.spark.engine import gateway
+from explorer.spark.engine.session import engine
 from explorer.spark.engine.watch import watch
 
-__all__ = ["ANALYSIS_VARIABLE", "WORK_VARIABLE", "analysis_deadline", "work_deadline"]
+__all__ = ["ANALYSIS_VARIABLE", "WORK_VARIABLE", "analysis_deadline", "limited", "work_deadline"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 ANALYSIS_VARIABLE: Final = "DELTA_EXPLORER_ANALYSIS_SECONDS"
 """Seconds that Spark may take to analyse expressions; else a minute."""
@@ -56,6 +61,24 @@ def work_deadline(session: SparkSession, text: str) -> Iterator[None]:
     """
     with _deadline(_JobGuard(session, _limit(WORK_VARIABLE, _WORK_SECONDS)), text, WORK_VARIABLE):
         yield
+
+
+def limited(text: Callable[..., str] = lambda *_, **__: "") -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate a function that evaluates expressions in the session of this process, so that its time is limited.
+
+    Args:
+        text: Returns the expressions, from the arguments of the function.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def within(*args: P.args, **kwargs: P.kwargs) -> R:
+            with work_deadline(engine().session(), text(*args, **kwargs)):
+                return function(*args, **kwargs)
+
+        return within
+
+    return decorate
 
 
 @contextmanager

@@ -45,7 +45,7 @@ _CONF: Final = {
     # Otherwise functions of columns tell the JVM where they were called from, in two questions of three, for messages
     # that nobody is shown here.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    # The sizes of what goes to Python's workers. `explorer.spark.writes.row_widths` reckons with the rows of a batch.
+    # The sizes of what goes to Python's workers. `explorer.spark.writes.new_rows` reckons with the rows of a batch.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
     "spark.sql.execution.pandas.udf.buffer.size": "1048576",
     # What a shuffle left on disk goes when Java collects its garbage, which it may not do for as long as it has memory.

@@ -126,9 +126,9 @@ def _page(job: Job[RowPage], request: _Asked) -> RowPage:
 
 def _candidates(request: _Asked) -> tuple[pa.Table, Numbers]:
     """The files that may hold a row of the page, and their numbers among all."""
+    from explorer.spark.scan.compared import needed_files
     from explorer.spark.scan.layout import layout_of
     from explorer.spark.scan.plan import session_of
-    from explorer.spark.scan.pruning import needed_files
 
     files = request.snapshot.logical_files
     numbers = np.arange(files.num_rows)
@@ -144,21 +144,21 @@ def _read(request: _Asked, files: pa.Table, numbers: Numbers, limit: int) -> pa.
     """Rows of some files, in order; after the table's columns the number of the file and the place in it."""
     from pyspark.sql import functions as sf
 
-    from explorer.spark.scan.compared import kept_where
+    from explorer.spark.scan.compared import matching
     from explorer.spark.scan.layout import layout_of
     from explorer.spark.scan.plan import plan
     from explorer.spark.scan.results import Reading, to_arrow
-    from explorer.spark.scan.row_place import RowPlace
+    from explorer.spark.scan.row_marks import RowPlace
 
     snapshot, begin = request.snapshot, request.begin
-    marks = RowPlace.beside(snapshot.schema)
+    marks = RowPlace.for_table(snapshot.schema)
     files = _without_vectors(files) if request.masked else files
     # The condition comes after the plan, which otherwise would leave out files and number the others again.
     planned = replace(plan(request.log, snapshot, files, None, marks=marks), where=request.where)
     frame: DataFrame = planned.frame
     if request.where is not None:
         # The marks are not columns of the table: a condition cannot use them.
-        frame = kept_where(frame, layout_of(snapshot), request.where, marks=2)
+        frame = matching(frame, layout_of(snapshot), request.where, marks=2)
     number, place = sf.col(marks.file), sf.col(marks.row)
     if begin.row and numbers[:1].tolist() == [begin.file]:
         frame = frame.where((number > 0) | (place >= begin.row))

@@ -64,7 +64,7 @@ def _preview(job: Job[Preview], log: DeltaLog, snapshot: Snapshot, limit: int, w
     files = snapshot.logical_files
     if where is not None:
         from explorer.spark.engine.session import engine
-        from explorer.spark.scan.pruning import needed_files
+        from explorer.spark.scan.compared import needed_files
 
         files = needed_files(engine().session(), snapshot, files, where)
     begin, end = 0, _enough(files, limit) if where is None else 1

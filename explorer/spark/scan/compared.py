@@ -1,31 +1,67 @@
-"""Values as engines compare them, where they are stored or shown otherwise: CHAR values padded, texts by collation.
+"""Rows and files chosen by the values that engines compare: CHAR values padded, strings by collation.
 
-Protocol section: Schema Serialization Format. Invariants: a row is chosen by the values that an engine compares, and
-given with the values that were read; a collation concerns comparisons alone, so nothing is ever stored, grouped or
-diffed by it.
+Protocol sections: Schema Serialization Format, Per-file Statistics (data skipping). Invariants: a row is chosen by the
+values that an engine compares, and given with the values that were read; a collation concerns comparisons alone, so
+nothing is ever stored, grouped or diffed by it. A file that the log cannot exclude is read; where Spark would read a
+predicate differently from the core (another time zone, case-sensitive names), every file is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from explorer.core.errors import ExpressionRefused, UnsupportedFeature
+from explorer.core.errors import ExpressionRefused, RequestError, UnsupportedFeature
 from explorer.core.protocol.schema.char_types import padded_lengths
 from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, StructField, StructType
 from explorer.core.protocol.schema.field_metadata import COLLATIONS
 from explorer.spark.engine.expressions import has_collation
+from explorer.spark.engine.session import engine
 from explorer.spark.scan.layout import Layout
-from explorer.spark.scan.physical import compared_column, quoted, spark_type, type_mark
+from explorer.spark.scan.physical import case_collides, compared_column, quoted, spark_type, type_mark
 from explorer.spark.scan.predicate import condition
 
-__all__ = ["as_compared", "kept_where"]
+if TYPE_CHECKING:
+    from explorer.core.versions.snapshot import Snapshot
 
+__all__ = ["as_compared", "matching", "needed_files", "reads_alike"]
+
+_ZONE: Final = "spark.sql.session.timeZone"
+_UTC: Final = frozenset({"UTC", "Etc/UTC", "Z", "+00:00", "GMT"})
 _KEPT: Final = "__explorer_kept"
+
+
+def reads_alike(snapshot: Snapshot, session: SparkSession | None = None) -> bool:
+    """Return whether a session reads the names and times of a predicate as the core does; see `RowEngine`."""
+    zone = (session or engine().session()).conf.get(_ZONE, "")
+    return zone in _UTC and not case_collides(snapshot.schema)
+
+
+def needed_files(session: SparkSession, snapshot: Snapshot, files: pa.Table, where: str) -> pa.Table:
+    """Return the files that may hold a row for which the predicate is TRUE.
+
+    Args:
+        session: Where the predicate will be evaluated.
+        snapshot: The version.
+        files: Some rows of ``snapshot.logical_files``.
+        where: A vetted predicate; one that the core cannot read keeps every file.
+    """
+    if not reads_alike(snapshot, session):
+        return files
+    try:
+        mask = snapshot.skipping(where).files.column("kept")
+    except RequestError:
+        return files
+    everything = snapshot.logical_files
+    if files is everything:
+        return files.filter(mask)
+    return files.filter(pc.is_in(files.column("raw_path"), everything.column("raw_path").filter(mask).combine_chunks()))
 
 
 def as_compared(frame: DataFrame, schema: StructType) -> DataFrame:
@@ -48,7 +84,7 @@ def as_compared(frame: DataFrame, schema: StructType) -> DataFrame:
     return frame.select(*columns)
 
 
-def kept_where(frame: DataFrame, layout: Layout, where: str, *, marks: int = 0) -> DataFrame:
+def matching(frame: DataFrame, layout: Layout, where: str, *, marks: int = 0) -> DataFrame:
     """Keep the rows for which a predicate is TRUE.
 
     Args:

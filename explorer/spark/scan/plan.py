@@ -42,14 +42,13 @@ from explorer.spark.engine.file_addresses import (
     remote_address,
 )
 from explorer.spark.engine.session import engine
-from explorer.spark.scan.compared import kept_where
-from explorer.spark.scan.layout import Layout, RowMarks, layout_of
+from explorer.spark.scan.compared import matching, needed_files
+from explorer.spark.scan.layout import Layout, layout_of
 from explorer.spark.scan.masks import is_masked, mask_column, mask_words
 from explorer.spark.scan.object_files import FileRows, needs_tasks, read_objects, remote_file, spooled
 from explorer.spark.scan.physical import logical_column, quoted, read_schema, spark_type
-from explorer.spark.scan.pruning import needed_files
 from explorer.spark.scan.results import Scan
-from explorer.spark.scan.row_identity import row_identity
+from explorer.spark.scan.row_marks import RowMarks, row_identity
 from explorer.storage.schemes import scheme_of
 
 if TYPE_CHECKING:
@@ -143,7 +142,7 @@ def plan(
         facts = file_facts(layout, files, addresses, {} if masks is None else {MASK: masks}, is_live)
     frame = file_rows(session, layout, addresses, facts)
     if where is not None:
-        frame = kept_where(frame, layout, where)
+        frame = matching(frame, layout, where)
     return Scan(frame, tuple(addresses), snapshot.version, where)
 
 

@@ -26,7 +26,7 @@ from explorer.core.transaction.new_files.kept_texts import default_expressions
 from explorer.spark.engine.expressions import expression
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.writes.column_values import column_value
-from explorer.spark.writes.kept_expressions import evaluated
+from explorer.spark.writes.stored_expressions import evaluated
 
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot

@@ -19,7 +19,6 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
 
 from explorer.core.errors import CorruptTable, ExplorerError, ExpressionRefused
-from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.protocol.schema.data_types import StructType, format_column
 from explorer.core.protocol.schema.field_metadata import GENERATION_EXPRESSION, IDENTITY_START
 from explorer.core.protocol.sql.vetting import check_text
@@ -33,6 +32,7 @@ from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
 from explorer.core.transaction.row_engine import MatchedChanges
 from explorer.data_files.written_files import WrittenFiles
+from explorer.spark.engine.deadline import limited
 from explorer.spark.engine.expressions import expression
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.engine.file_addresses import FileAddress
@@ -42,12 +42,12 @@ from explorer.spark.scan.results import SPARK_ERRORS, Reading
 from explorer.spark.scan.scan import scan
 from explorer.spark.writes.assigned_values import AssignedValues
 from explorer.spark.writes.column_values import check_casts
-from explorer.spark.writes.incoming import refusal, rule_guard, source_frame
-from explorer.spark.writes.kept_expressions import Evaluated, evaluated, fault_of
+from explorer.spark.writes.incoming import rule_guard, rule_texts
 from explorer.spark.writes.matching_rows import rows_of_bitmaps
-from explorer.spark.writes.new_rows import NewRows, breaks_rules, broken_rules, write_files
-from explorer.spark.writes.recorded_inserts import recorded_inserts
-from explorer.spark.writes.source_state import FileStates, file_states, unchanged_guard
+from explorer.spark.writes.new_rows import NewRows, breaks_rules, broken_rules, id_columns, write_files
+from explorer.spark.writes.rewrites import chosen_files, recorded_inserts
+from explorer.spark.writes.source import FileStates, file_states, refusal, source_frame, unchanged_guard
+from explorer.spark.writes.stored_expressions import Evaluated, evaluated, fault_of
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
@@ -136,6 +136,7 @@ class _Changes:
         return frame.select(sf.inline(rows.otherwise(sf.array(recorded("insert", _AFTER)))))
 
 
+@limited(lambda _log, _snapshot, intent, *_, **__: _texts_of(intent))
 def find_changes(
     log: DeltaLog, snapshot: Snapshot, intent: Update | Merge, source: object, doubted: Collection[str] = ()
 ) -> MatchedChanges:
@@ -158,7 +159,7 @@ def find_changes(
 
 def _fault(changes: _Changes) -> CorruptTable | ExpressionRefused | None:
     """The expression of the table for which a pass over changes failed; None where something else did."""
-    generated = {one.kept.column for one in changes.made}
+    generated = {one.stored.column for one in changes.made}
     plain = [
         place for place, field in enumerate(changes.schema.fields) if format_column((field.name,)) not in generated
     ]
@@ -167,6 +168,7 @@ def _fault(changes: _Changes) -> CorruptTable | ExpressionRefused | None:
     return fault_of(rows, sound, changes.made, rows.select(*_named(changes.schema, _AFTER)), changes.rules)
 
 
+@limited(lambda _log, snapshot, *_, **__: rule_texts(snapshot))
 def write_changes(
     log: DeltaLog,
     snapshot: Snapshot,
@@ -272,7 +274,7 @@ class _Writer:
 
     def _written(self, frame: DataFrame, numbered: Sequence[Numbering], rows: int) -> WrittenFiles:
         planned = Reading(frame, self.changes.failure)
-        new = NewRows(planned, _id_columns(self.snapshot), self.changes.rules, numbered, rows)
+        new = NewRows(planned, id_columns(self.snapshot), self.changes.rules, numbered, rows)
         return write_files(self.log.store, self.layout, new)
 
     @property
@@ -283,13 +285,6 @@ class _Writer:
     def _is_numbered(self) -> Column:
         """Whether identity columns are filled in a row."""
         return _inserted_by([clause for clauses in self.to_number.values() for clause in clauses])
-
-
-def _id_columns(snapshot: Snapshot) -> dict[str, str]:
-    """The columns that rows with stable ids have in files, and where their values come from."""
-    tracking = snapshot.row_tracking
-    named = (tracking.row_id_column, tracking.row_commit_version_column) if tracking.enabled else (None, None)
-    return {name: source for name, source in zip(named, ("_row_id", "_row_commit_version"), strict=True) if name}
 
 
 def _marks(parts: Sequence[_Part]) -> dict[str, int]:
@@ -311,11 +306,8 @@ def _from_mark(one: Numbering, marks: Mapping[str, int]) -> Numbering:
 def _staying(log: DeltaLog, snapshot: Snapshot, touched: Sequence[Touched], *, tracked: bool) -> DataFrame:
     """The rows of rewritten files that neither change nor go."""
     wanted = {file.add.path: file for file in touched if not file.is_emptied}
-    files = snapshot.logical_files
-    places = [place for place, path in enumerate(files.column("raw_path").to_pylist()) if path in wanted]
-    chosen = files.take(int64s(places))
     hidden = {path: file.matched for path, file in wanted.items()}
-    frame = scan(log, snapshot, chosen, row_identity=tracked, hidden=hidden).frame
+    frame = scan(log, snapshot, chosen_files(snapshot, wanted), row_identity=tracked, hidden=hidden).frame
     if not tracked:
         nothing = sf.lit(None).cast("long")
         return frame.withColumns({"_row_id": nothing, "_row_commit_version": nothing})
@@ -544,3 +536,8 @@ def _failure(addresses: Sequence[FileAddress], snapshot: Snapshot, text: str) ->
 
 def _unfit(error: Exception, field: str) -> ExplorerError:
     return refusal(error, "The expressions do not fit the table or the source", field)
+
+
+def _texts_of(intent: Update | Merge) -> str:
+    """Return the expressions of an update, or the condition of a merge, as one text."""
+    return intent.on if isinstance(intent, Merge) else "; ".join((intent.where or "", *intent.set.values()))

@@ -1,15 +1,17 @@
-"""The identity of a row: its file, its place there, and the id and commit version that row tracking gives it.
+"""Columns of a read that describe a row: its file and place, and the ID and commit version that row tracking gives it.
 
-Protocol section: Row Tracking. Invariants: an id is the one materialised in the file where it is not null, else the
-file's base row id plus the row's place in the file, masked rows counted; a commit version is the materialised one, else
-the file's default (ROWTRACK-006); both are null wherever the log gives none, never guessed.
+Protocol section: Row Tracking. Invariants: places come from Spark's metadata of what it reads, so a table may have any
+column; they start at 0 and count masked rows. An ID is the one materialised in the file where it is not null, otherwise
+the file's base row ID plus the row's place; a commit version is the materialised one, otherwise the file's default
+(ROWTRACK-006); both are null wherever the log gives none, never guessed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
@@ -22,8 +24,9 @@ from explorer.spark.scan.physical import quoted
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["RowIdentity", "row_identity"]
+__all__ = ["RowIdentity", "RowMarks", "RowPlace", "free_name", "row_identity"]
 
+_PLACE_FILE: Final = "__explorer_place_file"
 _FILE: Final = "_file"
 _ROW_INDEX: Final = "_row_index"
 _ROW_ID: Final = "_row_id"
@@ -38,6 +41,70 @@ _FACTS: Final[dict[str, tuple[str, st.DataType, pa.DataType]]] = {
 _MATERIALISED: Final = "__explorer_identity_m"
 
 
+class RowMarks(Protocol):
+    """Columns after the table's own."""
+
+    def read_fields(self) -> list[st.StructField]:
+        """Return the fields to read from files on top of the table's columns; null where a file has no such column."""
+
+    def read_columns(self) -> list[Column]:
+        """Return the values of `read_fields`, under the names that `columns` expects."""
+
+    def fact_fields(self) -> list[st.StructField]:
+        """Return the types of `facts`."""
+
+    def facts(self, files: pa.Table) -> dict[str, Any]:
+        """Return what is known of each file, one value for each row of ``files``."""
+
+    def columns(self, row_index: Column) -> list[Column]:
+        """Return the columns, over those of `read_columns` and `facts`."""
+
+    def no_columns(self) -> list[Column]:
+        """Return the columns of no rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowPlace:
+    """The place of a row, as two columns.
+
+    Attributes:
+        file: Name of the column with the file's number, from 0, in the order of the files that are read.
+        row: Name of the column with the row's place in its file.
+    """
+
+    file: str
+    row: str
+
+    @classmethod
+    def for_table(cls, schema: StructType) -> RowPlace:
+        """Choose names that no column of the table has."""
+        return cls(free_name("_file_number", schema), free_name("_row_index", schema))
+
+    def read_fields(self) -> list[st.StructField]:
+        """See `RowMarks.read_fields`."""
+        return []
+
+    def read_columns(self) -> list[Column]:
+        """See `RowMarks.read_columns`."""
+        return []
+
+    def fact_fields(self) -> list[st.StructField]:
+        """Type of `facts`."""
+        return [st.StructField(_PLACE_FILE, st.IntegerType())]
+
+    def facts(self, files: pa.Table) -> dict[str, Any]:
+        """See `RowMarks.facts`."""
+        return {_PLACE_FILE: pa.array(np.arange(files.num_rows, dtype=np.int32))}
+
+    def columns(self, row_index: Column) -> list[Column]:
+        """See `RowMarks.columns`."""
+        return [sf.col(_PLACE_FILE).alias(self.file), row_index.alias(self.row)]
+
+    def no_columns(self) -> list[Column]:
+        """See `RowMarks.no_columns`."""
+        return [sf.lit(None).cast("int").alias(self.file), sf.lit(None).cast("long").alias(self.row)]
+
+
 @dataclass(frozen=True, slots=True)
 class RowIdentity:
     """The identity columns of one version.
@@ -49,24 +116,24 @@ class RowIdentity:
     materialised: tuple[str, str] | None
 
     def read_fields(self) -> list[st.StructField]:
-        """What to ask of the files on top of the table's columns; null where a file has no such column."""
+        """See `RowMarks.read_fields`."""
         return [st.StructField(name, st.LongType()) for name in self.materialised or ()]
 
     def read_columns(self) -> list[Column]:
-        """What `read_fields` asked for, under the names that `columns` expects."""
+        """See `RowMarks.read_columns`."""
         names = self.materialised or ()
         return [sf.col(quoted(name)).alias(f"{_MATERIALISED}{index}") for index, name in enumerate(names)]
 
     def fact_fields(self) -> list[st.StructField]:
-        """Types of `facts`."""
+        """See `RowMarks.fact_fields`."""
         return [st.StructField(name, kind) for name, kind, _ in _FACTS.values()]
 
     def facts(self, files: pa.Table) -> dict[str, Any]:
-        """What the log says of each file, one value for each row of ``files``."""
+        """See `RowMarks.facts`."""
         return {name: files.column(source).cast(kind) for source, (name, _, kind) in _FACTS.items()}
 
     def columns(self, row_index: Column) -> list[Column]:
-        """The four columns, over what `read_columns` and `facts` brought."""
+        """See `RowMarks.columns`."""
         path, base, default = (sf.col(name) for name, _, _ in _FACTS.values())
         row_id = version = sf.lit(None).cast("long")
         if self.materialised is not None:
@@ -76,13 +143,13 @@ class RowIdentity:
         return [value.alias(name) for value, name in zip(values, _COLUMNS, strict=True)]
 
     def no_columns(self) -> list[Column]:
-        """The four columns of no rows."""
+        """See `RowMarks.no_columns`."""
         kinds = ("string", "long", "long", "long")
         return [sf.lit(None).cast(kind).alias(name) for kind, name in zip(kinds, _COLUMNS, strict=True)]
 
 
 def row_identity(snapshot: Snapshot, schema: StructType) -> RowIdentity:
-    """The identity columns of a snapshot.
+    """Return the identity columns of a snapshot.
 
     Args:
         snapshot: The version to read.
@@ -91,7 +158,7 @@ def row_identity(snapshot: Snapshot, schema: StructType) -> RowIdentity:
     Raises:
         RequestError: A column of the table has the name of one of them.
         CorruptTable: Rows are tracked, but the columns with materialised ids are not named, or have the name of a
-            column of the table, so that ids are not known.
+            column of the table, so that IDs are not known.
     """
     for field in schema.fields:
         if field.name.lower() in _COLUMNS:
@@ -122,3 +189,11 @@ def row_identity(snapshot: Snapshot, schema: StructType) -> RowIdentity:
                 version=snapshot.version,
             )
     return RowIdentity((row_id, version))
+
+
+def free_name(name: str, schema: StructType) -> str:
+    """Return the name, with more underscores in front if the table has a column of it."""
+    taken = {field.name.lower() for field in schema.fields}
+    while name in taken:
+        name = f"_{name}"
+    return name
