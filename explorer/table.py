@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from explorer.core.transaction.context import Context
     from explorer.core.transaction.intents.records import Intent
     from explorer.core.transaction.row_engine import CheckReport, RowJob
+    from explorer.job import Job
     from explorer.jupyter.widget import TableExplorer
     from explorer.report import Signer, TableReport
     from explorer.report.case_file import CaseFile
     from explorer.report.since import EarlierReport
     from explorer.spark.changes.row_diff import RowDiff
     from explorer.spark.checks.column_profile import Profile
-    from explorer.spark.engine.job import Job
     from explorer.spark.rows.key_history import RowHistory
 
 __all__ = ["Table", "context_of", "open_table"]

@@ -19,7 +19,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from explorer.spark.engine.job import Job, submit
+from explorer.job import Job
+from explorer.spark.engine.job import submit
 
 __all__ = ["Look", "equip", "map_tables", "package"]
 

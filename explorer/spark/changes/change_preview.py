@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.core.versions.change_feed.sources import ReadEstimate
-from explorer.spark.engine.job import Job, submit
+from explorer.job import Job
+from explorer.spark.engine.job import submit
 
 if TYPE_CHECKING:
     from explorer.core.versions.change_feed.feed import ChangeSources, ChangeVersion, FeedGap

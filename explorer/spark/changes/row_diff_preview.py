@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from explorer.core.versions.change_feed.sources import ReadEstimate
-from explorer.spark.engine.job import Job, submit
+from explorer.job import Job
+from explorer.spark.engine.job import submit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from explorer.core.errors import ExpressionRefused, RequestError
 from explorer.core.transaction.row_engine import CheckReport, CheckResult
+from explorer.job import Job
 from explorer.spark.engine.expression_tree import joined
-from explorer.spark.engine.job import Job, submit
+from explorer.spark.engine.job import submit
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

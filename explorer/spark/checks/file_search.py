@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
+    from explorer.job import Job
     from explorer.spark.engine.file_addresses import FileAddress
-    from explorer.spark.engine.job import Job
     from explorer.spark.scan.masks import MaskWords
 
 __all__ = ["search_files"]

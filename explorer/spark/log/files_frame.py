@@ -18,7 +18,7 @@ from explorer.spark.log.live_files import TOTALS, AllFiles, NeededFiles, plain_f
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
-    from explorer.spark.engine.job import Job
+    from explorer.job import Job
     from explorer.spark.log.replay import ReplayedFiles
 
 __all__ = ["FileTotals", "file_totals", "files_frame", "needed_counts", "needed_files", "plain_frame"]

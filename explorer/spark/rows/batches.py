@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.change_feed.feed import ChangeSources
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
-    from explorer.spark.rows.preview import Job
+    from explorer.job import Job
     from explorer.spark.scan.results import Planned
 
 __all__ = ["Part", "RowStream", "change_stream", "result_schema", "row_batches", "version_stream"]

@@ -25,10 +25,11 @@ from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.schema.data_types import VOID, PrimitiveType, StructType, format_column, type_name
 from explorer.core.versions.column_matching import ComparedSide, UncomparedColumn, compare_columns
 from explorer.core.versions.key_files import KeyFiles, key_condition, live_between
+from explorer.job import Job
 from explorer.spark.changes.comparable import by_place, comparable
 from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, source_rows
 from explorer.spark.engine.expression_tree import joined
-from explorer.spark.engine.job import Job, submit
+from explorer.spark.engine.job import submit
 from explorer.spark.rows.row_key import checked_key, literal
 from explorer.spark.rows.version_spans import row_spans
 from explorer.spark.scan.layout import layout_of_schema

@@ -15,8 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.job import Job
 from explorer.spark.engine.job import submit
-from explorer.spark.rows.preview import Job, with_warnings
+from explorer.spark.rows.preview import with_warnings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

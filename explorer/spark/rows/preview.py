@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from explorer.spark.engine.job import Job, JobState, submit
+from explorer.job import Job
+from explorer.spark.engine.job import submit
 from explorer.spark.scan.scan import scan
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Job", "JobState", "Preview", "preview", "with_warnings"]
+__all__ = ["Preview", "preview", "with_warnings"]
 
 
 # When the first files did not give enough rows, each further step reads this many times as many.
