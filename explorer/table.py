@@ -257,13 +257,13 @@ class Table(DeltaLog):
 
         Returns:
             The columns of `Snapshot.files`, ``partition`` and ``statistics``; see
-            `explorer.spark.log.files_frame.files_frame`.
+            `explorer.spark.log.live_files.files_frame`.
 
         Raises:
             EngineUnavailable: Spark or Java is missing.
             RequestError: A column is not in the schema or has no statistics by its type.
         """
-        from explorer.spark.log.files_frame import files_frame
+        from explorer.spark.log.live_files import files_frame
 
         return files_frame(self, self.snapshot(version), statistics).frame
 

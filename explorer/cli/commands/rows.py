@@ -87,7 +87,7 @@ def _write(
     as_json: bool,
 ) -> None:
     from explorer.cli.row_files import is_read_by_people, written_words
-    from explorer.spark.rows.batches import version_stream
+    from explorer.spark.rows.row_streams import version_stream
 
     stream = version_stream(table, found, where, readable=is_read_by_people(output), limit=limit)
     written = write_stream(stream, output, limit, exact_csv=exact_csv)
@@ -100,7 +100,7 @@ def _write(
 
 
 def _print_json(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int | None) -> None:
-    from explorer.spark.rows.batches import version_stream
+    from explorer.spark.rows.row_streams import version_stream
 
     print_stream(version_stream(table, found, where, readable=True, limit=limit), limit)
 

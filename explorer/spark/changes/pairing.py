@@ -1,7 +1,7 @@
 """Rows that one commit deleted and inserted without a recorded feed: copies cancel out, updates pair before and after.
 
 Protocol section: Row Tracking. A deleted and an inserted row of one version are one row, before and after an update, by
-their row id; or by key columns that a person names, once equal rows have cancelled out. Invariants: an id or a key that
+their row id; or by key columns that a user names, once equal rows have cancelled out. Invariants: an id or a key that
 a version has more than once on a side pairs nothing; without ids and keys nothing is paired; whatever is paired, the
 rows before the commit, without those deleted and the old images, and with those inserted and the new images, are the
 rows after it.
@@ -9,7 +9,7 @@ rows after it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
@@ -18,9 +18,8 @@ from pyspark.sql import functions as sf
 from explorer.core.errors import RequestError
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.schema.named_columns import first_names
-from explorer.spark.changes.comparable import comparable, same
-from explorer.spark.changes.surplus import BOTH, SIGN, balance
-from explorer.spark.engine.expression_tree import joined
+from explorer.spark.changes.comparable import BOTH, SIGN, balance, comparable, same
+from explorer.spark.engine.expressions import joined
 
 __all__ = ["REWRITTEN", "ROW_ID", "changes_in", "check_keys", "kinds_in", "pairs_by_id", "pairs_by_key", "unpaired"]
 
@@ -35,17 +34,31 @@ _PAIR: Final = "__explorer_pair"
 _COPY: Final = "__explorer_copy"
 
 
-def check_keys(keys: Sequence[str], schema: StructType, version: int) -> tuple[str, ...]:
+def check_keys(
+    keys: Sequence[str],
+    schema: StructType,
+    version: int,
+    purpose: str,
+    left_out: Mapping[str, str] | None = None,
+) -> tuple[str, ...]:
     """Return the key columns.
 
+    Args:
+        keys: Their names.
+        schema: The columns.
+        version: The version whose columns they are.
+        purpose: What the keys are for, as the end of a sentence.
+        left_out: Why a column is not among those of the schema.
+
     Raises:
-        RequestError: One is no column of the table, or is named twice.
+        RequestError: One is not a column of the table, or is named twice.
     """
     names = [field.name for field in schema.fields]
     for place, name in enumerate(keys):
         if name not in names:
+            why = f": {left_out[name]}" if left_out and name in left_out else ""
             raise RequestError(
-                f"There is no column {name!r} at version {version} to pair rows by. Columns: {first_names(names)}.",
+                f"There is no column {name!r} {purpose}{why}. Columns: {first_names(names)}.",
                 column=name,
                 version=version,
             )
@@ -81,7 +94,7 @@ def pairs_by_key(
 
 
 def pairs_by_id(rows: DataFrame, schema: StructType, commit: Sequence[str], *, few: bool) -> DataFrame:
-    """Pair rows by `ROW_ID`, then cancel out equal rows; a row that kept its values is only rewritten."""
+    """Pair rows by `ROW_ID`, then cancel out equal rows; a row with the same values is only rewritten."""
     both = rows.coalesce(1) if few else rows
     with_new = _with_new(both, schema, [*commit, ROW_ID], where=sf.col(ROW_ID).isNotNull())
     pair = with_new.withColumn(_PAIR, sf.when(sf.col(_NEW).isNotNull(), sf.col(ROW_ID))).drop(ROW_ID)
@@ -129,11 +142,11 @@ def _with_new(
         number = sf.sum(sf.when(side, sf.abs(SIGN)).otherwise(0)).over(group)
         return number == 1, sf.first(sf.when(side, values), ignorenulls=True).over(group)
 
-    (one_gone, old), (one_come, new) = of(deleted), of(inserted)
-    pair = one_gone & one_come if where is None else one_gone & one_come & where
+    (one_deleted, old), (one_inserted, new) = of(deleted), of(inserted)
+    pair = one_deleted & one_inserted if where is None else one_deleted & one_inserted & where
     paired = rows.select(*rows.columns, sf.when(pair, old).alias(_OLD), sf.when(pair, new).alias(_NEW))
-    alike_values = [same(f"{_OLD}.c{place}", f"{_NEW}.c{place}", f.type) for place, f in enumerate(schema.fields)]
-    updated = sf.col(_NEW).isNotNull() & ~joined([sf.lit(True), *alike_values], Column.__and__)
+    same_values = [same(f"{_OLD}.c{place}", f"{_NEW}.c{place}", f.type) for place, f in enumerate(schema.fields)]
+    updated = sf.col(_NEW).isNotNull() & ~joined([sf.lit(True), *same_values], Column.__and__)
     remaining = paired.where(~updated | deleted | (sf.col(SIGN) == 0))
     return remaining.withColumn(_NEW, sf.when(updated & deleted, sf.col(_NEW))).drop(_OLD)
 

@@ -21,24 +21,24 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from explorer.core.errors import ExplorerError, RequestError
+from explorer.core.errors import ExplorerError
 from explorer.core.protocol.schema.data_types import StructType
-from explorer.core.protocol.schema.named_columns import first_names
 from explorer.core.versions.change_feed.sources import ReadEstimate, difference_table, read_estimate
 from explorer.core.versions.column_matching import ColumnComparison, ComparedSide, UncomparedColumn, compare_columns
-from explorer.spark.changes.comparable import by_place, comparable, same
+from explorer.spark.changes.comparable import SIGN, are_few, by_place, comparable, same, surplus
+from explorer.spark.changes.pairing import check_keys
 from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, file_parts, source_rows
-from explorer.spark.changes.surplus import SIGN, are_few, surplus
 from explorer.spark.scan.layout import layout_of_schema
 from explorer.spark.scan.physical import case_collides, quoted
+from explorer.spark.scan.results import SPARK_ERRORS, PlannedRows
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
 __all__ = ["RowDiff", "RowDiffCounts", "count_differences", "row_diff"]
 
-_GONE: Final = "__explorer_gone"
-_COME: Final = "__explorer_come"
+_OLD: Final = "__explorer_deleted"
+_NEW: Final = "__explorer_inserted"
 _OTHER: Final = "__explorer_other"
 
 
@@ -61,7 +61,7 @@ class RowDiffCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class RowDiff:
+class RowDiff(PlannedRows):
     """The rows in which two versions differ, planned and not run.
 
     Attributes:
@@ -70,7 +70,7 @@ class RowDiff:
             ``changed_columns`` (names, of updates alone), ``before`` and ``after``: structs of the compared columns,
             null where there is no such row. In no order.
         from_version, to_version: The versions.
-        keys: The key columns; empty if whole rows were compared.
+        keys: The key columns; empty if entire rows were compared.
         schema: The compared columns, names of the later version.
         left_out: Columns that could not be compared, and why.
         estimate: Files and bytes to be read, by the log.
@@ -89,26 +89,8 @@ class RowDiff:
     def __repr__(self) -> str:
         return f"RowDiff(versions {self.from_version} to {self.to_version}, keys={list(self.keys)})"
 
-    def to_arrow(self, limit: int | None = None, *, readable: bool = False) -> pa.Table:
-        """Run it.
-
-        Args:
-            limit: Number of rows to stop at; None takes all, which must fit into memory.
-            readable: True gives variants as JSON text instead of their binaries, for people.
-
-        Raises:
-            ExplorerError: What Spark raised, typed, naming the file and the version.
-        """
-        from explorer.spark.scan.results import to_arrow
-
-        return to_arrow(self, limit, readable=readable)
-
     def counts(self) -> RowDiffCounts:
-        """Run it and count.
-
-        Raises:
-            ExplorerError: As `to_arrow`.
-        """
+        """Run it and count; errors as of `to_arrow`."""
         return count_differences(self, self.frame)
 
     def failure(self, error: Exception) -> ExplorerError:
@@ -122,7 +104,7 @@ def row_diff(log: DeltaLog, from_version: int, to_version: int, keys: Sequence[s
     Args:
         log: The table's log.
         from_version, to_version: The versions, in either order.
-        keys: Names of top-level columns, as the later version has them, that identify a row; None compares whole rows.
+        keys: Names of top-level columns, as the later version has them, that identify a row; None compares entire rows.
 
     Raises:
         VersionNotFound: A version cannot be read.
@@ -132,7 +114,7 @@ def row_diff(log: DeltaLog, from_version: int, to_version: int, keys: Sequence[s
     """
     history = log.history_record()
     compared = compare_columns(history, log.snapshot(from_version), log.snapshot(to_version))
-    chosen = _checked_keys(keys, compared, max(from_version, to_version))
+    chosen = _checked_keys(keys or (), compared, max(from_version, to_version))
     files = difference_table(history.lifetimes, from_version, to_version)
     parts = file_parts(log, files)
     # Both sides must be of one session.
@@ -156,8 +138,6 @@ def row_diff(log: DeltaLog, from_version: int, to_version: int, keys: Sequence[s
 
 def count_differences(diff: RowDiff, frame: DataFrame) -> RowDiffCounts:
     """Count the rows of a diff's frame, or of a copy of it that is kept in memory."""
-    from explorer.spark.scan.results import SPARK_ERRORS
-
     repeated = sf.when(sf.col("repeated_key"), sf.col("count")).otherwise(sf.lit(0))
     counted = frame.groupBy("change").agg(sf.sum("count").alias("rows"), sf.sum(repeated).alias("repeated"))
     try:
@@ -170,22 +150,10 @@ def count_differences(diff: RowDiff, frame: DataFrame) -> RowDiffCounts:
     )
 
 
-def _checked_keys(keys: Sequence[str] | None, compared: ColumnComparison, version: int) -> tuple[str, ...]:
-    chosen = tuple(keys or ())
-    names = [field.name for field in compared.schema.fields]
-    for place, name in enumerate(chosen):
-        if name not in names:
-            left_out = next((column.reason for column in compared.left_out if column.column == name), None)
-            why = f": {left_out}" if left_out else ""
-            raise RequestError(
-                f"There is no column {name!r} to match the rows of versions {compared.before.version} and "
-                f"{compared.after.version} by{why}. Columns: {first_names(names)}.",
-                column=name,
-                version=version,
-            )
-        if name in chosen[:place]:
-            raise RequestError(f"The key column {name!r} is named twice.", column=name)
-    return chosen
+def _checked_keys(keys: Sequence[str], compared: ColumnComparison, version: int) -> tuple[str, ...]:
+    left_out = {column.column: column.reason for column in compared.left_out}
+    purpose = f"to match the rows of versions {compared.before.version} and {compared.after.version} by"
+    return check_keys(keys, compared.schema, version, purpose, left_out)
 
 
 def _side(log: DeltaLog, side: ComparedSide, files: pa.Table, parts: list[Part], *, case_sensitive: bool) -> SourceRows:
@@ -220,12 +188,15 @@ def _matched(left: DataFrame, schema: StructType, keys: tuple[str, ...]) -> Data
     annotated = left.select(
         _row(schema).alias("before"),
         SIGN,
-        sf.sum(sf.greatest(sf.col(SIGN), sf.lit(0))).over(by_key).alias(_GONE),
-        sf.sum(sf.greatest(-sf.col(SIGN), sf.lit(0))).over(by_key).alias(_COME),
+        sf.sum(sf.greatest(sf.col(SIGN), sf.lit(0))).over(by_key).alias(_OLD),
+        sf.sum(sf.greatest(-sf.col(SIGN), sf.lit(0))).over(by_key).alias(_NEW),
         # The old row of a pair comes first, the new one after it.
         sf.lead(_row(schema)).over(ordered).alias(_OTHER),
     )
-    single, pair = (sf.col(_GONE) <= 1) & (sf.col(_COME) <= 1), (sf.col(_GONE) == 1) & (sf.col(_COME) == 1)
+    single, pair = (
+        (sf.col(_OLD) <= 1) & (sf.col(_NEW) <= 1),
+        (sf.col(_OLD) == 1) & (sf.col(_NEW) == 1),
+    )
     deleted, row = sf.col(SIGN) > 0, sf.col("before")
     return annotated.where(~pair | deleted).select(
         sf.when(pair, "update").when(deleted, "delete").otherwise("insert").alias("change"),

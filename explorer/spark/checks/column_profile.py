@@ -177,9 +177,9 @@ def _counts(log: DeltaLog, snapshot: Snapshot, targets: Sequence[_Target]) -> pa
 
     from explorer.core.transaction.new_files.row_constraints import quoted_column
     from explorer.spark.scan.plan import plan
-    from explorer.spark.scan.row_marks import RowPlace
+    from explorer.spark.scan.row_marks import place_marks
 
-    place = RowPlace.for_table(snapshot.schema)
+    place = place_marks(snapshot.schema)
     planned = plan(log, snapshot, snapshot.logical_files, None, marks=place)
     totals = [sf.count(sf.lit(1)).alias("rows")]
     for target in targets:
@@ -187,7 +187,7 @@ def _counts(log: DeltaLog, snapshot: Snapshot, targets: Sequence[_Target]) -> pa
         totals.append(sf.count_if(value.isNull()).alias(f"nulls{target.number}"))
         if target.ordered:
             totals += [sf.min(value).alias(f"min{target.number}"), sf.max(value).alias(f"max{target.number}")]
-    grouped = planned.frame.groupBy(sf.col(place.file).alias("file")).agg(*totals)
+    grouped = planned.frame.groupBy(sf.col(next(iter(place.given))).alias("file")).agg(*totals)
     return _ran(planned, grouped).sort_by("file")
 
 

@@ -16,7 +16,6 @@ import pyarrow as pa
 from explorer.core.errors import ExpressionRefused, RequestError
 from explorer.core.transaction.row_engine import CheckReport, CheckResult
 from explorer.job import Job
-from explorer.spark.engine.expression_tree import joined
 from explorer.spark.engine.job import submit
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
     from explorer.spark.scan.results import Scan
-    from explorer.spark.scan.row_marks import RowPlace
+    from explorer.spark.scan.row_marks import RowMarks
 
 __all__ = ["check"]
 
@@ -147,14 +146,15 @@ def _count(log: DeltaLog, snapshot: Snapshot, texts: Sequence[str]) -> pa.Table:
     """One row a file: its number, ``rows``, and for each predicate the violations ``v0`` and the first place ``f0``."""
     from pyspark.sql import functions as sf
 
-    from explorer.spark.scan.row_marks import RowPlace
+    from explorer.spark.scan.row_marks import place_marks
 
-    place = RowPlace.for_table(snapshot.schema)
+    place = place_marks(snapshot.schema)
     planned = _placed(log, snapshot, snapshot.logical_files, place)
     words = range(0, len(texts), _BITS)
     violated = _violated(planned.frame, texts)
     broken = [_broken(violated[start : start + _BITS]).alias(f"m{start // _BITS}") for start in words]
-    rows = planned.frame.select(sf.col(place.file).alias("file"), sf.col(place.row).alias("row"), *broken)
+    file, row = place.given
+    rows = planned.frame.select(sf.col(file).alias("file"), sf.col(row).alias("row"), *broken)
     # Most rows break nothing or the same, so rows are counted by what they break, then summed by predicate.
     kinds = rows.groupBy("file", *(f"m{start // _BITS}" for start in words)).agg(
         sf.count(sf.lit(1)).alias("n"), sf.min("row").alias("first")
@@ -169,8 +169,10 @@ def _count(log: DeltaLog, snapshot: Snapshot, texts: Sequence[str]) -> pa.Table:
 
 
 def _broken(violated: Sequence[Column]) -> Column:
-    """The predicates that a row breaks, a bit each."""
+    """Return the predicates that a row breaks, a bit each."""
     from pyspark.sql import functions as sf
+
+    from explorer.spark.engine.expressions import joined
 
     nothing = sf.lit(0).cast("long")
     bits = [
@@ -197,7 +199,7 @@ def _sample(log: DeltaLog, snapshot: Snapshot, result: CheckResult, limit: int) 
 
     from explorer.spark.scan.physical import quoted
     from explorer.spark.scan.results import readable_frame
-    from explorer.spark.scan.row_marks import RowPlace, free_name
+    from explorer.spark.scan.row_marks import free_name, place_marks
 
     counts, needed = result.files.column("violations").to_pylist(), 0
     while needed < len(counts) and sum(counts[:needed]) < limit:
@@ -205,12 +207,13 @@ def _sample(log: DeltaLog, snapshot: Snapshot, result: CheckResult, limit: int) 
     wanted = result.files.column("raw_path").slice(0, needed)
     files = snapshot.logical_files
     files = files.filter(pc.is_in(files.column("raw_path"), wanted.combine_chunks()))
-    place = RowPlace.for_table(snapshot.schema)
+    place = place_marks(snapshot.schema)
     planned = _placed(log, snapshot, files, place)
     (breaks,) = _violated(planned.frame, [result.expression])
-    rows = planned.frame.where(breaks).orderBy(place.file, place.row).limit(limit)
+    file, row = place.given
+    rows = planned.frame.where(breaks).orderBy(file, row).limit(limit)
     names = [field.name for field in snapshot.schema.fields]
-    rows = rows.select(place.file, place.row, *(sf.col(quoted(name)) for name in names))
+    rows = rows.select(file, row, *(sf.col(quoted(name)) for name in names))
     violating = replace(planned, frame=readable_frame(rows), where=result.expression).to_arrow()
     paths = files.column("path").take(violating.column(0))
     return pa.table(
@@ -227,7 +230,7 @@ def _violated(rows: DataFrame, texts: Sequence[str]) -> list[Column]:
     return [~sf.coalesce(holds, sf.lit(False)) for holds in expressions(rows, texts)]
 
 
-def _placed(log: DeltaLog, snapshot: Snapshot, files: pa.Table, place: RowPlace) -> Scan:
+def _placed(log: DeltaLog, snapshot: Snapshot, files: pa.Table, place: RowMarks) -> Scan:
     from explorer.spark.scan.compared import as_compared
     from explorer.spark.scan.plan import plan
 

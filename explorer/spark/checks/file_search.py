@@ -26,7 +26,6 @@ from explorer.core.protocol.arrow.arrays import int64s, strings
 from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.logical_files import vector_descriptors
 from explorer.core.versions.file_search import SearchGroup, SearchResult
-from explorer.spark.engine.expression_tree import joined
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from explorer.job import Job
     from explorer.spark.engine.file_addresses import FileAddress
     from explorer.spark.scan.masks import MaskWords
+    from explorer.spark.scan.row_marks import RowMarks
 
 __all__ = ["search_files"]
 
@@ -52,7 +52,7 @@ def search_files(
     """Search files for rows for which a predicate is TRUE.
 
     Args:
-        job: The job that does it; it is told of each phase.
+        job: The job that does it, and reports each phase.
         log: The table's log.
         snapshot: The newest version, whose columns the predicates name.
         groups: The files; a key comes once.
@@ -92,7 +92,7 @@ class _Search:
         self._job.report(f"Searching {count:,} files")
         for group, files in zip(groups, located, strict=True):
             self._search(group, [file for file in files if self._is_sound(file, footers, group)])
-        return self._found()
+        return self._result()
 
     def _files(self, group: SearchGroup) -> list[_File]:
         """The files of a group that have an address and whose deletion vector could be read."""
@@ -128,7 +128,7 @@ class _Search:
             return error
 
     def _footers(self, files: Sequence[_File], *, columns: bool) -> dict[str, dict[str, Any]]:
-        """What the footers say, by the files' names; which columns they have only if that is asked for."""
+        """Read the footers, by the files' names, and on request which columns they have."""
         from explorer.spark.engine.session import engine
         from explorer.spark.scan.object_files import read_footers
         from explorer.spark.scan.results import Reading, to_arrow
@@ -178,13 +178,14 @@ class _Search:
         session = session_of(layout)
         from pyspark.sql import functions as sf
 
+        from explorer.spark.engine.expressions import joined
         from explorer.spark.scan.compared import as_compared
         from explorer.spark.scan.masks import mask_column
         from explorer.spark.scan.plan import MASK, file_facts, file_rows
         from explorer.spark.scan.results import Reading, to_arrow
 
         any_mask = any(file.hidden is not None for file in files)
-        layout = replace(layout, zone=self._snapshot.time_zone, marks=_Marks(any_mask))
+        layout = replace(layout, zone=self._snapshot.time_zone, marks=_marks(any_mask))
         chosen = group.files.take(int64s([file.place for file in files]))
         masks = {MASK: mask_column([file.hidden for file in files])} if any_mask else {}
         addresses = [file.address for file in files]
@@ -217,7 +218,7 @@ class _Search:
     def _texts(self) -> str:
         return "; ".join(self._predicates.values())
 
-    def _found(self) -> SearchResult:
+    def _result(self) -> SearchResult:
         read = [row for row in self._read if row[0] not in self._failed]
         matches = self._matches
         return SearchResult(
@@ -250,39 +251,21 @@ class _File:
     hidden: MaskWords | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Marks:
-    """Columns beside the table's own: the number of the file, and whether the newest version hides the row."""
+def _marks(any_mask: bool) -> RowMarks:
+    """Return marks with the number of a row's file, and whether the newest version masks the row."""
+    from pyspark.sql import functions as sf
+    from pyspark.sql import types as st
 
-    masks: bool
+    from explorer.spark.scan.masks import is_masked
+    from explorer.spark.scan.plan import MASK
+    from explorer.spark.scan.row_marks import RowMarks
 
-    def read_fields(self) -> list[st.StructField]:
-        return []
+    def masked(row_index: Column) -> Column:
+        return is_masked(sf.col(MASK), row_index) if any_mask else sf.lit(False)
 
-    def read_columns(self) -> list[Column]:
-        return []
-
-    def fact_fields(self) -> list[st.StructField]:
-        from pyspark.sql import types as st
-
-        return [st.StructField(f"{_FILE}_number", st.IntegerType())]
-
-    def facts(self, files: pa.Table) -> dict[str, Any]:
-        return {f"{_FILE}_number": pa.array(range(files.num_rows), pa.int32())}
-
-    def columns(self, row_index: Column) -> list[Column]:
-        from pyspark.sql import functions as sf
-
-        from explorer.spark.scan.masks import is_masked
-        from explorer.spark.scan.plan import MASK
-
-        masked = is_masked(sf.col(MASK), row_index) if self.masks else sf.lit(False)
-        return [sf.col(f"{_FILE}_number").alias(_FILE), masked.alias(_MASKED)]
-
-    def no_columns(self) -> list[Column]:
-        from pyspark.sql import functions as sf
-
-        return [sf.lit(None).cast("int").alias(_FILE), sf.lit(None).cast("boolean").alias(_MASKED)]
+    number = f"{_FILE}_number"
+    numbers = (st.IntegerType(), lambda files: pa.array(range(files.num_rows), pa.int32()))
+    return RowMarks({_FILE: ("int", lambda _: sf.col(number)), _MASKED: ("boolean", masked)}, {number: numbers})
 
 
 def _words(log: DeltaLog, vector: Any, raw_path: str, version: int) -> MaskWords:

@@ -1,9 +1,10 @@
 """The one place of this program that gives Spark's parser a text.
 
-An expression of a person or a table is checked word by word, made anew from its tokens, parsed, and its analysed plan
-is checked again by the classes that it is made of. Invariants: nobody else calls ``expr``, ``selectExpr`` or ``sql``,
-nor gives ``where`` a text (`tests/architecture` says so); nothing of a table or a person gets to the parser unchecked;
-no row is read here; Spark puts no variables into what it parses, and the session's settings do not change its meaning.
+An expression of a user or a table is checked word by word, made anew from its tokens, parsed, and its analysed plan
+is checked again by the classes that it is made of. Invariants: no other module calls ``expr``, ``selectExpr`` or
+``sql``, nor gives ``where`` a text (`tests/architecture` says so); nothing of a table or a user gets to the parser
+unchecked; no row is read here; Spark puts no variables into what it parses, and the session's settings do not change
+its meaning.
 
 What the second check does not see: on Spark Connect the plan is text, so there it looks for the names of functions that
 are refused, and not for classes; a parser that a user's own session was extended with reads the text as it likes.
@@ -12,9 +13,9 @@ are refused, and not for classes; a parser that a user's own session was extende
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -28,7 +29,9 @@ from explorer.core.protocol.sql.vetting import called_functions, normalized_expr
 from explorer.spark.engine.deadline import analysis_deadline
 from explorer.spark.engine.expression_classes import foreign_class
 
-__all__ = ["Analysed", "analysed", "catalog_description", "expression", "expressions"]
+__all__ = ["Analysed", "analysed", "catalog_description", "expression", "expressions", "has_collation", "joined"]
+
+T = TypeVar("T")
 
 _SUBSTITUTION: Final = "spark.sql.variable.substitute"
 # Settings that give a text another meaning, and what of a text they change: the kind of a token, and a mark in it.
@@ -71,7 +74,7 @@ def expression(rows: DataFrame, text: str) -> Column:
 
 
 def expressions(rows: DataFrame, texts: Sequence[str]) -> tuple[Column, ...]:
-    """Expressions of a person or a table as Columns, once they are checked.
+    """Expressions of a user or a table as Columns, once they are checked.
 
     Args:
         rows: The rows whose columns they may use; nothing of them is read.
@@ -101,6 +104,21 @@ def analysed(rows: DataFrame, remade: Sequence[NormalizedExpression]) -> Analyse
         frame = rows.select(*(column.alias(f"e{place}") for place, column in enumerate(columns)))
         plan = _checked_plan(frame, rows, remade)
     return Analysed(columns, frame, plan)
+
+
+def joined(parts: Sequence[T], join: Callable[[T, T], T]) -> T:
+    """Join expressions in their order, such as conditions by AND, as a balanced tree.
+
+    Joined one after the other, a hundred nest a hundred deep, and Spark Connect refuses more levels than that.
+
+    Args:
+        parts: At least one expression.
+        join: Makes one of two; associative.
+    """
+    while len(parts) > 1:
+        pairs = [join(one, other) for one, other in zip(parts[::2], parts[1::2], strict=False)]
+        parts = [*pairs, *parts[len(pairs) * 2 :]]
+    return parts[0]
 
 
 def catalog_description(session: SparkSession, parts: Sequence[str]) -> list[Row]:

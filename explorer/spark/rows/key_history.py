@@ -28,13 +28,14 @@ from explorer.core.versions.key_files import KeyFiles, key_condition, live_betwe
 from explorer.job import Job
 from explorer.spark.changes.comparable import by_place, comparable
 from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, source_rows
-from explorer.spark.engine.expression_tree import joined
+from explorer.spark.engine.expressions import joined
 from explorer.spark.engine.job import submit
 from explorer.spark.rows.row_key import checked_key, literal
 from explorer.spark.rows.version_spans import row_spans
 from explorer.spark.scan.layout import layout_of_schema
 from explorer.spark.scan.physical import case_collides
 from explorer.spark.scan.results import Reading, to_arrow
+from explorer.spark.scan.row_marks import RowMarks
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
@@ -236,7 +237,7 @@ def _read(log: DeltaLog, epoch: _Epoch, schema: StructType, *, collides: bool) -
     parts = {path: place for place, path in enumerate(sources.column("path").to_pylist())}
     chosen = [Part(place, None, None, inside=False) for place in parts.values()]
     zone = log.snapshot(epoch.side.version).time_zone
-    return source_rows(log, replace(layout, case_sensitive=collides, zone=zone, marks=_Places()), sources, chosen)
+    return source_rows(log, replace(layout, case_sensitive=collides, zone=zone, marks=_places()), sources, chosen)
 
 
 def _condition(schema: StructType, values: Mapping[str, Any]) -> Column:
@@ -250,24 +251,7 @@ def _condition(schema: StructType, values: Mapping[str, Any]) -> Column:
     return joined(same, Column.__and__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Places:
-    """Where a row is: its file, as the log has it, and its index there."""
-
-    def read_fields(self) -> list[st.StructField]:
-        return []
-
-    def read_columns(self) -> list[Column]:
-        return []
-
-    def fact_fields(self) -> list[st.StructField]:
-        return [st.StructField(_FILE, st.StringType())]
-
-    def facts(self, files: pa.Table) -> dict[str, Any]:
-        return {_FILE: files.column("path")}
-
-    def columns(self, row_index: Column) -> list[Column]:
-        return [sf.col(_FILE), row_index.alias(_ROW)]
-
-    def no_columns(self) -> list[Column]:
-        return [sf.lit(None).cast("string").alias(_FILE), sf.lit(None).cast("long").alias(_ROW)]
+def _places() -> RowMarks:
+    """Return marks that say where a row is: its file, as the log has it, and its index there."""
+    given = {_FILE: ("string", lambda _: sf.col(_FILE)), _ROW: ("long", lambda row_index: row_index)}
+    return RowMarks(given, {_FILE: (st.StringType(), lambda files: files.column("path"))})

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from explorer.job import Job
 from explorer.spark.engine.job import submit
-from explorer.spark.rows.preview import with_warnings
+from explorer.spark.rows.preview import reading_phase, with_warnings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -50,7 +50,7 @@ class RowPage:
         begin: Where the page begins.
         following: Where the next one begins; None if there is no other row.
         files_read: Files that were read.
-        note: What they are of the whole, for people.
+        note: What share of the table they are, for people.
     """
 
     table: pa.Table
@@ -83,12 +83,12 @@ def row_page(
     Returns:
         A job; its errors are those of `explorer.spark.scan.scan.rows`, and Cancelled.
     """
-    request = _Asked(log, snapshot, begin or RowPosition(), limit, where, masked)
+    request = _PageRequest(log, snapshot, begin or RowPosition(), limit, where, masked)
     return submit(f"Rows of {log.name} at version {snapshot.version}", lambda job: _page(job, request), where)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _PageRequest:
     """The arguments of a page."""
 
     log: DeltaLog
@@ -99,7 +99,7 @@ class _Asked:
     masked: bool
 
 
-def _page(job: Job[RowPage], request: _Asked) -> RowPage:
+def _page(job: Job[RowPage], request: _PageRequest) -> RowPage:
     snapshot, begin, limit = request.snapshot, request.begin, request.limit
     files, numbers = _candidates(request)
     total = files.num_rows
@@ -108,7 +108,7 @@ def _page(job: Job[RowPage], request: _Asked) -> RowPage:
     num_rows = 0
     while True:
         end = min(first + count, total)
-        job.report(_phase(first, end, total))
+        job.report(reading_phase(first, end, total))
         # One row more than wanted shows where the next page begins.
         parts.append(_read(request, files.slice(first, end - first), numbers[first:end], limit + 1 - num_rows))
         num_rows += parts[-1].num_rows
@@ -125,7 +125,7 @@ def _page(job: Job[RowPage], request: _Asked) -> RowPage:
     return RowPage(shown.select(shown.column_names[:-2]), places, begin, following, end, note)
 
 
-def _candidates(request: _Asked) -> tuple[pa.Table, Numbers]:
+def _candidates(request: _PageRequest) -> tuple[pa.Table, Numbers]:
     """The files that may hold a row of the page, and their numbers among all."""
     from explorer.spark.scan.compared import needed_files
     from explorer.spark.scan.layout import layout_of
@@ -141,7 +141,7 @@ def _candidates(request: _Asked) -> tuple[pa.Table, Numbers]:
     return files.filter(pa.array(chosen)), numbers[chosen]
 
 
-def _read(request: _Asked, files: pa.Table, numbers: Numbers, limit: int) -> pa.Table:
+def _read(request: _PageRequest, files: pa.Table, numbers: Numbers, limit: int) -> pa.Table:
     """Rows of some files, in order; after the table's columns the number of the file and the place in it."""
     from pyspark.sql import functions as sf
 
@@ -149,10 +149,10 @@ def _read(request: _Asked, files: pa.Table, numbers: Numbers, limit: int) -> pa.
     from explorer.spark.scan.layout import layout_of
     from explorer.spark.scan.plan import plan
     from explorer.spark.scan.results import Reading, to_arrow
-    from explorer.spark.scan.row_marks import RowPlace
+    from explorer.spark.scan.row_marks import place_marks
 
     snapshot, begin = request.snapshot, request.begin
-    marks = RowPlace.for_table(snapshot.schema)
+    marks = place_marks(snapshot.schema)
     files = _without_vectors(files) if request.masked else files
     # The condition comes after the plan, which otherwise would leave out files and number the others again.
     planned = replace(plan(request.log, snapshot, files, None, marks=marks), where=request.where)
@@ -160,14 +160,15 @@ def _read(request: _Asked, files: pa.Table, numbers: Numbers, limit: int) -> pa.
     if request.where is not None:
         # The marks are not columns of the table: a condition cannot use them.
         frame = matching(frame, layout_of(snapshot), request.where, marks=2)
-    number, place = sf.col(marks.file), sf.col(marks.row)
+    file, row = marks.given
+    number, place = sf.col(file), sf.col(row)
     if begin.row and numbers[:1].tolist() == [begin.file]:
         frame = frame.where((number > 0) | (place >= begin.row))
     rows = to_arrow(Reading(frame.orderBy(number, place), planned.failure), limit, readable=True)
     *_, number_column, place_column = rows.columns
     file_numbers = numbers[number_column.to_numpy(zero_copy_only=False).astype(np.int64)]
     # A read without files gives columns that may be null; all parts must be of one schema.
-    columns = {marks.file: pa.chunked_array([pa.array(file_numbers, pa.int64())]), marks.row: place_column}
+    columns = {file: pa.chunked_array([pa.array(file_numbers, pa.int64())]), row: place_column}
     return pa.table({**{name: rows.column(name) for name in rows.column_names[:-2]}, **columns})
 
 
@@ -215,14 +216,6 @@ def _places(snapshot: Snapshot, rows: pa.Table) -> pa.Table:
             "masked": hidden,
         }
     )
-
-
-def _phase(first: int, end: int, total: int) -> str:
-    if total == 0:
-        return "No files to read"
-    if end - first == 1:
-        return f"Reading file {end:,} of {total:,}"
-    return f"Reading files {first + 1:,} to {end:,} of {total:,}"
 
 
 def _note(places: pa.Table, begin: RowPosition, following: RowPosition | None, total: int, *, where: bool) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Preview", "preview", "with_warnings"]
+__all__ = ["Preview", "preview", "reading_phase", "with_warnings"]
 
 
 # When the first files did not give enough rows, each further step reads this many times as many.
@@ -32,7 +32,7 @@ class Preview:
 
     Attributes:
         table: The rows, logical names; variants as JSON text.
-        note: What they are of the whole: ``50 rows of 12,497 from the first of 8 files``.
+        note: What share of the table they are: ``50 rows of 12,497 from the first of 8 files``.
         files_read: Files that were read.
         complete: True if there are no other rows.
     """
@@ -73,7 +73,7 @@ def _preview(job: Job[Preview], log: DeltaLog, snapshot: Snapshot, limit: int, w
     num_rows = 0
     while True:
         end = min(end, files.num_rows)
-        job.report(_phase(begin, end, files.num_rows))
+        job.report(reading_phase(begin, end, files.num_rows))
         planned = scan(log, snapshot, files.slice(begin, end - begin), where)
         job.check_cancelled()
         # One row more than wanted shows whether there are others.
@@ -89,7 +89,7 @@ def _preview(job: Job[Preview], log: DeltaLog, snapshot: Snapshot, limit: int, w
 
 
 def with_warnings(note: str, snapshot: Snapshot) -> str:
-    """The note on some rows, with what a person must know who reads the version."""
+    """Return the note on some rows, with the warnings about the version."""
     contested = () if snapshot.contested is None else (f"Error: {snapshot.contested.message}",)
     return " ".join((note, *contested, *(column.message for column in snapshot.unread_columns)))
 
@@ -107,7 +107,8 @@ def _enough(files: pa.Table, limit: int) -> int:
     return int(files.num_rows)
 
 
-def _phase(begin: int, end: int, total: int) -> str:
+def reading_phase(begin: int, end: int, total: int) -> str:
+    """Describe the reading of some of the files, counted from 0."""
     if total == 0:
         return "No files to read"
     if end - begin == 1:

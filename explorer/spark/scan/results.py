@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from explorer.core.errors import ExplorerError
     from explorer.spark.engine.file_addresses import FileAddress
 
-__all__ = ["SPARK_ERRORS", "Planned", "Reading", "Scan", "readable_frame", "to_arrow"]
+__all__ = ["SPARK_ERRORS", "Planned", "PlannedRows", "Reading", "Scan", "readable_frame", "to_arrow"]
 
 SPARK_ERRORS = (PySparkException, Py4JError, OSError)
 """What running a plan may raise."""
@@ -53,16 +53,7 @@ class Reading:
 
 
 def to_arrow(planned: Planned, limit: int | None = None, *, readable: bool = False) -> pa.Table:
-    """Run a plan.
-
-    Args:
-        planned: The plan.
-        limit: Number of rows to stop at; None takes all, which must fit into memory.
-        readable: True gives variants as JSON text instead of their binaries, for people.
-
-    Raises:
-        ExplorerError: What Spark raised, typed, naming the file and the version.
-    """
+    """Run a plan; arguments and errors as of `PlannedRows.to_arrow`."""
     frame = readable_frame(planned.frame) if readable else planned.frame
     frame = frame if limit is None else frame.limit(limit)
     try:
@@ -141,8 +132,26 @@ def _readable(source: Column, kind: st.DataType) -> Column:
     return sf.to_json(source)
 
 
+class PlannedRows:
+    """The rows of a scan, of changes or of a difference: planned, and run on request."""
+
+    __slots__ = ()
+
+    def to_arrow(self: Planned, limit: int | None = None, *, readable: bool = False) -> pa.Table:
+        """Run it.
+
+        Args:
+            limit: Number of rows to stop at; None takes all, which must fit into memory.
+            readable: True gives variants as JSON text instead of their binaries, for people.
+
+        Raises:
+            ExplorerError: What Spark raised, typed, naming the file and the version.
+        """
+        return to_arrow(self, limit, readable=readable)
+
+
 @dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(PlannedRows):
     """Rows of some files of one version, planned and not run.
 
     Attributes:
@@ -157,20 +166,6 @@ class Scan:
     addresses: tuple[FileAddress, ...]
     version: int
     where: str | None
-
-    def to_arrow(self, limit: int | None = None, *, readable: bool = False) -> pa.Table:
-        """Run it.
-
-        Args:
-            limit: Number of rows to stop at; None takes all, which must fit into memory.
-            readable: True gives variants as JSON text instead of their binaries, for people.
-
-        Raises:
-            ExplorerError: What Spark raised, typed, naming the file and the version.
-        """
-        from explorer.spark.scan.results import to_arrow
-
-        return to_arrow(self, limit, readable=readable)
 
     def failure(self, error: Exception) -> ExplorerError:
         """The typed error for an exception out of Spark."""

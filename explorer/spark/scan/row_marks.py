@@ -8,8 +8,11 @@ the file's base row ID plus the row's place; a commit version is the materialise
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -24,14 +27,10 @@ from explorer.spark.scan.physical import quoted
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["RowIdentity", "RowMarks", "RowPlace", "free_name", "row_identity"]
+__all__ = ["RowMarks", "free_name", "place_marks", "row_identity"]
 
 _PLACE_FILE: Final = "__explorer_place_file"
-_FILE: Final = "_file"
-_ROW_INDEX: Final = "_row_index"
-_ROW_ID: Final = "_row_id"
-_COMMIT_VERSION: Final = "_row_commit_version"
-_COLUMNS: Final = (_FILE, _ROW_INDEX, _ROW_ID, _COMMIT_VERSION)
+_COLUMNS: Final = ("_file", "_row_index", "_row_id", "_row_commit_version")
 # The name of each column of the log in the plan: table columns have other names there, so none can be equal.
 _FACTS: Final[dict[str, tuple[str, st.DataType, pa.DataType]]] = {
     "path": ("__explorer_identity_file", st.StringType(), pa.string()),
@@ -41,114 +40,56 @@ _FACTS: Final[dict[str, tuple[str, st.DataType, pa.DataType]]] = {
 _MATERIALISED: Final = "__explorer_identity_m"
 
 
-class RowMarks(Protocol):
-    """Columns after the table's own."""
+@dataclass(frozen=True, slots=True)
+class RowMarks:
+    """Columns after the table's own that describe a row.
+
+    Attributes:
+        given: The columns by name: the type in SQL, and what makes the value from the row's index.
+        known: What the plan knows of each file, by name: the type, and what makes a value for each row of a table of
+            files.
+        stored: Columns of the files by the name that ``given`` uses: the physical name and the type; null where a
+            file has no such column.
+    """
+
+    given: Mapping[str, tuple[str, Callable[[Column], Column]]]
+    known: Mapping[str, tuple[st.DataType, Callable[[pa.Table], Any]]]
+    stored: Mapping[str, tuple[str, st.DataType]] = dataclasses.field(default_factory=dict)
 
     def read_fields(self) -> list[st.StructField]:
-        """Return the fields to read from files on top of the table's columns; null where a file has no such column."""
+        """Return the fields to read from files on top of the table's columns."""
+        return [st.StructField(name, kind) for name, kind in self.stored.values()]
 
     def read_columns(self) -> list[Column]:
-        """Return the values of `read_fields`, under the names that `columns` expects."""
+        """Return the values of `read_fields` under the names of ``stored``."""
+        return [sf.col(quoted(name)).alias(alias) for alias, (name, _) in self.stored.items()]
 
     def fact_fields(self) -> list[st.StructField]:
         """Return the types of `facts`."""
+        return [st.StructField(name, kind) for name, (kind, _) in self.known.items()]
 
     def facts(self, files: pa.Table) -> dict[str, Any]:
         """Return what is known of each file, one value for each row of ``files``."""
+        return {name: value(files) for name, (_, value) in self.known.items()}
 
     def columns(self, row_index: Column) -> list[Column]:
         """Return the columns, over those of `read_columns` and `facts`."""
+        return [value(row_index).alias(name) for name, (_, value) in self.given.items()]
 
     def no_columns(self) -> list[Column]:
         """Return the columns of no rows."""
+        return [sf.lit(None).cast(kind).alias(name) for name, (kind, _) in self.given.items()]
 
 
-@dataclass(frozen=True, slots=True)
-class RowPlace:
-    """The place of a row, as two columns.
-
-    Attributes:
-        file: Name of the column with the file's number, from 0, in the order of the files that are read.
-        row: Name of the column with the row's place in its file.
-    """
-
-    file: str
-    row: str
-
-    @classmethod
-    def for_table(cls, schema: StructType) -> RowPlace:
-        """Choose names that no column of the table has."""
-        return cls(free_name("_file_number", schema), free_name("_row_index", schema))
-
-    def read_fields(self) -> list[st.StructField]:
-        """See `RowMarks.read_fields`."""
-        return []
-
-    def read_columns(self) -> list[Column]:
-        """See `RowMarks.read_columns`."""
-        return []
-
-    def fact_fields(self) -> list[st.StructField]:
-        """Type of `facts`."""
-        return [st.StructField(_PLACE_FILE, st.IntegerType())]
-
-    def facts(self, files: pa.Table) -> dict[str, Any]:
-        """See `RowMarks.facts`."""
-        return {_PLACE_FILE: pa.array(np.arange(files.num_rows, dtype=np.int32))}
-
-    def columns(self, row_index: Column) -> list[Column]:
-        """See `RowMarks.columns`."""
-        return [sf.col(_PLACE_FILE).alias(self.file), row_index.alias(self.row)]
-
-    def no_columns(self) -> list[Column]:
-        """See `RowMarks.no_columns`."""
-        return [sf.lit(None).cast("int").alias(self.file), sf.lit(None).cast("long").alias(self.row)]
+def place_marks(schema: StructType) -> RowMarks:
+    """Return two columns: the number of a row's file, from 0, in the order that is read, and the row's place there."""
+    known = (st.IntegerType(), lambda files: pa.array(np.arange(files.num_rows, dtype=np.int32)))
+    file, row = free_name("_file_number", schema), free_name("_row_index", schema)
+    given = {file: ("int", lambda _: sf.col(_PLACE_FILE)), row: ("long", lambda row_index: row_index)}
+    return RowMarks(given, {_PLACE_FILE: known})
 
 
-@dataclass(frozen=True, slots=True)
-class RowIdentity:
-    """The identity columns of one version.
-
-    Attributes:
-        materialised: Physical names of the columns with ids and with commit versions; None if rows are not tracked.
-    """
-
-    materialised: tuple[str, str] | None
-
-    def read_fields(self) -> list[st.StructField]:
-        """See `RowMarks.read_fields`."""
-        return [st.StructField(name, st.LongType()) for name in self.materialised or ()]
-
-    def read_columns(self) -> list[Column]:
-        """See `RowMarks.read_columns`."""
-        names = self.materialised or ()
-        return [sf.col(quoted(name)).alias(f"{_MATERIALISED}{index}") for index, name in enumerate(names)]
-
-    def fact_fields(self) -> list[st.StructField]:
-        """See `RowMarks.fact_fields`."""
-        return [st.StructField(name, kind) for name, kind, _ in _FACTS.values()]
-
-    def facts(self, files: pa.Table) -> dict[str, Any]:
-        """See `RowMarks.facts`."""
-        return {name: files.column(source).cast(kind) for source, (name, _, kind) in _FACTS.items()}
-
-    def columns(self, row_index: Column) -> list[Column]:
-        """See `RowMarks.columns`."""
-        path, base, default = (sf.col(name) for name, _, _ in _FACTS.values())
-        row_id = version = sf.lit(None).cast("long")
-        if self.materialised is not None:
-            row_id = sf.coalesce(sf.col(f"{_MATERIALISED}0"), base + row_index)
-            version = sf.coalesce(sf.col(f"{_MATERIALISED}1"), default)
-        values = (path, row_index, row_id, version)
-        return [value.alias(name) for value, name in zip(values, _COLUMNS, strict=True)]
-
-    def no_columns(self) -> list[Column]:
-        """See `RowMarks.no_columns`."""
-        kinds = ("string", "long", "long", "long")
-        return [sf.lit(None).cast(kind).alias(name) for kind, name in zip(kinds, _COLUMNS, strict=True)]
-
-
-def row_identity(snapshot: Snapshot, schema: StructType) -> RowIdentity:
+def row_identity(snapshot: Snapshot, schema: StructType) -> RowMarks:
     """Return the identity columns of a snapshot.
 
     Args:
@@ -170,7 +111,7 @@ def row_identity(snapshot: Snapshot, schema: StructType) -> RowIdentity:
             )
     tracking = snapshot.row_tracking
     if not tracking.enabled:
-        return RowIdentity(None)
+        return _identity(None)
     row_id, version = tracking.row_id_column, tracking.row_commit_version_column
     if row_id is None or version is None:
         raise CorruptTable(
@@ -188,7 +129,34 @@ def row_identity(snapshot: Snapshot, schema: StructType) -> RowIdentity:
                 column=name,
                 version=snapshot.version,
             )
-    return RowIdentity((row_id, version))
+    return _identity((row_id, version))
+
+
+def _identity(materialised: tuple[str, str] | None) -> RowMarks:
+    """Return the four columns; the names are those of the columns in files with IDs and with commit versions."""
+    path, base, default = (name for name, _, _ in _FACTS.values())
+
+    def row_id(row_index: Column) -> Column:
+        return _or_null(materialised, lambda: sf.coalesce(sf.col(f"{_MATERIALISED}0"), sf.col(base) + row_index))
+
+    def version(_: Column) -> Column:
+        return _or_null(materialised, lambda: sf.coalesce(sf.col(f"{_MATERIALISED}1"), sf.col(default)))
+
+    values = (lambda _: sf.col(path), lambda row_index: row_index, row_id, version)
+    kinds = ("string", "long", "long", "long")
+    return RowMarks(
+        {name: (kind, value) for name, kind, value in zip(_COLUMNS, kinds, values, strict=True)},
+        {name: (kind, partial(_fact, source, arrow)) for source, (name, kind, arrow) in _FACTS.items()},
+        {f"{_MATERIALISED}{place}": (name, st.LongType()) for place, name in enumerate(materialised or ())},
+    )
+
+
+def _or_null(materialised: tuple[str, str] | None, value: Callable[[], Column]) -> Column:
+    return sf.lit(None).cast("long") if materialised is None else value()
+
+
+def _fact(source: str, kind: pa.DataType, files: pa.Table) -> Any:
+    return files.column(source).cast(kind)
 
 
 def free_name(name: str, schema: StructType) -> str:

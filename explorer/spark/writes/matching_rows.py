@@ -26,7 +26,7 @@ from explorer.spark.scan.masks import is_masked, mask_column, mask_words
 from explorer.spark.scan.plan import MASK, ROW, addresses_of, file_facts, file_rows, session_of
 from explorer.spark.scan.predicate import condition, vet
 from explorer.spark.scan.results import Reading, to_arrow
-from explorer.spark.scan.row_marks import RowPlace
+from explorer.spark.scan.row_marks import place_marks
 from explorer.spark.scan.scan import scan
 
 if TYPE_CHECKING:
@@ -78,7 +78,8 @@ def files_masking(log: DeltaLog, snapshot: Snapshot, where: str) -> frozenset[st
     if not files.num_rows:
         return frozenset()
     layout = layout_of(snapshot)
-    place = RowPlace.for_table(layout.schema)
+    place = place_marks(layout.schema)
+    file, row = place.given
     layout = layout.with_marks(place)
     session, version = session_of(layout), snapshot.version
     addresses = addresses_of(log, files)
@@ -90,7 +91,7 @@ def files_masking(log: DeltaLog, snapshot: Snapshot, where: str) -> frozenset[st
     ]
     facts = file_facts(layout, files, addresses, {MASK: mask_column(masks)}, is_masked(sf.col(MASK), sf.col(ROW)))
     rows = as_compared(file_rows(session, layout, addresses, facts), layout.schema)
-    wanted = condition(session, rows.drop(place.file, place.row).schema, where)
-    masking = rows.where(wanted).select(place.file).distinct()
+    wanted = condition(session, rows.drop(file, row).schema, where)
+    masking = rows.where(wanted).select(file).distinct()
     masking_files = to_arrow(Reading(masking, lambda error: failure_of(error, addresses, version, where)))
     return frozenset(paths[number] for number in masking_files.column(0).to_pylist())

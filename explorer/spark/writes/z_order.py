@@ -12,7 +12,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from explorer.spark.engine.expression_tree import joined
+from explorer.spark.engine.expressions import joined
 
 __all__ = ["z_ordered"]
 
