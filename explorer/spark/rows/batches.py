@@ -70,9 +70,7 @@ def _produce(job: Job[None], stream: RowStream, batches: queue.Queue[pa.RecordBa
     given = 0
     for part in stream.parts():
         # Spark cannot hand variants to Python functions.
-        fetched = (
-            iter(to_arrow(part.planned, stream.limit).to_batches()) if stream.unstreamed else _streamed(part, stream)
-        )
+        rows = iter(to_arrow(part.planned, stream.limit).to_batches()) if stream.unstreamed else _streamed(part, stream)
         for batch in rows:
             _hand_over(job, batch, batches)
             given += batch.num_rows
