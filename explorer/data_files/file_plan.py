@@ -1,4 +1,4 @@
-"""What whoever writes the files of some rows has to know, as plain values that go to Spark's workers.
+"""The plan of new files, as plain values that go to Spark's workers with the code that writes them.
 
 Protocol sections: Data Files, Add CDC File, Identity Columns. Invariants: columns go by their places, so a name of the
 table means nothing where the files are written; change files hold no partition columns and get no statistics.
@@ -141,10 +141,10 @@ def held_fields(layout: FileLayout, *, changes: bool) -> tuple[StructField, ...]
 
 
 def _type_name(layout: FileLayout, column: str) -> str:
-    found = layout.schema.field(column)
-    assert found is not None, f"{column} is a partition column that the schema lacks"
-    assert isinstance(found.type, PrimitiveType)
-    return found.type.name
+    field = layout.schema.field(column)
+    assert field is not None, f"{column} is a partition column that the schema lacks"
+    assert isinstance(field.type, PrimitiveType)
+    return field.type.name
 
 
 def _has_bounds(own: StructField) -> bool:

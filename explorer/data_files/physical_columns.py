@@ -30,8 +30,8 @@ def physical_column(column: Any, target: pa.DataType) -> Any:
     if pa.types.is_struct(target):
         parts = column.flatten()
         if len(parts) != target.num_fields:
-            kept = [place for place, part in enumerate(parts) if not pa.types.is_null(part.type)]
-            parts = [parts[place] for place in kept]
+            stored = [place for place, part in enumerate(parts) if not pa.types.is_null(part.type)]
+            parts = [parts[place] for place in stored]
         renamed = [physical_column(part, field.type) for part, field in zip(parts, target, strict=True)]
         return pa.StructArray.from_arrays(renamed, fields=list(target), mask=_mask(column))
     if pa.types.is_list(target):

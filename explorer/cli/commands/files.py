@@ -274,12 +274,12 @@ def _replayed(
 ) -> Iterator[pa.RecordBatch]:
     """The same by Spark."""
     from explorer.cli.progress import followed
-    from explorer.spark.log.live_files import KeptFiles, NeededFiles, plain_files
+    from explorer.spark.log.live_files import FileDecisions, FilesToRead, plain_files
     from explorer.spark.rows.batches import row_batches
     from explorer.spark.rows.row_streams import file_stream
 
     plain = partial(plain_files, PUBLIC_COLUMNS)
-    made = plain if where is None else KeptFiles(NeededFiles.of(found, where))
+    made = plain if where is None else FilesToRead(FileDecisions.of(found, where))
     return row_batches(file_stream(opened, found, made, limit), followed)
 
 

@@ -37,11 +37,11 @@ class ChangePreview:
         counts: All changes: version, change_type, rows; ascending. None if they were not to be counted.
         rewritten: Rows that inferred versions only wrote to other files: version, rows; None if not counted.
         total: Sum of ``counts``, or None.
-        note: What ``table`` is of the whole, for people.
+        note: The share of the changes that ``table`` has, in words.
         complete: True if there are no other changes.
         versions: Each version whose changes are given, and where they come from.
         inferred_versions: Versions whose changes no feed recorded: inferred from the files added and removed.
-        skipped: Holes of the feed that were skipped; the changes of their versions are not given.
+        skipped: Gaps of the feed that were skipped; the changes of their versions are not given.
         estimate: Files and bytes that hold all the changes.
     """
 

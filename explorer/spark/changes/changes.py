@@ -36,7 +36,7 @@ from explorer.spark.changes.pairing import (
     pairs_by_key,
     unpaired,
 )
-from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, file_parts, source_rows
+from explorer.spark.changes.source_rows import FilePart, SourceRows, failure_of_reads, file_parts, source_rows
 from explorer.spark.scan.layout import Layout, layout_of
 from explorer.spark.scan.results import PlannedRows, Reading, to_arrow
 from explorer.spark.scan.row_marks import RowMarks
@@ -173,7 +173,7 @@ def changes_of(log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = ()) 
     copying = _copying_versions(sources, [(version_of[part.source], part.change) for part in inferred])
     plain = [part for part in inferred if version_of[part.source] not in copying]
 
-    def read(chosen: list[Part], marks: RowMarks) -> DataFrame:
+    def read(chosen: list[FilePart], marks: RowMarks) -> DataFrame:
         reads.append(source_rows(log, layout.with_marks(marks), files, chosen))
         return reads[-1].frame
 

@@ -115,13 +115,13 @@ def balance(
         rows: The columns of the schema as ``c0``, ``c1`` and so on, those of ``shared`` and ``carried``, and `SIGN`.
         schema: The types meant.
         shared: Columns that rows must share to cancel out.
-        carried: Columns of which one value of the equal rows is kept.
+        carried: Columns of which one value of the equal rows stays.
         few: The rows are few: compare them in one task, since spreading them takes longer.
     """
     both = rows.coalesce(1) if few else rows
     columns = [(f"c{place}", field.type) for place, field in enumerate(schema.fields)]
     forms = [comparable(sf.col(name), kind).alias(f"g{name}") for name, kind in columns]
-    # Where the form for grouping is the value itself, grouping keeps it; of others one of the equal values is kept.
+    # Where the form for grouping is the value itself, grouping keeps it; of others one of the equal values stays.
     firsts = [sf.first(name).alias(name) for name in [*(n for n, kind in columns if not is_plain(kind)), *carried]]
     net = sf.sum(SIGN)
     cancelled = ((sf.sum(sf.abs(SIGN)) - sf.abs(net)) / 2).cast("long")

@@ -27,7 +27,7 @@ from explorer.core.versions.change_feed.sources import ReadEstimate, difference_
 from explorer.core.versions.column_matching import ColumnComparison, ComparedSide, UncomparedColumn, compare_columns
 from explorer.spark.changes.comparable import SIGN, are_few, by_place, comparable, same, surplus
 from explorer.spark.changes.pairing import check_keys
-from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, file_parts, source_rows
+from explorer.spark.changes.source_rows import FilePart, SourceRows, failure_of_reads, file_parts, source_rows
 from explorer.spark.scan.layout import layout_of_schema
 from explorer.spark.scan.physical import case_collides, quoted
 from explorer.spark.scan.results import SPARK_ERRORS, PlannedRows
@@ -137,7 +137,7 @@ def row_diff(log: DeltaLog, from_version: int, to_version: int, keys: Sequence[s
 
 
 def count_differences(diff: RowDiff, frame: DataFrame) -> RowDiffCounts:
-    """Count the rows of a diff's frame, or of a copy of it that is kept in memory."""
+    """Count the rows of a diff's frame, or of a copy of it that Spark has in memory."""
     repeated = sf.when(sf.col("repeated_key"), sf.col("count")).otherwise(sf.lit(0))
     counted = frame.groupBy("change").agg(sf.sum("count").alias("rows"), sf.sum(repeated).alias("repeated"))
     try:
@@ -156,7 +156,9 @@ def _checked_keys(keys: Sequence[str], compared: ColumnComparison, version: int)
     return check_keys(keys, compared.schema, version, purpose, left_out)
 
 
-def _side(log: DeltaLog, side: ComparedSide, files: pa.Table, parts: list[Part], *, case_sensitive: bool) -> SourceRows:
+def _side(
+    log: DeltaLog, side: ComparedSide, files: pa.Table, parts: list[FilePart], *, case_sensitive: bool
+) -> SourceRows:
     layout = layout_of_schema(side.schema, side.partition_columns, side.version, by_id=side.by_id)
     layout = replace(layout, case_sensitive=case_sensitive, zone=log.snapshot(side.version).time_zone)
     return source_rows(log, layout, files, parts)

@@ -38,10 +38,10 @@ class RowDiffPreview:
             repeated_key, changed_columns, before, after, as in `explorer.spark.changes.row_diff.RowDiff.frame`;
             variants as JSON text.
         counts: All of them, exactly.
-        note: What ``table`` is of the whole, for people.
+        note: The share of the differences that ``table`` has, in words.
         complete: True if ``table`` holds every row that differs.
         from_version, to_version: The versions.
-        keys: The key columns; empty if whole rows were compared.
+        keys: The key columns; empty if entire rows were compared.
         left_out: Columns that could not be compared, and why.
         estimate: Files and bytes that were read.
     """
@@ -84,7 +84,7 @@ def _row_diff_preview(
 ) -> RowDiffPreview:
     from explorer.spark.changes.row_diff import count_differences, row_diff
 
-    job.report("Looking for the files that differ")
+    job.report("Comparing the lists of files")
     diff = row_diff(log, *versions, keys)
     job.report(f"Comparing the rows of {diff.estimate.files:,} files")
     with _persisted(diff.frame) as frame:

@@ -29,13 +29,13 @@ from explorer.spark.scan.plan import MASK, PATH, ROW, addresses_of, file_facts, 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["Part", "SourceRows", "failure_of_reads", "file_parts", "source_rows"]
+__all__ = ["FilePart", "SourceRows", "failure_of_reads", "file_parts", "source_rows"]
 
 _INSIDE = PATH + "_inside"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilePart:
     """Some rows of one file.
 
     Attributes:
@@ -81,7 +81,7 @@ def failure_of_reads(reads: Sequence[SourceRows], error: Exception) -> ExplorerE
     return next((typed for typed in failures if typed.facts().get("version") is not None), failures[0])
 
 
-def file_parts(log: DeltaLog, files: pa.Table) -> list[Part]:
+def file_parts(log: DeltaLog, files: pa.Table) -> list[FilePart]:
     """The parts that the files of sources play; reads deletion vectors.
 
     Args:
@@ -93,25 +93,25 @@ def file_parts(log: DeltaLog, files: pa.Table) -> list[Part]:
     """
     vectors, before = vector_descriptors(files), vector_descriptors(files, "before_")
     named = list(zip(files.column("raw_path").to_pylist(), files.column("version").to_pylist(), strict=True))
-    parts: list[Part] = []
+    parts: list[FilePart] = []
     for source, kind in enumerate(files.column("kind").to_pylist()):
         vector = vectors[source]
         match kind:
             case "cdc":
-                parts.append(Part(source, None, None, inside=False))
+                parts.append(FilePart(source, None, None, inside=False))
             case "difference":
                 deleted, inserted = masked_difference(log.store, before[source], vector, *named[source])
                 if len(deleted):
-                    parts.append(Part(source, "delete", mask_words(deleted), inside=True))
+                    parts.append(FilePart(source, "delete", mask_words(deleted), inside=True))
                 if len(inserted):
-                    parts.append(Part(source, "insert", mask_words(inserted), inside=True))
+                    parts.append(FilePart(source, "insert", mask_words(inserted), inside=True))
             case _:
                 mask = None if vector is None else mask_words(read_rows(log.store, vector, *named[source]))
-                parts.append(Part(source, kind, mask, inside=False))
+                parts.append(FilePart(source, kind, mask, inside=False))
     return parts
 
 
-def source_rows(log: DeltaLog, layout: Layout, files: pa.Table, parts: list[Part]) -> SourceRows:
+def source_rows(log: DeltaLog, layout: Layout, files: pa.Table, parts: list[FilePart]) -> SourceRows:
     """Plan the reading of parts of files.
 
     Args:
@@ -140,7 +140,7 @@ def source_rows(log: DeltaLog, layout: Layout, files: pa.Table, parts: list[Part
     return SourceRows(file_rows(session, layout, distinct, facts), distinct, _first_versions(chosen))
 
 
-def _mask_columns(parts: list[Part]) -> dict[str, pa.Array]:
+def _mask_columns(parts: list[FilePart]) -> dict[str, pa.Array]:
     """The masks of parts, and whether their rows are inside; nothing if all parts are whole files."""
     if all(part.mask is None for part in parts):
         return {}

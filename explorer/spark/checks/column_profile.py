@@ -71,8 +71,8 @@ class WrongStatistic:
         path: The file, decoded.
         column: Dotted logical name; None for the number of rows.
         statistic: ``numRecords``, ``nullCount``, ``minValues`` or ``maxValues``.
-        logged: What the log says.
-        found: What the file's live rows say.
+        logged: The value in the log.
+        found: The value by the file's live rows.
     """
 
     path: str

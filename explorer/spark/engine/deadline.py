@@ -1,4 +1,4 @@
-"""A limit of time for work on Spark that evaluates an expression which a person or a table wrote.
+"""A limit of time for work on Spark that evaluates an expression of a user or a table.
 
 Invariants: work that is past its limit ends in an ExpressionRefused that says the limit and how to raise it. First its
 jobs are cancelled. Where that does not help, since Spark still plans or a task computes one value forever, a JVM that

@@ -88,7 +88,7 @@ def expressions(rows: DataFrame, texts: Sequence[str]) -> tuple[Column, ...]:
 
 
 def analysed(rows: DataFrame, remade: Sequence[NormalizedExpression]) -> Analysed:
-    """The same for expressions that were made anew, with what Spark found out.
+    """The same for expressions that were made anew, with Spark's analysis of them.
 
     Args:
         rows: As for `expressions`.

@@ -1,4 +1,4 @@
-"""The kinds of failure that have nothing to do with one file or expression, told apart by what Java and Python say.
+"""The kinds of failure that concern no one file or expression, distinguished by the texts of Java and Python.
 
 `tests/spark/engine/test_failures.py` provokes some of them in Spark, and recognizes others by texts of the shape that
 they have; the rest follow the names of classes and error conditions. Invariant: what is made of them names no class of

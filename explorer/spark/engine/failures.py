@@ -1,7 +1,7 @@
 """Exceptions of Spark as this program's typed errors, which name the file and the version.
 
-Invariant: the cause is always chained by the caller, and nothing is swallowed. What is told apart is said in words; of
-the rest only the kind is named, and where the full error is shown.
+Invariant: the cause is always chained by the caller, and nothing is swallowed. Known kinds have a message of their
+own; of the rest the message has the kind alone, and where the full error is shown.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ _FROM_EXPRESSIONS: Final = (
     "USER_RAISED_EXCEPTION",
 )
 _DETAIL: Final = 300
-_UNSAID: Final = ("INTERNAL_ERROR", "PYTHON_EXCEPTION", "FAILED_READ_FILE")
+_UNCLEAR: Final = ("INTERNAL_ERROR", "PYTHON_EXCEPTION", "FAILED_READ_FILE")
 
 
 def failure_of(
     error: Exception, addresses: Sequence[FileAddress] = (), version: int | None = None, where: str | None = None
 ) -> ExplorerError:
-    """The typed error for an exception out of Spark; raise it ``from`` the exception.
+    """Return the typed error for an exception out of Spark; raise it ``from`` the exception.
 
     Args:
         error: What Spark raised, classic or Connect, when planning or when running.
@@ -103,14 +103,14 @@ def failure_of(
             reason="runtime",
             condition=condition,
         )
-    if condition is not None and not condition.startswith(_UNSAID):
+    if condition is not None and not condition.startswith(_UNCLEAR):
         return StorageError(f"Spark could not read the rows: {first_sentence(error)}", version=version)
     kind = short_name(error) if condition is None or condition.startswith("PYTHON") else condition
     return StorageError(f"Spark could not read the rows ({kind}). {SEE_MORE}", version=version)
 
 
 def _file_failure(text: str, addresses: Sequence[FileAddress], version: int | None) -> ExplorerError | None:
-    """What Spark or a task of this program says of a file in words that are known."""
+    """Return the failure of a file, from the known messages of Spark and of this program's tasks."""
     at = "" if version is None else f" of version {version}"
     if (missing := _NOT_FOUND.search(text)) is not None:
         return _missing(_named(missing[1], addresses), at, version)
@@ -130,7 +130,7 @@ def _file_failure(text: str, addresses: Sequence[FileAddress], version: int | No
 def _about_file(
     known: ExplorerError, text: str, addresses: Sequence[FileAddress], version: int | None
 ) -> ExplorerError:
-    """A known failure that Spark met while it read a file names the file."""
+    """Return a known failure with the name of the file that Spark read."""
     failed = _READ_FILE.search(text)
     if failed is None or not isinstance(known, StorageError | UnsupportedFeature):
         return known
@@ -215,10 +215,10 @@ def _missing(path: str, at: str, version: int | None) -> StorageError:
     )
 
 
-def _named(spoken: str, addresses: Sequence[FileAddress]) -> str:
-    """The path in the log of a file that Spark names."""
-    key = _plain(spoken)
-    return next((a.raw_path for a in addresses if key in (_plain(a.metadata_path), _plain(a.reader_path))), spoken)
+def _named(spelling: str, addresses: Sequence[FileAddress]) -> str:
+    """Return the path in the log of a file that Spark names."""
+    key = _plain(spelling)
+    return next((a.raw_path for a in addresses if key in (_plain(a.metadata_path), _plain(a.reader_path))), spelling)
 
 
 def _plain(path: str) -> str:

@@ -3,7 +3,7 @@
 Protocol section: Add File (``path``). Two spellings matter. Spark is *given* an unquoted path in which ``*?[]{}\\`` are
 pattern characters; it *gives back* ``_metadata.file_path`` quoted as Java quotes a URI. Invariants: each live file gets
 exactly one address; a local file that is missing, or of another size than the log says, is an error that names it,
-before Spark sees it; a file that Spark's own reader would skip or cannot reach is refused before it is asked to.
+before Spark sees it; a file that Spark's own reader would skip or cannot reach is refused before it reads.
 """
 
 from __future__ import annotations

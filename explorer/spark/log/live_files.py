@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AllFiles",
+    "FileDecisions",
     "FileTotals",
-    "KeptFiles",
-    "NeededFiles",
+    "FilesToRead",
     "file_totals",
     "files_frame",
     "needed_counts",
@@ -95,7 +95,7 @@ class AllFiles:
 
 
 @dataclass(frozen=True)
-class NeededFiles:
+class FileDecisions:
     """Every file, and whether a condition needs it: ``kept`` and ``rule`` of `SkippingResult.files`.
 
     Attributes:
@@ -110,7 +110,7 @@ class NeededFiles:
     zone: tzinfo
 
     @classmethod
-    def of(cls, snapshot: Snapshot, where: str) -> NeededFiles:
+    def of(cls, snapshot: Snapshot, where: str) -> FileDecisions:
         """What a condition needs of a snapshot.
 
         Raises:
@@ -131,14 +131,14 @@ class NeededFiles:
 
 
 @dataclass(frozen=True)
-class KeptFiles:
+class FilesToRead:
     """The files that a condition needs, and no others.
 
     Attributes:
         needed: Tells which they are.
     """
 
-    needed: NeededFiles
+    needed: FileDecisions
 
     def __call__(self, files: LogicalFiles) -> pa.Table:
         """Make the rows of some files."""
@@ -209,7 +209,7 @@ def needed_files(log: DeltaLog, snapshot: Snapshot, where: str) -> ReplayedFiles
     require_pyspark()
     from explorer.spark.log.replay import replayed
 
-    return replayed(log, snapshot.version, NeededFiles.of(snapshot, where))
+    return replayed(log, snapshot.version, FileDecisions.of(snapshot, where))
 
 
 def needed_counts(log: DeltaLog, snapshot: Snapshot, where: str) -> Job[SkippingCounts]:

@@ -49,12 +49,12 @@ class Replay:
 
     Attributes:
         make: What to make of the files.
-        gone: What later commits replaced or removed.
+        superseded: What later commits replaced or removed.
         files: The stores, and what no error may contain.
     """
 
     make: Make
-    gone: Superseded
+    superseded: Superseded
     files: ObjectRows
 
     def task(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -69,7 +69,7 @@ class Replay:
     def _replayed(self, unit: dict[str, Any]) -> Iterator[pa.RecordBatch]:
         part = CheckpointPart(self._opened(unit), partial(_broken, unit), groups=())
         for index in range(unit["share"], part.num_groups, unit["shares"]):
-            left = self.gone.survivors(part.at_group(index))
+            left = self.superseded.survivors(part.at_group(index))
             if left.num_rows:
                 yield from self.make(LogicalFiles([left])).to_batches(_BATCH_ROWS)
 

@@ -1,4 +1,4 @@
-"""Rows for people: previews, pages, streams of batches, the history of a key.
+"""Rows to show: previews, pages, streams of batches, the history of a key.
 
 In: a `DeltaLog`, a version or a range, a predicate or a key, and how many rows to show.
 Out: jobs whose results are bounded Arrow tables with a note on their share of the whole, or a stream of batches.

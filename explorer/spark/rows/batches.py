@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from explorer.core.errors import EngineUnavailable
-from explorer.spark.rows.row_streams import Part, RowStream
+from explorer.spark.rows.row_streams import RowStream, StreamPart
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
@@ -81,7 +81,7 @@ def _produce(job: Job[None], stream: RowStream, batches: queue.Queue[pa.RecordBa
         gc.collect()
 
 
-def _streamed(part: Part, stream: RowStream) -> Iterator[pa.RecordBatch]:
+def _streamed(part: StreamPart, stream: RowStream) -> Iterator[pa.RecordBatch]:
     from explorer.spark.scan.results import SPARK_ERRORS, readable_frame
 
     few = None if stream.limit is None or stream.limit > _FEW else stream.limit

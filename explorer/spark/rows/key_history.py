@@ -2,7 +2,7 @@
 
 Every file that was live at a version of the range and that may hold the key, by its statistics, is read once; the
 lifetimes of the file and of its deletion vectors, not a scan of each version, then give the versions in which a row
-that was found was visible. Invariants: columns are those of the last version of the range, matched as
+that matches was visible. Invariants: columns are those of the last version of the range, matched as
 `explorer.core.versions.column_matching` says; a column that some file cannot give is left out and named; keys and
 values are the same as `explorer.spark.changes.comparable` says; the driver holds at most `MAX_ROWS` rows.
 """
@@ -27,7 +27,7 @@ from explorer.core.versions.column_matching import ComparedSide, UncomparedColum
 from explorer.core.versions.key_files import KeyFiles, key_condition, live_between
 from explorer.job import Job
 from explorer.spark.changes.comparable import by_place, comparable
-from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, source_rows
+from explorer.spark.changes.source_rows import FilePart, SourceRows, failure_of_reads, source_rows
 from explorer.spark.engine.expressions import joined
 from explorer.spark.engine.job import submit
 from explorer.spark.rows.row_key import checked_key, literal
@@ -235,7 +235,7 @@ def _read(log: DeltaLog, epoch: _Epoch, schema: StructType, *, collides: bool) -
     layout = layout_of_schema(StructType(fields), partitions, epoch.side.version, by_id=epoch.side.by_id)
     sources = epoch.files.append_column("version", epoch.files.column("last"))
     parts = {path: place for place, path in enumerate(sources.column("path").to_pylist())}
-    chosen = [Part(place, None, None, inside=False) for place in parts.values()]
+    chosen = [FilePart(place, None, None, inside=False) for place in parts.values()]
     zone = log.snapshot(epoch.side.version).time_zone
     return source_rows(log, replace(layout, case_sensitive=collides, zone=zone, marks=_places()), sources, chosen)
 

@@ -1,4 +1,4 @@
-"""The rows of a version page by page, in the order of the log's files and of places in them; masked ones on request.
+"""The rows of a version page by page, in the order of files in the log and of places in them; masked ones on request.
 
 Protocol section: Deletion Vectors. Invariants: every live row is on exactly one page, whatever the size of a page; a
 page reads no file before the one it begins in, and no more files than it needs by the log; a masked row is never given

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
     from explorer.spark.scan.results import Planned
 
-__all__ = ["Part", "RowStream", "change_stream", "file_stream", "result_schema", "version_stream"]
+__all__ = ["RowStream", "StreamPart", "change_stream", "file_stream", "result_schema", "version_stream"]
 
 # What a piece of the result is made of: bytes of Parquet, or rows. Java holds two, compressed, several times each.
 _PIECE_BYTES: Final = 8 << 20
@@ -46,7 +46,7 @@ _CHANGE_FIELDS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StreamPart:
     """Some of the rows, planned.
 
     Attributes:
@@ -58,13 +58,13 @@ class Part:
     pieces: int
 
     @classmethod
-    def of(cls, planned: Planned, files: pa.Table) -> Part:
+    def of(cls, planned: Planned, files: pa.Table) -> StreamPart:
         """Rows that are read from some files: ``size`` in bytes, ``num_records`` null where unknown."""
         size, records = (pc.sum(files.column(name)).as_py() or 0 for name in ("size", "num_records"))
         return cls.of_pieces(planned, max(size // _PIECE_BYTES, records // _PIECE_ROWS))
 
     @classmethod
-    def of_pieces(cls, planned: Planned, pieces: int) -> Part:
+    def of_pieces(cls, planned: Planned, pieces: int) -> StreamPart:
         """Rows to divide into about so many pieces."""
         return cls(planned, max(1, min(_MOST_PIECES, 1 + pieces)))
 
@@ -86,7 +86,7 @@ class RowStream:
     name: str
     phase: str
     schema: pa.Schema
-    parts: Callable[[], Iterator[Part]]
+    parts: Callable[[], Iterator[StreamPart]]
     unstreamed: bool = False
     readable: bool = False
     limit: int | None = None
@@ -108,11 +108,11 @@ def version_stream(
     """The rows of a version for which a condition is true; ``readable`` and ``limit`` as in `RowStream`."""
     in_one_piece = holds(snapshot.schema, "variant") and not readable
 
-    def parts() -> Iterator[Part]:
+    def parts() -> Iterator[StreamPart]:
         from explorer.spark.scan.scan import files_to_read, scan
 
         for files in _groups(files_to_read(log, snapshot, where), single=in_one_piece):
-            yield Part.of(scan(log, snapshot, files, where, needed=True), files)
+            yield StreamPart.of(scan(log, snapshot, files, where, needed=True), files)
 
     return RowStream(
         f"Rows of {log.name} at version {snapshot.version}",
@@ -144,11 +144,11 @@ def change_stream(
     schema = log.snapshot(sources.schema_version).schema
     in_one_piece = holds(schema, "variant") and not readable
 
-    def parts() -> Iterator[Part]:
+    def parts() -> Iterator[StreamPart]:
         from explorer.spark.changes.changes import changes_of
 
         for files in _groups(sources.files, sources.next_cut, single=in_one_piece):
-            yield Part.of(changes_of(log, msgspec.structs.replace(sources, files=files), keys), files)
+            yield StreamPart.of(changes_of(log, msgspec.structs.replace(sources, files=files), keys), files)
 
     return RowStream(
         f"Changes of {log.name}, versions {sources.from_version} to {sources.to_version}",
@@ -173,11 +173,11 @@ def file_stream(
         limit: As in `RowStream`.
     """
 
-    def parts() -> Iterator[Part]:
+    def parts() -> Iterator[StreamPart]:
         from explorer.spark.log.replay import replayed
 
         files = replayed(log, snapshot.version, make)
-        yield Part.of_pieces(files, files.size // _CHECKPOINT_BYTES)
+        yield StreamPart.of_pieces(files, files.size // _CHECKPOINT_BYTES)
 
     return RowStream(
         f"Files of {log.name} at version {snapshot.version}",
@@ -191,7 +191,7 @@ def file_stream(
 def _groups(files: pa.Table, next_cut: Callable[[int], int] = lambda end: end, *, single: bool) -> Iterator[pa.Table]:
     """Files in parts, each of about the size that is allowed, and of one file at least.
 
-    No files are one part: nothing is read of it, but what was asked is checked when it is planned.
+    No files are one part: nothing is read of it, but the request is checked when it is planned.
 
     Args:
         files: With their ``size`` in bytes.

@@ -1,4 +1,4 @@
-"""Rows found in files -> the versions in which they were visible.
+"""The versions in which rows of files were visible.
 
 Protocol section: Deletion Vectors. Invariants: a row is visible from the version that added its file to the one before
 its file was removed or masked it; spans of one value neither overlap nor touch with the same number of copies.

@@ -47,13 +47,13 @@ class TooManyBytes(Exception):
     """A row of a file would take more memory than it may.
 
     Args:
-        found: How many bytes, or more.
+        needed: How many bytes, or more.
         allowed: How many it may take.
     """
 
     def __init__(self, needed: int, allowed: int) -> None:
         super().__init__(needed, allowed)
-        self.found, self.allowed = needed, allowed
+        self.needed, self.allowed = needed, allowed
 
 
 def measured_batches(source: Any, parquet: Any, columns: list[str] | None, room: Room) -> Iterator[pa.RecordBatch]:

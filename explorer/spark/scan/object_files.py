@@ -121,7 +121,7 @@ def read_objects(session: SparkSession, addresses: Sequence[FileAddress], schema
     Args:
         session: Where to read.
         addresses: The files, local ones too.
-        schema: What to read, physical names, Parquet field ids in the metadata of fields that are found by them.
+        schema: What to read, physical names, Parquet field ids in the metadata of fields that are identified by them.
     """
     _send_code()
     path, row = _free("__explorer_object", schema), _free("__explorer_place", schema)

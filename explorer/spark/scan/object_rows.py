@@ -1,10 +1,10 @@
 """Read data files of an object store inside Spark's tasks: the part that runs there.
 
 It is sent to the workers by value, with what it imports of this program; all of that imports only PyArrow and obstore,
-so the workers need nothing else of it. Invariants: columns are found by physical name, or by Parquet field id where
-the table maps by id; a column that a file lacks is null; rows are numbered by their place in the file; a file that is
-missing, of another size than the log says, too large in memory, or unreadable raises with its name, and no error text
-contains a credential.
+so the workers need nothing else of it. Invariants: columns are identified by physical name, or by Parquet field ID
+where the table maps by ID; a column that a file lacks is null; rows are numbered by their place in the file; a file
+that is missing, of another size than the log says, too large in memory, or unreadable raises with its name, and no
+error text contains a credential.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _footer_of(rows: ObjectRows, file: dict[str, Any]) -> dict[str, Any]:
         raise
     except FileNotFoundError:
         return answer | {"failure": "the file is missing"}
-    except _Told as reported:
+    except _FileFailure as reported:
         return answer | {"failure": str(reported).replace("explorer: ", "the ", 1).replace(f": {file['name']}", "")}
     except Exception as error:  # noqa: BLE001 - whatever is wrong with one file, the others are read
         return answer | {"failure": f"the file cannot be read: {_safe_text(error, rows.secrets)}"}
@@ -145,12 +145,12 @@ def _end_of(rows: ObjectRows, source: Any, name: str) -> tuple[bytes, bytes]:
     footer, tail = _footer(source, rows.room.footer)
     size = footer_size(footer, rows.room.footer)
     if size > rows.room.footer:
-        raise _Told(_message("has too large a footer", name, str(size)))
+        raise _FileFailure(_message("has too large a footer", name, str(size)))
     return footer, tail
 
 
 def _footer(source: Any, longest: int) -> tuple[bytes, bytes]:
-    """The footer of a file, empty if it is cut off, and the eight bytes after it; no more of it than is asked for."""
+    """The footer of a file, empty if it is cut off, and the eight bytes after it; no more of it than requested."""
     size = source.size()
     start = max(0, size - _END)
     source.seek(start)
@@ -212,12 +212,12 @@ def _rows_of(rows: ObjectRows, file: dict[str, Any]) -> Iterator[pa.RecordBatch]
             names = [shape.name for shape in rows.columns] + [rows.file_column, rows.row_column]
             yield pa.RecordBatch.from_arrays(columns, names=names)
             place += batch.num_rows
-    except (_Told, ImportError):
+    except (_FileFailure, ImportError):
         raise
     except FileNotFoundError:
-        raise _Told(_message("is missing", name)) from None
+        raise _FileFailure(_message("is missing", name)) from None
     except TooManyBytes as error:
-        raise _Told(_message("takes too much memory", name, f"{error.found} of {error.allowed}")) from None
+        raise _FileFailure(_message("takes too much memory", name, f"{error.needed} of {error.allowed}")) from None
     except Exception as error:  # noqa: BLE001 - it goes to the JVM as text, so only its first line may pass
         raise _failed("cannot be read", name, error, rows.secrets) from None
 
@@ -227,7 +227,7 @@ def _message(what: str, name: str, detail: str = "") -> str:
     return f"explorer: file {what}: {name}" + (f" :: {detail}" if detail else "")
 
 
-def _failed(what: str, name: str, error: Exception, secrets: tuple[str, ...]) -> _Told:
+def _failed(what: str, name: str, error: Exception, secrets: tuple[str, ...]) -> _FileFailure:
     """An error without its cause and without secrets: what a store says may quote what was sent, signatures included.
 
     Args:
@@ -235,7 +235,7 @@ def _failed(what: str, name: str, error: Exception, secrets: tuple[str, ...]) ->
         error: What happened.
         secrets: Texts to leave out, longest first, as one may hold another.
     """
-    return _Told(_message(what, name, _safe_text(error, secrets)))
+    return _FileFailure(_message(what, name, _safe_text(error, secrets)))
 
 
 def _safe_text(error: Exception, secrets: tuple[str, ...]) -> str:
@@ -245,7 +245,7 @@ def _safe_text(error: Exception, secrets: tuple[str, ...]) -> str:
     return text[:300]
 
 
-class _Told(RuntimeError):
+class _FileFailure(RuntimeError):
     """An error whose text the driver understands."""
 
 
@@ -265,7 +265,7 @@ def open_file(rows: ObjectRows, file: dict[str, Any]) -> Any:
 
     actual_size = fetched(lambda: obstore.head(store, key))["size"]
     if size is not None and actual_size != size:
-        raise _Told(_message("has another size", name, f"{actual_size} bytes, but the log says {size}"))
+        raise _FileFailure(_message("has another size", name, f"{actual_size} bytes, but the log says {size}"))
 
     def fetch(start: int, end: int) -> bytes:
         return bytes(fetched(lambda: obstore.get_range(store, key, start=start, end=end)))
@@ -301,7 +301,7 @@ def _read_column(batch: pa.RecordBatch, shape: Shape) -> Any:
 
 
 def _fitted(array: Any, shape: Shape) -> Any:
-    """The array in the type that is asked for: parts found by name or id, older types widened."""
+    """Return the array in the requested type: parts identified by name or ID, older types widened."""
     if not shape.parts:
         return array if array.type == shape.type else array.cast(shape.type)
     if array.offset:
@@ -333,7 +333,7 @@ def _check_calendar(metadata: dict[bytes, bytes], columns: tuple[Shape, ...], na
     )
     if legacy and any(_holds_time(shape) for shape in columns):
         what = "its dates and times are in the calendar of Spark 2, which only Spark's own reader converts"
-        raise _Told(_message("cannot be read", name, f"{what}; {_OWN_READER}"))
+        raise _FileFailure(_message("cannot be read", name, f"{what}; {_OWN_READER}"))
 
 
 def _holds_time(shape: Shape) -> bool:

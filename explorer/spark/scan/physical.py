@@ -2,7 +2,7 @@
 
 Protocol sections: Column Mapping, Schema Serialization Format, Type Widening. Invariants: files are read by physical
 name (and by field id in id mode), with the table's own types, so that Spark widens what an older file holds (CM-003 to
-CM-005); void columns are never asked of a file and read as null (D-10); all results have logical names at every
+CM-005); void columns are never read from a file, and are null (D-10); all results have logical names at every
 depth, in the schema's order; CHAR values are read padded, as every comparison of the engines takes them, unless rows
 are moved from file to file.
 """
@@ -84,7 +84,7 @@ def read_schema(fields: tuple[StructField, ...], by_id: bool) -> st.StructType:
 
 
 def logical_column(source: Column, field: StructField, *, unpadded: bool = False) -> Column:
-    """The logical column, from the physical one that `read_schema` asked for.
+    """The logical column, from the physical one that `read_schema` reads.
 
     A cast renames nested fields, as casts between structs go by position.
 

@@ -59,7 +59,7 @@ __all__ = [
     "MASK",
     "PATH",
     "ROW",
-    "FileFacts",
+    "JoinedFacts",
     "addresses_of",
     "file_facts",
     "file_rows",
@@ -87,18 +87,18 @@ _places: Final[WeakKeyDictionary[DeltaLog, FileLocations]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
-class FileFacts:
+class JoinedFacts:
     """What rows need to know of their files: one row for each part that a file plays.
 
     Attributes:
         columns: `PATH` (the name Spark gives the file), partition values, masks, and the facts of the marks.
         types: Their Spark types.
-        kept: Whether a row of a known file is given, over these columns and the row's index; never null.
+        is_given: Whether a row of a known file is given, over these columns and the row's index; never null.
     """
 
     columns: pa.Table
     types: st.StructType
-    kept: Column
+    is_given: Column
 
 
 def plan(
@@ -174,7 +174,7 @@ def session_of(layout: Layout) -> SparkSession:
 
 
 def file_rows(
-    session: SparkSession, layout: Layout, addresses: Sequence[FileAddress], facts: FileFacts | None
+    session: SparkSession, layout: Layout, addresses: Sequence[FileAddress], facts: JoinedFacts | None
 ) -> DataFrame:
     """The rows of some files: the layout's columns and marks.
 
@@ -194,7 +194,7 @@ def file_rows(
 
 def file_facts(
     layout: Layout, files: pa.Table, addresses: Sequence[FileAddress], masks: Mapping[str, Any], condition: Column
-) -> FileFacts:
+) -> JoinedFacts:
     """Put together what is known of files.
 
     Args:
@@ -202,7 +202,7 @@ def file_facts(
         files: What the log says of each: raw_path, partition_values, and what the marks need.
         addresses: Their addresses, one for each row of ``files``; the same file may come several times.
         masks: Columns of `explorer.spark.scan.masks.MASK_TYPE`, or of booleans, that ``condition`` needs.
-        condition: As in `FileFacts`.
+        condition: As in `JoinedFacts`.
 
     Raises:
         CorruptTable: A partition value is missing or does not parse.
@@ -220,7 +220,7 @@ def file_facts(
     if layout.marks is not None:
         columns |= layout.marks.facts(files)
         fields += layout.marks.fact_fields()
-    return FileFacts(pa.table(columns), st.StructType(fields), condition)
+    return JoinedFacts(pa.table(columns), st.StructType(fields), condition)
 
 
 def addresses_of(log: DeltaLog, files: pa.Table) -> list[FileAddress]:
@@ -263,7 +263,7 @@ def _no_rows(session: SparkSession, layout: Layout) -> DataFrame:
     return session.range(0).select(*columns, *(layout.marks.no_columns() if layout.marks else ()))
 
 
-def _selected(rows: FileRows, layout: Layout, facts: FileFacts | None) -> DataFrame:
+def _selected(rows: FileRows, layout: Layout, facts: JoinedFacts | None) -> DataFrame:
     sources = {field.name: sf.col(quoted(field.physical_name)) for field in layout.stored}
     frame = rows.frame
     if facts is not None:
@@ -294,8 +294,8 @@ def _read(session: SparkSession, layout: Layout, addresses: Sequence[FileAddress
     return FileRows(frame, metadata.getField("file_path"), metadata.getField("row_index"))
 
 
-def _joined(rows: FileRows, layout: Layout, facts: FileFacts) -> tuple[DataFrame, dict[str, Column]]:
-    """Join to each row what is known of its file, and drop the rows that are not kept."""
+def _joined(rows: FileRows, layout: Layout, facts: JoinedFacts) -> tuple[DataFrame, dict[str, Column]]:
+    """Join to each row what is known of its file, and drop the rows that are not given."""
     names = set(rows.frame.columns)
     stored = [field for field in layout.stored if field.physical_name in names]
     # Positional names: a physical name may be anything, even one of ours.
@@ -309,7 +309,7 @@ def _joined(rows: FileRows, layout: Layout, facts: FileFacts) -> tuple[DataFrame
     known = frame.sparkSession.createDataFrame(facts.columns, schema=facts.types)
     frame = frame.join(sf.broadcast(known), path == sf.col(PATH), "left")
     unknown = sf.raise_error(sf.concat(sf.lit("explorer: no entry of the log for the file "), path)).cast("boolean")
-    is_live = sf.when(sf.col(PATH).isNull(), unknown).otherwise(facts.kept)
+    is_live = sf.when(sf.col(PATH).isNull(), unknown).otherwise(facts.is_given)
     sources = {field.name: sf.col(f"{_PREFIX}c{i}") for i, field in enumerate(stored)}
     sources |= {field.name: sf.lit(None) for field in layout.stored if field.name not in sources}
     sources |= {field.name: sf.col(f"{_PREFIX}p{i}") for i, field in enumerate(layout.partitions)}

@@ -142,7 +142,7 @@ class PlannedRows:
 
         Args:
             limit: Number of rows to stop at; None takes all, which must fit into memory.
-            readable: True gives variants as JSON text instead of their binaries, for people.
+            readable: True gives variants as JSON text instead of their binaries.
 
         Raises:
             ExplorerError: What Spark raised, typed, naming the file and the version.
@@ -156,7 +156,7 @@ class Scan(PlannedRows):
 
     Attributes:
         frame: The rows: one column for each of the schema, in its order, logical names, exact types, all nullable;
-            after them those of row identity, if asked for.
+            after them those of row identity, on request.
         addresses: The files that are read.
         version: Version of the snapshot.
         where: The predicate, or None.

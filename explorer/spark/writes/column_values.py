@@ -42,7 +42,7 @@ def column_value(value: Column, given: st.DataType, wanted: st.DataType, name: s
         given: Its type.
         wanted: The type of the column, every part nullable.
         name: The column's dotted path, for errors.
-        field: The intent's field that is told of a fault.
+        field: The intent's field that an error names.
 
     Raises:
         InvalidIntent: The value has a nested field that the column lacks, or is of another kind.

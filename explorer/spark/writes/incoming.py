@@ -56,7 +56,7 @@ _SAMPLES: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedRows:
+class IncomingPlan:
     """Rows in the table's schema, planned and not run.
 
     Attributes:
@@ -102,7 +102,7 @@ def incoming_rows(
     columns = tuple(field.name for field in snapshot.schema.fields if field.name.lower() in given)
     guards = [rule_guard(rule, count, rows, shaped.rows) for rule, count in broken]
     guards += default_guards(snapshot, columns, rows)
-    return Incoming(rows, columns, tuple(guards), PlannedRows(shaped.rows, judged, source, files, widest), touched)
+    return Incoming(rows, columns, tuple(guards), IncomingPlan(shaped.rows, judged, source, files, widest), touched)
 
 
 def _partitions(frame: DataFrame, snapshot: Snapshot) -> frozenset[tuple[str | None, ...]]:
@@ -118,7 +118,7 @@ def _partitions(frame: DataFrame, snapshot: Snapshot) -> frozenset[tuple[str | N
 def write_rows(store: LogStore, incoming: Incoming, layout: FileLayout, numbered: Sequence[Numbering]) -> Written:
     """Write such rows as data files, and judge the rules over exactly these rows; see `RowEngine.write_rows`."""
     source = incoming.source
-    assert isinstance(source, PlannedRows), "another engine planned these rows"
+    assert isinstance(source, IncomingPlan), "another engine planned these rows"
     new = NewRows(source, rules=source.rules, numbered=numbered, rows=incoming.rows, widest=source.widest)
     made = write_files(store, layout, new)
     guards = (

@@ -1,4 +1,4 @@
-"""Rows that an update or a merge changes: found, judged and written by Spark.
+"""Rows that an update or a merge changes: searched, checked and written by Spark.
 
 Every change is one frame with the values of a row before and after it; what an update and a merge differ in is how
 this frame is made. Protocol sections: Deletion Vectors, Add CDC File, Row Tracking, Generated Columns, Default Columns,
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 __all__ = ["find_changes", "write_changes"]
 
-# Names of the table may be anything, even these, so nothing of the table has a name of its own beside them.
+# Names of the table may be anything, even these, so no column of the table has its own name among them.
 _DO: Final = "__explorer_do"
 _CLAUSE: Final = "__explorer_clause"
 _FILE: Final = "__explorer_file"
@@ -182,7 +182,7 @@ def write_changes(
 ) -> Written:
     """Write the new rows, the rows that stay where files are rewritten, and the changes; see `RowEngine`."""
     changes, counts = matched.source, matched.counts
-    assert isinstance(changes, _Changes), "another engine found these changes"
+    assert isinstance(changes, _Changes), "another engine planned these changes"
     staying = 0 if masked else sum(file.rows_left for file in touched)
     writer = _Writer(log, snapshot, changes, counts, layout, changes.numbered(numbered) if counts.inserted else {})
     made = writer.write_others(touched, staying)
@@ -507,7 +507,7 @@ def _which(chosen: Column | None = None) -> Column:
 
 
 def _ambiguous(changes: _Changes, surplus: int) -> GuardResult:
-    """Some row of the table matches several rows of the source, so what becomes of it is not said."""
+    """Some row of the table matches several rows of the source, so its new values are ambiguous."""
     old = changes.frame.where(sf.col(_FILE).isNotNull())
     was = sf.first(sf.struct(*_named(changes.schema, _BEFORE)))
     twice = (

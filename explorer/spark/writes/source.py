@@ -179,7 +179,7 @@ def unchanged_guard(planned: object, current: object, what: str) -> tuple[GuardR
 
 
 def refusal(error: Exception, what: str, field: str) -> ExplorerError:
-    """What Spark raised while rows of a source, or expressions, were looked at, as an error of the intent.
+    """Return the error of the intent for what Spark raised over the rows of a source, or over expressions.
 
     Args:
         error: What was raised.

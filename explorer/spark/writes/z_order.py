@@ -51,7 +51,7 @@ def _cuts(values: Column) -> Column:
 
 
 def _range_of(value: Column, cuts: Column) -> Column:
-    """The number of the range that a value is in, from 0: how many cuts are not above it; found by halving."""
+    """The number of the range that a value is in, from 0: how many cuts are not above it, by halving."""
     halves = sf.array(*(sf.lit(1 << bit) for bit in reversed(range(_BITS))))
     return sf.aggregate(
         halves,

@@ -15,7 +15,7 @@ import pytest
 import explorer
 from explorer.cli.app import run
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS
-from explorer.spark.log.live_files import KeptFiles, NeededFiles, plain_files
+from explorer.spark.log.live_files import FileDecisions, FilesToRead, plain_files
 from explorer.spark.rows import row_streams
 from explorer.spark.rows.batches import row_batches
 from explorer.spark.rows.row_streams import file_stream
@@ -55,7 +55,7 @@ def test_of_a_few_rows_no_more_than_wanted_are_fetched(table: explorer.Table, li
 
 def test_files_that_a_condition_does_not_need_stay_in_spark(table: explorer.Table) -> None:
     snapshot = table.snapshot()
-    (part,) = file_stream(table, snapshot, KeptFiles(NeededFiles.of(snapshot, "x >= 290"))).parts()
+    (part,) = file_stream(table, snapshot, FilesToRead(FileDecisions.of(snapshot, "x >= 290"))).parts()
     frame = part.planned.frame
     kept = snapshot.skipping("x >= 290").files
     assert frame.columns == list(PUBLIC_COLUMNS)
