@@ -28,7 +28,7 @@ _NO_BOUNDS: Final = frozenset(["boolean", "binary", "variant"])
 
 
 def fresh_name() -> str:
-    """What makes the name of a file unique."""
+    """Make the unique part of the name of a file."""
     return str(uuid.uuid4())
 
 
@@ -105,7 +105,6 @@ def file_plan(
     """Plan the files of some rows; where they go is still open.
 
     Args:
-        layout: The layout that the table asks for.
         extra: Further columns of whole numbers that go into the files, such as materialised row ids.
         rules: How many rules the rows are judged by.
         numbered: The identity columns that were filled.
@@ -136,7 +135,7 @@ def file_plan(
 
 
 def held_fields(layout: FileLayout, *, changes: bool) -> tuple[StructField, ...]:
-    """The fields that the files hold; change files never hold partition columns."""
+    """Return the fields that the files hold; change files never hold partition columns."""
     return stored_fields(layout.schema, layout.metadata.partition_columns) if changes else layout.stored
 
 

@@ -48,7 +48,7 @@ _MOST_DISTINCT = 0.9
 
 
 def writer(plan: FilePlan) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function for ``mapInArrow``: rows become files, and a row of `WRITTEN` comes out for each."""
+    """Return the function for ``mapInArrow``: rows become files, and a row of `WRITTEN` comes out for each."""
 
     def write_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         current: _File | None = None
@@ -66,7 +66,7 @@ def writer(plan: FilePlan) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.R
 
 
 def _runs(plan: FilePlan, batch: pa.RecordBatch) -> Iterator[tuple[int, tuple[str | None, ...], pa.RecordBatch]]:
-    """Slices of one group and partition each, with its values as the log has them, of no more rows than a file may."""
+    """Yield slices of one group and partition each, with its values as in the log, of no more rows than a file may."""
     stored, count = len(plan.schema), len(plan.partitions)
     columns = [batch.column(stored + place) for place in range(count)]
     groups = batch.column(batch.num_columns - 1) if plan.grouped else None
@@ -82,7 +82,7 @@ def _runs(plan: FilePlan, batch: pa.RecordBatch) -> Iterator[tuple[int, tuple[st
 
 
 def _changes(columns: list[Any], rows: int) -> list[int]:
-    """The rows at which some column has another value than in the row before; the first row is one of them."""
+    """Return the rows at which some column has another value than in the row before; the first row is one of them."""
     import numpy as np
     import pyarrow.compute as pc
 
@@ -183,7 +183,7 @@ class _File:
                 self.extremes[place] = new if known is None else _ends(pa.concat_arrays([known, new]))
 
     def _packed_extremes(self) -> bytes:
-        """Two rows with a column for each leaf, as an Arrow stream."""
+        """Return two rows with a column for each leaf, as an Arrow stream."""
         known = zip(self.extremes, self.finite, strict=True)
         columns = [pa.nulls(2) if ends is None or not finite else ends for ends, finite in known]
         batch = pa.RecordBatch.from_arrays(columns, [str(place) for place in range(len(columns))])
@@ -195,7 +195,7 @@ class _File:
 
 
 def _parquet_writer(plan: FilePlan, sink: Any, first: pa.Table) -> Any:
-    """What encodes the rows of a file; ``first`` are the first of them."""
+    """Return the encoder of the rows of a file; ``first`` are the first of them."""
     import pyarrow.parquet as pq
 
     return pq.ParquetWriter(
@@ -209,7 +209,7 @@ def _parquet_writer(plan: FilePlan, sink: Any, first: pa.Table) -> Any:
 
 
 def _repeating(field: pa.Field, first: pa.Table) -> Iterator[str]:
-    """The leaves of a column that get a dictionary, as Parquet names them.
+    """Yield the leaves of a column that get a dictionary, as Parquet names them.
 
     Of values that hardly repeat one is made in vain: that takes half of the time of encoding, and leaves a larger file.
     """
@@ -251,7 +251,7 @@ def _leaf(batch: pa.RecordBatch, path: tuple[str, ...]) -> Any:
 
 
 def _sink(plan: FilePlan, location: str) -> Any:
-    """Where a new file goes; it must not exist."""
+    """Return where a new file goes; it must not exist."""
     if plan.store is None:
         folder, _, name = (plan.root + location).rpartition("/")
         # What a link leads to is compared before anything is made there, and written to by its real path.
@@ -269,7 +269,7 @@ def _sink(plan: FilePlan, location: str) -> Any:
 
 
 def _path_of(handle: int, named: str) -> str:
-    """The real path of an open folder as Linux names it; on other systems the path by which it was opened."""
+    """Return the real path of an open folder as Linux names it; on other systems the path by which it was opened."""
     try:
         return os.readlink(f"/proc/self/fd/{handle}")
     except OSError:
@@ -312,11 +312,11 @@ class _ObjectSink:
         return size
 
     def tell(self) -> int:
-        """How many bytes were written."""
+        """Return how many bytes were written."""
         return self._size
 
     def flush(self) -> None:
-        """Does nothing: an object is sent in parts of its own size."""
+        """Do nothing: an object is sent in parts of its own size."""
 
     def close(self) -> None:
         """Finish the object."""

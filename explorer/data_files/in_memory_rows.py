@@ -25,8 +25,6 @@ def write_rows(store: LogStore, layout: FileLayout, plan: FilePlan, rows: pa.Tab
     """Write rows as files of a table.
 
     Args:
-        store: The table's store.
-        layout: The layout that the table asks for.
         plan: `explorer.data_files.file_plan.file_plan` of this layout, without rules and groups.
         rows: A column for each field of the schema, by logical name, of its type; for change files `CHANGE_TYPE` too.
     """
@@ -47,7 +45,7 @@ def write_rows(store: LogStore, layout: FileLayout, plan: FilePlan, rows: pa.Tab
 
 
 def _order(columns: Sequence[pa.ChunkedArray]) -> npt.NDArray[np.int64]:
-    """The places of rows with equal values together, in the order in which the values first appear."""
+    """Return the places of rows with equal values together, in the order in which the values first appear."""
     codes = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         own = column.combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)

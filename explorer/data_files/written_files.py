@@ -52,7 +52,6 @@ def write_files(
     """Write files of a table.
 
     Args:
-        store: The table's store.
         plan: How rows become files.
         run: Writes them by the plan with its place filled in, and returns the rows of
             `explorer.data_files.file_writer.WRITTEN`.
@@ -79,7 +78,7 @@ def _placed(store: LogStore, plan: FilePlan) -> Iterator[FilePlan]:
 
 
 def _of_this_process(store: LogStore) -> bool:
-    """Whether no other process reaches the table's store, so that its files pass through the disk."""
+    """Return whether no other process reaches the table's store, so that its files pass through the disk."""
     return scheme_of(store.root).rows == "copied"
 
 

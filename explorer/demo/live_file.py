@@ -42,7 +42,7 @@ class DemoFile:
 
 
 def stored_rows(data: bytes) -> pa.Table:
-    """The rows of a data file, physical names."""
+    """Return the rows of a data file, physical names."""
     return pq.ParquetFile(pa.BufferReader(data)).read()
 
 
@@ -52,7 +52,6 @@ def logical_rows(rows: pa.Table, values: Mapping[str, str | None], schema: Struc
     Args:
         rows: As the file holds them.
         values: Partition values of the file, as the log has them.
-        schema: The schema.
     """
     columns = [_column(rows, values, field) for field in schema.fields]
     return pa.Table.from_arrays(columns, schema=arrow_schema(schema))

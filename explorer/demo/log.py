@@ -57,16 +57,16 @@ class LogWriter:
         return self.last
 
     def past(self, version: int) -> Snapshot:
-        """The table as it was."""
+        """Return the table as it was."""
         assert self._log is not None
         return self._log.snapshot(version)
 
     def identity(self) -> uuid.UUID:
-        """A fresh UUID; the same ones in every build."""
+        """Return a fresh UUID; the same ones in every build."""
         return uuid.UUID(bytes=self._identities.bytes(16), version=4)
 
     def circumstances(self, by: DemoProvenance) -> Circumstances:
-        """What a proposal of a commit may know: its time, and fresh identifiers."""
+        """Return what a proposal may use: the time of the commit, and fresh identifiers."""
         return Circumstances(now=milliseconds(by.at), new_id=lambda: str(self.identity()))
 
     def commit(self, by: DemoProvenance, proposal: Proposal) -> None:

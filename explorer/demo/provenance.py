@@ -36,9 +36,9 @@ class Calendar:
     monday: date
 
     def day(self, week: int, weekday: int) -> date:
-        """A day: weeks from 0, weekdays from Monday = 0."""
+        """Return a day: weeks from 0, weekdays from Monday = 0."""
         return self.monday + timedelta(weeks=week, days=weekday)
 
     def at(self, week: int, weekday: int, clock: str) -> datetime:
-        """A moment of a day, ``clock`` as ``14:05:11`` or ``14:05``, UTC."""
+        """Return a moment of a day, ``clock`` as ``14:05:11`` or ``14:05``, UTC."""
         return datetime.combine(self.day(week, weekday), time.fromisoformat(clock), UTC)

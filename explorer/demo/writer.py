@@ -118,7 +118,7 @@ class TableWriter:
         rows_per_file: int = ROWS_PER_FILE,
         transaction: SetTransaction | None = None,
     ) -> None:
-        """INSERT, or a micro-batch of a stream where a transaction is given. Identity columns number the rows."""
+        """Run INSERT, or a micro-batch of a stream if a transaction is given; identity columns number the rows."""
         proposal = append_rows(self.log.snapshot, self._addition(by, rows, rows_per_file))
         if transaction is not None:
             epoch = str(transaction.version)
@@ -132,7 +132,7 @@ class TableWriter:
         self.commit(by, proposal)
 
     def overwrite(self, by: DemoProvenance, rows: pa.Table) -> None:
-        """INSERT OVERWRITE of the whole table."""
+        """Run INSERT OVERWRITE of the entire table."""
         snapshot, written = self.log.snapshot, self._written(by, [rows])
         proposal = overwrite_rows(
             Overwrite(source="rows"), snapshot, replaced_files(snapshot, None), written, new_rows=rows.num_rows,
@@ -142,7 +142,7 @@ class TableWriter:
         self.commit(by, proposal)
 
     def delete(self, by: DemoProvenance, where: str, predicate: Predicate) -> None:
-        """DELETE: whole files go, rows of other files are masked, or their files rewritten where vectors are off."""
+        """Run DELETE: remove full files, and mask rows of others, or rewrite these where deletion vectors are off."""
         snapshot, matching = self.log.snapshot, list(self._matching(predicate))
         remaining, deleted = [file.remaining(mask) for file, mask in matching], {"delete": self._matched(matching)}
         rewrite = None if hides_rows(snapshot) else self._written(by, remaining, deleted)
@@ -155,7 +155,7 @@ class TableWriter:
     def update(
         self, by: DemoProvenance, where: str, predicate: Predicate, assigned: Mapping[str, str], change: Change
     ) -> None:
-        """UPDATE: the old rows are hidden or their files rewritten, the new ones written."""
+        """Run UPDATE: mask the old rows or rewrite their files, and write the new ones."""
         matching = list(self._matching(predicate))
         matched = self._matched(matching)
         self.rows = self._concat(self._without(predicate), change(self.rows.filter(predicate(self.rows))))
@@ -164,7 +164,7 @@ class TableWriter:
         self._change(by, intent, matching, RowCounts(updated=matched.num_rows), changes)
 
     def merge(self, by: DemoProvenance, source: pa.Table, key: str) -> None:
-        """MERGE on a key: matched rows take the source's values, the others are inserted."""
+        """Run MERGE on a key: matched rows take the source's values, the others are inserted."""
 
         def matches(rows: pa.Table) -> pa.ChunkedArray:
             return pc.is_in(rows.column(key), value_set=source.column(key).combine_chunks())
@@ -186,7 +186,7 @@ class TableWriter:
         self._change(by, intent, matching, counts, changes)
 
     def optimize(self, by: DemoProvenance, where: str | None = None, target_size: int | None = None) -> None:
-        """OPTIMIZE: the small files of each partition become one, without the masked rows; no data changes."""
+        """Run OPTIMIZE: the small files of each partition become one, without the masked rows; no data changes."""
         intent, snapshot = Optimize(where=where, target_size=target_size), self.log.snapshot
         plan = compaction(intent, snapshot, {})
         groups: dict[int, list[pa.Table]] = {}
@@ -200,7 +200,7 @@ class TableWriter:
         self.commit(by, proposal)
 
     def purge(self, by: DemoProvenance) -> None:
-        """REORG APPLY (PURGE): files with deletion vectors are rewritten without the masked rows."""
+        """Run REORG APPLY (PURGE): rewrite files with deletion vectors without the masked rows."""
         snapshot, circumstances = self.log.snapshot, self.log.circumstances(by)
         touched = touched_files(self.log.store, snapshot, files_to_purge(snapshot, None, ()), {})
         paths = {file.add.path for file in touched}
@@ -208,7 +208,7 @@ class TableWriter:
         self.commit(by, purge_rows(snapshot, touched, written, circumstances))
 
     def restore(self, by: DemoProvenance, version: int) -> None:
-        """RESTORE to an earlier version."""
+        """Run RESTORE to an earlier version."""
         snapshot, target = self.log.snapshot, self.log.past(version)
         proposal = restore(Restore(version=version), snapshot, target, {}, self.log.circumstances(by))
         self.rows = self.versions[version]
@@ -221,7 +221,7 @@ class TableWriter:
         self.versions[self.log.version] = self.rows
 
     def live(self) -> Iterator[DemoFile]:
-        """The files of the newest version."""
+        """Yield the files of the newest version."""
         snapshot = self.log.snapshot
         for add in adds(snapshot.logical_files, data_change=True):
             path = decode_path(add.path)
@@ -264,7 +264,7 @@ class TableWriter:
         changes: Mapping[str, pa.Table] | None = None,
         rows_per_file: int = ROWS_PER_FILE,
     ) -> Written:
-        """Rows as new files, those of one table together; and changes by their type, where the table records them."""
+        """Write rows as new files, those of a table together, and changes by their type where the table records them."""
         layout = FileLayout.of(self.log.snapshot)
         nonempty = {kind: rows for kind, rows in (changes or {}).items() if rows.num_rows}
         recorded = [
@@ -288,7 +288,7 @@ class TableWriter:
             yield msgspec.structs.replace(facts, written_at=at.now)
 
     def _without(self, predicate: Predicate) -> pa.Table:
-        """The rows that do not match."""
+        """Return the rows that do not match."""
         return self.rows.filter(pc.invert(pc.fill_null(predicate(self.rows), False)))
 
     def _matched(self, matching: Sequence[_Matching]) -> pa.Table:
@@ -299,7 +299,7 @@ class TableWriter:
         return tuple(touched_files(self.log.store, self.log.snapshot, matched, {}))
 
     def _matching(self, predicate: Predicate) -> Iterator[_Matching]:
-        """Live files with rows that match, and which visible rows do."""
+        """Yield live files with rows that match, and which visible rows do."""
         for file in self.live():
             flags = pc.fill_null(predicate(file.rows), False)
             mask = flags.combine_chunks().to_numpy(zero_copy_only=False) & ~file.masked
@@ -312,7 +312,7 @@ class TableWriter:
 
 
 def _filled(rows: pa.Table, one: Numbering) -> pa.Table:
-    """Rows with the values of an identity column."""
+    """Return rows with the values of an identity column."""
     values = pa.array([one.first + one.step * row for row in range(rows.num_rows)], pa.int64())
     return rows.set_column(rows.column_names.index(one.column), one.column, values)
 

@@ -89,7 +89,7 @@ def equip(session: Any) -> None:
 
 @functools.cache
 def package() -> str:
-    """The program as a zip file; it lives as long as this process."""
+    """Return the program as a zip file; it lives as long as this process."""
     folder = tempfile.mkdtemp(prefix="delta-table-explorer-package-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     root = Path(__file__).resolve().parents[1]

@@ -100,7 +100,7 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
 
 
 def _next(table: TableWriter) -> int:
-    """The next number that the table gives."""
+    """Return the next number that the table gives."""
     (numbering,) = numberings(table.schema, (), 1)
     return numbering.first
 
@@ -127,7 +127,7 @@ def _with_status(rows: pa.Table, status: str) -> pa.Table:
 
 
 def _invoices(numbers: np.random.Generator, first: int, day: date) -> pa.Table:
-    """The invoices of a week, with the numbers and sums that the table gives them."""
+    """Return the invoices of a week, with the numbers and sums that the table gives them."""
     count = int(numbers.integers(120, 180))
     cents = (numbers.gamma(2.0, 4_000, count).astype(int) + 150).tolist()
     tax = [round(cent * 19 / 100) for cent in cents]

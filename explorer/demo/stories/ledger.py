@@ -75,7 +75,7 @@ def _post(table: TableWriter, numbers: np.random.Generator, batch: int, at: date
 
 
 def _correct(table: TableWriter, calendar: Calendar) -> None:
-    """A wrong account, corrected by rewriting its files: deletion vectors are off here."""
+    """Correct a wrong account by rewriting its files: deletion vectors are off here."""
     by = DemoProvenance(calendar.at(3, 1, "11:44:03"), "ivo@shop.example", reason="rent was booked on stock")
 
     def wrong(rows: pa.Table) -> pa.ChunkedArray:

@@ -151,7 +151,7 @@ class _Shop:
         self._next = 100_001
 
     def orders(self, table: TableWriter, day: date, count: int | None = None) -> pa.Table:
-        """The orders of the day before ``day``, in the table's present columns; a few are from the test shop."""
+        """Return the orders of the day before ``day``, in the table's present columns; a few are from the test shop."""
         number = self._numbers
         rows = int(number.normal(2_600, 360)) if count is None else count
         start = datetime.combine(day - timedelta(days=1), time(), UTC)

@@ -72,7 +72,6 @@ def change_preview(
     """Fetch the first changes of a range of versions, and count all of them.
 
     Args:
-        log: The table's log.
         from_version, to_version: The range, both inclusive.
         limit: Rows at most.
         inferred, skip, schema_version: As in `explorer.spark.changes.changes.changes`.
@@ -141,7 +140,7 @@ def _first_changes(
 
 
 def _enough(files: pa.Table, limit: int) -> int:
-    """Number of first sources that hold more than the limit by the log; a file of unknown count counts as full."""
+    """Return the number of first sources that hold more than the limit by the log; a file of unknown count counts as full."""
     names = ("kind", "num_records", "dv_cardinality", "before_dv_cardinality")
     num_changes = 0
     values = zip(*(files.column(name).to_pylist() for name in names), strict=True)

@@ -118,7 +118,7 @@ class Changes(PlannedRows):
         return self.tally().changes
 
     def failure(self, error: Exception) -> ExplorerError:
-        """The typed error for an exception out of Spark."""
+        """Return the typed error for an exception out of Spark."""
         return failure_of_reads(self.parts, error)
 
 
@@ -135,7 +135,6 @@ def changes(
     """Plan the changes of a range of versions.
 
     Args:
-        log: The table's log.
         from_version: The first version whose changes are given.
         to_version: The last one; None is the newest.
         inferred: Infer the changes of versions in which the feed was off from their adds, removes and deletion vectors;
@@ -195,7 +194,7 @@ def changes_of(log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = ()) 
 
 
 def _kind_of_rows() -> list[Column]:
-    """Version, kind and number of each changed row."""
+    """Return version, kind and number of each changed row."""
     change, version = (sf.col(name) for name in CHANGE_COLUMNS[:2])
     return [version.alias("version"), change.alias("change_type"), sf.lit(1).cast("long").alias("rows")]
 
@@ -205,7 +204,7 @@ def _names(schema: StructType) -> list[str]:
 
 
 def _copying_versions(sources: ChangeSources, changes: Sequence[tuple[int, str | None]]) -> frozenset[int]:
-    """The inferred versions whose commit may have copied rows: of its changes some delete and some insert."""
+    """Return the inferred versions whose commit may have copied rows: of its changes some delete and some insert."""
     deleting, inserting = ({version for version, side in changes if side == kind} for kind in ("delete", "insert"))
     return frozenset(sources.inferred_versions) & deleting & inserting
 
@@ -213,7 +212,7 @@ def _copying_versions(sources: ChangeSources, changes: Sequence[tuple[int, str |
 def _by_row_ids(
     sources: ChangeSources, versions: frozenset[int], layout: Layout, keys: tuple[str, ...]
 ) -> list[tuple[str | None, frozenset[int]]]:
-    """Versions by the column that their row ids are in; None where rows are not to be paired by id."""
+    """Group versions by the column with their row IDs; None where rows are not paired by ID."""
     taken = {field.physical_name.lower() for field in layout.schema.fields}
     by_column: dict[str | None, set[int]] = {}
     for each in sources.versions:

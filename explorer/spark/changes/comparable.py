@@ -35,7 +35,7 @@ _FEW_BYTES: Final = 64 << 20
 
 
 def by_place(frame: DataFrame, schema: StructType, keep: int = 0) -> DataFrame:
-    """The columns under the names ``c0``, ``c1`` and so on (a name may be anything), void ones typed as in the schema.
+    """Name columns ``c0``, ``c1`` and so on (a name may be anything), void ones typed as in the schema.
 
     Args:
         frame: The columns of the schema, in its order, and others after them.
@@ -54,19 +54,19 @@ def by_place(frame: DataFrame, schema: StructType, keep: int = 0) -> DataFrame:
 
 
 def is_plain(kind: DataType) -> bool:
-    """True if values of the type group and compare as they are, and come out of a grouping unchanged."""
+    """Return whether values of the type group and compare as they are, and come out of a grouping unchanged."""
     return isinstance(kind, PrimitiveType) and kind.name not in ("float", "double", "variant", "void")
 
 
 def same(one: str, other: str, kind: DataType) -> Column:
-    """Whether two columns, given by their names, have the same value."""
+    """Return whether two columns, given by their names, have the same value."""
     if is_plain(kind):
         return sf.col(one).eqNullSafe(sf.col(other))
     return comparable(sf.col(one), kind).eqNullSafe(comparable(sf.col(other), kind))
 
 
 def comparable(source: Column, kind: DataType) -> Column:
-    """The value in a form that can be grouped, sorted and compared."""
+    """Return the value in a form that can be grouped, sorted and compared."""
     match kind:
         case PrimitiveType("float" | "double"):
             # Grouping takes both zeros for one, but not inside arrays and structs: there they become one here.
@@ -131,7 +131,7 @@ def balance(
 
 
 def are_few(files: pa.Table) -> bool:
-    """Whether files are known to hold few rows; columns as in `ReadEstimate`'s sources."""
+    """Return whether files are known to hold few rows; columns as in `ReadEstimate`'s sources."""
     records, size = files.column("num_records").to_pylist(), read_estimate(files).bytes
     if None in records or size is None:
         return False

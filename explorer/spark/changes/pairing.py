@@ -102,7 +102,7 @@ def pairs_by_id(rows: DataFrame, schema: StructType, commit: Sequence[str], *, f
 
 
 def changes_in(paired: DataFrame, schema: StructType, commit: Sequence[str]) -> DataFrame:
-    """The changes: the columns of the schema as ``c0`` and so on, the change type, and those of ``commit``."""
+    """Return the changes: the columns of the schema as ``c0`` and so on, the change type, and those of ``commit``."""
     new = sf.col(_NEW).isNotNull()
     times = sf.when(new, 2).otherwise(sf.abs(SIGN).cast("int"))
     each = paired.where(sf.col(SIGN) != 0).withColumn(_COPY, sf.explode(sf.sequence(sf.lit(1), times)))
@@ -116,7 +116,7 @@ def changes_in(paired: DataFrame, schema: StructType, commit: Sequence[str]) -> 
 
 
 def kinds_in(paired: DataFrame, version: str) -> DataFrame:
-    """How many rows of each kind there are, `REWRITTEN` among them: version, kind, rows."""
+    """Return how many rows of each kind there are, `REWRITTEN` among them: version, kind, rows."""
     new, sign = sf.col(_NEW).isNotNull(), sf.col(SIGN)
     rows = {
         "insert": sf.when(~new & (sign > 0), sign),
@@ -152,7 +152,7 @@ def _with_new(
 
 
 def _images(paired: DataFrame, schema: StructType) -> list[Column]:
-    """The values of a change: those of the new row in the second copy of an update."""
+    """Return the values of a change: those of the new row in the second copy of an update."""
     names = [f"c{place}" for place in range(len(schema.fields))]
     if dict(paired.dtypes)[_NEW] == "boolean":
         return [sf.col(name) for name in names]

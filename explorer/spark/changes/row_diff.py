@@ -94,7 +94,7 @@ class RowDiff(PlannedRows):
         return count_differences(self, self.frame)
 
     def failure(self, error: Exception) -> ExplorerError:
-        """The typed error for an exception out of Spark."""
+        """Return the typed error for an exception out of Spark."""
         return failure_of_reads(self.parts, error)
 
 
@@ -102,7 +102,6 @@ def row_diff(log: DeltaLog, from_version: int, to_version: int, keys: Sequence[s
     """Plan the comparison of the rows of two versions.
 
     Args:
-        log: The table's log.
         from_version, to_version: The versions, in either order.
         keys: Names of top-level columns, as the later version has them, that identify a row; None compares entire rows.
 
@@ -165,7 +164,7 @@ def _side(
 
 
 def _surplus(before: DataFrame, after: DataFrame, schema: StructType, *, few: bool) -> DataFrame:
-    """Each distinct row that one side has more often, and how much more often the first side has it."""
+    """Return each distinct row that one side has more often, and how much more often the first side has it."""
     deleted, inserted = by_place(before, schema), by_place(after, schema)
     return surplus(deleted.withColumn(SIGN, sf.lit(1)).union(inserted.withColumn(SIGN, sf.lit(-1))), schema, few=few)
 
@@ -215,7 +214,7 @@ def _row(schema: StructType) -> Column:
 
 
 def _changed(schema: StructType) -> Column:
-    """Names of the columns whose values differ between `before` and the other row."""
+    """Return names of the columns whose values differ between `before` and the other row."""
     names = []
     for field in schema.fields:
         was, now = (f"{side}.{quoted(field.name)}" for side in ("before", _OTHER))

@@ -63,7 +63,6 @@ def row_diff_preview(
     """Compare the rows of two versions: counts, and some rows of each kind.
 
     Args:
-        log: The table's log.
         from_version, to_version: The versions.
         keys: As in `explorer.spark.changes.row_diff.row_diff`.
         limit: Rows at most of each kind.

@@ -66,7 +66,7 @@ class SourceRows:
     versions: dict[str, int]
 
     def failure(self, error: Exception) -> ExplorerError:
-        """The typed error for an exception out of Spark, naming the file and the version concerned."""
+        """Return the typed error for an exception out of Spark, naming the file and the version concerned."""
         typed = failure_of(error, self.addresses)
         match typed:
             case StorageError(path=str(path)) | CorruptTable(path=str(path)) if path in self.versions:
@@ -76,16 +76,15 @@ class SourceRows:
 
 
 def failure_of_reads(reads: Sequence[SourceRows], error: Exception) -> ExplorerError:
-    """The typed error for an exception out of a plan of several reads: the one that names a version, if any does."""
+    """Return the typed error for an exception out of several reads: one that names a version, if any does."""
     failures = [read.failure(error) for read in reads]
     return next((typed for typed in failures if typed.facts().get("version") is not None), failures[0])
 
 
 def file_parts(log: DeltaLog, files: pa.Table) -> list[FilePart]:
-    """The parts that the files of sources play; reads deletion vectors.
+    """Return the parts that the files of sources play; reads deletion vectors.
 
     Args:
-        log: The table's log.
         files: Sources, columns as in `explorer.core.versions.change_feed.feed.ChangeSources`.
 
     Raises:
@@ -115,7 +114,6 @@ def source_rows(log: DeltaLog, layout: Layout, files: pa.Table, parts: list[File
     """Plan the reading of parts of files.
 
     Args:
-        log: The table's log.
         layout: How to read the files; its marks receive what is known of each part: the columns of ``files`` and
             ``change``.
         files: Sources.
@@ -141,14 +139,14 @@ def source_rows(log: DeltaLog, layout: Layout, files: pa.Table, parts: list[File
 
 
 def _mask_columns(parts: list[FilePart]) -> dict[str, pa.Array]:
-    """The masks of parts, and whether their rows are inside; nothing if all parts are whole files."""
+    """Return the masks of parts, and whether their rows are inside; nothing if all parts are whole files."""
     if all(part.mask is None for part in parts):
         return {}
     return {MASK: mask_column([part.mask for part in parts]), _INSIDE: pa.array([part.inside for part in parts])}
 
 
 def _first_versions(files: pa.Table) -> dict[str, int]:
-    """For each path as in the log, the first version that needs the file."""
+    """Return the first version that needs each file, by path as in the log."""
     first_versions: dict[str, int] = {}
     for raw_path, version in zip(
         files.column("raw_path").to_pylist(), files.column("version").to_pylist(), strict=True

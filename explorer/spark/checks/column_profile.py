@@ -129,8 +129,6 @@ def profile(log: DeltaLog, snapshot: Snapshot, columns: Sequence[str] | None = N
     """Profile all live rows of a version.
 
     Args:
-        log: The table's log.
-        snapshot: The version.
         columns: Dotted logical names; None takes all: fields of structs one by one, arrays and maps as a whole.
 
     Returns:
@@ -165,14 +163,14 @@ def _targets(snapshot: Snapshot, columns: Sequence[str] | None) -> tuple[_Target
 
 
 def _leaves(struct: StructType) -> Iterator[tuple[tuple[str, ...], DataType]]:
-    """What is profiled: fields at any depth of structs that are not structs; structs without fields."""
+    """Yield the fields to profile: those of structs at any depth that are not structs with fields."""
     for path, _, field in walk_structs(struct):
         if not (isinstance(field.type, StructType) and field.type.fields):
             yield path, field.type
 
 
 def _counts(log: DeltaLog, snapshot: Snapshot, targets: Sequence[_Target]) -> pa.Table:
-    """One row a file: ``file`` (its number), ``rows``, and nulls, least and greatest value of each target."""
+    """Return a row for each file: ``file`` (its number), ``rows``, and nulls, least and greatest value of each target."""
     from pyspark.sql import functions as sf
 
     from explorer.core.transaction.new_files.row_constraints import quoted_column
@@ -229,7 +227,7 @@ def _values(counts: pa.Table, name: str) -> list[Any]:
 
 
 def _order(value: Any) -> tuple[bool, Any]:
-    """As Spark orders: NaN above all."""
+    """Order as Spark does: NaN above all."""
     return (True, 0) if value != value else (False, value)  # noqa: PLR0124 - only NaN differs from itself
 
 
@@ -268,7 +266,7 @@ def _wrong_bounds(
 
 
 def _wrong_nulls(stated: dict[str, Any], nulls: int, rows: int, *, exact: bool) -> bool:
-    """Whether the logged number of nulls misleads; a wide one says only that no row is null, or all are (STATS-007)."""
+    """Return whether the logged null count misleads; a wide one claims only that no row is null, or all (STATS-007)."""
     logged = stated["null_count"]
     if logged is None:
         return False
@@ -278,7 +276,7 @@ def _wrong_nulls(stated: dict[str, Any], nulls: int, rows: int, *, exact: bool) 
 
 
 def _below(value: Any, other: Any, *, cut_off: bool = False) -> bool:
-    """Whether a value is below another; never if one is missing or NaN, which statistics leave out."""
+    """Return whether a value is below another; never if one is missing or NaN, which statistics leave out."""
     if value is None or other is None or value != value or other != other:  # noqa: PLR0124 - NaN, as above
         return False
     if cut_off and isinstance(value, datetime):

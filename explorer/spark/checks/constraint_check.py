@@ -47,8 +47,6 @@ def check(
     """Check predicates against all live rows of a version.
 
     Args:
-        log: The table's log.
-        snapshot: The version.
         predicates: SQL over the logical columns, by name. NOT NULL is ``column IS NOT NULL``.
         samples: Violating rows to show of each predicate, at most.
         repeatable: Refuse predicates that depend on the time or the session.
@@ -97,7 +95,7 @@ class _Checks:
         return CheckReport(self._snapshot.version, tuple(results[name] for name in predicates))
 
     def _judged(self, predicates: Mapping[str, str]) -> dict[str, CheckResult]:
-        """All in one pass; if one of them fails on some row, each in a pass of its own, so that each has its answer."""
+        """Judge all in one pass; if one of them fails on some row, each in a pass of its own."""
         files = f"{self._snapshot.num_files:,} {'file' if self._snapshot.num_files == 1 else 'files'}"
         self._job.report(f"Checking all rows of {files}")
         try:
@@ -143,7 +141,7 @@ class _Checks:
 
 
 def _count(log: DeltaLog, snapshot: Snapshot, texts: Sequence[str]) -> pa.Table:
-    """One row a file: its number, ``rows``, and for each predicate the violations ``v0`` and the first place ``f0``."""
+    """Count by file: its number, ``rows``, and for each predicate the violations ``v0`` and the first place ``f0``."""
     from pyspark.sql import functions as sf
 
     from explorer.spark.scan.row_marks import place_marks
@@ -182,7 +180,7 @@ def _broken(violated: Sequence[Column]) -> Column:
 
 
 def _files_of(snapshot: Snapshot, counts: pa.Table, number: int) -> pa.Table:
-    """The files with violations of one predicate, in the order of the log."""
+    """Return the files with violations of one predicate, in the order of the log."""
     import pyarrow.compute as pc
 
     broken = counts.filter(pc.greater(counts.column(f"v{number}"), 0))
@@ -193,7 +191,7 @@ def _files_of(snapshot: Snapshot, counts: pa.Table, number: int) -> pa.Table:
 
 
 def _sample(log: DeltaLog, snapshot: Snapshot, result: CheckResult, limit: int) -> pa.Table:
-    """The first violating rows: reads only as many files as hold enough of them."""
+    """Return the first violating rows: reads only as many files as hold enough of them."""
     import pyarrow.compute as pc
     from pyspark.sql import functions as sf
 

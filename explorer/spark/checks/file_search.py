@@ -53,7 +53,6 @@ def search_files(
 
     Args:
         job: The job that does it, and reports each phase.
-        log: The table's log.
         snapshot: The newest version, whose columns the predicates name.
         groups: The files; a key comes once.
         predicates: SQL by name, at least one.
@@ -95,7 +94,7 @@ class _Search:
         return self._result()
 
     def _files(self, group: SearchGroup) -> list[_File]:
-        """The files of a group that have an address and whose deletion vector could be read."""
+        """Return the files of a group that have an address and whose deletion vector could be read."""
         files = []
         vectors = vector_descriptors(group.files)
         for place, address in enumerate(self._addresses(group)):
@@ -111,7 +110,7 @@ class _Search:
         return files
 
     def _addresses(self, group: SearchGroup) -> Sequence[FileAddress | ExplorerError]:
-        """Where each file is, or why that is not known; one by one only if one of them fails."""
+        """Return where each file is, or why that is not known; one by one only if one of them fails."""
         from explorer.spark.scan.plan import addresses_of
 
         try:
@@ -169,7 +168,7 @@ class _Search:
             self._search(group, left[middle:])
 
     def _counted(self, group: SearchGroup, files: Sequence[_File]) -> list[tuple[str, str, int, int]]:
-        """Request, key, visible and masked rows of the files with a match."""
+        """Count in files, and return request, key, visible and masked rows of those with a match."""
         from explorer.spark.scan.layout import layout_of_schema
         from explorer.spark.scan.plan import session_of
 
@@ -275,7 +274,7 @@ def _words(log: DeltaLog, vector: Any, raw_path: str, version: int) -> MaskWords
 
 
 def _lacking(columns: Sequence[Mapping[str, Any]], group: SearchGroup) -> str:
-    """Why the predicates cannot be answered from a file whose columns no version describes; nothing if they can."""
+    """Return why a file whose columns no version describes cannot be searched; empty if it can."""
     paths = {tuple(part.lower() for part in column["path"]) for column in columns}
     ids = {column["id"] for column in columns}
     by_id: dict[tuple[str, ...], int | None] = {}

@@ -27,7 +27,6 @@ def catalog_location(session: SparkSession, name: str) -> str:
     """Return the location of a Delta table that a session's catalog names.
 
     Args:
-        session: The session.
         name: As in SQL: ``orders``, ``shop.orders`` or ``catalog.shop.orders``, parts in backticks where needed.
 
     Returns:

@@ -111,11 +111,11 @@ class _Guard:
         self._late = False
 
     def begin(self) -> None:
-        """The work begins."""
+        """Begin to wait for the end of the work."""
         threading.Thread(target=self._run, name="explorer-deadline", daemon=True).start()
 
     def end(self) -> bool:
-        """The work ended; whether it was late."""
+        """End the wait, and return whether the work was late."""
         self._ended.set()
         return self._late
 
@@ -123,7 +123,7 @@ class _Guard:
         """Ask Spark to stop the work."""
 
     def is_busy(self) -> bool:
-        """Whether tasks of the work still run, although it ended for its thread."""
+        """Return whether tasks of the work still run, although it ended for its thread."""
         return False
 
     def _run(self) -> None:
@@ -166,7 +166,7 @@ class _JobGuard(_Guard):
 
 
 def _group_of(session: SparkSession) -> str | None:
-    """The job group that the calling thread has already, of a job of this program."""
+    """Return the job group that the calling thread has already, of a job of this program."""
     if type(session).__module__.startswith("pyspark.sql.connect"):
         return None
     return session.sparkContext.getLocalProperty("spark.jobGroup.id")

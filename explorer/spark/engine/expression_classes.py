@@ -69,7 +69,7 @@ EXPRESSION_CLASSES: Final = _split(
 
 
 def foreign_class(expression: Any) -> str | None:
-    """The first class in an analysed expression that it may not be made of, without its package; None if there is none.
+    """Return the first class in an analysed expression that it may not contain, without its package; None without one.
 
     Args:
         expression: The expression, an object of the JVM.

@@ -69,12 +69,12 @@ class Analysed:
 
 
 def expression(rows: DataFrame, text: str) -> Column:
-    """An expression as a Column; see `expressions`."""
+    """Return an expression as a Column; see `expressions`."""
     return expressions(rows, [text])[0]
 
 
 def expressions(rows: DataFrame, texts: Sequence[str]) -> tuple[Column, ...]:
-    """Expressions of a user or a table as Columns, once they are checked.
+    """Check expressions of a user or a table, and return them as Columns.
 
     Args:
         rows: The rows whose columns they may use; nothing of them is read.
@@ -88,7 +88,7 @@ def expressions(rows: DataFrame, texts: Sequence[str]) -> tuple[Column, ...]:
 
 
 def analysed(rows: DataFrame, remade: Sequence[NormalizedExpression]) -> Analysed:
-    """The same for expressions that were made anew, with Spark's analysis of them.
+    """Return the same for expressions that were made anew, with Spark's analysis of them.
 
     Args:
         rows: As for `expressions`.
@@ -122,10 +122,9 @@ def joined(parts: Sequence[T], join: Callable[[T, T], T]) -> T:
 
 
 def catalog_description(session: SparkSession, parts: Sequence[str]) -> list[Row]:
-    """What a session's catalog says of a table: rows of ``col_name`` and ``data_type``.
+    """Describe a table from a session's catalog: rows of ``col_name`` and ``data_type``.
 
     Args:
-        session: The session.
         parts: The parts of the table's name.
 
     Raises:
@@ -215,7 +214,7 @@ def _check_own_functions(session: SparkSession, remade: Sequence[NormalizedExpre
 
 
 def _checked_plan(frame: DataFrame, rows: DataFrame, remade: Sequence[NormalizedExpression]) -> str:
-    """The analysed plan as text; asking for it is the analysis."""
+    """Return the analysed plan as text; asking for it is the analysis."""
     private: Any = frame
     if type(frame).__module__.startswith("pyspark.sql.connect"):
         _ = frame.schema
@@ -238,7 +237,7 @@ def _analysed_text(frame: DataFrame) -> str:
 
 
 def _without_rows(plan: str, rows: str) -> str:
-    """A plan without that of the rows which it is computed over, whose own functions are this program's.
+    """Return a plan without that of the rows which it is computed over, whose own functions are this program's.
 
     Where the two texts do not fit, the plan as it is: then all of it is checked.
     """
@@ -249,12 +248,12 @@ def _without_rows(plan: str, rows: str) -> str:
 
 
 def _plan_lines(plan: str) -> list[str]:
-    """The lines of a plan, the first its columns, without how deep each is and without the numbers of columns."""
+    """Return the lines of a plan, the first its columns, without indentation and without the numbers of columns."""
     return [_NUMBER.sub("", line.lstrip(" :+-")) for line in plan.strip("\n").split("\n")]
 
 
 def _check_names(plan: str, frame: DataFrame, remade: Sequence[NormalizedExpression]) -> None:
-    """What the text of a plan shows of the functions in it; strings and names of columns are shown as they are."""
+    """Refuse functions that the text of a plan shows; strings and names of columns in it are ignored."""
     for one in remade:
         for token in one.tokens:
             if token.kind in ("string", "raw", "name"):

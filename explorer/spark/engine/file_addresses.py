@@ -88,7 +88,7 @@ class FileAddress:
 
 
 def remote_address(raw_path: str, location: str, remote: RemoteFile) -> FileAddress:
-    """The address of a file in an object store, by its URL."""
+    """Return the address of a file in an object store, by its URL."""
     scheme = remote.scheme.spark_scheme or remote.scheme.name
     bucket, _, key = location.partition("://")[2].partition("/")
     reader_path, metadata_path = (f"{scheme}://{bucket}/{spelt}" for spelt in (escaped(key), java_uri(key)))
@@ -96,7 +96,7 @@ def remote_address(raw_path: str, location: str, remote: RemoteFile) -> FileAddr
 
 
 def local_address(raw_path: str, real_path: str, *, alias: bool = False) -> FileAddress:
-    """The address of a file on this machine.
+    """Return the address of a file on this machine.
 
     Args:
         raw_path: The path as in the log.
@@ -108,7 +108,7 @@ def local_address(raw_path: str, real_path: str, *, alias: bool = False) -> File
 
 
 def local_path(store: LogStore, key: str) -> str:
-    """The real path of a file on this machine; the store checks that it may be read.
+    """Return the real path of a file on this machine; the store checks that it may be read.
 
     Raises:
         NotAllowed: A link leads outside the places that may be read.
@@ -157,7 +157,6 @@ def check_present(addresses: Sequence[FileAddress], sizes: Sequence[int | None],
     """Check that local files exist and have the size that the log states.
 
     Args:
-        addresses: The files to read.
         sizes: Their sizes in bytes by the log, in the same order.
         version: Version of the snapshot, for the error.
 
@@ -209,14 +208,14 @@ def escaped(path: str) -> str:
 
 
 def is_hidden(location: str) -> bool:
-    """True for a name that Spark takes for a hidden file, or that Hadoop cannot open on a local disk."""
+    """Return True for a name that Spark takes for a hidden file, or that Hadoop cannot open on a local disk."""
     name = location.rpartition("/")[2]
     hidden = name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
     return hidden or (":" in name and location.startswith("/"))
 
 
 def _readable_link(location: str, raw_path: str) -> str:
-    """A link to the file under a name that Spark reads, for this path of the log; it lives as long as this process."""
+    """Link to a file under a name that Spark reads, for this path of the log; the link lives as long as this process."""
     known = f"{location}\0{raw_path}".encode("utf-8", "surrogatepass")
     link = os.path.join(_link_folder(), sha256(known).hexdigest() + ".parquet")
     if not os.path.lexists(link):

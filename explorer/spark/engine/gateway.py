@@ -77,7 +77,7 @@ rootLogger.appenderRef.quiet.ref = quiet
 
 
 def existing_session() -> SparkSession | None:
-    """The session that already runs in this process, or None."""
+    """Return the session that already runs in this process, or None."""
     if "pyspark.sql.connect.session" in sys.modules:
         from pyspark.sql.connect.session import SparkSession as ConnectSession
 
@@ -176,7 +176,7 @@ def connect(url: str, conf: Mapping[str, str]) -> SparkSession:
 
 
 def how_it_ended(session: SparkSession) -> str | None:
-    """One sentence on how the session ended, or None if it lives."""
+    """Return one sentence on how the session ended, or None if it lives."""
     if type(session).__module__.startswith("pyspark.sql.connect"):
         stopped: bool = session.is_stopped  # type: ignore[attr-defined]  # only the Connect session has it
         return "The Spark Connect session was closed." if stopped else None
@@ -184,7 +184,7 @@ def how_it_ended(session: SparkSession) -> str | None:
 
 
 def how_context_ended(context: SparkContext) -> str | None:
-    """One sentence on how a classic context ended, or None if it lives."""
+    """Return one sentence on how a classic context ended, or None if it lives."""
     if context._jsc is None:
         return "Spark was stopped."
     gateway: Any = context._gateway
@@ -194,7 +194,7 @@ def how_context_ended(context: SparkContext) -> str | None:
 
 
 def answers(session: SparkSession) -> bool:
-    """Whether the session's JVM answers and runs Spark; a JVM that does not is ended."""
+    """Return whether the session's JVM answers and runs Spark; a JVM that does not is ended."""
     if type(session).__module__.startswith("pyspark.sql.connect"):
         return True
     context = session.sparkContext
@@ -274,7 +274,7 @@ def _settings(master: str, conf: Mapping[str, str], folder: Path) -> dict[str, s
 
 
 def _heap_megabytes() -> int:
-    """An eighth of the memory there is, within bounds: Java also runs the tasks, which sort and join in it."""
+    """Return an eighth of the memory there is, within bounds: Java also runs the tasks, which sort and join in it."""
     memory_limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for limit in _LIMITS_OF_CONTAINERS:
         # Where nothing is limited, there is no such file, or it says "max" or more than any machine has.

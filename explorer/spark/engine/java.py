@@ -76,7 +76,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
 
 
 def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """The user's cache folder for this program, made if absent; a temporary one if it cannot be written to."""
+    """Return the user's cache folder for this program, made if absent; a temporary one if it cannot be written to."""
     environ = os.environ if environ is None else environ
     base = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".cache")
     folder = Path(base) / "delta-table-explorer"

@@ -87,7 +87,7 @@ class Engine:
         return session is not None and type(session).__module__.startswith("pyspark.sql.connect")
 
     def runs_on(self, master: str) -> bool:
-        """Whether the session that runs was started on a master, with no settings of its own."""
+        """Return whether the session that runs was started on a master, with no settings of its own."""
         with self._changed:
             self._notice_death()
             return self._state == "ready" and self._owned and self._where() == master and not self._conf
@@ -115,7 +115,7 @@ class Engine:
                 self.start(warm=True)
 
     def session(self) -> SparkSession:
-        """The running session; starts it and waits for it.
+        """Return the running session; starts it and waits for it.
 
         Raises:
             EngineUnavailable: PySpark or Java is missing, or Spark did not start.
@@ -133,7 +133,7 @@ class Engine:
             raise EngineUnavailable(f"Spark did not start: {self._detail}", engine="spark") from self._failure
 
     def case_sensitive_session(self) -> SparkSession:
-        """A sibling session with case-sensitive column names, for tables whose names differ only by case."""
+        """Return a sibling session with case-sensitive column names, for tables whose names differ only by case."""
         session = self.session()
         with self._changed:
             if self._case_sensitive is None:
@@ -157,7 +157,7 @@ class Engine:
                 gateway.close(session)
 
     def _starting(self) -> str:
-        """One sentence on a start that is not done."""
+        """Return one sentence on a start that is not done."""
         so_far = f"{time.monotonic() - self._began:.0f} s so far"
         if self._expected is not None:
             so_far += f"; the last start here took {self._expected:.0f} s"
@@ -255,7 +255,7 @@ _engine_lock = threading.Lock()
 
 
 def engine() -> Engine:
-    """The engine of this process."""
+    """Return the engine of this process."""
     return _engine
 
 

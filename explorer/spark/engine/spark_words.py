@@ -85,7 +85,7 @@ def texts_of(error: Exception) -> str:
 
 
 def _causes(error: Exception) -> list[tuple[str, str]]:
-    """Class and message of the Java errors behind an error, outermost first; none where it is of Python."""
+    """Return class and message of the Java errors behind an error, outermost first; none where it is of Python."""
     java: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     causes: list[tuple[str, str]] = []
     while java is not None and len(causes) < _MOST_CAUSES:

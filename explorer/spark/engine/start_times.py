@@ -34,7 +34,7 @@ class StartTimes:
         self._known: dict[str, float] | None = None
 
     def last(self, master: str) -> float | None:
-        """Seconds that the last start on a master took; None if none was measured."""
+        """Return the seconds that the last start on a master took; None if none was measured."""
         return self._all().get(_name(master))
 
     def keep(self, master: str, seconds: float) -> None:
@@ -64,7 +64,7 @@ def _name(master: str) -> str:
 
 
 def _read(file: Path) -> dict[str, float]:
-    """What a file holds, as far as it is times by name."""
+    """Read the times by name in a file; anything else is ignored."""
     try:
         content = json.loads(file.read_bytes())
     except FileNotFoundError:

@@ -29,13 +29,13 @@ class Watch(Protocol):
         """Remove the mark from the calling thread."""
 
     def tasks(self) -> tuple[int, int]:
-        """Tasks done and tasks known of so far."""
+        """Return the tasks done, and the tasks known of so far."""
 
     def cancel(self) -> None:
         """Ask Spark to stop the work."""
 
     def is_busy(self) -> bool:
-        """Whether tasks of the work still run; Connect cannot tell, so there it is False."""
+        """Return whether tasks of the work still run; Connect cannot tell, so there it is False."""
 
 
 def watch(session: SparkSession, group: str, description: str) -> Watch:

@@ -46,7 +46,7 @@ _WITHOUT_STATISTICS: Final = frozenset({"variant", "void"})
 
 
 def plain_files(names: Sequence[str], files: LogicalFiles) -> pa.Table:
-    """Some columns of the files, as `explorer.core.versions.snapshot.Snapshot.files` has them."""
+    """Return some columns of the files, as `explorer.core.versions.snapshot.Snapshot.files` has them."""
     return files.select(names)
 
 
@@ -64,10 +64,9 @@ class AllFiles:
 
     @classmethod
     def of(cls, snapshot: Snapshot, statistics: Sequence[str] | None) -> AllFiles:
-        """The files of a snapshot.
+        """Return the files of a snapshot.
 
         Args:
-            snapshot: The version.
             statistics: Names of the columns whose bounds are given; None for all.
 
         Raises:
@@ -111,7 +110,7 @@ class FileDecisions:
 
     @classmethod
     def of(cls, snapshot: Snapshot, where: str) -> FileDecisions:
-        """What a condition needs of a snapshot.
+        """Decide for the files of a snapshot whether a condition needs them.
 
         Raises:
             RequestError: The text is not a condition, or names a column that the table does not have.
@@ -147,7 +146,7 @@ class FilesToRead:
 
 
 def _nested(leaves: Mapping[tuple[str, ...], pa.Array]) -> pa.StructArray:
-    """A struct column of leaf columns by their paths."""
+    """Return a struct column of leaf columns by their paths."""
     heads = list(dict.fromkeys(path[0] for path in leaves))
     parts = []
     for head in heads:
@@ -167,11 +166,9 @@ class FileTotals:
 
 
 def files_frame(log: DeltaLog, snapshot: Snapshot, statistics: Sequence[str] | None = None) -> ReplayedFiles:
-    """A row for each live file, with typed partition values and statistics; lazy, in no order.
+    """Return a row for each live file, with typed partition values and statistics; lazy, in no order.
 
     Args:
-        log: The log of the table.
-        snapshot: The version.
         statistics: Dotted names of the columns whose bounds are given; None for all, which parses them all.
 
     Returns:
@@ -191,7 +188,7 @@ def files_frame(log: DeltaLog, snapshot: Snapshot, statistics: Sequence[str] | N
 
 
 def plain_frame(log: DeltaLog, snapshot: Snapshot, names: Sequence[str] = PUBLIC_COLUMNS) -> ReplayedFiles:
-    """A row for each live file, without statistics; errors as `files_frame`."""
+    """Return a row for each live file, without statistics; errors as `files_frame`."""
     require_pyspark()
     from explorer.spark.log.replay import replayed
 
@@ -199,7 +196,7 @@ def plain_frame(log: DeltaLog, snapshot: Snapshot, names: Sequence[str] = PUBLIC
 
 
 def needed_files(log: DeltaLog, snapshot: Snapshot, where: str) -> ReplayedFiles:
-    """A row for each live file with ``kept`` and ``rule``: whether a condition needs it, and why.
+    """Return a row for each live file with ``kept`` and ``rule``: whether a condition needs it, and why.
 
     Raises:
         RequestError: The text is not a condition, or names a column that the table does not have.
@@ -254,5 +251,5 @@ def file_totals(log: DeltaLog, snapshot: Snapshot) -> Job[FileTotals]:
 
 
 def _complete_sum(total: int | None, known: bool) -> int | None:
-    """A sum over all files; null if one of them does not say."""
+    """Return a sum over all files; null if one of them lacks the value."""
     return (0 if total is None else total) if known else None

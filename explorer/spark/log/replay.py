@@ -59,11 +59,9 @@ class ReplayedFiles:
 
 
 def replayed(log: DeltaLog, version: int, make: Make) -> ReplayedFiles:
-    """What is made of a version's live files, as a lazy DataFrame in no order.
+    """Plan the rows made of a version's live files, as a lazy DataFrame in no order.
 
     Args:
-        log: The log of the table.
-        version: The version.
         make: Makes a row or several of each file, for the files of any part of the version.
 
     Raises:
@@ -123,7 +121,7 @@ def _planned(work: Work) -> ReplayedFiles:
 
 
 def _session(schema: pa.Schema) -> SparkSession:
-    """The session; where names differ by case alone, the one that tells them apart."""
+    """Return the session; where names differ by case alone, the one that tells them apart."""
     return engine().case_sensitive_session() if _has_case_collision(schema) else engine().session()
 
 
@@ -143,7 +141,7 @@ def _addresses(log: DeltaLog, files: Sequence[CheckpointFile]) -> list[FileAddre
 def _units(
     files: Sequence[CheckpointFile], addresses: Sequence[FileAddress], ready: Sequence[bytes]
 ) -> tuple[pa.Table, tuple[object, ...]]:
-    """The tasks' work, and the stores that it speaks of by number."""
+    """Return the tasks' work, and the stores that it names by number."""
     sent, stores = sent_files(addresses)
     units: list[dict[str, object]] = [{"rows": rows} for rows in ready]
     for file, address, row in zip(files, addresses, sent.to_pylist(), strict=True):
@@ -154,7 +152,7 @@ def _units(
 
 
 def _failure(files: Sequence[CheckpointFile], error: Exception) -> ExplorerError:
-    """The typed error for what Spark raised: a file of the checkpoint is named with its checkpoint."""
+    """Return the typed error for what Spark raised: a file of the checkpoint is named with its checkpoint."""
     text = "\n".join(messages_of(error))
     match = _SAID.search(text)
     reason = "" if match is None else next(part for part in match.groups() if part is not None).strip()

@@ -58,7 +58,7 @@ class Replay:
     files: ObjectRows
 
     def task(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The function for ``mapInArrow``, over rows of `UNITS`."""
+        """Work as the function of ``mapInArrow``, over rows of `UNITS`."""
         for batch in batches:
             for unit in batch.to_pylist():
                 if unit["rows"] is not None:
@@ -89,7 +89,7 @@ def _broken(unit: dict[str, Any], error: Exception) -> IncompleteCheckpoint:
 
 
 def packed(rows: pa.Table) -> list[bytes]:
-    """Rows as Arrow streams, some thousands in each."""
+    """Return rows as Arrow streams, some thousands in each."""
     return [_stream(batch) for batch in rows.to_batches(_BATCH_ROWS)]
 
 

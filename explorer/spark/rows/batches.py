@@ -125,7 +125,7 @@ def _streamed(part: StreamPart, stream: RowStream) -> Iterator[pa.RecordBatch]:
 
 
 def _fetched(frame: DataFrame) -> Iterator[Row]:
-    """The rows, a partition ahead.
+    """Return the rows, a partition ahead.
 
     Not by the frame's own iterator where there is a choice: its jobs belong to one query, and Spark 4.2 keeps a query's
     jobs with all that they fetched until it ends (``DAGScheduler.activeQueryToJobs``). Those of an RDD are let go.

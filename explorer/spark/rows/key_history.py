@@ -92,7 +92,6 @@ def row_history(
     """Follow the rows of a key.
 
     Args:
-        log: The table's log.
         key: Values by column name, names of ``to_version``; None is null. Types are those that PyArrow has for the
             columns: int, str, Decimal, date, datetime (with a zone for ``timestamp``), float, bool, bytes.
         from_version: The first version; None is the oldest that can be read.
@@ -144,7 +143,7 @@ def key_history(
 
 
 def _epochs(log: DeltaLog, files: pa.Table, first: int, shown: Snapshot) -> tuple[list[_Epoch], list[UncomparedColumn]]:
-    """The files by the schema under which they were last live, and the columns that some of these cannot give."""
+    """Group files by the schema under which they were last live; also return columns that some of these lack."""
     history = log.history_record()
     starts = history.layout_changes(first, shown.version)
     ends = [start - 1 for start in starts[1:]] + [shown.version]
@@ -169,7 +168,7 @@ def _epochs(log: DeltaLog, files: pa.Table, first: int, shown: Snapshot) -> tupl
 
 
 def _common_schema(shown: Snapshot, epochs: Sequence[_Epoch], left_out: list[UncomparedColumn]) -> StructType:
-    """The columns of the last version that all files can be read as; adds to ``left_out`` those that narrowed."""
+    """Return the columns of the last version that all files have; add to ``left_out`` those that narrowed."""
     common = []
     for field in shown.schema.fields:
         kinds = [there.type for epoch in epochs if (there := epoch.side.schema.field(field.name)) is not None]
@@ -198,7 +197,7 @@ def _check_followed(
 def _that_may_hold(
     log: DeltaLog, epochs: list[_Epoch], values: dict[str, Any], shown: Snapshot, first: int
 ) -> list[_Epoch]:
-    """The epochs with only those files that may hold the key."""
+    """Return the epochs with only those files that may hold the key."""
     # A timestamp as a partition value depends on a zone; statistics and all other values do not.
     zoned = {field.name for field in shown.schema.fields if field.type == PrimitiveType("timestamp")}
     where = key_condition({name: value for name, value in values.items() if name not in zoned})
@@ -216,7 +215,7 @@ def _that_may_hold(
 def _rows(
     log: DeltaLog, epochs: Sequence[_Epoch], schema: StructType, values: Mapping[str, Any]
 ) -> tuple[pa.Table, int]:
-    """The rows of the key in all files: columns, file, row index; and how many files were read."""
+    """Return the rows of the key in all files: columns, file, row index; and how many files were read."""
     names = [field.name for field in schema.fields] + [_FILE, _ROW]
     if not epochs:
         kinds = [field.type for field in arrow_schema(schema)] + [pa.string(), pa.int64()]

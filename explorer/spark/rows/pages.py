@@ -73,8 +73,6 @@ def row_page(
     """Fetch a page of rows.
 
     Args:
-        log: The table's log.
-        snapshot: The version.
         begin: Where to begin; None begins with the first row.
         limit: Rows at most.
         where: A boolean SQL expression; with it, files are read until enough rows match, all of them at worst.
@@ -126,7 +124,7 @@ def _page(job: Job[RowPage], request: _PageRequest) -> RowPage:
 
 
 def _candidates(request: _PageRequest) -> tuple[pa.Table, Numbers]:
-    """The files that may hold a row of the page, and their numbers among all."""
+    """Return the files that may hold a row of the page, and their numbers among all."""
     from explorer.spark.scan.compared import needed_files
     from explorer.spark.scan.layout import layout_of
     from explorer.spark.scan.plan import session_of
@@ -142,7 +140,7 @@ def _candidates(request: _PageRequest) -> tuple[pa.Table, Numbers]:
 
 
 def _read(request: _PageRequest, files: pa.Table, numbers: Numbers, limit: int) -> pa.Table:
-    """Rows of some files, in order; after the table's columns the number of the file and the place in it."""
+    """Return rows of some files, in order; after the table's columns the number of the file and the place in it."""
     from pyspark.sql import functions as sf
 
     from explorer.spark.scan.compared import matching
@@ -180,7 +178,7 @@ def _without_vectors(files: pa.Table) -> pa.Table:
 
 
 def _enough(files: pa.Table, begin: RowPosition, limit: int, *, masked: bool) -> int:
-    """Number of the first files that hold more than ``limit`` rows by the log; one without a count does."""
+    """Return how many first files hold more than ``limit`` rows by the log; one without a count does."""
     num_rows = -begin.row
     values = zip(*(files.column(name).to_pylist() for name in ("num_records", "dv_cardinality")), strict=True)
     for index, (count, hidden) in enumerate(values, 1):

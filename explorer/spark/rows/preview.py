@@ -47,8 +47,6 @@ def preview(log: DeltaLog, snapshot: Snapshot, limit: int = 100, where: str | No
     """Fetch some rows of a version; the first files that hold enough are chosen by the log, and only they are read.
 
     Args:
-        log: The table's log.
-        snapshot: The version.
         limit: Rows at most.
         where: A boolean SQL expression; with it, files are read until enough rows match, all of them at worst.
 
@@ -95,7 +93,7 @@ def with_warnings(note: str, snapshot: Snapshot) -> str:
 
 
 def _enough(files: pa.Table, limit: int) -> int:
-    """Number of files from the first on that hold ``limit`` rows by the log; a file without a count counts as full."""
+    """Return how many first files hold ``limit`` rows by the log; a file without a count counts as full."""
     physical, masked = files.column("num_records").to_pylist(), files.column("dv_cardinality").to_pylist()
     live = 0
     for index, (count, hidden) in enumerate(zip(physical, masked, strict=True), 1):

@@ -41,7 +41,7 @@ _TAKEN: Final[dict[str, type | tuple[type, ...]]] = {
 
 
 def checked_key(key: Mapping[str, Any], shown: Snapshot) -> dict[str, Any]:
-    """The key's values as PyArrow holds them in the columns' types.
+    """Return the key's values as PyArrow holds them in the columns' types.
 
     Args:
         key: Values by column name.
@@ -56,7 +56,7 @@ def checked_key(key: Mapping[str, Any], shown: Snapshot) -> dict[str, Any]:
 
 
 def literal(value: Any, kind: DataType) -> Column:
-    """The value as a constant of a primitive type."""
+    """Return the value as a constant of a primitive type."""
     match value:
         case bytes():
             return sf.unhex(sf.lit(value.hex()))
@@ -92,7 +92,7 @@ def _checked(name: str, value: Any, shown: Snapshot) -> Any:
 
 
 def _fits(value: Any, kind: PrimitiveType) -> bool:
-    """False where PyArrow would read the value as something else."""
+    """Return False where PyArrow would read the value as something else."""
     if value is None:
         return True
     if isinstance(value, datetime):

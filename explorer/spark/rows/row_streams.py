@@ -59,13 +59,13 @@ class StreamPart:
 
     @classmethod
     def of(cls, planned: Planned, files: pa.Table) -> StreamPart:
-        """Rows that are read from some files: ``size`` in bytes, ``num_records`` null where unknown."""
+        """Return rows that are read from some files: ``size`` in bytes, ``num_records`` null where unknown."""
         size, records = (pc.sum(files.column(name)).as_py() or 0 for name in ("size", "num_records"))
         return cls.of_pieces(planned, max(size // _PIECE_BYTES, records // _PIECE_ROWS))
 
     @classmethod
     def of_pieces(cls, planned: Planned, pieces: int) -> StreamPart:
-        """Rows to divide into about so many pieces."""
+        """Return rows to divide into about so many pieces."""
         return cls(planned, max(1, min(_MOST_PIECES, 1 + pieces)))
 
 
@@ -93,7 +93,7 @@ class RowStream:
 
 
 def result_schema(schema: StructType, *, readable: bool = False) -> pa.Schema:
-    """A table's columns as the rows have them: in order, logical names, exact types, all nullable.
+    """Return a table's columns as the rows have them: in order, logical names, exact types, all nullable.
 
     Args:
         schema: The table's.
@@ -105,7 +105,7 @@ def result_schema(schema: StructType, *, readable: bool = False) -> pa.Schema:
 def version_stream(
     log: DeltaLog, snapshot: Snapshot, where: str | None, *, readable: bool = False, limit: int | None = None
 ) -> RowStream:
-    """The rows of a version for which a condition is true; ``readable`` and ``limit`` as in `RowStream`."""
+    """Stream the rows of a version for which a condition is true; ``readable`` and ``limit`` as in `RowStream`."""
     in_one_piece = holds(snapshot.schema, "variant") and not readable
 
     def parts() -> Iterator[StreamPart]:
@@ -133,10 +133,9 @@ def change_stream(
     readable: bool = False,
     limit: int | None = None,
 ) -> RowStream:
-    """The rows of the change feed of a range of versions.
+    """Stream the rows of the change feed of a range of versions.
 
     Args:
-        log: The table's log.
         sources: Where the changes are.
         keys: As in `explorer.spark.changes.changes.changes`.
         readable, limit: As in `RowStream`.
@@ -164,11 +163,9 @@ def change_stream(
 def file_stream(
     log: DeltaLog, snapshot: Snapshot, make: Callable[[LogicalFiles], pa.Table], limit: int | None = None
 ) -> RowStream:
-    """What is made of the live files of a version; see `explorer.spark.log.live_files`.
+    """Stream the rows made of the live files of a version; see `explorer.spark.log.live_files`.
 
     Args:
-        log: The log of the table.
-        snapshot: The version.
         make: Makes the rows of some files; it is sent to Spark's tasks.
         limit: As in `RowStream`.
     """
@@ -189,7 +186,7 @@ def file_stream(
 
 
 def _groups(files: pa.Table, next_cut: Callable[[int], int] = lambda end: end, *, single: bool) -> Iterator[pa.Table]:
-    """Files in parts, each of about the size that is allowed, and of one file at least.
+    """Yield files in parts, each of about the size that is allowed, and of one file at least.
 
     No files are one part: nothing is read of it, but the request is checked when it is planned.
 

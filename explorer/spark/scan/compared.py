@@ -48,7 +48,6 @@ def needed_files(session: SparkSession, snapshot: Snapshot, files: pa.Table, whe
 
     Args:
         session: Where the predicate will be evaluated.
-        snapshot: The version.
         files: Some rows of ``snapshot.logical_files``.
         where: A vetted predicate; one that the core cannot read keeps every file.
     """
@@ -65,11 +64,10 @@ def needed_files(session: SparkSession, snapshot: Snapshot, files: pa.Table, whe
 
 
 def as_compared(frame: DataFrame, schema: StructType) -> DataFrame:
-    """The same rows for conditions alone: texts of a column with a collation are compared by it.
+    """Return the same rows for conditions alone: texts of a column with a collation are compared by it.
 
     Args:
         frame: Rows with the columns of a schema, CHAR values padded, and maybe others.
-        schema: The schema.
     """
     collated = {field.name: kind for field in schema.fields if (kind := _collated(field)) is not None}
     if not collated:
@@ -146,7 +144,7 @@ def _cannot_compare(field: StructField, name: str) -> UnsupportedFeature:
 
 
 def _unknown_collation(session: SparkSession, field: StructField) -> str | None:
-    """A collation of a field's texts that Spark does not know; None if it knows all."""
+    """Return a collation of a field's texts that Spark does not know; None if it knows all."""
     for name in dict.fromkeys(_collations(_collated(field))):
         if not has_collation(session, name):
             return name
@@ -187,13 +185,13 @@ def _shown(place: int, field: StructField, layout: Layout) -> Column:
 
 
 def _collated(field: StructField) -> st.DataType | None:
-    """The type of a column with the collations of its texts, at every depth; None if all of them compare bytes."""
+    """Return the type of a column with the collations of its strings, at every depth; None if all compare bytes."""
     kind = _with_collations(field.type, field.name, field)
     return None if kind == spark_type(field.type) else kind
 
 
 def _with_collations(kind: DataType, path: str, field: StructField) -> st.DataType:
-    """The type at a path inside a field, whose metadata has the collations up to the next field.
+    """Return the type at a path inside a field, whose metadata has the collations up to the next field.
 
     A collation is stated as provider, name and maybe a version, with dots between.
     """

@@ -50,12 +50,12 @@ class Layout:
     unpadded: bool = False
 
     def with_marks(self, marks: RowMarks) -> Layout:
-        """The same with other columns after those of the schema."""
+        """Return the same with other columns after those of the schema."""
         return replace(self, marks=marks)
 
 
 def layout_of(snapshot: Snapshot) -> Layout:
-    """The layout of a snapshot's files.
+    """Return the layout of a snapshot's files.
 
     Raises:
         CorruptTable: Clients disagree about the names of columns in them.
@@ -69,7 +69,7 @@ def layout_of(snapshot: Snapshot) -> Layout:
 
 
 def layout_of_schema(schema: StructType, partition_columns: tuple[str, ...], version: int, *, by_id: bool) -> Layout:
-    """The layout of files written under a schema.
+    """Return the layout of files written under a schema.
 
     Args:
         schema: The columns to give; physical names and ids are those of the files.

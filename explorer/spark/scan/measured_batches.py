@@ -39,7 +39,7 @@ class Room:
     most: int
 
     def rows(self, stored: int) -> int:
-        """How many bytes the rows of a file that are decoded at once may take."""
+        """Return how many bytes the rows of a file that are decoded at once may take."""
         return max(self.least, min(stored * self.ratio, self.most))
 
 
@@ -57,7 +57,7 @@ class TooManyBytes(Exception):
 
 
 def measured_batches(source: Any, parquet: Any, columns: list[str] | None, room: Room) -> Iterator[pa.RecordBatch]:
-    """The rows of a file, in their order.
+    """Yield the rows of a file, in their order.
 
     Args:
         source: The file.
@@ -98,7 +98,7 @@ def _rows_at_once(held: Any, chunks: Sequence[Chunk], allowed: int) -> int:
 
 
 def _held(source: Any, chunks: Sequence[Chunk], size: int, allowed: int) -> Any:
-    """The same file with the bytes of some chunks in memory; chunks that share bytes share them there."""
+    """Return the same file with the bytes of some chunks in memory; chunks that share bytes share them there."""
     spans = _spans(chunks)
     stored = sum(end - start for start, end in spans)
     if stored > allowed:
@@ -116,7 +116,7 @@ def _held(source: Any, chunks: Sequence[Chunk], size: int, allowed: int) -> Any:
 
 
 def _spans(chunks: Sequence[Chunk]) -> list[tuple[int, int]]:
-    """Where the bytes of chunks begin and end, those together that touch."""
+    """Return where the bytes of chunks begin and end, those together that touch."""
     spans: list[tuple[int, int]] = []
     for start, end in sorted((chunk.start, chunk.start + chunk.length) for chunk in chunks):
         if spans and start <= spans[-1][1]:

@@ -87,7 +87,7 @@ class FileRows:
 
 
 def remote_file(store: LogStore, key: str, size: int | None, scheme: Scheme) -> RemoteFile:
-    """How a task reads a file of a table in an object store.
+    """Describe how a task reads a file of a table in an object store.
 
     Args:
         store: The store that holds the file.
@@ -101,7 +101,7 @@ def remote_file(store: LogStore, key: str, size: int | None, scheme: Scheme) -> 
 
 
 def needs_tasks(session: SparkSession, addresses: Sequence[FileAddress]) -> bool:
-    """Whether the tasks have to read the files, as Spark's own reader cannot reach some of them."""
+    """Return whether the tasks have to read the files, as Spark's own reader cannot reach some of them."""
     remote = [address.remote for address in addresses if address.remote is not None]
     if not remote:
         return False
@@ -116,10 +116,9 @@ def needs_tasks(session: SparkSession, addresses: Sequence[FileAddress]) -> bool
 
 
 def read_objects(session: SparkSession, addresses: Sequence[FileAddress], schema: st.StructType) -> FileRows:
-    """The files' rows, read by the tasks.
+    """Return the files' rows, read by the tasks.
 
     Args:
-        session: Where to read.
         addresses: The files, local ones too.
         schema: What to read, physical names, Parquet field ids in the metadata of fields that are identified by them.
     """
@@ -135,10 +134,9 @@ def read_objects(session: SparkSession, addresses: Sequence[FileAddress], schema
 
 
 def read_footers(session: SparkSession, addresses: Sequence[FileAddress]) -> DataFrame:
-    """The files' footers, read by the tasks: one row a file, columns `explorer.spark.scan.object_rows.FOOTERS`.
+    """Return the files' footers, read by the tasks: one row a file, columns `explorer.spark.scan.object_rows.FOOTERS`.
 
     Args:
-        session: Where to read.
         addresses: The files, local ones too; at least one.
     """
     _send_code()
@@ -154,12 +152,12 @@ def _send_code() -> None:
 
 
 def room() -> Room:
-    """How much memory a file may take in a task."""
+    """Return how much memory a file may take in a task."""
     return Room(limits.footer_bytes(), limits.MAX_DECODED_BYTES, limits.DECODED_RATIO, limits.MOST_DECODED_BYTES)
 
 
 def secrets_in(addresses: Sequence[FileAddress]) -> tuple[str, ...]:
-    """Texts that no error may contain, longest first, as one may hold another."""
+    """Return the texts that no error may contain, longest first, as one may contain another."""
     secrets = {secret for address in addresses if address.remote is not None for secret in address.remote.secrets}
     return tuple(sorted(secrets, key=len, reverse=True))
 
@@ -172,7 +170,7 @@ def _free(name: str, schema: st.StructType) -> str:
 
 
 def spooled(store: LogStore, key: str) -> str:
-    """A copy on disk of a file of a table in memory; it lives as long as this process.
+    """Return a copy on disk of a file of a table in memory; it lives as long as this process.
 
     Raises:
         StorageError: The table has no such file.
@@ -190,7 +188,7 @@ def spooled(store: LogStore, key: str) -> str:
 
 
 def sent_files(addresses: Sequence[FileAddress]) -> tuple[pa.Table, tuple[Any, ...]]:
-    """One row a file for the tasks, and the stores that the rows speak of by number."""
+    """Return one row a file for the tasks, and the stores that the rows speak of by number."""
     stores: list[Any] = []
     numbers: dict[int, int] = {}
     columns: tuple[list[Any], ...] = ([], [], [], [])

@@ -55,11 +55,11 @@ class Shape:
     parts: tuple[Shape, ...] = ()
 
     def field(self) -> Any:
-        """The Arrow field to give."""
+        """Return the Arrow field to give."""
         return pa.field(self.name, self.whole())
 
     def whole(self) -> Any:
-        """The Arrow type to give, with its parts."""
+        """Return the Arrow type to give, with its parts."""
         if pa.types.is_struct(self.type):
             return pa.struct([part.field() for part in self.parts])
         if pa.types.is_list(self.type):
@@ -90,7 +90,7 @@ class ObjectRows:
 
 
 def reader(rows: ObjectRows) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function for ``mapInArrow``, over rows of files: store (its number), key, size (or null), name."""
+    """Work as the function of ``mapInArrow``, over rows of files: store (its number), key, size (or null), name."""
 
     def read_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -101,7 +101,7 @@ def reader(rows: ObjectRows) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa
 
 
 def footer_reader(rows: ObjectRows) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function for ``mapInArrow`` that gives `FOOTERS` of such files; one that cannot be read does not stop it."""
+    """Return the function for ``mapInArrow`` that gives `FOOTERS`; a file that cannot be read does not stop it."""
 
     def read_footers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -141,7 +141,7 @@ def _footer_digest(footer: bytes, tail: bytes) -> str:
 
 
 def _end_of(rows: ObjectRows, source: Any, name: str) -> tuple[bytes, bytes]:
-    """The footer of a file and the eight bytes after it; a footer that takes more memory than is allowed is refused."""
+    """Return the footer of a file and the eight bytes after it; refuse a footer that takes too much memory."""
     footer, tail = _footer(source, rows.room.footer)
     size = footer_size(footer, rows.room.footer)
     if size > rows.room.footer:
@@ -150,7 +150,7 @@ def _end_of(rows: ObjectRows, source: Any, name: str) -> tuple[bytes, bytes]:
 
 
 def _footer(source: Any, longest: int) -> tuple[bytes, bytes]:
-    """The footer of a file, empty if it is cut off, and the eight bytes after it; no more of it than requested."""
+    """Return the footer of a file, empty if it is cut off, and the eight bytes after it; no more than requested."""
     size = source.size()
     start = max(0, size - _END)
     source.seek(start)
@@ -170,14 +170,14 @@ def _footer(source: Any, longest: int) -> tuple[bytes, bytes]:
 
 
 def _metadata(footer: bytes, tail: bytes) -> Any:
-    """What a footer says, so that Arrow does not fetch it again; None where it is cut off, which Arrow reports."""
+    """Decode a footer, so that Arrow does not fetch it again; None where it is cut off, which Arrow reports."""
     import pyarrow.parquet as pq
 
     return pq.read_metadata(pa.BufferReader(b"PAR1" + footer + tail)) if footer else None
 
 
 def _columns(field: Any, above: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """A field of a file and what is inside it, elements of lists and maps included."""
+    """Yield a field of a file and what is inside it, elements of lists and maps included."""
     number = (field.metadata or {}).get(b"PARQUET:field_id")
     path = (*above, field.name)
     yield {"path": list(path), "id": None if number is None else int(number)}
@@ -228,7 +228,7 @@ def _message(what: str, name: str, detail: str = "") -> str:
 
 
 def _failed(what: str, name: str, error: Exception, secrets: tuple[str, ...]) -> _FileFailure:
-    """An error without its cause and without secrets: what a store says may quote what was sent, signatures included.
+    """Make an error without its cause and without secrets: a store may quote what was sent, signatures included.
 
     Args:
         what, name: As for the message.
@@ -250,7 +250,7 @@ class _FileFailure(RuntimeError):
 
 
 def open_file(rows: ObjectRows, file: dict[str, Any]) -> Any:
-    """A file of a store, for reading at random: ``store`` (its number), ``key``, ``size`` (or null), ``name``."""
+    """Open a file of a store for random access: ``store`` (its number), ``key``, ``size`` (or null), ``name``."""
     import obstore
 
     store, key, size, name = rows.stores[file["store"]], file["key"], file["size"], file["name"]
@@ -274,14 +274,14 @@ def open_file(rows: ObjectRows, file: dict[str, Any]) -> Any:
 
 
 def _wanted(schema: pa.Schema, columns: tuple[Shape, ...]) -> list[str] | None:
-    """Names of the columns to read; None reads all, where a dot would mean a path into a struct."""
+    """Return names of the columns to read; None reads all, where a dot would mean a path into a struct."""
     places = [_place(list(schema), shape) for shape in columns]
     names = [schema.field(place).name for place in places if place is not None]
     return None if any("." in name for name in schema.names) else names
 
 
 def _place(fields: list[Any], shape: Shape) -> int | None:
-    """Where the column is: by its id, or by its name, exactly if possible, otherwise ignoring case as Spark does."""
+    """Return the place of a column: by its ID, or by its name, otherwise by its name in any case, as Spark does."""
     if shape.field_id is not None:
         wanted = str(shape.field_id).encode()
         ids = [(field.metadata or {}).get(b"PARQUET:field_id") for field in fields]

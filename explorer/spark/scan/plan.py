@@ -147,7 +147,7 @@ def plan(
 
 
 def _with_doubted(files: pa.Table, needed: pa.Table, doubted: Collection[str]) -> pa.Table:
-    """The files that a condition needs, and the doubted ones, in the order of the log."""
+    """Return the files that a condition needs, and the doubted ones, in the order of the log."""
     if not doubted:
         return needed
     chosen = pc.is_in(files.column("raw_path"), value_set=needed.column("raw_path").combine_chunks())
@@ -156,7 +156,7 @@ def _with_doubted(files: pa.Table, needed: pa.Table, doubted: Collection[str]) -
 
 
 def files_to_read(log: DeltaLog, snapshot: Snapshot, where: str | None) -> pa.Table:
-    """The files of a scan; see `explorer.spark.scan.scan.files_to_read`."""
+    """Return the files of a scan; see `explorer.spark.scan.scan.files_to_read`."""
     files = snapshot.logical_files
     if where is not None:
         files = needed_files(session_of(layout_of(snapshot)), snapshot, files, where)
@@ -165,7 +165,7 @@ def files_to_read(log: DeltaLog, snapshot: Snapshot, where: str | None) -> pa.Ta
 
 
 def session_of(layout: Layout) -> SparkSession:
-    """The session to read with. Ask for it before making the first Column, as a Column needs a session.
+    """Return the session to read with. Ask for it before making the first Column, as a Column needs a session.
 
     Raises:
         EngineUnavailable: Spark or Java is missing.
@@ -176,7 +176,7 @@ def session_of(layout: Layout) -> SparkSession:
 def file_rows(
     session: SparkSession, layout: Layout, addresses: Sequence[FileAddress], facts: JoinedFacts | None
 ) -> DataFrame:
-    """The rows of some files: the layout's columns and marks.
+    """Return the rows of some files: the layout's columns and marks.
 
     Args:
         session: What reads them; see `session_of`.
@@ -198,7 +198,6 @@ def file_facts(
     """Put together what is known of files.
 
     Args:
-        layout: How they are read.
         files: What the log says of each: raw_path, partition_values, and what the marks need.
         addresses: Their addresses, one for each row of ``files``; the same file may come several times.
         masks: Columns of `explorer.spark.scan.masks.MASK_TYPE`, or of booleans, that ``condition`` needs.
@@ -224,7 +223,7 @@ def file_facts(
 
 
 def addresses_of(log: DeltaLog, files: pa.Table) -> list[FileAddress]:
-    """Where the files are, one address for each row of ``files``.
+    """Return where the files are, one address for each row of ``files``.
 
     Raises:
         NotAllowed: The log or a link points outside the places that may be read.
@@ -331,7 +330,7 @@ def _check_single(files: pa.Table, version: int) -> None:
 
 
 def _masks(log: DeltaLog, files: pa.Table, version: int, hidden: Mapping[str, npt.NDArray[np.uint64]]) -> Any | None:
-    """The rows of each file that are left out as an Arrow column; None if there are none."""
+    """Return the rows of each file that are left out as an Arrow column; None if there are none."""
     vectors = vector_descriptors(files)
     if not any(vectors) and not hidden:
         return None
@@ -345,7 +344,7 @@ def _masks(log: DeltaLog, files: pa.Table, version: int, hidden: Mapping[str, np
 
 
 def _partition_arrays(layout: Layout, files: pa.Table) -> dict[str, Any]:
-    """Typed partition values, one Arrow array a column; keys are logical names."""
+    """Return typed partition values, an Arrow array for each column; keys are logical names."""
     if not layout.partitions:
         return {}
     maps = [dict(entries or ()) for entries in files.column("partition_values").to_pylist()]

@@ -53,7 +53,6 @@ def vet(schema: StructType, text: str, *, repeatable: bool = True) -> None:
     """Check that a predicate may be evaluated over the rows of a table; starts the engine if necessary.
 
     Args:
-        schema: The table's columns.
         text: SQL of one boolean expression over them.
         repeatable: Refuse also what depends on the time or the session (``current_date``, ``current_user``).
 
@@ -94,10 +93,9 @@ def filtered(frame: DataFrame, where: str) -> DataFrame:
 
 
 def condition(session: SparkSession, columns: st.StructType, text: str, *, repeatable: bool = False) -> Column:
-    """The predicate as a Column, once it is vetted.
+    """Return the predicate as a Column, once it is vetted.
 
     Args:
-        session: Where it will be evaluated.
         columns: The columns it may use.
         text: SQL of one boolean expression.
         repeatable: As in `vet`.
@@ -116,7 +114,7 @@ def condition(session: SparkSession, columns: st.StructType, text: str, *, repea
 
 
 def stable_type(rows: DataFrame, text: str) -> st.DataType:
-    """The type of an expression over some rows, which gives the same value for a row each time.
+    """Return the type of an expression over some rows, which gives the same value for a row each time.
 
     Raises:
         ExpressionRefused: It may not be evaluated, or depends on the time or the session.
@@ -138,7 +136,7 @@ def _no_rows(schema: StructType) -> DataFrame:
 
 
 def _condition(nothing: DataFrame, remade: NormalizedExpression, *, repeatable: bool) -> Column:
-    """The predicate, whose text was checked, over the columns of a frame without rows."""
+    """Return the predicate, whose text was checked, over the columns of a frame without rows."""
     text = remade.original
     if repeatable:
         check_clock(text, remade.tokens, {name.lower() for name in nothing.columns})
@@ -214,7 +212,7 @@ def _refusal(remade: NormalizedExpression, error: Exception) -> ExpressionRefuse
 
 
 def _position(remade: NormalizedExpression, error: Exception) -> int | None:
-    """Where the fault is in the text as written: a character, from 1; past the end if the text ends too early."""
+    """Return the place of the fault in the text as written, from 1; past the end if the text ends too early."""
     match = re.search(r"\(line (\d+), pos (\d+)\)", str(error))
     if match is not None:
         line, column = int(match[1]), int(match[2])

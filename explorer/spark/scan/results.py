@@ -41,7 +41,7 @@ class Planned(Protocol):
         """The rows."""
 
     def failure(self, error: Exception) -> ExplorerError:
-        """The typed error for an exception of running it."""
+        """Return the typed error for an exception of running it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def to_arrow(planned: Planned, limit: int | None = None, *, readable: bool = Fal
 
 
 def readable_frame(frame: DataFrame) -> DataFrame:
-    """The same rows with every variant, at any depth, as JSON text."""
+    """Return the same rows with every variant, at any depth, as JSON text."""
     if not _holds_variant(frame.schema):
         return frame
     return frame.select(*(_readable(sf.col(quoted(f.name)), f.dataType).alias(f.name) for f in frame.schema.fields))
@@ -85,7 +85,7 @@ def _collected(frame: DataFrame) -> pa.Table:
 
 
 def _exact(array: Any, kind: st.DataType) -> Any:
-    """The array as toArrow would give it, except for variants: nullable, metadata before value as in the schema."""
+    """Cast as toArrow does, except for variants: nullable, metadata before value as in the schema."""
     if not _holds_variant(kind):
         return array.cast(pa.timestamp("us", "UTC")) if isinstance(kind, st.TimestampType) else array
     match kind:
@@ -168,7 +168,7 @@ class Scan(PlannedRows):
     where: str | None
 
     def failure(self, error: Exception) -> ExplorerError:
-        """The typed error for an exception out of Spark."""
+        """Return the typed error for an exception out of Spark."""
         from explorer.spark.engine.failures import failure_of
 
         return failure_of(error, self.addresses, self.version, self.where)

@@ -93,7 +93,6 @@ def row_identity(snapshot: Snapshot, schema: StructType) -> RowMarks:
     """Return the identity columns of a snapshot.
 
     Args:
-        snapshot: The version to read.
         schema: The table's columns as they are read.
 
     Raises:

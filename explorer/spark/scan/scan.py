@@ -28,8 +28,6 @@ def rows(log: DeltaLog, snapshot: Snapshot, where: str | None = None, row_identi
     """Return all live rows of a snapshot; lazy.
 
     Args:
-        log: The log of the table.
-        snapshot: The version to read.
         where: A boolean SQL expression over the logical columns, and those of row identity on request; only
             rows for which it is TRUE are given.
         row_identity: Add ``_file`` (the file's path in the log, decoded), ``_row_index`` (the row's place in the file,
@@ -63,8 +61,6 @@ def scan(
     """Plan a scan of a snapshot's live rows, or of those in some of its files; errors as `rows`.
 
     Args:
-        log: The log of the table.
-        snapshot: The version to read.
         files: Rows of ``snapshot.logical_files``; None for all.
         where, row_identity: As in `rows`.
         hidden: Rows to leave out, besides the masked ones: their places, ascending, by the file's path in the log.
@@ -91,7 +87,7 @@ def scan(
 
 
 def files_to_read(log: DeltaLog, snapshot: Snapshot, where: str | None) -> pa.Table:
-    """The live files that may hold a row for which a condition is true, all of them present; errors as `rows`."""
+    """Return the live files that may hold a row for which a condition is TRUE, all present; errors as of `rows`."""
     require_pyspark()
     from explorer.spark.scan.plan import files_to_read
 

@@ -50,14 +50,14 @@ class AssignedValues:
         self._defaults = default_expressions(snapshot)
 
     def of_clause(self, clause: MergeClause, given: Sequence[str]) -> tuple[list[Column], set[str]]:
-        """The values that a clause of a merge gives, and the columns that it assigns."""
+        """Return the values that a clause of a merge gives, and the columns that it assigns."""
         if clause.action == "delete":
             return [sf.lit(None).cast(spark_type(field.type)) for field in self._schema.fields], set()
         values = self._all_of_source(given) if clause.values is None else clause.values
         return self.after(values, clause.group) if clause.action == "update" else self._inserted(values, clause.group)
 
     def after(self, assigned: Mapping[str, str], where: str) -> tuple[list[Column], set[str]]:
-        """The values of a row of the table once some columns are assigned, and these columns."""
+        """Return the values of a row of the table once some columns are assigned, and these columns."""
         assignments = self._assigned(assigned, where)
         for field in self._schema.fields:
             if IDENTITY_START in field.metadata and any(path[0] == field.name for path in assignments):
@@ -90,7 +90,7 @@ class AssignedValues:
         return values, {path[0] for path, text in assignments.items() if not _is_default(text)}
 
     def _all_of_source(self, given: Sequence[str]) -> dict[str, str]:
-        """What ``"*"`` means: every column of the table from the column of that name in the source.
+        """Expand ``"*"``: every column of the table from the column of that name in the source.
 
         Where the schema may change, a column that the source lacks is left as it is, or out of a new row.
         """
@@ -111,7 +111,7 @@ class AssignedValues:
         return values
 
     def _assigned(self, assigned: Mapping[str, str], where: str) -> dict[tuple[str, ...], str]:
-        """The expressions by the path of their column, in the schema's spelling; vetted."""
+        """Return the expressions by the path of their column, in the schema's spelling; vetted."""
         assignments: dict[tuple[str, ...], str] = {}
         for name, text in assigned.items():
             try:
@@ -144,7 +144,7 @@ class AssignedValues:
         return tuple(path)
 
     def _fitted(self, value: Column, field: StructField, where: str) -> Column:
-        """A value in the type of a column; only nested ones need to know what they are."""
+        """Return a value in the type of a column; only nested ones need to know what they are."""
         wanted = spark_type(field.type)
         if isinstance(field.type, PrimitiveType):
             return value.cast(wanted)

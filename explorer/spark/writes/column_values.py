@@ -38,7 +38,6 @@ def column_value(value: Column, given: st.DataType, wanted: st.DataType, name: s
     """Return a value in the type of a column.
 
     Args:
-        value: The value.
         given: Its type.
         wanted: The type of the column, every part nullable.
         name: The column's dotted path, for errors.

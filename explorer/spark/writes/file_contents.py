@@ -83,7 +83,7 @@ def live_facts(
 
 
 def _ends(value: Column, field: StructField) -> tuple[Column, Column]:
-    """The least and the greatest value; null where the column gets no bounds."""
+    """Return the least and the greatest value; null where the column gets no bounds."""
     if not isinstance(field.type, PrimitiveType) or field.type.name in _BOUNDLESS:
         return sf.lit(None), sf.lit(None)
     if field.type.name in ("float", "double"):
@@ -142,7 +142,7 @@ class _Known:
 
 
 def _parts(kind: DataType, above: Path) -> Iterator[tuple[Path, DataType]]:
-    """Every part of a type with its physical path."""
+    """Yield every part of a type with its physical path."""
     inner: list[tuple[str, DataType]] = []
     match kind:
         case StructType():

@@ -106,7 +106,7 @@ def incoming_rows(
 
 
 def _partitions(frame: DataFrame, snapshot: Snapshot) -> frozenset[tuple[str | None, ...]]:
-    """The partitions that rows are in, values as the log has them."""
+    """Return the partitions that rows are in, values as the log has them."""
     fields = [field for field in map(snapshot.schema.field, snapshot.partition_columns) if field is not None]
     kinds = [field.type.name for field in fields if isinstance(field.type, PrimitiveType)]
     distinct = frame.select(*(sf.col(quoted(field.name)) for field in fields)).distinct().toArrow()
@@ -143,7 +143,7 @@ class _Shaped:
     made: list[Evaluated]
 
     def fault(self, rules: Sequence[RowRule]) -> CorruptTable | ExpressionRefused | None:
-        """The expression of the table for which a pass over the rows failed; None where the rows do not fit."""
+        """Return the expression of the table for which a pass over the rows failed; None where the rows do not fit."""
         return fault_of(*self.given, self.made, self.rows, rules)
 
 
@@ -215,7 +215,7 @@ def _generated_identity(schema: StructType, frame: DataFrame) -> frozenset[str]:
 def _counted(
     frame: DataFrame, rules: Sequence[RowRule], numbered: frozenset[str]
 ) -> tuple[int, int | None, list[tuple[RowRule, int]]]:
-    """How many rows there are, the most bytes of text in one, and how many break each rule, in one pass.
+    """Return how many rows there are, the most bytes of text in one, and how many break each rule, in one pass.
 
     What gets its numbers later may be null.
     """
@@ -229,10 +229,9 @@ def _counted(
 
 
 def rule_guard(rule: RowRule, broken: int, rows: int, among: DataFrame | None = None) -> GuardResult:
-    """The verdict on a rule that so many of the new rows break.
+    """Return the verdict on a rule that so many of the new rows break.
 
     Args:
-        rule: The rule.
         broken: How many rows break it.
         rows: How many new rows there are.
         among: The new rows in the table's columns, of which some that break it are shown; None shows none.

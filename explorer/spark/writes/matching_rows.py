@@ -57,7 +57,7 @@ def matching_rows(
 
 
 def rows_of_bitmaps(bitmaps: Iterable[tuple[str, int, bytes]]) -> dict[str, npt.NDArray[np.uint64]]:
-    """Row indexes by path, ascending, each once.
+    """Return row indexes by path, ascending, each once.
 
     Args:
         bitmaps: Path, number of the bitmap from 1, and the bitmap: Spark's, of 32,768 rows each, counted from 1.

@@ -85,9 +85,6 @@ def write_files(store: LogStore, layout: FileLayout, new: NewRows, rows_per_file
     """Write rows as new files of a table; no version names them yet.
 
     Args:
-        store: The table's store.
-        layout: The layout that the table asks for.
-        new: The rows.
         rows_per_file: The most rows of a file.
 
     Raises:
@@ -116,12 +113,12 @@ def write_files(store: LogStore, layout: FileLayout, new: NewRows, rows_per_file
 
 
 def broken_rules(rules: Sequence[RowRule], made: WrittenFiles) -> Iterator[tuple[RowRule, int]]:
-    """The rules that rows in the files break, and how many rows."""
+    """Return the rules that rows in the files break, and how many rows."""
     return ((rule, count) for rule, count in zip(rules, made.broken, strict=True) if count)
 
 
 def _arranged(layout: FileLayout, new: NewRows) -> DataFrame:
-    """The columns that the tasks expect, by place: names of the table say nothing to them."""
+    """Return the columns that the tasks expect, by place: names of the table say nothing to them."""
     frame = new.planned.frame
     tasks = None if new.rows is None else max(1, -(-new.rows // _ROWS_PER_TASK))
     frame = frame if tasks is None else frame.coalesce(tasks)
@@ -140,14 +137,14 @@ def _arranged(layout: FileLayout, new: NewRows) -> DataFrame:
 
 
 def _numbers(one: Numbering, tasks: int) -> Column:
-    """The values of an identity column: each task takes every so-manieth one, so none waits for another."""
+    """Return the values of an identity column: each task takes every so-manieth one, so none waits for another."""
     row = sf.monotonically_increasing_id().bitwiseAND(sf.lit(_ROW_IN_TASK))
     place = sf.spark_partition_id().cast("long") + row * sf.lit(tasks)
     return sf.lit(one.first).cast("long") + place * sf.lit(one.step).cast("long")
 
 
 def breaks_rules(rows: DataFrame, rules: Sequence[RowRule]) -> list[Column]:
-    """For each rule, whether a row breaks it: it is not TRUE for it."""
+    """Return for each rule, whether a row breaks it: it is not TRUE for it."""
     conditions = expressions(rows, [rule.expression for rule in rules])
     return [~sf.coalesce(column, sf.lit(False)) for column in conditions]
 
@@ -160,10 +157,7 @@ def id_columns(snapshot: Snapshot) -> dict[str, str]:
 
 
 def widest_row(frame: DataFrame) -> Column | None:
-    """The aggregate that gives the most bytes of text in a row; null without rows.
-
-    Args:
-        frame: The rows.
+    """Return the aggregate that gives the most bytes of text in a row; null without rows.
 
     Returns:
         None where a column is neither a text nor of a fixed width: nothing is known of such rows.
@@ -182,7 +176,6 @@ def unweighed(frame: DataFrame, widest: int | None) -> Iterator[None]:
     """Let jobs of this thread hand rows over without weighing each, if a full batch of the widest is small enough.
 
     Args:
-        frame: The rows.
         widest: The most bytes of text in a row; None where it is not known.
     """
     session = frame.sparkSession

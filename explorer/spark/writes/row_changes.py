@@ -106,7 +106,7 @@ class _Changes:
     made: tuple[Evaluated, ...] = ()
 
     def numbered(self, columns: Sequence[Numbering]) -> dict[tuple[Numbering, ...], list[int]]:
-        """The clauses that insert rows without a value for some identity columns, by these columns."""
+        """Return the clauses that insert rows without a value for some identity columns, by these columns."""
         clauses: dict[tuple[Numbering, ...], list[int]] = {}
         for clause, given in self.inserts.items():
             lacking = tuple(one for one in columns if one.column not in given)
@@ -115,13 +115,13 @@ class _Changes:
         return clauses
 
     def new_rows(self, seen: Observation, chosen: Column) -> DataFrame:
-        """Rows after the change, logical names, with ids; which rows of the table they replace is observed."""
+        """Return rows after the change, logical names, with ids; which rows of the table they replace is observed."""
         frame = self.frame.where(chosen & ~sf.col(_DO).isin(*_DELETED)).observe(seen, _which().alias(_WHICH))
         nothing = sf.lit(None).cast("long").alias("_row_commit_version")
         return frame.select(*_named(self.schema, _AFTER), sf.col(_ROW_ID).alias("_row_id"), nothing)
 
     def change_rows(self, chosen: Column) -> DataFrame:
-        """What the change feed records: logical names and ``_change_type``."""
+        """Return the rows that the change feed records: logical names and ``_change_type``."""
 
         def recorded(kind: str, side: str) -> Column:
             return sf.struct(*_named(self.schema, side), sf.lit(kind).alias("_change_type"))
@@ -158,7 +158,7 @@ def find_changes(
 
 
 def _fault(changes: _Changes) -> CorruptTable | ExpressionRefused | None:
-    """The expression of the table for which a pass over changes failed; None where something else did."""
+    """Return the expression of the table for which a pass over changes failed; None where something else did."""
     generated = {one.stored.column for one in changes.made}
     plain = [
         place for place, field in enumerate(changes.schema.fields) if format_column((field.name,)) not in generated
@@ -283,28 +283,28 @@ class _Writer:
         return sum(map(len, self.to_number.values())) == len(self.changes.inserts)
 
     def _is_numbered(self) -> Column:
-        """Whether identity columns are filled in a row."""
+        """Return whether identity columns are filled in a row."""
         return _inserted_by([clause for clauses in self.to_number.values() for clause in clauses])
 
 
 def _marks(parts: Sequence[_Part]) -> dict[str, int]:
-    """The furthest values in the identity columns that were filled; later parts go on after earlier ones."""
+    """Return the furthest values in the identity columns that were filled; later parts go on after earlier ones."""
     return {column: mark for part in parts for column, mark in part.written.marks.items()}
 
 
 def _inserted_by(clauses: Sequence[int]) -> Column:
-    """Whether a row is inserted by one of these clauses."""
+    """Return whether a row is inserted by one of these clauses."""
     return (sf.col(_DO) == _INSERTED) & sf.col(_CLAUSE).isin(*clauses) if clauses else sf.lit(False)
 
 
 def _from_mark(one: Numbering, marks: Mapping[str, int]) -> Numbering:
-    """The numbering, after the values that other rows of this commit got."""
+    """Return the numbering, after the values that other rows of this commit got."""
     mark = marks.get(one.column)
     return one if mark is None else msgspec.structs.replace(one, first=mark + one.step)
 
 
 def _staying(log: DeltaLog, snapshot: Snapshot, touched: Sequence[Touched], *, tracked: bool) -> DataFrame:
-    """The rows of rewritten files that neither change nor go."""
+    """Return the rows of rewritten files that neither change nor go."""
     wanted = {file.add.path: file for file in touched if not file.is_emptied}
     hidden = {path: file.matched for path, file in wanted.items()}
     frame = scan(log, snapshot, chosen_files(snapshot, wanted), row_identity=tracked, hidden=hidden).frame
@@ -382,7 +382,7 @@ def _join_kind(clauses: Sequence[MergeClause]) -> str:
 
 
 def _decided(joined: DataFrame, clauses: Sequence[MergeClause]) -> DataFrame:
-    """The rows with the place of the first clause that applies, null where none does."""
+    """Return the rows with the place of the first clause that applies, null where none does."""
     target, source = sf.col(_TARGET).isNotNull(), sf.col(_SOURCE).isNotNull()
     applies = {"matched": target & source, "notMatched": ~target & source, "notMatchedBySource": target & ~source}
     decision: Any = sf
@@ -395,7 +395,7 @@ def _decided(joined: DataFrame, clauses: Sequence[MergeClause]) -> DataFrame:
 
 
 def _chosen(values: Sequence[Column]) -> Column:
-    """The value of the clause that applies."""
+    """Return the value of the clause that applies."""
     cases: Any = sf
     for place, value in enumerate(values):
         cases = cases.when(sf.col(_CLAUSE) == place, value)
@@ -421,7 +421,7 @@ def _sides(before: Sequence[Column], after: Sequence[Column]) -> list[Column]:
 def _with_generated(
     frame: DataFrame, schema: StructType, assigned: Sequence[set[str]]
 ) -> tuple[DataFrame, tuple[Evaluated, ...]]:
-    """The changes with generated columns worked out from the new values, where their clause does not assign them."""
+    """Compute generated columns from the new values, where their clause does not assign them."""
     texts = {
         place: generated_expression(field, schema)
         for place, field in enumerate(schema.fields)
@@ -445,7 +445,7 @@ def _with_generated(
 
 
 def _counted(changes: _Changes) -> MatchedChanges:
-    """Which rows change, how many, and how many of the new ones break a rule: one pass over the changes."""
+    """Count in one pass which rows change, how many, and how many of the new ones break a rule."""
     new = changes.frame.select("*", *_named(changes.schema, _AFTER))
     place = sf.col(_ROW) + 1
     numbered = frozenset(field.name for field in changes.schema.fields if IDENTITY_START in field.metadata)
@@ -492,7 +492,7 @@ def _counted(changes: _Changes) -> MatchedChanges:
 
 
 def _distinct(rows: Iterable[Mapping[str, Any]]) -> int:
-    """How many rows of the table bitmaps of one kind of change name, each once."""
+    """Return how many rows of the table bitmaps of one kind of change name, each once."""
     return sum(map(len, rows_of_bitmaps([(row[_FILE], row["bucket"], row["bits"]) for row in rows]).values()))
 
 
@@ -501,13 +501,13 @@ def _given_always(changes: _Changes, name: str) -> bool:
 
 
 def _which(chosen: Column | None = None) -> Column:
-    """A number that stands for some rows of the table and what is done with them: the sum of their hashes."""
+    """Return a number that stands for some rows of the table and what is done with them: the sum of their hashes."""
     number = sf.shiftrightunsigned(sf.xxhash64(_FILE, _ROW, _DO), 32)
     return sf.sum(number if chosen is None else sf.when(chosen, number).otherwise(sf.lit(0)))
 
 
 def _ambiguous(changes: _Changes, surplus: int) -> GuardResult:
-    """Some row of the table matches several rows of the source, so its new values are ambiguous."""
+    """Return some row of the table matches several rows of the source, so its new values are ambiguous."""
     old = changes.frame.where(sf.col(_FILE).isNotNull())
     was = sf.first(sf.struct(*_named(changes.schema, _BEFORE)))
     twice = (

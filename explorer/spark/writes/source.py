@@ -35,7 +35,7 @@ FileStates = tuple[tuple[str, int, int], ...]
 
 
 def source_frame(session: SparkSession, source: object) -> DataFrame:
-    """The rows of a source: a Parquet or CSV file or folder, an Arrow table, or a DataFrame of Spark.
+    """Return the rows of a source: a Parquet or CSV file or folder, an Arrow table, or a DataFrame of Spark.
 
     Raises:
         InvalidIntent: It is none of these, or a Delta table.
@@ -74,8 +74,7 @@ def source_frame(session: SparkSession, source: object) -> DataFrame:
 
 
 def _without_defaults(reader: DataFrameReader, source: str) -> DataFrame:
-    """The rows of Parquet files, without the expressions that a file can name as defaults of columns which it lacks:
-    Spark evaluates them."""
+    """Read Parquet files without the default expressions that a file can name, as Spark would evaluate them."""
     frame = reader.parquet(source)
     if not any(field.metadata for field in frame.schema.fields):
         return frame
@@ -85,7 +84,7 @@ def _without_defaults(reader: DataFrameReader, source: str) -> DataFrame:
 
 
 def _place_of(source: str) -> tuple[str, str | None]:
-    """Where Spark is to read a source, and its real path where it is on this machine.
+    """Return where Spark is to read a source, and its real path where it is on this machine.
 
     Raises:
         RequestError: The source is an address with credentials.
@@ -113,7 +112,7 @@ def _place_of(source: str) -> tuple[str, str | None]:
 
 
 def new_fields(schema: StructType, source: object) -> tuple[JsonObject, ...]:
-    """The columns and nested fields of a source that the table lacks; see `RowEngine.new_fields`."""
+    """Return the columns and nested fields of a source that the table lacks; see `RowEngine.new_fields`."""
     try:
         frame = source_frame(engine().session(), source)
         return tuple(_foreign((), frame.schema.fields, schema))
@@ -133,7 +132,7 @@ def _foreign(parent: tuple[str, ...], given: Sequence[st.StructField], known: St
 
 
 def _nullable(kind: st.DataType) -> st.DataType:
-    """A type with every part nullable and without metadata of fields."""
+    """Return a type with every part nullable and without metadata of fields."""
     match kind:
         case st.StructType():
             return st.StructType([st.StructField(field.name, _nullable(field.dataType)) for field in kind.fields])
@@ -146,7 +145,7 @@ def _nullable(kind: st.DataType) -> st.DataType:
 
 
 def file_states(source: object) -> FileStates:
-    """The files of a source as they are now.
+    """Return the files of a source as they are now.
 
     Args:
         source: As for `explorer.core.transaction.row_engine.RowEngine.incoming_rows`.
@@ -164,7 +163,7 @@ def _state(file: Path) -> tuple[str, int, int]:
 
 
 def unchanged_guard(planned: object, current: object, what: str) -> tuple[GuardResult, ...]:
-    """The guard that fails where a source is another one than when it was planned; none where it is the same.
+    """Return the guard that fails where a source is another one than when it was planned; none where it is the same.
 
     Args:
         planned: What was seen of it when the plan was made.
@@ -182,7 +181,6 @@ def refusal(error: Exception, what: str, field: str) -> ExplorerError:
     """Return the error of the intent for what Spark raised over the rows of a source, or over expressions.
 
     Args:
-        error: What was raised.
         what: What then does not fit, as the beginning of a sentence.
         field: The field of the intent that it is in.
     """

@@ -72,7 +72,6 @@ def fault_of(
         sound: What of them must be readable for an expression to be blamed.
         made: Generated columns and defaults, over rows of their own.
         judged: The rows that the rules judge.
-        rules: The rules.
     """
     if _failure(rows, sound) is not None:
         return None
@@ -117,7 +116,7 @@ def _rule_failure(rows: DataFrame, rule: RowRule) -> Exception | None:
 
 
 def _failure(rows: DataFrame, values: Sequence[Column]) -> Exception | None:
-    """What Spark raises where it works out values of all rows; None if nothing."""
+    """Return what Spark raises where it computes values of all rows; None if nothing."""
     if not values:
         return None
     try:
