@@ -264,7 +264,7 @@ class TableWriter:
         changes: Mapping[str, pa.Table] | None = None,
         rows_per_file: int = ROWS_PER_FILE,
     ) -> Written:
-        """Write rows as new files, those of a table together, and changes by their type where the table records them."""
+        """Write rows as new files, those of a table together, and changes by type where the table records them."""
         layout = FileLayout.of(self.log.snapshot)
         nonempty = {kind: rows for kind, rows in (changes or {}).items() if rows.num_rows}
         recorded = [

@@ -140,7 +140,7 @@ def _first_changes(
 
 
 def _enough(files: pa.Table, limit: int) -> int:
-    """Return the number of first sources that hold more than the limit by the log; a file of unknown count counts as full."""
+    """Return how many first sources hold more than the limit by the log; a file of unknown count counts as full."""
     names = ("kind", "num_records", "dv_cardinality", "before_dv_cardinality")
     num_changes = 0
     values = zip(*(files.column(name).to_pylist() for name in names), strict=True)

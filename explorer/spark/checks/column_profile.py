@@ -170,7 +170,7 @@ def _leaves(struct: StructType) -> Iterator[tuple[tuple[str, ...], DataType]]:
 
 
 def _counts(log: DeltaLog, snapshot: Snapshot, targets: Sequence[_Target]) -> pa.Table:
-    """Return a row for each file: ``file`` (its number), ``rows``, and nulls, least and greatest value of each target."""
+    """Return a row for each file: ``file`` (its number), ``rows``, and null count, minimum and maximum of each target."""
     from pyspark.sql import functions as sf
 
     from explorer.core.transaction.new_files.row_constraints import quoted_column

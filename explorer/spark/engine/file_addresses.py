@@ -215,7 +215,7 @@ def is_hidden(location: str) -> bool:
 
 
 def _readable_link(location: str, raw_path: str) -> str:
-    """Link to a file under a name that Spark reads, for this path of the log; the link lives as long as this process."""
+    """Link to a file under a name that Spark reads, for this path of the log; it lives as long as this process."""
     known = f"{location}\0{raw_path}".encode("utf-8", "surrogatepass")
     link = os.path.join(_link_folder(), sha256(known).hexdigest() + ".parquet")
     if not os.path.lexists(link):
