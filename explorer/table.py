@@ -605,6 +605,9 @@ class Table(DeltaLog):
         Raises:
             EngineUnavailable: Spark or Java is missing.
         """
+        from explorer.spark.engine.session import require_pyspark
+
+        require_pyspark()
         from explorer.spark.checks.constraint_check import check
 
         return check(self, self.snapshot(version), predicates).result()
@@ -616,6 +619,9 @@ class Table(DeltaLog):
         Raises:
             EngineUnavailable: Spark or Java is missing.
         """
+        from explorer.spark.engine.session import require_pyspark
+
+        require_pyspark()
         from explorer.spark.checks.column_profile import profile
 
         return profile(self, self.snapshot(version), columns).result()

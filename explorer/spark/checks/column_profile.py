@@ -14,13 +14,18 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+from pyspark.sql import functions as sf
 
 from explorer.core.errors import RequestError
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column, type_name
 from explorer.core.protocol.schema.named_columns import choices, first_names
 from explorer.core.protocol.schema.nested_types import walk_structs
+from explorer.core.transaction.new_files.row_constraints import quoted_column
 from explorer.job import Job
 from explorer.spark.engine.job import submit
+from explorer.spark.scan.plan import plan
+from explorer.spark.scan.row_marks import place_marks
+from explorer.spark.scan.scan import scan
 
 if TYPE_CHECKING:
     from explorer.core.protocol.schema.data_types import DataType
@@ -170,13 +175,7 @@ def _leaves(struct: StructType) -> Iterator[tuple[tuple[str, ...], DataType]]:
 
 
 def _counts(log: DeltaLog, snapshot: Snapshot, targets: Sequence[_Target]) -> pa.Table:
-    """Return a row for each file: ``file`` (its number), ``rows``, and null count, minimum and maximum of each target."""
-    from pyspark.sql import functions as sf
-
-    from explorer.core.transaction.new_files.row_constraints import quoted_column
-    from explorer.spark.scan.plan import plan
-    from explorer.spark.scan.row_marks import place_marks
-
+    """Count by file: ``file`` (its number), ``rows``, and null count, minimum and maximum of each target."""
     place = place_marks(snapshot.schema)
     planned = plan(log, snapshot, snapshot.logical_files, None, marks=place)
     totals = [sf.count(sf.lit(1)).alias("rows")]
@@ -190,11 +189,6 @@ def _counts(log: DeltaLog, snapshot: Snapshot, targets: Sequence[_Target]) -> pa
 
 
 def _distinct(log: DeltaLog, snapshot: Snapshot, targets: Sequence[_Target]) -> dict[int, int]:
-    from pyspark.sql import functions as sf
-
-    from explorer.core.transaction.new_files.row_constraints import quoted_column
-    from explorer.spark.scan.scan import scan
-
     comparable = [target for target in targets if target.comparable]
     if not comparable:
         return {}

@@ -12,11 +12,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as sf
 
 from explorer.core.errors import ExpressionRefused, RequestError
 from explorer.core.transaction.row_engine import CheckReport, CheckResult
 from explorer.job import Job
+from explorer.spark.engine.expressions import expressions, joined
 from explorer.spark.engine.job import submit
+from explorer.spark.scan.compared import as_compared
+from explorer.spark.scan.physical import quoted
+from explorer.spark.scan.plan import plan
+from explorer.spark.scan.predicate import vetted
+from explorer.spark.scan.results import readable_frame
+from explorer.spark.scan.row_marks import free_name, place_marks
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -78,8 +87,6 @@ class _Checks:
         self._samples = samples
 
     def run(self, predicates: Mapping[str, str], *, repeatable: bool) -> CheckReport:
-        from explorer.spark.scan.predicate import vetted
-
         self._job.report("Vetting the predicates")
         results: dict[str, CheckResult] = {}
         sound: dict[str, str] = {}
@@ -142,10 +149,6 @@ class _Checks:
 
 def _count(log: DeltaLog, snapshot: Snapshot, texts: Sequence[str]) -> pa.Table:
     """Count by file: its number, ``rows``, and for each predicate the violations ``v0`` and the first place ``f0``."""
-    from pyspark.sql import functions as sf
-
-    from explorer.spark.scan.row_marks import place_marks
-
     place = place_marks(snapshot.schema)
     planned = _placed(log, snapshot, snapshot.logical_files, place)
     words = range(0, len(texts), _BITS)
@@ -168,10 +171,6 @@ def _count(log: DeltaLog, snapshot: Snapshot, texts: Sequence[str]) -> pa.Table:
 
 def _broken(violated: Sequence[Column]) -> Column:
     """Return the predicates that a row breaks, a bit each."""
-    from pyspark.sql import functions as sf
-
-    from explorer.spark.engine.expressions import joined
-
     nothing = sf.lit(0).cast("long")
     bits = [
         sf.when(breaks, sf.lit(1 << place).cast("long")).otherwise(nothing) for place, breaks in enumerate(violated)
@@ -181,8 +180,6 @@ def _broken(violated: Sequence[Column]) -> Column:
 
 def _files_of(snapshot: Snapshot, counts: pa.Table, number: int) -> pa.Table:
     """Return the files with violations of one predicate, in the order of the log."""
-    import pyarrow.compute as pc
-
     broken = counts.filter(pc.greater(counts.column(f"v{number}"), 0))
     files = snapshot.logical_files.take(broken.column("file"))
     columns = [files.column("path"), files.column("raw_path")]
@@ -192,13 +189,6 @@ def _files_of(snapshot: Snapshot, counts: pa.Table, number: int) -> pa.Table:
 
 def _sample(log: DeltaLog, snapshot: Snapshot, result: CheckResult, limit: int) -> pa.Table:
     """Return the first violating rows: reads only as many files as hold enough of them."""
-    import pyarrow.compute as pc
-    from pyspark.sql import functions as sf
-
-    from explorer.spark.scan.physical import quoted
-    from explorer.spark.scan.results import readable_frame
-    from explorer.spark.scan.row_marks import free_name, place_marks
-
     counts, needed = result.files.column("violations").to_pylist(), 0
     while needed < len(counts) and sum(counts[:needed]) < limit:
         needed += 1
@@ -221,17 +211,10 @@ def _sample(log: DeltaLog, snapshot: Snapshot, result: CheckResult, limit: int) 
 
 
 def _violated(rows: DataFrame, texts: Sequence[str]) -> list[Column]:
-    from pyspark.sql import functions as sf
-
-    from explorer.spark.engine.expressions import expressions
-
     return [~sf.coalesce(holds, sf.lit(False)) for holds in expressions(rows, texts)]
 
 
 def _placed(log: DeltaLog, snapshot: Snapshot, files: pa.Table, place: RowMarks) -> Scan:
-    from explorer.spark.scan.compared import as_compared
-    from explorer.spark.scan.plan import plan
-
     planned = plan(log, snapshot, files, None, marks=place)
     return replace(planned, frame=as_compared(planned.frame, snapshot.schema))
 
@@ -241,6 +224,4 @@ def _no_samples() -> pa.Table:
 
 
 def _sum(column: pa.ChunkedArray) -> int:
-    import pyarrow.compute as pc
-
     return int(pc.sum(column).as_py() or 0)

@@ -14,6 +14,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
 
 from explorer.core.errors import (
     ExplorerError,
@@ -26,17 +29,23 @@ from explorer.core.protocol.arrow.arrays import int64s, strings
 from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.logical_files import vector_descriptors
 from explorer.core.versions.file_search import SearchGroup, SearchResult
+from explorer.spark.engine.expressions import joined
+from explorer.spark.engine.failures import failure_of
+from explorer.spark.engine.file_addresses import FileAddress
+from explorer.spark.engine.session import engine
+from explorer.spark.scan.compared import as_compared
+from explorer.spark.scan.layout import layout_of_schema
+from explorer.spark.scan.masks import MaskWords, is_masked, mask_column, mask_words
+from explorer.spark.scan.object_files import read_footers
+from explorer.spark.scan.plan import MASK, addresses_of, file_facts, file_rows, session_of
+from explorer.spark.scan.predicate import condition, vet
+from explorer.spark.scan.results import Reading, to_arrow
+from explorer.spark.scan.row_marks import RowMarks
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
-    from pyspark.sql import types as st
-
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
     from explorer.job import Job
-    from explorer.spark.engine.file_addresses import FileAddress
-    from explorer.spark.scan.masks import MaskWords
-    from explorer.spark.scan.row_marks import RowMarks
 
 __all__ = ["search_files"]
 
@@ -76,8 +85,6 @@ class _Search:
         self._matches: list[tuple[str, str, int, int]] = []
 
     def run(self, groups: Sequence[SearchGroup]) -> SearchResult:
-        from explorer.spark.scan.predicate import vet
-
         self._job.report("Vetting the predicates")
         for text in self._predicates.values():
             vet(self._snapshot.schema, text)
@@ -103,7 +110,11 @@ class _Search:
                 if isinstance(address, ExplorerError):
                     raise address
                 vector = vectors[place]
-                hidden = None if vector is None else _words(self._log, vector, raw_path, self._snapshot.version)
+                hidden = (
+                    None
+                    if vector is None
+                    else mask_words(read_rows(self._log.store, vector, raw_path, self._snapshot.version))
+                )
                 files.append(_File(place, key, address, hidden))
             except _OF_FILES as error:
                 self._failed[key] = error.message
@@ -111,16 +122,12 @@ class _Search:
 
     def _addresses(self, group: SearchGroup) -> Sequence[FileAddress | ExplorerError]:
         """Return where each file is, or why that is not known; one by one only if one of them fails."""
-        from explorer.spark.scan.plan import addresses_of
-
         try:
             return addresses_of(self._log, group.files)
         except _OF_FILES:
             return [self._address(group.files.slice(place, 1)) for place in range(group.files.num_rows)]
 
     def _address(self, file: pa.Table) -> FileAddress | ExplorerError:
-        from explorer.spark.scan.plan import addresses_of
-
         try:
             return addresses_of(self._log, file)[0]
         except _OF_FILES as error:
@@ -128,10 +135,6 @@ class _Search:
 
     def _footers(self, files: Sequence[_File], *, columns: bool) -> dict[str, dict[str, Any]]:
         """Read the footers, by the files' names, and on request which columns they have."""
-        from explorer.spark.engine.session import engine
-        from explorer.spark.scan.object_files import read_footers
-        from explorer.spark.scan.results import Reading, to_arrow
-
         if not files:
             return {}
         addresses = [file.address for file in files]
@@ -169,20 +172,9 @@ class _Search:
 
     def _counted(self, group: SearchGroup, files: Sequence[_File]) -> list[tuple[str, str, int, int]]:
         """Count in files, and return request, key, visible and masked rows of those with a match."""
-        from explorer.spark.scan.layout import layout_of_schema
-        from explorer.spark.scan.plan import session_of
-
         version = self._snapshot.version
         layout = layout_of_schema(group.schema, group.partition_columns, version, by_id=group.by_id)
         session = session_of(layout)
-        from pyspark.sql import functions as sf
-
-        from explorer.spark.engine.expressions import joined
-        from explorer.spark.scan.compared import as_compared
-        from explorer.spark.scan.masks import mask_column
-        from explorer.spark.scan.plan import MASK, file_facts, file_rows
-        from explorer.spark.scan.results import Reading, to_arrow
-
         any_mask = any(file.hidden is not None for file in files)
         layout = replace(layout, zone=self._snapshot.time_zone, marks=_marks(any_mask))
         chosen = group.files.take(int64s([file.place for file in files]))
@@ -207,10 +199,6 @@ class _Search:
         return answers
 
     def _conditions(self, session: Any, columns: st.StructType) -> list[Column]:
-        from pyspark.sql import types as st
-
-        from explorer.spark.scan.predicate import condition
-
         table = st.StructType([field for field in columns.fields if field.name not in (_FILE, _MASKED)])
         return [condition(session, table, text, repeatable=True) for text in self._predicates.values()]
 
@@ -252,12 +240,6 @@ class _File:
 
 def _marks(any_mask: bool) -> RowMarks:
     """Return marks with the number of a row's file, and whether the newest version masks the row."""
-    from pyspark.sql import functions as sf
-    from pyspark.sql import types as st
-
-    from explorer.spark.scan.masks import is_masked
-    from explorer.spark.scan.plan import MASK
-    from explorer.spark.scan.row_marks import RowMarks
 
     def masked(row_index: Column) -> Column:
         return is_masked(sf.col(MASK), row_index) if any_mask else sf.lit(False)
@@ -265,12 +247,6 @@ def _marks(any_mask: bool) -> RowMarks:
     number = f"{_FILE}_number"
     numbers = (st.IntegerType(), lambda files: pa.array(range(files.num_rows), pa.int32()))
     return RowMarks({_FILE: ("int", lambda _: sf.col(number)), _MASKED: ("boolean", masked)}, {number: numbers})
-
-
-def _words(log: DeltaLog, vector: Any, raw_path: str, version: int) -> MaskWords:
-    from explorer.spark.scan.masks import mask_words
-
-    return mask_words(read_rows(log.store, vector, raw_path, version))
 
 
 def _lacking(columns: Sequence[Mapping[str, Any]], group: SearchGroup) -> str:
@@ -294,8 +270,6 @@ def _culprit(error: ExplorerError, files: Sequence[_File], group: SearchGroup) -
 
 
 def _failure(error: Exception, addresses: Sequence[FileAddress], where: str | None = None) -> ExplorerError:
-    from explorer.spark.engine.failures import failure_of
-
     return failure_of(error, addresses, None, where)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -18,14 +18,9 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from explorer.core.errors import ExplorerError
+from explorer.spark.engine.failures import failure_of
+from explorer.spark.engine.file_addresses import FileAddress
 from explorer.spark.scan.physical import quoted
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame
-
-    from explorer.core.errors import ExplorerError
-    from explorer.spark.engine.file_addresses import FileAddress
 
 __all__ = ["SPARK_ERRORS", "Planned", "PlannedRows", "Reading", "Scan", "readable_frame", "to_arrow"]
 
@@ -169,6 +164,4 @@ class Scan(PlannedRows):
 
     def failure(self, error: Exception) -> ExplorerError:
         """Return the typed error for an exception out of Spark."""
-        from explorer.spark.engine.failures import failure_of
-
         return failure_of(error, self.addresses, self.version, self.where)
