@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from explorer.job import Job
 from explorer.spark.engine.job import submit
+from explorer.spark.engine.session import is_connect
 
 __all__ = ["Look", "equip", "map_tables", "package"]
 
@@ -80,7 +81,7 @@ def equip(session: Any) -> None:
     """Send this program to the workers, once for each session; the packages it needs must be installed there."""
     if session in _equipped:
         return
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(session):
         session.addArtifacts(package(), pyfile=True)
     else:
         session.sparkContext.addPyFile(package())

@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 from explorer.core.errors import ExpressionRefused, RequestError
 from explorer.core.protocol.sql.vetting import quoted_text
 from explorer.spark.engine import gateway
-from explorer.spark.engine.session import engine
+from explorer.spark.engine.session import engine, is_connect
 from explorer.spark.engine.watch import watch
 
 __all__ = ["ANALYSIS_VARIABLE", "WORK_VARIABLE", "analysis_deadline", "limited", "work_deadline"]
@@ -167,7 +167,7 @@ class _JobGuard(_Guard):
 
 def _group_of(session: SparkSession) -> str | None:
     """Return the job group that the calling thread has already, of a job of this program."""
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(session):
         return None
     return session.sparkContext.getLocalProperty("spark.jobGroup.id")
 

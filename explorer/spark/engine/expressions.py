@@ -28,6 +28,7 @@ from explorer.core.protocol.sql.normalized import NormalizedExpression
 from explorer.core.protocol.sql.vetting import called_functions, normalized_expression, quoted_text
 from explorer.spark.engine.deadline import analysis_deadline
 from explorer.spark.engine.expression_classes import foreign_class
+from explorer.spark.engine.session import is_connect
 
 __all__ = ["Analysed", "analysed", "catalog_description", "expression", "expressions", "has_collation", "joined"]
 
@@ -216,7 +217,7 @@ def _check_own_functions(session: SparkSession, remade: Sequence[NormalizedExpre
 def _checked_plan(frame: DataFrame, rows: DataFrame, remade: Sequence[NormalizedExpression]) -> str:
     """Return the analysed plan as text; asking for it is the analysis."""
     private: Any = frame
-    if type(frame).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(frame):
         _ = frame.schema
         plan = _analysed_text(frame)
         _check_names(_without_rows(plan, _analysed_text(rows)), frame, remade)

@@ -29,6 +29,7 @@ from pyspark.sql import SparkSession
 
 from explorer.core.errors import EngineUnavailable
 from explorer.spark.engine.java import find_java
+from explorer.spark.engine.session import is_connect
 
 __all__ = ["answers", "close", "connect", "end_own_jvm", "existing_session", "forget", "how_it_ended", "launch"]
 
@@ -177,7 +178,7 @@ def connect(url: str, conf: Mapping[str, str]) -> SparkSession:
 
 def how_it_ended(session: SparkSession) -> str | None:
     """Return one sentence on how the session ended, or None if it lives."""
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(session):
         stopped: bool = session.is_stopped  # type: ignore[attr-defined]  # only the Connect session has it
         return "The Spark Connect session was closed." if stopped else None
     return how_context_ended(session.sparkContext)
@@ -195,7 +196,7 @@ def how_context_ended(context: SparkContext) -> str | None:
 
 def answers(session: SparkSession) -> bool:
     """Return whether the session's JVM answers and runs Spark; a JVM that does not is ended."""
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(session):
         return True
     context = session.sparkContext
     try:
@@ -209,7 +210,7 @@ def answers(session: SparkSession) -> bool:
 
 def end_own_jvm(session: SparkSession) -> bool:
     """End the JVM of a session at once, if this program started it; whether it did."""
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(session):
         return False
     jvm: Any = session.sparkContext._gateway
     if not getattr(jvm, "started_by_explorer", False):
@@ -221,7 +222,7 @@ def end_own_jvm(session: SparkSession) -> bool:
 
 def close(session: SparkSession) -> None:
     """Stop a session that we started, and its JVM if that is ours too."""
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(session):
         session.stop()
         return
     if how_it_ended(session) is None:
@@ -231,7 +232,7 @@ def close(session: SparkSession) -> None:
 
 def forget(session: SparkSession) -> None:
     """Clear PySpark's globals after a session ended, so that another can start; a newer session is left alone."""
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(session):
         return
     context = session.sparkContext
     if SparkContext._active_spark_context not in (None, context):

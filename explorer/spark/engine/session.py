@@ -22,7 +22,7 @@ from explorer.spark.engine.start_times import StartTimes
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Engine", "EngineState", "configure", "engine", "require_pyspark"]
+__all__ = ["Engine", "EngineState", "configure", "engine", "is_connect", "require_pyspark"]
 
 EngineState = Literal["off", "starting", "ready", "failed"]
 
@@ -84,7 +84,7 @@ class Engine:
     def connected_remotely(self) -> bool:
         """True if the session is one of Spark Connect, which has no JVM at hand."""
         session = self._session
-        return session is not None and type(session).__module__.startswith("pyspark.sql.connect")
+        return session is not None and is_connect(session)
 
     def runs_on(self, master: str) -> bool:
         """Return whether the session that runs was started on a master, with no settings of its own."""
@@ -235,6 +235,11 @@ class Engine:
         self._changed.notify_all()
 
 
+def is_connect(thing: object) -> bool:
+    """Return whether a session or a DataFrame is one of Spark Connect."""
+    return type(thing).__module__.startswith("pyspark.sql.connect")
+
+
 def require_pyspark() -> None:
     """Check that PySpark is installed.
 
@@ -284,6 +289,6 @@ def _warm(session: SparkSession) -> None:
 
 
 def _master_of(session: Any) -> str:
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(session):
         return "Spark Connect"
     return str(session.sparkContext.master)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from explorer.core.errors import EngineUnavailable
+from explorer.spark.engine.session import is_connect
 from explorer.spark.rows.row_streams import RowStream, StreamPart
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _fetched(frame: DataFrame) -> Iterator[Row]:
     Not by the frame's own iterator where there is a choice: its jobs belong to one query, and Spark 4.2 keeps a query's
     jobs with all that they fetched until it ends (``DAGScheduler.activeQueryToJobs``). Those of an RDD are let go.
     """
-    if type(frame).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(frame):
         return frame.toLocalIterator(prefetchPartitions=True)
     return frame.rdd.toLocalIterator(prefetchPartitions=True)
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from explorer.job import Job
 from explorer.spark.engine.job import submit
-from explorer.spark.rows.preview import reading_phase, with_warnings
+from explorer.spark.rows.preview import files_holding, reading_phase, with_warnings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -101,7 +101,9 @@ def _page(job: Job[RowPage], request: _PageRequest) -> RowPage:
     snapshot, begin, limit = request.snapshot, request.begin, request.limit
     files, numbers = _candidates(request)
     total = files.num_rows
-    first, count = 0, 1 if request.where is not None else _enough(files, begin, limit, masked=request.masked)
+    first, count = 0, 1
+    if request.where is None:
+        count = max(1, files_holding(files, begin.row + limit + 1, masked=request.masked))
     parts: list[pa.Table] = []
     num_rows = 0
     while True:
@@ -175,19 +177,6 @@ def _without_vectors(files: pa.Table) -> pa.Table:
         if field.name.startswith("dv_"):
             files = files.set_column(index, field, pa.nulls(files.num_rows, field.type))
     return files
-
-
-def _enough(files: pa.Table, begin: RowPosition, limit: int, *, masked: bool) -> int:
-    """Return how many first files hold more than ``limit`` rows by the log; one without a count does."""
-    num_rows = -begin.row
-    values = zip(*(files.column(name).to_pylist() for name in ("num_records", "dv_cardinality")), strict=True)
-    for index, (count, hidden) in enumerate(values, 1):
-        if count is None:
-            return index
-        num_rows += count - (0 if masked else hidden or 0)
-        if num_rows > limit:
-            return index
-    return max(1, int(files.num_rows))
 
 
 def _position(rows: pa.Table, index: int) -> RowPosition:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Preview", "preview", "reading_phase", "with_warnings"]
+__all__ = ["Preview", "files_holding", "preview", "reading_phase", "with_warnings"]
 
 
 # When the first files did not give enough rows, each further step reads this many times as many.
@@ -66,7 +66,7 @@ def _preview(job: Job[Preview], log: DeltaLog, snapshot: Snapshot, limit: int, w
         from explorer.spark.scan.compared import needed_files
 
         files = needed_files(engine().session(), snapshot, files, where)
-    begin, end = 0, _enough(files, limit) if where is None else 1
+    begin, end = 0, files_holding(files, limit) if where is None else 1
     parts: list[pa.Table] = []
     num_rows = 0
     while True:
@@ -92,16 +92,20 @@ def with_warnings(note: str, snapshot: Snapshot) -> str:
     return " ".join((note, *contested, *(column.message for column in snapshot.unread_columns)))
 
 
-def _enough(files: pa.Table, limit: int) -> int:
-    """Return how many first files hold ``limit`` rows by the log; a file without a count counts as full."""
-    physical, masked = files.column("num_records").to_pylist(), files.column("dv_cardinality").to_pylist()
-    live = 0
-    for index, (count, hidden) in enumerate(zip(physical, masked, strict=True), 1):
+def files_holding(files: pa.Table, rows: int, *, masked: bool = False) -> int:
+    """Return how many first files hold so many rows by the log; one without a count counts as full.
+
+    Args:
+        masked: Count masked rows too.
+    """
+    counts, vectors = (files.column(name).to_pylist() for name in ("num_records", "dv_cardinality"))
+    total = 0
+    for number, (count, hidden) in enumerate(zip(counts, vectors, strict=True), 1):
         if count is None:
-            return index
-        live += count - (hidden or 0)
-        if live >= limit:
-            return index
+            return number
+        total += count - (0 if masked else hidden or 0)
+        if total >= rows:
+            return number
     return int(files.num_rows)
 
 

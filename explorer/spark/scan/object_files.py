@@ -30,6 +30,7 @@ from explorer.core.errors import StorageError
 from explorer.core.protocol import limits
 from explorer.core.protocol.arrow import chunk_sizes, footer_sizes, page_headers, rows_at_once, thrift
 from explorer.spark.engine.file_addresses import FileAddress, RemoteFile
+from explorer.spark.engine.session import is_connect
 from explorer.spark.scan import measured_batches, object_rows
 from explorer.spark.scan.measured_batches import Room
 from explorer.spark.scan.object_rows import ObjectRows, Shape
@@ -107,7 +108,7 @@ def needs_tasks(session: SparkSession, addresses: Sequence[FileAddress]) -> bool
         return False
     if any(file.configured for file in remote):
         return True
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(session):
         return False
     private: Any = session
     configuration = private._jsc.hadoopConfiguration()

@@ -20,6 +20,7 @@ from pyspark.sql import types as st
 from explorer.core.errors import ExplorerError
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.engine.file_addresses import FileAddress
+from explorer.spark.engine.session import is_connect
 from explorer.spark.scan.physical import quoted
 
 __all__ = ["SPARK_ERRORS", "Planned", "PlannedRows", "Reading", "Scan", "readable_frame", "to_arrow"]
@@ -70,7 +71,7 @@ def _collected(frame: DataFrame) -> pa.Table:
         return frame.toArrow()
     # toArrow fails on null variants: it casts the batches to a schema that forbids null in their parts.
     private: Any = frame
-    if type(frame).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(frame):
         collected, _ = private._to_table()
     else:
         collected = pa.Table.from_batches(private._collect_as_arrow(empty_list_if_zero_records=False))
