@@ -22,7 +22,7 @@ from explorer.core.transaction.new_files.parquet import stored_fields
 __all__ = ["CHANGE_TYPE", "FilePlan", "Leaf", "file_plan", "fresh_name", "held_fields"]
 
 CHANGE_TYPE: Final = "_change_type"
-"""The column of a change file that says what happened to a row."""
+"""The column of a change file with the type of the change."""
 _CHANGE_FOLDER: Final = "_change_data/"
 _NO_BOUNDS: Final = frozenset(["boolean", "binary", "variant"])
 

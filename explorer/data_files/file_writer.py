@@ -254,7 +254,7 @@ def _sink(plan: FilePlan, location: str) -> Any:
     """Return where a new file goes; it must not exist."""
     if plan.store is None:
         folder, _, name = (plan.root + location).rpartition("/")
-        # What a link leads to is compared before anything is made there, and written to by its real path.
+        # The target of a link is compared before anything is made there, and written to by its real path.
         real = os.path.realpath(folder)
         _check_inside(real, plan.allowed, location)
         os.makedirs(real, exist_ok=True)

@@ -29,7 +29,7 @@ Look = Callable[[str], dict[str, Any]]
 """Makes the row of a location: the values by column, ``location`` among them; it may not raise for a bad table."""
 
 _MOST_TASKS: Final = 256
-# What the tasks do not need: pages, notebooks, figures, the demo.
+# Packages that the tasks do not need: pages, notebooks, figures, the demo.
 _LEFT_OUT: Final = frozenset({"cli", "demo", "jupyter", "views", "web", "__pycache__"})
 _equipped: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
 

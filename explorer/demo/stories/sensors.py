@@ -1,4 +1,4 @@
-"""archive/sensors-damaged: a table with a damaged log, to show what the explorer says of one.
+"""archive/sensors-damaged: a table with a damaged log, to show how the explorer reports one.
 
 The last commit was cut off in the middle of a line, as a full disk does. The versions before it can be read.
 """

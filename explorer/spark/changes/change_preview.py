@@ -1,6 +1,7 @@
 """A preview of the changes of a range of versions: the first ones, and how many there are.
 
-Invariants: what is shown is a sample and says so; Spark counts exactly; the driver never receives rows without a bound.
+Invariants: the rows shown are a sample and are labeled as one; Spark counts exactly; the driver never receives rows
+without a bound.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class Changes(PlannedRows):
         """Versions with changes that no feed recorded: inferred from the files that were added and removed.
 
         Equal rows that such a commit deleted and inserted cancel out, so a row that it only copied from one file to
-        another is no change. An update has its two images where the old and the new row share the key columns
+        another is not a change. An update has its two images where the old and the new row share the key columns
         requested, or without such columns a row ID; otherwise it is a delete and an insert.
         """
         return self.sources.inferred_versions
@@ -248,10 +248,10 @@ def _check_names(schema: StructType, version: int) -> None:
 
 
 def _marks(*, recorded: bool, row_ids: str | None = None) -> RowMarks:
-    """Return marks that say what happened to a row, and when.
+    """Return marks with what happened to a row, and when.
 
     Args:
-        recorded: The rows are recorded changes, whose files say what happened.
+        recorded: The rows are recorded changes, whose files record what happened.
         row_ids: Physical name of the column with the IDs of rows that were moved; None gives no IDs.
     """
     change, version, time = CHANGE_COLUMNS

@@ -47,7 +47,7 @@ def check_keys(
         keys: Their names.
         schema: The columns.
         version: The version whose columns they are.
-        purpose: What the keys are for, as the end of a sentence.
+        purpose: The use of the keys, as the end of a sentence.
         left_out: Why a column is not among those of the schema.
 
     Raises:

@@ -1,6 +1,7 @@
 """A preview of the rows that differ between two versions: some of each kind, and exact counts.
 
-Invariants: what is shown is a sample and says so; Spark counts exactly; the driver never receives rows without a bound.
+Invariants: the rows shown are a sample and are labeled as one; Spark counts exactly; the driver never receives rows
+without a bound.
 """
 
 from __future__ import annotations

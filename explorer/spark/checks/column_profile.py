@@ -1,4 +1,4 @@
-"""What the columns of a version hold, and whether the statistics in the log say the same.
+"""The values in the columns of a version, compared with the statistics in the log.
 
 Protocol section: Per-file Statistics. Invariants: counts and bounds are of live rows, exact; only the number of
 distinct values is an estimate, and is named so; a statistic is wrong if a reader that trusts it could miss a row

@@ -2,7 +2,7 @@
 
 Protocol sections: CHECK Constraints, Column Invariants. Invariants: a row satisfies a predicate only if it is TRUE for
 it, so NULL breaks it (CONSTR-007, CONSTR-008); one pass over the rows checks all predicates; a predicate that cannot be
-checked says so and never passes; no predicate is evaluated before it is vetted.
+checked is reported and never passes; no predicate is evaluated before it is vetted.
 """
 
 from __future__ import annotations

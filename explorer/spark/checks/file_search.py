@@ -52,7 +52,7 @@ __all__ = ["search_files"]
 _FILE: Final = "__explorer_search_file"
 _MASKED: Final = "__explorer_search_masked"
 _OF_FILES: Final = (StorageError, TableError, UnsupportedFeature, NotAllowed)
-"""What is wrong with a file, and not with the request or the engine."""
+"""Faults of a file, and not of the request or the engine."""
 
 
 def search_files(

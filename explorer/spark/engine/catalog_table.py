@@ -1,6 +1,6 @@
-"""Where the catalog of a Spark session keeps a Delta table.
+"""The location of a Delta table in the catalog of a Spark session.
 
-Invariants: the session answers from its catalog, and no row is read; what is no Delta table is refused by what it is.
+Invariants: the session answers from its catalog, and no row is read; anything but a Delta table is refused by its kind.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def catalog_location(session: SparkSession, name: str) -> str:
 
     Raises:
         TableNotFound: The catalog has no such table.
-        RequestError: The name cannot be read, or what it names is no Delta table.
+        RequestError: The name cannot be read, or it is not the name of a Delta table.
         StorageError: The catalog does not answer.
     """
     try:

@@ -1,6 +1,6 @@
 """A limit of time for work on Spark that evaluates an expression of a user or a table.
 
-Invariants: work that is past its limit ends in an ExpressionRefused that says the limit and how to raise it. First its
+Invariants: work that is past its limit ends in an ExpressionRefused with the limit and how to raise it. First its
 jobs are cancelled. Where that does not help, since Spark still plans or a task computes one value forever, a JVM that
 this program started is ended; the engine notices and starts another at the next request. A JVM of the user is never
 ended.

@@ -6,7 +6,7 @@ is checked again by the classes that it is made of. Invariants: no other module 
 unchecked; no row is read here; Spark puts no variables into what it parses, and the session's settings do not change
 its meaning.
 
-What the second check does not see: on Spark Connect the plan is text, so there it looks for the names of functions that
+Limits of the second check: on Spark Connect the plan is text, so there it looks for the names of functions that
 are refused, and not for classes; a parser that a user's own session was extended with reads the text as it likes.
 """
 

@@ -89,7 +89,7 @@ def failure_of(
     if (file_failure := _file_failure(text, addresses, version)) is not None:
         return file_failure
     if condition is None or not condition.startswith(_FROM_EXPRESSIONS):
-        # What an expression raises may hold any text of the table, and must not be taken for another kind.
+        # The error of an expression may contain any text of the table, and must not be taken for another kind.
         known = known_failure(_READ_FILE.sub("", texts_of(error)))
         if known is not None:
             return _about_file(known, text, addresses, version)

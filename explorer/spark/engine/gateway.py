@@ -49,7 +49,7 @@ _CONF: Final = {
     # The sizes of what goes to Python's workers. `explorer.spark.writes.new_rows` reckons with the rows of a batch.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
     "spark.sql.execution.pandas.udf.buffer.size": "1048576",
-    # What a shuffle left on disk goes when Java collects its garbage, which it may not do for as long as it has memory.
+    # Files of a shuffle go when Java collects its garbage, which it may not do for as long as it has memory.
     "spark.cleaner.periodicGC.interval": "30s",
     # Above this many paths Spark lists them in a job of its own, which is much slower (30 s for 10,000 files).
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
@@ -57,7 +57,7 @@ _CONF: Final = {
 # Otherwise Spark replaces ${env:HOME} in any SQL text, after it was checked.
 _NO_SUBSTITUTION: Final = {"spark.sql.variable.substitute": "false"}
 _LEAST_HEAP, _MOST_HEAP = 1 << 10, 4 << 10
-# Where Linux says how many bytes a container may use: in control groups of version 2, and of version 1.
+# Where Linux states how many bytes a container may use: in control groups of version 2, and of version 1.
 _LIMITS_OF_CONTAINERS: Final = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
@@ -101,7 +101,7 @@ def launch(master: str, conf: Mapping[str, str], report: Callable[[str], None]) 
         report: Called with the next step in words: ``looking for Java``.
 
     Raises:
-        EngineUnavailable: There is no Java, or the JVM or Spark did not come up.
+        EngineUnavailable: There is no Java, or the JVM or Spark did not start.
     """
     folder = Path(tempfile.mkdtemp(prefix="delta-table-explorer-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -278,7 +278,7 @@ def _heap_megabytes() -> int:
     """Return an eighth of the memory there is, within bounds: Java also runs the tasks, which sort and join in it."""
     memory_limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for limit in _LIMITS_OF_CONTAINERS:
-        # Where nothing is limited, there is no such file, or it says "max" or more than any machine has.
+        # Where nothing is limited, the file is absent, or contains "max" or more than any machine has.
         with contextlib.suppress(OSError, ValueError):
             memory_limits.append(int(limit.read_text("ascii")))
     return min(max((min(memory_limits) >> 20) // 8, _LEAST_HEAP), _MOST_HEAP)
@@ -323,7 +323,7 @@ def _environment(**values: str) -> Iterator[None]:
 
 
 def _silence_query_context() -> None:
-    """Keep Spark's loggers of query contexts from writing JSON lines to stderr; what they say is in the exceptions."""
+    """Keep Spark's loggers of query contexts from writing JSON lines to stderr; their text is in the exceptions."""
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).disabled = True
 

@@ -52,7 +52,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
         environ: Environment to look in; the process's own if None.
 
     Raises:
-        EngineUnavailable: There is none; the message names the unusable ones and says what to install.
+        EngineUnavailable: There is none; the message names the unusable ones and what to install.
     """
     environ = os.environ if environ is None else environ
     passed_over: list[str] = []

@@ -37,7 +37,7 @@ class Engine:
 
     Args:
         master: A Spark master URL, ``sc://host:port`` for Spark Connect, or None for the user's own session if there
-            is one, else the variable ``DELTA_EXPLORER_SPARK``, else ``local[*]``.
+            is one, then the variable ``DELTA_EXPLORER_SPARK``, then ``local[*]``.
         conf: Spark settings on top of ours; used only for a session that we start.
         times: The measured times of starts; those in the user's cache folder by default.
     """
@@ -61,7 +61,7 @@ class Engine:
 
     @property
     def state(self) -> EngineState:
-        """What the engine is doing; a JVM that died since the last call is noticed here."""
+        """The state of the engine; a JVM that died since the last call is noticed here."""
         with self._changed:
             self._notice_death()
             return self._state
@@ -82,7 +82,7 @@ class Engine:
 
     @property
     def connected_remotely(self) -> bool:
-        """True if the session is one of Spark Connect, which has no JVM at hand."""
+        """True if the session is one of Spark Connect, which has no JVM in this process."""
         session = self._session
         return session is not None and is_connect(session)
 
@@ -244,7 +244,7 @@ def require_pyspark() -> None:
     """Check that PySpark is installed.
 
     Raises:
-        EngineUnavailable: It is not; the message says how to get it.
+        EngineUnavailable: It is not; the message has the command to install it.
     """
     if importlib.util.find_spec("pyspark") is None:
         raise EngineUnavailable(

@@ -44,7 +44,7 @@ _SAID: Final = re.compile(r"explorer: file (.*)|IncompleteCheckpoint: (.*)")
 
 @dataclass(frozen=True, slots=True)
 class ReplayedFiles:
-    """What is made of a version's live files, planned and not run.
+    """Rows made of a version's live files, planned and not run.
 
     Attributes:
         frame: The rows, in no order.
@@ -77,7 +77,7 @@ class Work:
 
     Attributes:
         units: Rows of `UNITS`.
-        replay: What the tasks have to know.
+        replay: The input of the tasks.
         schema: The columns of what they make.
         files: The checkpoint's files.
     """

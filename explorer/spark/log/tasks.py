@@ -45,7 +45,7 @@ _BATCH_ROWS: Final = 10_000
 
 @dataclass(frozen=True)
 class Replay:
-    """What the tasks have to know.
+    """The input of the tasks.
 
     Attributes:
         make: What to make of the files.

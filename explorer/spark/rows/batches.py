@@ -4,7 +4,7 @@ Spark packs its Arrow batches, compressed, into rows of bytes, which can be fetc
 cannot; as a Spark partition is fetched as a whole, and may hold a file of any size, the packed rows are divided by a
 shuffle into partitions that Java can hold. Spark's work runs as a job on a thread of its own; the batches come through
 a short queue, so that a slow writer slows Spark down instead of filling the memory. Invariants: this process holds some
-batches; every packed row says which attempt of which task made it, so that rows of a task that Spark ran again, and
+batches; every packed row names the attempt of the task that made it, so that rows of a task that Spark ran again, and
 may have divided in another way, are refused instead of lost or doubled.
 """
 

@@ -251,6 +251,6 @@ def _condition(schema: StructType, values: Mapping[str, Any]) -> Column:
 
 
 def _places() -> RowMarks:
-    """Return marks that say where a row is: its file, as the log has it, and its index there."""
+    """Return marks with the place of a row: its file, as the log has it, and its index there."""
     given = {_FILE: ("string", lambda _: sf.col(_FILE)), _ROW: ("long", lambda row_index: row_index)}
     return RowMarks(given, {_FILE: (st.StringType(), lambda files: files.column("path"))})

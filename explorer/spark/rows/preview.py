@@ -1,7 +1,7 @@
 """Jobs that preview the rows of a version.
 
 Protocol section: Per-file Statistics (``numRecords``), from which a preview chooses its files. Invariants: a preview
-reads no more files than it needs, each at most once, and says what share of the table it is.
+reads no more files than it needs, each at most once, and states its share of the table.
 """
 
 from __future__ import annotations

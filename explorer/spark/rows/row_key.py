@@ -37,7 +37,7 @@ _TAKEN: Final[dict[str, type | tuple[type, ...]]] = {
     "float": (int, float),
     "double": (int, float),
 }
-"""What a value may be, where it is not an int."""
+"""The types that a value may have, where it is not an int."""
 
 
 def checked_key(key: Mapping[str, Any], shown: Snapshot) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def checked_key(key: Mapping[str, Any], shown: Snapshot) -> dict[str, Any]:
         shown: The version whose columns they are.
 
     Raises:
-        RequestError: There is no value, no such column, a column cannot be a key, or a value does not fit.
+        RequestError: The key is empty, the column does not exist, a column cannot be a key, or a value does not fit.
     """
     if not key:
         raise RequestError("The key is empty: give the value of at least one column.")

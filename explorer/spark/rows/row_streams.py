@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RowStream", "StreamPart", "change_stream", "file_stream", "result_schema", "version_stream"]
 
-# What a piece of the result is made of: bytes of Parquet, or rows. Java holds two, compressed, several times each.
+# The size of a piece of the result: bytes of Parquet, or rows. Java holds two, compressed, several times each.
 _PIECE_BYTES: Final = 8 << 20
 _PIECE_ROWS: Final = 250_000
 _MOST_PIECES: Final = 1_000

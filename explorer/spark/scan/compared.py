@@ -92,7 +92,7 @@ def matching(frame: DataFrame, layout: Layout, where: str, *, marks: int = 0) ->
         marks: Number of columns at the end that the expression may not use.
 
     Raises:
-        ExpressionRefused: The text is no such expression.
+        ExpressionRefused: The text is not such an expression.
         UnsupportedFeature: It compares a column by a collation that Spark does not know.
     """
     unknown = {
@@ -129,7 +129,7 @@ def _check_unused(frame: DataFrame, where: str, unknown: Mapping[str, tuple[Stru
     try:
         condition(frame.sparkSession, st.StructType([each for each in usable if each.name not in unknown]), where)
     except ExpressionRefused as error:
-        # What is wrong with the predicate itself is reported first.
+        # A fault of the predicate itself is reported first.
         condition(frame.sparkSession, st.StructType(usable), where)
         raise _cannot_compare(*next(iter(unknown.values()))) from error
 

@@ -56,7 +56,7 @@ __all__ = [
 
 _FIELD_ID: Final = "parquet.field.id"
 _MOST_TASKS: Final = 64
-# What the tasks read with, and what of this program it imports.
+# The modules that the tasks read with, and their imports of this program.
 _SENT: Final = (
     object_rows,
     measured_batches,

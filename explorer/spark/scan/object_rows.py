@@ -30,7 +30,7 @@ FOOTERS = pa.schema(
         ("failure", pa.string()),
     ]
 )
-"""What the footer of a file says: its name, physical rows, SHA-256 of the footer (thrift bytes, their length, closing
+"""The facts of the footer of a file: name, physical rows, SHA-256 of the footer (thrift bytes, their length, closing
 magic) in hexadecimal, columns at every level with their field ids; or why it could not be read."""
 
 # So many bytes at the end of a file are fetched at once: most footers are shorter.
@@ -71,7 +71,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class ObjectRows:
-    """What the tasks have to know.
+    """The input of the tasks.
 
     Attributes:
         stores: obstore stores.

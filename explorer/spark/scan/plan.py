@@ -198,7 +198,7 @@ def file_facts(
     """Put together what is known of files.
 
     Args:
-        files: What the log says of each: raw_path, partition_values, and what the marks need.
+        files: The facts of each in the log: raw_path, partition_values, and what the marks need.
         addresses: Their addresses, one for each row of ``files``; the same file may come several times.
         masks: Columns of `explorer.spark.scan.masks.MASK_TYPE`, or of booleans, that ``condition`` needs.
         condition: As in `JoinedFacts`.

@@ -2,7 +2,7 @@
 
 `explorer.core.protocol.sql.vetting` checks the text first, then Spark analyses it over no rows. Invariants: only one
 boolean expression over the given columns and Spark's own functions passes; everything else raises an ExpressionRefused
-that says why and where, with Spark's suggestion where it has one; no row is read for it.
+with the reason and the place, with Spark's suggestion where it has one; no row is read for it.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def filtered(frame: DataFrame, where: str) -> DataFrame:
         where: SQL text of one boolean expression.
 
     Raises:
-        ExpressionRefused: The text is no such expression; ``nearest`` holds Spark's suggestion for an unknown column.
+        ExpressionRefused: The text is not such an expression; ``nearest`` has Spark's suggestion for an unknown column.
     """
     return frame.where(condition(frame.sparkSession, frame.schema, where))
 
@@ -101,7 +101,7 @@ def condition(session: SparkSession, columns: st.StructType, text: str, *, repea
         repeatable: As in `vet`.
 
     Raises:
-        ExpressionRefused: It is no such expression.
+        ExpressionRefused: It is not such an expression.
         EngineUnavailable: Spark's Java process died.
     """
     remade = normalized_expression(text)

@@ -1,4 +1,4 @@
-"""What the expressions of an update or of a merge's clauses give to each column of a row.
+"""The values of each column of a row, by the expressions of an update or of a merge's clauses.
 
 Protocol sections: Default Columns, Generated Columns, Identity Columns. Invariants: an expression is vetted before it
 is evaluated; a column is assigned once; an identity column is never updated.

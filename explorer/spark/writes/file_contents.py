@@ -136,7 +136,7 @@ class _Known:
 
     def __contains__(self, column: Mapping[str, Any]) -> bool:
         path = _folded(tuple(column["path"]))
-        # What a variant is made of has no names in the schema.
+        # The parts of a variant have no names in the schema.
         inside = any(path[:length] in self._open for length in range(1, len(path)))
         return inside or path in self._paths or column["id"] in self._ids
 

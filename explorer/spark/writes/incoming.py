@@ -135,7 +135,7 @@ class _Shaped:
     Attributes:
         rows: The rows.
         given: The rows as they were given, and their columns in the types of the table.
-        made: What the table's own expressions give.
+        made: The values of the table's own expressions.
     """
 
     rows: DataFrame
@@ -238,7 +238,7 @@ def rule_guard(rule: RowRule, broken: int, rows: int, among: DataFrame | None = 
     """
     evidence: dict[str, Any] = {"rule": rule.expression, "rows": rows, "violations": broken}
     if not broken:
-        detail = "Every new row keeps it." if rows else "There is no new row."
+        detail = "Every new row keeps it." if rows else "No new rows."
         if rows and rule.kept is not None and rule.kept.doubt:
             doubt = evidence | {"detail": f"{rule.kept.doubt} {detail.rstrip('.')} as Spark reads it."}
             return GuardResult(f"new-rows:{rule.kind}:{rule.name}", "unknown", doubt, rule.kept.remedy)

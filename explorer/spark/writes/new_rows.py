@@ -118,7 +118,7 @@ def broken_rules(rules: Sequence[RowRule], made: WrittenFiles) -> Iterator[tuple
 
 
 def _arranged(layout: FileLayout, new: NewRows) -> DataFrame:
-    """Return the columns that the tasks expect, by place: names of the table say nothing to them."""
+    """Return the columns that the tasks expect, by place: they do not know names of the table."""
     frame = new.planned.frame
     tasks = None if new.rows is None else max(1, -(-new.rows // _ROWS_PER_TASK))
     frame = frame if tasks is None else frame.coalesce(tasks)

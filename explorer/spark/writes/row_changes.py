@@ -82,15 +82,15 @@ class _Changes:
         frame: What happens to the row and by which clause; file, place and id of the row of the table, null for one
             that is inserted; then its values before and those after, each in the order of the schema.
         schema: The table's schema.
-        rules: What the new rows must satisfy.
+        rules: The rules of the new rows.
         failure: The typed error for what running it raised.
         inserts: The columns that each clause that inserts gives a value, by the clause's place.
         source_rows: Rows of the source of a merge.
-        deletes_always: Every match is deleted, so several of them for a row say the same.
-        source: What a merge takes its rows from.
+        deletes_always: Every match is deleted, so several of them for a row are one.
+        source: The source of a merge.
         files: The files there, as they were when the changes were planned.
         which: A number that stands for the rows of the table that get new values.
-        made: What the generated columns give, over the rows before they have these values.
+        made: The values of the generated columns, over the rows before they have these values.
     """
 
     frame: DataFrame

@@ -181,7 +181,7 @@ def refusal(error: Exception, what: str, field: str) -> ExplorerError:
     """Return the error of the intent for what Spark raised over the rows of a source, or over expressions.
 
     Args:
-        what: What then does not fit, as the beginning of a sentence.
+        what: The part that does not fit, as the beginning of a sentence.
         field: The field of the intent that it is in.
     """
     failure = failure_of(error)

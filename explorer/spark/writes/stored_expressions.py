@@ -41,7 +41,7 @@ class Evaluated:
     Attributes:
         stored: The expression.
         rows: The rows.
-        value: What it gives for each.
+        value: Its value for each.
     """
 
     stored: StoredExpression
@@ -69,7 +69,7 @@ def fault_of(
 
     Args:
         rows: The rows before anything was evaluated.
-        sound: What of them must be readable for an expression to be blamed.
+        sound: The values that must be readable for an expression to be blamed.
         made: Generated columns and defaults, over rows of their own.
         judged: The rows that the rules judge.
     """
