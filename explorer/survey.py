@@ -21,7 +21,7 @@ from explorer.storage.schemes import known_scheme
 from explorer.table import Table, open_table
 
 if TYPE_CHECKING:
-    from explorer.spark.engine.job import Job
+    from explorer.job import Job
 
 __all__ = ["SCHEMA", "look", "survey"]
 

@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from explorer.core.transaction.context import Context
     from explorer.core.transaction.intents.records import Intent
     from explorer.core.transaction.row_engine import CheckReport, RowJob
+    from explorer.job import Job
     from explorer.jupyter.widget import TableExplorer
     from explorer.report import Signer, TableReport
     from explorer.report.case_file import CaseFile
     from explorer.report.since import EarlierReport
     from explorer.spark.changes.row_diff import RowDiff
     from explorer.spark.checks.column_profile import Profile
-    from explorer.spark.engine.job import Job
     from explorer.spark.rows.key_history import RowHistory
 
 __all__ = ["Table", "context_of", "open_table"]
@@ -115,10 +115,10 @@ def context_of(roots: AllowedRoots | None) -> Context:
     Args:
         roots: The places that rows may be read from; None allows every place.
     """
-    from explorer.spark.row_engine import SparkRowEngine
+    from explorer.spark.row_engine import spark_row_engine
     from explorer.system import system_context
 
-    return system_context(SparkRowEngine(), None if roots is None else roots.check_source)
+    return system_context(spark_row_engine(), None if roots is None else roots.check_source)
 
 
 class Table(DeltaLog):
@@ -286,13 +286,13 @@ class Table(DeltaLog):
 
         Returns:
             The columns of `Snapshot.files`, ``partition`` and ``statistics``; see
-            `explorer.spark.log.files_frame.files_frame`.
+            `explorer.spark.log.live_files.files_frame`.
 
         Raises:
             EngineUnavailable: Spark or Java is missing.
             RequestError: A column is not in the schema or has no statistics by its type.
         """
-        from explorer.spark.log.files_frame import files_frame
+        from explorer.spark.log.live_files import files_frame
 
         return files_frame(self, self.snapshot(version), statistics).frame
 
@@ -634,6 +634,9 @@ class Table(DeltaLog):
         Raises:
             EngineUnavailable: Spark or Java is missing.
         """
+        from explorer.spark.engine.session import require_pyspark
+
+        require_pyspark()
         from explorer.spark.checks.constraint_check import check
 
         return check(self, self.snapshot(version), predicates).result()
@@ -645,6 +648,9 @@ class Table(DeltaLog):
         Raises:
             EngineUnavailable: Spark or Java is missing.
         """
+        from explorer.spark.engine.session import require_pyspark
+
+        require_pyspark()
         from explorer.spark.checks.column_profile import profile
 
         return profile(self, self.snapshot(version), columns).result()

@@ -11,7 +11,7 @@ from explorer import formatting as fmt
 from explorer.cli.output import later
 
 if TYPE_CHECKING:
-    from explorer.spark.rows.preview import Job
+    from explorer.job import Job
 
 __all__ = ["followed", "waiting"]
 

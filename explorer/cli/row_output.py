@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from explorer.cli.row_files import WrittenRows
-    from explorer.spark.rows.batches import RowStream
+    from explorer.spark.rows.row_streams import RowStream
 
 __all__ = ["WrittenFile", "check_output_options", "limited", "list_rows", "print_rows", "print_stream", "write_stream"]
 

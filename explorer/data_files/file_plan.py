@@ -1,4 +1,4 @@
-"""What whoever writes the files of some rows has to know, as plain values that go to Spark's workers.
+"""The plan of new files, as plain values that go to Spark's workers with the code that writes them.
 
 Protocol sections: Data Files, Add CDC File, Identity Columns. Invariants: columns go by their places, so a name of the
 table means nothing where the files are written; change files hold no partition columns and get no statistics.
@@ -22,13 +22,13 @@ from explorer.core.transaction.new_files.parquet import stored_fields
 __all__ = ["CHANGE_TYPE", "FilePlan", "Leaf", "file_plan", "fresh_name", "held_fields"]
 
 CHANGE_TYPE: Final = "_change_type"
-"""The column of a change file that says what happened to a row."""
+"""The column of a change file with the type of the change."""
 _CHANGE_FOLDER: Final = "_change_data/"
 _NO_BOUNDS: Final = frozenset(["boolean", "binary", "variant"])
 
 
 def fresh_name() -> str:
-    """What makes the name of a file unique."""
+    """Make the unique part of the name of a file."""
     return str(uuid.uuid4())
 
 
@@ -105,7 +105,6 @@ def file_plan(
     """Plan the files of some rows; where they go is still open.
 
     Args:
-        layout: The layout that the table asks for.
         extra: Further columns of whole numbers that go into the files, such as materialised row ids.
         rules: How many rules the rows are judged by.
         numbered: The identity columns that were filled.
@@ -136,15 +135,15 @@ def file_plan(
 
 
 def held_fields(layout: FileLayout, *, changes: bool) -> tuple[StructField, ...]:
-    """The fields that the files hold; change files never hold partition columns."""
+    """Return the fields that the files hold; change files never hold partition columns."""
     return stored_fields(layout.schema, layout.metadata.partition_columns) if changes else layout.stored
 
 
 def _type_name(layout: FileLayout, column: str) -> str:
-    found = layout.schema.field(column)
-    assert found is not None, f"{column} is a partition column that the schema lacks"
-    assert isinstance(found.type, PrimitiveType)
-    return found.type.name
+    field = layout.schema.field(column)
+    assert field is not None, f"{column} is a partition column that the schema lacks"
+    assert isinstance(field.type, PrimitiveType)
+    return field.type.name
 
 
 def _has_bounds(own: StructField) -> bool:

@@ -1,9 +1,9 @@
-"""Batches of rows -> Parquet files, and what is said of each.
+"""Batches of rows written as Parquet files, with a report on each.
 
 Protocol sections: Data Files, Per-file Statistics. It is sent to Spark's workers by value, with the few functions of
 the core that it calls; all of them need only PyArrow and obstore, so the workers need nothing else of this program.
 Invariants: a file holds the rows of one partition; its name is new for each attempt of a task, so a task that runs
-twice leaves a file that nothing names and counts once; what is said of a file is worked out from exactly the rows that
+twice leaves a file that no version names, and counts once; the report on a file is computed from exactly the rows that
 went into it; timestamps are 64-bit microseconds.
 """
 
@@ -39,7 +39,7 @@ WRITTEN = pa.schema(
         ("broken", pa.list_(pa.int64())),
     ]
 )
-"""What a task says of each file; ``extremes`` is an Arrow stream of two rows, the least and the greatest values."""
+"""The report on each file; ``extremes`` is an Arrow stream of two rows, the least and the greatest values."""
 
 _GROUP_ROWS = 1 << 17
 _GROUP_BYTES = 64 << 20
@@ -48,7 +48,7 @@ _MOST_DISTINCT = 0.9
 
 
 def writer(plan: FilePlan) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function for ``mapInArrow``: rows become files, and a row of `WRITTEN` comes out for each."""
+    """Return the function for ``mapInArrow``: rows become files, and a row of `WRITTEN` comes out for each."""
 
     def write_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         current: _File | None = None
@@ -66,7 +66,7 @@ def writer(plan: FilePlan) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.R
 
 
 def _runs(plan: FilePlan, batch: pa.RecordBatch) -> Iterator[tuple[int, tuple[str | None, ...], pa.RecordBatch]]:
-    """Slices of one group and partition each, with its values as the log has them, of no more rows than a file may."""
+    """Yield slices of one group and partition each, with its values as in the log, of no more rows than a file may."""
     stored, count = len(plan.schema), len(plan.partitions)
     columns = [batch.column(stored + place) for place in range(count)]
     groups = batch.column(batch.num_columns - 1) if plan.grouped else None
@@ -82,7 +82,7 @@ def _runs(plan: FilePlan, batch: pa.RecordBatch) -> Iterator[tuple[int, tuple[st
 
 
 def _changes(columns: list[Any], rows: int) -> list[int]:
-    """The rows at which some column has another value than in the row before; the first row is one of them."""
+    """Return the rows at which some column has another value than in the row before; the first row is one of them."""
     import numpy as np
     import pyarrow.compute as pc
 
@@ -142,21 +142,21 @@ class _File:
             self._flush()
 
     def closed(self) -> pa.RecordBatch:
-        """Finish the file, and say what it is."""
+        """Finish the file, and return the report on it."""
         self._flush()
         self._writer.close()
         size, written_at = _closed(self._sink, durable=self.plan.durable)
-        said = {
+        report = {
             "location": self.location,
             "partition": list(self.values),
             "size": size,
             "written_at": written_at,
             "rows": self.rows,
             "nulls": self.nulls,
-            "extremes": self._said_extremes(),
+            "extremes": self._packed_extremes(),
             "broken": self.broken,
         }
-        return pa.RecordBatch.from_pylist([said], schema=WRITTEN)
+        return pa.RecordBatch.from_pylist([report], schema=WRITTEN)
 
     def _flush(self) -> None:
         if self._waiting:
@@ -182,10 +182,10 @@ class _File:
                 known, new = self.extremes[place], _ends(column)
                 self.extremes[place] = new if known is None else _ends(pa.concat_arrays([known, new]))
 
-    def _said_extremes(self) -> bytes:
-        """Two rows with a column for each leaf, as an Arrow stream."""
+    def _packed_extremes(self) -> bytes:
+        """Return two rows with a column for each leaf, as an Arrow stream."""
         known = zip(self.extremes, self.finite, strict=True)
-        columns = [pa.nulls(2) if found is None or not finite else found for found, finite in known]
+        columns = [pa.nulls(2) if ends is None or not finite else ends for ends, finite in known]
         batch = pa.RecordBatch.from_arrays(columns, [str(place) for place in range(len(columns))])
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, batch.schema) as stream:
@@ -195,7 +195,7 @@ class _File:
 
 
 def _parquet_writer(plan: FilePlan, sink: Any, first: pa.Table) -> Any:
-    """What encodes the rows of a file; ``first`` are the first of them."""
+    """Return the encoder of the rows of a file; ``first`` are the first of them."""
     import pyarrow.parquet as pq
 
     return pq.ParquetWriter(
@@ -209,7 +209,7 @@ def _parquet_writer(plan: FilePlan, sink: Any, first: pa.Table) -> Any:
 
 
 def _repeating(field: pa.Field, first: pa.Table) -> Iterator[str]:
-    """The leaves of a column that get a dictionary, as Parquet names them.
+    """Yield the leaves of a column that get a dictionary, as Parquet names them.
 
     Of values that hardly repeat one is made in vain: that takes half of the time of encoding, and leaves a larger file.
     """
@@ -237,8 +237,8 @@ def _leaf_paths(path: str, kind: pa.DataType) -> Iterator[str]:
 def _ends(column: Any) -> Any:
     import pyarrow.compute as pc
 
-    found = pc.min_max(column)
-    return pa.array([found["min"], found["max"]], column.type)
+    bounds = pc.min_max(column)
+    return pa.array([bounds["min"], bounds["max"]], column.type)
 
 
 def _leaf(batch: pa.RecordBatch, path: tuple[str, ...]) -> Any:
@@ -251,10 +251,10 @@ def _leaf(batch: pa.RecordBatch, path: tuple[str, ...]) -> Any:
 
 
 def _sink(plan: FilePlan, location: str) -> Any:
-    """Where a new file goes; it must not exist."""
+    """Return where a new file goes; it must not exist."""
     if plan.store is None:
         folder, _, name = (plan.root + location).rpartition("/")
-        # What a link leads to is compared before anything is made there, and written to by its real path.
+        # The target of a link is compared before anything is made there, and written to by its real path.
         real = os.path.realpath(folder)
         _check_inside(real, plan.allowed, location)
         os.makedirs(real, exist_ok=True)
@@ -269,7 +269,7 @@ def _sink(plan: FilePlan, location: str) -> Any:
 
 
 def _path_of(handle: int, named: str) -> str:
-    """The real path of an open folder as Linux names it; elsewhere the path by which it was opened."""
+    """Return the real path of an open folder as Linux names it; on other systems the path by which it was opened."""
     try:
         return os.readlink(f"/proc/self/fd/{handle}")
     except OSError:
@@ -288,7 +288,7 @@ def _check_inside(folder: str, allowed: Sequence[str] | None, location: str) -> 
 class _ObjectSink:
     """A new object as the Parquet writer needs it; the store shows it once it is closed, and never in part.
 
-    A store writes over what has the name, so the name is looked for first; it holds an identifier that is new.
+    A store writes over what has the name, so the name is checked first; it holds an identifier that is new.
     """
 
     def __init__(self, store: Any, key: str) -> None:
@@ -312,11 +312,11 @@ class _ObjectSink:
         return size
 
     def tell(self) -> int:
-        """How many bytes were written."""
+        """Return how many bytes were written."""
         return self._size
 
     def flush(self) -> None:
-        """Does nothing: an object is sent in parts of its own size."""
+        """Do nothing: an object is sent in parts of its own size."""
 
     def close(self) -> None:
         """Finish the object."""

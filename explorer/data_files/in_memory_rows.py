@@ -1,4 +1,4 @@
-"""Rows of this process as files of a table: what Spark's workers do, without Spark.
+"""Rows in memory written as files of a table, without Spark.
 
 Protocol sections: Data Files, Add CDC File. Invariants: the rows of a partition lie together, partitions in the order
 in which they first appear, and rows in theirs.
@@ -25,13 +25,11 @@ def write_rows(store: LogStore, layout: FileLayout, plan: FilePlan, rows: pa.Tab
     """Write rows as files of a table.
 
     Args:
-        store: The table's store.
-        layout: The layout that the table asks for.
         plan: `explorer.data_files.file_plan.file_plan` of this layout, without rules and groups.
         rows: A column for each field of the schema, by logical name, of its type; for change files `CHANGE_TYPE` too.
     """
-    assert not plan.rules, "rows at hand are not judged"
-    assert not plan.grouped, "rows at hand are not grouped"
+    assert not plan.rules, "rows in memory are not judged"
+    assert not plan.grouped, "rows in memory are not grouped"
     partitions = list(layout.metadata.partition_columns)
     stored = [field.name for field in held_fields(layout, changes=plan.changes)]
     names = [*stored, *([CHANGE_TYPE] if plan.changes else []), *partitions]
@@ -42,12 +40,12 @@ def write_rows(store: LogStore, layout: FileLayout, plan: FilePlan, rows: pa.Tab
     return write_files(
         store,
         plan,
-        lambda placed: [file for told in writer(placed)(chosen.to_batches()) for file in told.to_pylist()],
+        lambda placed: [file for report in writer(placed)(chosen.to_batches()) for file in report.to_pylist()],
     )
 
 
 def _order(columns: Sequence[pa.ChunkedArray]) -> npt.NDArray[np.int64]:
-    """The places of rows with equal values together, in the order in which the values first appear."""
+    """Return the places of rows with equal values together, in the order in which the values first appear."""
     codes = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         own = column.combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)

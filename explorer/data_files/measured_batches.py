@@ -39,7 +39,7 @@ class Room:
     most: int
 
     def rows(self, stored: int) -> int:
-        """How many bytes the rows of a file that are decoded at once may take."""
+        """Return how many bytes the rows of a file that are decoded at once may take."""
         return max(self.least, min(stored * self.ratio, self.most))
 
 
@@ -47,17 +47,17 @@ class TooManyBytes(Exception):
     """A row of a file would take more memory than it may.
 
     Args:
-        found: How many bytes, or more.
+        needed: How many bytes, or more.
         allowed: How many it may take.
     """
 
-    def __init__(self, found: int, allowed: int) -> None:
-        super().__init__(found, allowed)
-        self.found, self.allowed = found, allowed
+    def __init__(self, needed: int, allowed: int) -> None:
+        super().__init__(needed, allowed)
+        self.needed, self.allowed = needed, allowed
 
 
 def measured_batches(source: Any, parquet: Any, columns: list[str] | None, room: Room) -> Iterator[pa.RecordBatch]:
-    """The rows of a file, in their order.
+    """Yield the rows of a file, in their order.
 
     Args:
         source: The file.
@@ -91,9 +91,9 @@ def _rows_at_once(held: Any, chunks: Sequence[Chunk], allowed: int) -> int:
     measured = [
         chunk_rows(chunk, lambda length, start: bytes(held.read_at(length, start)), allowed) for chunk in chunks
     ]
-    rows, found = rows_at_once(measured, _BATCH_ROWS, allowed)
-    if found > allowed:
-        raise TooManyBytes(found, allowed)
+    rows, decoded = rows_at_once(measured, _BATCH_ROWS, allowed)
+    if decoded > allowed:
+        raise TooManyBytes(decoded, allowed)
     return rows
 
 

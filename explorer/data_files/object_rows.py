@@ -1,10 +1,10 @@
 """Read data files of an object store inside Spark's tasks: the part that runs there.
 
 It is sent to the workers by value, with what it imports of this program; all of that imports only PyArrow and obstore,
-so the workers need nothing else of it. Invariants: columns are found by physical name, or by Parquet field id where
-the table maps by id; a column that a file lacks is null; rows are numbered by their place in the file; a file that is
-missing, of another size than the log says, too large in memory, or unreadable raises with its name, and no error text
-contains a credential.
+so the workers need nothing else of it. Invariants: columns are identified by physical name, or by Parquet field ID
+where the table maps by ID; a column that a file lacks is null; rows are numbered by their place in the file; a file
+that is missing, of another size than the log says, too large in memory, or unreadable raises with its name, and no
+error text contains a credential.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FOOTERS = pa.schema(
         ("failure", pa.string()),
     ]
 )
-"""What the footer of a file says: its name, physical rows, SHA-256 of the footer (thrift bytes, their length, closing
+"""The facts of the footer of a file: name, physical rows, SHA-256 of the footer (thrift bytes, their length, closing
 magic) in hexadecimal, columns at every level with their field ids; or why it could not be read."""
 
 # So many bytes at the end of a file are fetched at once: most footers are shorter.
@@ -41,7 +41,7 @@ _OWN_READER = "give Spark the jars and the settings of the object store and open
 
 @dataclass(frozen=True)
 class ObjectRows:
-    """What the tasks have to know.
+    """The input of the tasks.
 
     Attributes:
         stores: obstore stores.
@@ -60,7 +60,7 @@ class ObjectRows:
 
 
 def reader(rows: ObjectRows) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function for ``mapInArrow``, over rows of files: store (its number), key, size (or null), name."""
+    """Work as the function of ``mapInArrow``, over rows of files: store (its number), key, size (or null), name."""
 
     def read_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -71,7 +71,7 @@ def reader(rows: ObjectRows) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa
 
 
 def footer_reader(rows: ObjectRows) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function for ``mapInArrow`` that gives `FOOTERS` of such files; one that cannot be read does not stop it."""
+    """Return the function for ``mapInArrow`` that gives `FOOTERS`; a file that cannot be read does not stop it."""
 
     def read_footers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -96,8 +96,8 @@ def _footer_of(rows: ObjectRows, file: dict[str, Any]) -> dict[str, Any]:
         raise
     except FileNotFoundError:
         return answer | {"failure": "the file is missing"}
-    except _Told as told:
-        return answer | {"failure": str(told).replace("explorer: ", "the ", 1).replace(f": {file['name']}", "")}
+    except _FileFailure as reported:
+        return answer | {"failure": str(reported).replace("explorer: ", "the ", 1).replace(f": {file['name']}", "")}
     except Exception as error:  # noqa: BLE001 - whatever is wrong with one file, the others are read
         return answer | {"failure": f"the file cannot be read: {_safe_text(error, rows.secrets)}"}
 
@@ -111,16 +111,16 @@ def _footer_digest(footer: bytes, tail: bytes) -> str:
 
 
 def _end_of(rows: ObjectRows, source: Any, name: str) -> tuple[bytes, bytes]:
-    """The footer of a file and the eight bytes after it; a footer that takes more memory than is allowed is refused."""
+    """Return the footer of a file and the eight bytes after it; refuse a footer that takes too much memory."""
     footer, tail = _footer(source, rows.room.footer)
-    found = footer_size(footer, rows.room.footer)
-    if found > rows.room.footer:
-        raise _Told(_message("has too large a footer", name, str(found)))
+    size = footer_size(footer, rows.room.footer)
+    if size > rows.room.footer:
+        raise _FileFailure(_message("has too large a footer", name, str(size)))
     return footer, tail
 
 
 def _footer(source: Any, longest: int) -> tuple[bytes, bytes]:
-    """The footer of a file, empty if it is cut off, and the eight bytes after it; no more of it than is asked for."""
+    """Return the footer of a file, empty if it is cut off, and the eight bytes after it; no more than requested."""
     size = source.size()
     start = max(0, size - _END)
     source.seek(start)
@@ -140,14 +140,14 @@ def _footer(source: Any, longest: int) -> tuple[bytes, bytes]:
 
 
 def _metadata(footer: bytes, tail: bytes) -> Any:
-    """What a footer says, so that Arrow does not fetch it again; None where it is cut off, which Arrow reports."""
+    """Decode a footer, so that Arrow does not fetch it again; None where it is cut off, which Arrow reports."""
     import pyarrow.parquet as pq
 
     return pq.read_metadata(pa.BufferReader(b"PAR1" + footer + tail)) if footer else None
 
 
 def _columns(field: Any, above: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """A field of a file and what is inside it, elements of lists and maps included."""
+    """Yield a field of a file and what is inside it, elements of lists and maps included."""
     number = (field.metadata or {}).get(b"PARQUET:field_id")
     path = (*above, field.name)
     yield {"path": list(path), "id": None if number is None else int(number)}
@@ -172,7 +172,7 @@ def _rows_of(rows: ObjectRows, file: dict[str, Any]) -> Iterator[pa.RecordBatch]
         parquet = pq.ParquetFile(source, metadata=metadata, coerce_int96_timestamp_unit="us")
         if is_in_old_calendar(parquet.metadata.metadata, rows.columns):
             what = "its dates and times are in the calendar of Spark 2, which only Spark's own reader converts"
-            raise _Told(_message("cannot be read", name, f"{what}; {_OWN_READER}"))
+            raise _FileFailure(_message("cannot be read", name, f"{what}; {_OWN_READER}"))
         check_field_ids(parquet.schema_arrow, rows.columns)
         chosen = stored_names(parquet.schema_arrow, rows.columns)
         place = 0
@@ -185,12 +185,12 @@ def _rows_of(rows: ObjectRows, file: dict[str, Any]) -> Iterator[pa.RecordBatch]
             names = [shape.name for shape in rows.columns] + [rows.file_column, rows.row_column]
             yield pa.RecordBatch.from_arrays(columns, names=names)
             place += batch.num_rows
-    except (_Told, ImportError):
+    except (_FileFailure, ImportError):
         raise
     except FileNotFoundError:
-        raise _Told(_message("is missing", name)) from None
+        raise _FileFailure(_message("is missing", name)) from None
     except TooManyBytes as error:
-        raise _Told(_message("takes too much memory", name, f"{error.found} of {error.allowed}")) from None
+        raise _FileFailure(_message("takes too much memory", name, f"{error.needed} of {error.allowed}")) from None
     except Exception as error:  # noqa: BLE001 - it goes to the JVM as text, so only its first line may pass
         raise _failed("cannot be read", name, error, rows.secrets) from None
 
@@ -200,15 +200,15 @@ def _message(what: str, name: str, detail: str = "") -> str:
     return f"explorer: file {what}: {name}" + (f" :: {detail}" if detail else "")
 
 
-def _failed(what: str, name: str, error: Exception, secrets: tuple[str, ...]) -> _Told:
-    """An error without its cause and without secrets: what a store says may quote what was sent, signatures included.
+def _failed(what: str, name: str, error: Exception, secrets: tuple[str, ...]) -> _FileFailure:
+    """Make an error without its cause and without secrets: a store may quote what was sent, signatures included.
 
     Args:
         what, name: As for the message.
         error: What happened.
         secrets: Texts to leave out, longest first, as one may hold another.
     """
-    return _Told(_message(what, name, _safe_text(error, secrets)))
+    return _FileFailure(_message(what, name, _safe_text(error, secrets)))
 
 
 def _safe_text(error: Exception, secrets: tuple[str, ...]) -> str:
@@ -218,12 +218,12 @@ def _safe_text(error: Exception, secrets: tuple[str, ...]) -> str:
     return text[:300]
 
 
-class _Told(RuntimeError):
+class _FileFailure(RuntimeError):
     """An error whose text the driver understands."""
 
 
 def open_file(rows: ObjectRows, file: dict[str, Any]) -> Any:
-    """A file of a store, for reading at random: ``store`` (its number), ``key``, ``size`` (or null), ``name``."""
+    """Open a file of a store for random access: ``store`` (its number), ``key``, ``size`` (or null), ``name``."""
     import obstore
 
     store, key, size, name = rows.stores[file["store"]], file["key"], file["size"], file["name"]
@@ -236,11 +236,11 @@ def open_file(rows: ObjectRows, file: dict[str, Any]) -> Any:
         except Exception as error:  # noqa: BLE001 - as above
             raise _failed("cannot be fetched", name, error, rows.secrets) from None
 
-    found = fetched(lambda: obstore.head(store, key))["size"]
-    if size is not None and found != size:
-        raise _Told(_message("has another size", name, f"{found} bytes, but the log says {size}"))
+    actual_size = fetched(lambda: obstore.head(store, key))["size"]
+    if size is not None and actual_size != size:
+        raise _FileFailure(_message("has another size", name, f"{actual_size} bytes, but the log says {size}"))
 
     def fetch(start: int, end: int) -> bytes:
         return bytes(fetched(lambda: obstore.get_range(store, key, start=start, end=end)))
 
-    return pa.PythonFile(ranged_file(fetch, found), mode="r")
+    return pa.PythonFile(ranged_file(fetch, actual_size), mode="r")

@@ -30,8 +30,8 @@ def physical_column(column: Any, target: pa.DataType) -> Any:
     if pa.types.is_struct(target):
         parts = column.flatten()
         if len(parts) != target.num_fields:
-            kept = [place for place, part in enumerate(parts) if not pa.types.is_null(part.type)]
-            parts = [parts[place] for place in kept]
+            stored = [place for place, part in enumerate(parts) if not pa.types.is_null(part.type)]
+            parts = [parts[place] for place in stored]
         renamed = [physical_column(part, field.type) for part, field in zip(parts, target, strict=True)]
         return pa.StructArray.from_arrays(renamed, fields=list(target), mask=_mask(column))
     if pa.types.is_list(target):
@@ -45,7 +45,7 @@ def physical_column(column: Any, target: pa.DataType) -> Any:
 
 
 def _offsets(column: Any) -> Any:
-    """Offsets into `flatten`, which leaves out what null lists and other slices hold."""
+    """Return offsets into `flatten`, which leaves out the values of null lists and other slices."""
     import pyarrow.compute as pc
 
     lengths = pc.fill_null(pc.list_value_length(column), 0)
@@ -53,7 +53,7 @@ def _offsets(column: Any) -> Any:
 
 
 def _compact(column: Any) -> Any:
-    """A map array whose entries begin where its keys and items do."""
+    """Return a map array whose entries begin where its keys and items do."""
     return pa.concat_arrays([column, column.slice(0, 0)]) if column.offset else column
 
 

@@ -1,7 +1,8 @@
-"""Files written to the place of a table, and what was said of them while they were written.
+"""Files written to the place of a table, and the reports on them from the tasks that wrote them.
 
-Protocol sections: Add File, Add CDC File, Identity Columns. Invariants: no version names the files yet; a file that a
-lost attempt of a task leaves is named by nothing; a table in memory gets its files through a folder of the machine.
+Protocol sections: Add File, Add CDC File, Identity Columns. Invariants: no version names the files yet; no
+version ever names a file that a lost attempt of a task leaves; a table in memory gets its files through a folder of
+the machine.
 """
 
 from __future__ import annotations
@@ -51,17 +52,16 @@ def write_files(
     """Write files of a table.
 
     Args:
-        store: The table's store.
         plan: How rows become files.
         run: Writes them by the plan with its place filled in, and returns the rows of
             `explorer.data_files.file_writer.WRITTEN`.
     """
     with _placed(store, plan) as placed:
-        found = run(placed)
+        reports = run(placed)
         if placed.store is None and _of_this_process(store):
-            for file in found:
+            for file in reports:
                 store.put_if_absent(file["location"], Path(placed.root + file["location"]).read_bytes())
-    return _described(plan, found)
+    return _described(plan, reports)
 
 
 @contextmanager
@@ -78,14 +78,14 @@ def _placed(store: LogStore, plan: FilePlan) -> Iterator[FilePlan]:
 
 
 def _of_this_process(store: LogStore) -> bool:
-    """Whether no other process reaches the table's store, so that its files pass through the disk."""
+    """Return whether no other process reaches the table's store, so that its files pass through the disk."""
     return scheme_of(store.root).rows == "copied"
 
 
-def _described(plan: FilePlan, found: Sequence[Mapping[str, Any]]) -> WrittenFiles:
+def _described(plan: FilePlan, reports: Sequence[Mapping[str, Any]]) -> WrittenFiles:
     described = len(plan.leaves) - len(plan.marks)
     files, furthest = [], []
-    for file in found:
+    for file in reports:
         extremes = pa.ipc.open_stream(file["extremes"]).read_next_batch()
         furthest.append(extremes.select(list(map(str, range(described, len(plan.leaves))))))
         files.append(
@@ -104,5 +104,5 @@ def _described(plan: FilePlan, found: Sequence[Mapping[str, Any]]) -> WrittenFil
         ends = [value for batch in furthest for value in batch.column(place).to_pylist() if value is not None]
         if ends:
             marks[name] = max(ends) if rises else min(ends)
-    broken = tuple(sum(file["broken"][place] for file in found) for place in range(plan.rules))
+    broken = tuple(sum(file["broken"][place] for file in reports) for place in range(plan.rules))
     return WrittenFiles(tuple(files), marks, broken)

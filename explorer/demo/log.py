@@ -27,7 +27,7 @@ from explorer.core.transaction.guards.judge import Situation, judge
 from explorer.core.transaction.proposal import Circumstances, Proposal
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
-from explorer.demo.provenance import Provenance
+from explorer.demo.provenance import DemoProvenance
 from explorer.storage import open_store
 
 __all__ = ["LogWriter"]
@@ -57,19 +57,19 @@ class LogWriter:
         return self.last
 
     def past(self, version: int) -> Snapshot:
-        """The table as it was."""
+        """Return the table as it was."""
         assert self._log is not None
         return self._log.snapshot(version)
 
     def identity(self) -> uuid.UUID:
-        """A fresh UUID; the same ones in every build."""
+        """Return a fresh UUID; the same ones in every build."""
         return uuid.UUID(bytes=self._identities.bytes(16), version=4)
 
-    def circumstances(self, by: Provenance) -> Circumstances:
-        """What a proposal of a commit may know: its time, and fresh identifiers."""
+    def circumstances(self, by: DemoProvenance) -> Circumstances:
+        """Return what a proposal may use: the time of the commit, and fresh identifiers."""
         return Circumstances(now=milliseconds(by.at), new_id=lambda: str(self.identity()))
 
-    def commit(self, by: Provenance, proposal: Proposal) -> None:
+    def commit(self, by: DemoProvenance, proposal: Proposal) -> None:
         """Write a proposal that no guard refuses: its files, then its commit."""
         before, now, timestamp = self.last, milliseconds(by.at), None
         # The commits of VACUUM hold no action at all, and mean to.
@@ -96,7 +96,7 @@ class LogWriter:
         self._write(commit_name(self.version), commit_bytes(proposal, info), now)
         self._look()
 
-    def checkpoint(self, by: Provenance) -> None:
+    def checkpoint(self, by: DemoProvenance) -> None:
         """Write a checkpoint of the last version, and the hint that names it."""
         assert self._log is not None
         moment = by.at.astimezone(UTC)

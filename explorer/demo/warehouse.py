@@ -33,7 +33,7 @@ _EDITION: Final = "3"
 
 
 def default_folder() -> Path:
-    """The folder that ``DELTA_DEMO`` names, else ``delta-table-explorer/demo`` in the user's data folder.
+    """Return the folder that ``DELTA_DEMO`` names, else ``delta-table-explorer/demo`` in the user's data folder.
 
     The data folder is ``XDG_DATA_HOME``, else ``~/.local/share``.
     """
@@ -56,7 +56,7 @@ def demo_warehouse() -> Path:
 
 
 def is_warehouse(folder: Path) -> bool:
-    """Say whether the folder holds the demo warehouse of this edition."""
+    """Return whether the folder holds the demo warehouse of this edition."""
     mark = folder / _MARK
     return mark.is_file() and mark.read_text().strip() == _EDITION
 

@@ -1,9 +1,9 @@
-"""Writes a demo table, one operation a commit, and keeps beside it what every version should hold.
+"""Write a demo table, one operation a commit, and record the rows that every version should have.
 
 Every operation is an intent of the program: proposal, guards, metrics and commit lines are its own. Rows go
 into files through what Spark's workers run for others, `explorer.data_files`, and come out the same byte for byte.
-Which rows a condition means, and what every version holds (`TableWriter.versions`), is worked out on plain Arrow
-tables, by other code than the files and the log are: whoever reads the table must find the same rows. The stories are
+Which rows a condition means, and what every version contains (`TableWriter.versions`), is computed on plain Arrow
+tables, by other code than the files and the log are: every reader of the table must give the same rows. The stories are
 fixed and know no concurrency.
 """
 
@@ -49,16 +49,15 @@ from explorer.core.transaction.proposals.rows.overwrite_rows import overwrite_ro
 from explorer.core.versions.reads import Reads
 from explorer.data_files.file_plan import CHANGE_TYPE, file_plan
 from explorer.data_files.in_memory_rows import write_rows
-from explorer.demo.data_files import logical_rows, stored_rows
-from explorer.demo.live_file import LiveFile, Mask
+from explorer.demo.live_file import DemoFile, Mask, logical_rows, stored_rows
 from explorer.demo.log import LogWriter
-from explorer.demo.provenance import Provenance
+from explorer.demo.provenance import DemoProvenance
 
 __all__ = ["TableWriter"]
 
 Predicate = Callable[[pa.Table], pa.ChunkedArray]
 Change = Callable[[pa.Table], pa.Table]
-_Found = tuple[LiveFile, Mask]
+_Matching = tuple[DemoFile, Mask]
 
 
 class TableWriter:
@@ -81,12 +80,12 @@ class TableWriter:
 
     @property
     def schema(self) -> StructType:
-        """The schema in force."""
+        """The schema of the newest version."""
         return self.log.snapshot.schema
 
     def create(
         self,
-        by: Provenance,
+        by: DemoProvenance,
         schema: StructType,
         *,
         description: str,
@@ -94,7 +93,7 @@ class TableWriter:
         properties: Mapping[str, str] | None = None,
         cluster_by: Sequence[str] = (),
     ) -> None:
-        """Make the table; clustering is what no intent begins."""
+        """Create the table; no intent begins clustering."""
         intent = CreateTable(
             schema=json.loads(schema.to_json()),
             partition_columns=tuple(partition_by),
@@ -105,7 +104,7 @@ class TableWriter:
         self.rows = arrow_schema(schema).empty_table()
         self.commit(by, _clustered(proposal, cluster_by) if cluster_by else proposal)
 
-    def alter(self, by: Provenance, intent: dict[str, Any], rows: pa.Table | None = None) -> None:
+    def alter(self, by: DemoProvenance, intent: dict[str, Any], rows: pa.Table | None = None) -> None:
         """Change metadata or protocol by an intent; ``rows`` is how they look afterwards, if that changes."""
         proposal = propose(parse_intent(intent), self.log.snapshot, self.log.circumstances(by))
         self.rows = self.rows if rows is None else rows
@@ -113,13 +112,13 @@ class TableWriter:
 
     def append(
         self,
-        by: Provenance,
+        by: DemoProvenance,
         rows: pa.Table,
         *,
         rows_per_file: int = ROWS_PER_FILE,
         transaction: SetTransaction | None = None,
     ) -> None:
-        """INSERT, or a micro-batch of a stream where a transaction is given. Identity columns number the rows."""
+        """Run INSERT, or a micro-batch of a stream if a transaction is given; identity columns number the rows."""
         proposal = append_rows(self.log.snapshot, self._addition(by, rows, rows_per_file))
         if transaction is not None:
             epoch = str(transaction.version)
@@ -132,8 +131,8 @@ class TableWriter:
         self.rows = self._concat(self.rows, rows)
         self.commit(by, proposal)
 
-    def overwrite(self, by: Provenance, rows: pa.Table) -> None:
-        """INSERT OVERWRITE of the whole table."""
+    def overwrite(self, by: DemoProvenance, rows: pa.Table) -> None:
+        """Run INSERT OVERWRITE of the entire table."""
         snapshot, written = self.log.snapshot, self._written(by, [rows])
         proposal = overwrite_rows(
             Overwrite(source="rows"), snapshot, replaced_files(snapshot, None), written, new_rows=rows.num_rows,
@@ -142,36 +141,36 @@ class TableWriter:
         self.rows = rows
         self.commit(by, proposal)
 
-    def delete(self, by: Provenance, where: str, predicate: Predicate) -> None:
-        """DELETE: whole files go, rows of other files are masked, or their files rewritten where vectors are off."""
-        snapshot, found = self.log.snapshot, list(self._matching(predicate))
-        kept, gone = [file.kept(mask) for file, mask in found], {"delete": self._matched(found)}
-        rewrite = None if hides_rows(snapshot) else self._written(by, kept, gone)
+    def delete(self, by: DemoProvenance, where: str, predicate: Predicate) -> None:
+        """Run DELETE: remove full files, and mask rows of others, or rewrite these where deletion vectors are off."""
+        snapshot, matching = self.log.snapshot, list(self._matching(predicate))
+        remaining, deleted = [file.remaining(mask) for file, mask in matching], {"delete": self._matched(matching)}
+        rewrite = None if hides_rows(snapshot) else self._written(by, remaining, deleted)
         proposal = delete_rows(
-            Delete(where=where), snapshot, self._touched(found), rewrite, self.log.circumstances(by), reads=Reads()
+            Delete(where=where), snapshot, self._touched(matching), rewrite, self.log.circumstances(by), reads=Reads()
         )
         self.rows = self._without(predicate)
         self.commit(by, proposal)
 
     def update(
-        self, by: Provenance, where: str, predicate: Predicate, assigned: Mapping[str, str], change: Change
+        self, by: DemoProvenance, where: str, predicate: Predicate, assigned: Mapping[str, str], change: Change
     ) -> None:
-        """UPDATE: the old rows are hidden or their files rewritten, the new ones written."""
-        found = list(self._matching(predicate))
-        matched = self._matched(found)
+        """Run UPDATE: mask the old rows or rewrite their files, and write the new ones."""
+        matching = list(self._matching(predicate))
+        matched = self._matched(matching)
         self.rows = self._concat(self._without(predicate), change(self.rows.filter(predicate(self.rows))))
         intent = Update(set=dict(assigned), where=where)
         changes = {"update_preimage": matched, "update_postimage": change(matched)}
-        self._change(by, intent, found, RowCounts(updated=matched.num_rows), changes)
+        self._change(by, intent, matching, RowCounts(updated=matched.num_rows), changes)
 
-    def merge(self, by: Provenance, source: pa.Table, key: str) -> None:
-        """MERGE on a key: matched rows take the source's values, the others are inserted."""
+    def merge(self, by: DemoProvenance, source: pa.Table, key: str) -> None:
+        """Run MERGE on a key: matched rows take the source's values, the others are inserted."""
 
         def matches(rows: pa.Table) -> pa.ChunkedArray:
             return pc.is_in(rows.column(key), value_set=source.column(key).combine_chunks())
 
-        found = list(self._matching(matches))
-        matched, known = self._matched(found), pc.is_in(source.column(key), value_set=self.rows.column(key))
+        matching = list(self._matching(matches))
+        matched, known = self._matched(matching), pc.is_in(source.column(key), value_set=self.rows.column(key))
         changes = {
             "update_preimage": matched,
             "update_postimage": source.filter(known),
@@ -184,45 +183,45 @@ class TableWriter:
             source="rows", on=f"target.{key} = source.{key}", matched=({"update": "*"},),
             not_matched=({"insert": "*"},) if inserted else (),
         )  # fmt: skip
-        self._change(by, intent, found, counts, changes)
+        self._change(by, intent, matching, counts, changes)
 
-    def optimize(self, by: Provenance, where: str | None = None, target_size: int | None = None) -> None:
-        """OPTIMIZE: the small files of each partition become one, without the masked rows; no data changes."""
+    def optimize(self, by: DemoProvenance, where: str | None = None, target_size: int | None = None) -> None:
+        """Run OPTIMIZE: the small files of each partition become one, without the masked rows; no data changes."""
         intent, snapshot = Optimize(where=where, target_size=target_size), self.log.snapshot
-        found = compaction(intent, snapshot, {})
+        plan = compaction(intent, snapshot, {})
         groups: dict[int, list[pa.Table]] = {}
         for file in self.live():
-            if file.add.path in found.arrangement.groups:
-                groups.setdefault(found.arrangement.groups[file.add.path], []).append(file.kept())
-        order = [(name, "ascending") for name in found.arrangement.order]
+            if file.add.path in plan.arrangement.groups:
+                groups.setdefault(plan.arrangement.groups[file.add.path], []).append(file.remaining())
+        order = [(name, "ascending") for name in plan.arrangement.order]
         joined = [self._concat(*groups[number]) for number in sorted(groups)]
         written = self._written(by, [rows.sort_by(order) if order else rows for rows in joined])
-        proposal = optimize_files(intent, snapshot, found, written, self.log.circumstances(by))
+        proposal = optimize_files(intent, snapshot, plan, written, self.log.circumstances(by))
         self.commit(by, proposal)
 
-    def purge(self, by: Provenance) -> None:
-        """REORG APPLY (PURGE): files with deletion vectors are rewritten without the masked rows."""
+    def purge(self, by: DemoProvenance) -> None:
+        """Run REORG APPLY (PURGE): rewrite files with deletion vectors without the masked rows."""
         snapshot, circumstances = self.log.snapshot, self.log.circumstances(by)
         touched = touched_files(self.log.store, snapshot, files_to_purge(snapshot, None, ()), {})
         paths = {file.add.path for file in touched}
-        written = self._written(by, [file.kept() for file in self.live() if file.add.path in paths])
+        written = self._written(by, [file.remaining() for file in self.live() if file.add.path in paths])
         self.commit(by, purge_rows(snapshot, touched, written, circumstances))
 
-    def restore(self, by: Provenance, version: int) -> None:
-        """RESTORE to an earlier version."""
+    def restore(self, by: DemoProvenance, version: int) -> None:
+        """Run RESTORE to an earlier version."""
         snapshot, target = self.log.snapshot, self.log.past(version)
         proposal = restore(Restore(version=version), snapshot, target, {}, self.log.circumstances(by))
         self.rows = self.versions[version]
         self.commit(by, proposal)
 
-    def commit(self, by: Provenance, proposal: Proposal) -> None:
-        """Commit, and keep what the version holds."""
+    def commit(self, by: DemoProvenance, proposal: Proposal) -> None:
+        """Commit, and record the rows of the version."""
         self.log.commit(by, proposal)
         self.removed.update((decode_path(remove.path), milliseconds(by.at)) for remove in proposal.removes)
         self.versions[self.log.version] = self.rows
 
-    def live(self) -> Iterator[LiveFile]:
-        """The files of the newest version."""
+    def live(self) -> Iterator[DemoFile]:
+        """Yield the files of the newest version."""
         snapshot = self.log.snapshot
         for add in adds(snapshot.logical_files, data_change=True):
             path = decode_path(add.path)
@@ -230,9 +229,9 @@ class TableWriter:
             masked = np.zeros(rows.num_rows, np.bool_)
             if add.deletion_vector is not None:
                 masked[read_rows(self.log.store, add.deletion_vector).astype(np.int64)] = True
-            yield LiveFile(path, add, rows, masked)
+            yield DemoFile(path, add, rows, masked)
 
-    def _addition(self, by: Provenance, rows: pa.Table, rows_per_file: int) -> Addition:
+    def _addition(self, by: DemoProvenance, rows: pa.Table, rows_per_file: int) -> Addition:
         schema = self.schema
         given = [field.name for field in schema.fields if IDENTITY_START not in field.metadata]
         numbered = numberings(schema, given, rows.num_rows)
@@ -243,39 +242,41 @@ class TableWriter:
         return Addition(moved(schema, marks), rows.num_rows, (), written.adds)
 
     def _change(
-        self, by: Provenance, intent: Update | Merge, found: Sequence[_Found], counts: RowCounts,
+        self, by: DemoProvenance, intent: Update | Merge, matching: Sequence[_Matching], counts: RowCounts,
         changes: Mapping[str, pa.Table],
     ) -> None:  # fmt: skip
-        """Commit new rows in the place of those that were found; the changes hold both, by what happened to them."""
+        """Commit new rows in the place of those that match; the changes have both, by what happened to them."""
         snapshot, masked = self.log.snapshot, hides_rows(self.log.snapshot)
         new = self._concat(*(rows for kind, rows in changes.items() if kind != "update_preimage"))
-        written = self._written(by, [new, *(() if masked else (file.kept(mask) for file, mask in found))], changes)
+        written = self._written(
+            by, [new, *(() if masked else (file.remaining(mask) for file, mask in matching))], changes
+        )
         proposal = change_rows(
-            intent, snapshot, self._touched(found), counts, written, circumstances=self.log.circumstances(by),
+            intent, snapshot, self._touched(matching), counts, written, circumstances=self.log.circumstances(by),
             masked=masked, guards=(), reads=Reads(),
         )  # fmt: skip
         self.commit(by, proposal)
 
     def _written(
         self,
-        by: Provenance,
+        by: DemoProvenance,
         tables: Sequence[pa.Table],
         changes: Mapping[str, pa.Table] | None = None,
         rows_per_file: int = ROWS_PER_FILE,
     ) -> Written:
-        """Rows as new files, those of one table together; and changes by their type, where the table records them."""
+        """Write rows as new files, those of a table together, and changes by type where the table records them."""
         layout = FileLayout.of(self.log.snapshot)
-        told = {kind: rows for kind, rows in (changes or {}).items() if rows.num_rows}
+        nonempty = {kind: rows for kind, rows in (changes or {}).items() if rows.num_rows}
         recorded = [
             layout.change_of(facts)
-            for kind, rows in (told.items() if records_changes(self.log.snapshot) else ())
+            for kind, rows in (nonempty.items() if records_changes(self.log.snapshot) else ())
             for facts in self._files(by, _marked(rows, kind), ROWS_PER_FILE, changes=True)
         ]
         made = [facts for rows in tables for facts in self._files(by, rows, rows_per_file)]
         return Written(tuple(map(layout.add_of, made)), tuple(recorded), sum(facts.rows for facts in made))
 
     def _files(
-        self, by: Provenance, rows: pa.Table, rows_per_file: int, *, changes: bool = False
+        self, by: DemoProvenance, rows: pa.Table, rows_per_file: int, *, changes: bool = False
     ) -> Iterator[FileFacts]:
         """Write files with names that are the same in every build, at the time of the story."""
         layout, at = FileLayout.of(self.log.snapshot), self.log.circumstances(by)
@@ -287,18 +288,18 @@ class TableWriter:
             yield msgspec.structs.replace(facts, written_at=at.now)
 
     def _without(self, predicate: Predicate) -> pa.Table:
-        """The rows that do not match."""
+        """Return the rows that do not match."""
         return self.rows.filter(pc.invert(pc.fill_null(predicate(self.rows), False)))
 
-    def _matched(self, found: Sequence[_Found]) -> pa.Table:
-        return self._concat(*(file.rows.filter(pa.array(mask)) for file, mask in found))
+    def _matched(self, matching: Sequence[_Matching]) -> pa.Table:
+        return self._concat(*(file.rows.filter(pa.array(mask)) for file, mask in matching))
 
-    def _touched(self, found: Sequence[_Found]) -> tuple[Touched, ...]:
-        matched = {file.path: np.flatnonzero(mask).astype(np.uint64) for file, mask in found}
+    def _touched(self, matching: Sequence[_Matching]) -> tuple[Touched, ...]:
+        matched = {file.path: np.flatnonzero(mask).astype(np.uint64) for file, mask in matching}
         return tuple(touched_files(self.log.store, self.log.snapshot, matched, {}))
 
-    def _matching(self, predicate: Predicate) -> Iterator[_Found]:
-        """Live files with rows that match, and which visible rows do."""
+    def _matching(self, predicate: Predicate) -> Iterator[_Matching]:
+        """Yield live files with rows that match, and which visible rows do."""
         for file in self.live():
             flags = pc.fill_null(predicate(file.rows), False)
             mask = flags.combine_chunks().to_numpy(zero_copy_only=False) & ~file.masked
@@ -311,7 +312,7 @@ class TableWriter:
 
 
 def _filled(rows: pa.Table, one: Numbering) -> pa.Table:
-    """Rows with the values of an identity column."""
+    """Return rows with the values of an identity column."""
     values = pa.array([one.first + one.step * row for row in range(rows.num_rows)], pa.int64())
     return rows.set_column(rows.column_names.index(one.column), one.column, values)
 

@@ -30,7 +30,7 @@ from explorer.data_files.partition_columns import partition_columns
 from explorer.data_files.physical_columns import physical_column
 from explorer.first_rows.file_rows import LiveFile, NotReadHere, read_rows_from
 from explorer.first_rows.padding import padded_column
-from explorer.first_rows.row_page import RowPage, RowPosition, files_for_rows, page_of
+from explorer.first_rows.row_page import RowPage, RowPosition, files_holding, page_of
 from explorer.first_rows.shapes import unread_table
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class _Reading:
         all_files = self.snapshot.logical_files
         files = all_files.slice(self.begin.file)
         check_listed_once(files, self.snapshot.version)
-        first, count = 0, files_for_rows(files, self.begin, self.limit, masked=self.masked)
+        first, count = 0, max(1, files_holding(files, self.begin.row + self.limit + 1, masked=self.masked))
         parts, rows = [self._no_rows()], 0
         while first < files.num_rows and rows <= self.limit:
             end = min(first + count, files.num_rows)

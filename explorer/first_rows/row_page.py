@@ -16,7 +16,7 @@ from explorer.core.protocol.arrow.arrays import mask, numpy_array, only_array, p
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["RowPage", "RowPosition", "files_for_rows", "page_of", "reading_phase", "with_warnings"]
+__all__ = ["RowPage", "RowPosition", "files_holding", "page_of", "reading_phase", "with_warnings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,24 +83,23 @@ def page_of(
     return RowPage(table, places, begin, following, files_read, note, by_spark, reason)
 
 
-def files_for_rows(files: pa.Table, begin: RowPosition, limit: int, *, masked: bool) -> int:
-    """Return the number of the first files that hold more than ``limit`` rows by the log; one without a count does.
+def files_holding(files: pa.Table, rows: int, *, masked: bool = False) -> int:
+    """Return how many first files hold so many rows by the log; one without a count counts as full.
 
     Args:
-        files: Rows of ``snapshot.logical_files``, from the file that a page begins in.
-        begin: Where it begins.
-        limit: Rows at most.
-        masked: Masked rows count too.
+        files: Rows of ``snapshot.logical_files``.
+        rows: So many.
+        masked: Count masked rows too.
     """
-    total = -begin.row
-    values = zip(*(files.column(name).to_pylist() for name in ("num_records", "dv_cardinality")), strict=True)
-    for index, (count, hidden) in enumerate(values, 1):
+    counts, vectors = (files.column(name).to_pylist() for name in ("num_records", "dv_cardinality"))
+    total = 0
+    for number, (count, hidden) in enumerate(zip(counts, vectors, strict=True), 1):
         if count is None:
-            return index
+            return number
         total += count - (0 if masked else hidden or 0)
-        if total > limit:
-            return index
-    return max(1, int(files.num_rows))
+        if total >= rows:
+            return number
+    return int(files.num_rows)
 
 
 def reading_phase(first: int, end: int, total: int) -> str:

@@ -19,7 +19,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from explorer.spark.engine.job import Job, submit
+from explorer.job import Job
+from explorer.spark.engine.job import submit
+from explorer.spark.engine.session import is_connect
 
 __all__ = ["Look", "equip", "map_tables", "package"]
 
@@ -27,7 +29,7 @@ Look = Callable[[str], dict[str, Any]]
 """Makes the row of a location: the values by column, ``location`` among them; it may not raise for a bad table."""
 
 _MOST_TASKS: Final = 256
-# What the tasks do not need: pages, notebooks, figures, the demo.
+# Packages that the tasks do not need: pages, notebooks, figures, the demo.
 _LEFT_OUT: Final = frozenset({"cli", "demo", "jupyter", "views", "web", "__pycache__"})
 _equipped: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
 
@@ -61,9 +63,9 @@ def _mapped(job: Job[pa.Table], locations: Sequence[str], look: Look, schema: pa
     job.report(f"Reading {len(locations):,} logs")
     frame = session.createDataFrame(pa.table({"location": pa.array(list(dict.fromkeys(locations)), pa.string())}))
     tasks = frame.repartition(min(len(locations), _MOST_TASKS))
-    found = tasks.mapInArrow(_task(look, schema), from_arrow_schema(schema)).toArrow()
-    rows = {location: row for row, location in enumerate(found.column("location").to_pylist())}
-    return found.take(pa.array([rows[location] for location in locations]))
+    table = tasks.mapInArrow(_task(look, schema), from_arrow_schema(schema)).toArrow()
+    rows = {location: row for row, location in enumerate(table.column("location").to_pylist())}
+    return table.take(pa.array([rows[location] for location in locations]))
 
 
 def _task(look: Look, schema: pa.Schema) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -79,7 +81,7 @@ def equip(session: Any) -> None:
     """Send this program to the workers, once for each session; the packages it needs must be installed there."""
     if session in _equipped:
         return
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(session):
         session.addArtifacts(package(), pyfile=True)
     else:
         session.sparkContext.addPyFile(package())
@@ -88,7 +90,7 @@ def equip(session: Any) -> None:
 
 @functools.cache
 def package() -> str:
-    """The program as a zip file; it lives as long as this process."""
+    """Return the program as a zip file; it lives as long as this process."""
     folder = tempfile.mkdtemp(prefix="delta-table-explorer-package-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     root = Path(__file__).resolve().parents[1]

@@ -15,7 +15,7 @@ from explorer.core.errors import RequestError
 from explorer.views.rows.spark_work import SparkWork, WorkState
 
 if TYPE_CHECKING:
-    from explorer.spark.engine.job import Job
+    from explorer.job import Job
     from explorer.views.table.facts import TableFacts
 
 __all__ = ["ErasureDesk"]

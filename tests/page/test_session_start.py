@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from explorer.core.errors import RequestError
+from explorer.job import Job
 from explorer.page.address import Address
 from explorer.page.table_session import TableSession
 from explorer.page.tables.followed_table import FollowedTable
 from explorer.page.tabs.data_messages import begin_reading
 from explorer.page.window import Message
-from explorer.spark.engine.job import Job
 from explorer.views.rows.spark_work import SparkWork
 from explorer.views.table.facts import TableFacts
 from explorer.web.served_tables import Catalog
@@ -94,7 +94,7 @@ class Kept:
 def test_a_question_for_rows_does_not_keep_the_loop_from_other_windows(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch, tab: str, kind: str
 ) -> None:
-    monkeypatch.setattr(Job, "_run", lambda _job, _work, _evaluates: None)  # no Spark: a job ends when it is stopped
+    monkeypatch.setattr(Job, "_run", lambda _job, _work: None)  # no Spark: a job ends when it is stopped
     window = Window(catalog, f"?t=w/quick&tab={tab}&v=1&c=0")
     view = window.session.view
     assert view is not None

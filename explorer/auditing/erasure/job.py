@@ -13,7 +13,7 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.delta_log import DeltaLog
 
 if TYPE_CHECKING:
-    from explorer.spark.engine.job import Job
+    from explorer.job import Job
 
 __all__ = ["erasure_job"]
 

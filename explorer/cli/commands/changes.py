@@ -136,7 +136,7 @@ def _write(
     as_json: bool,
 ) -> None:
     from explorer.cli.row_files import is_read_by_people, written_words
-    from explorer.spark.rows.batches import change_stream
+    from explorer.spark.rows.row_streams import change_stream
 
     stream = change_stream(table, sources, keys, readable=is_read_by_people(output), limit=limit)
     written = write_stream(stream, output, limit, exact_csv=exact_csv)
@@ -160,7 +160,7 @@ def _write(
 
 
 def _print_json(table: explorer.Table, sources: ChangeSources, keys: list[str], limit: int | None) -> None:
-    from explorer.spark.rows.batches import change_stream
+    from explorer.spark.rows.row_streams import change_stream
 
     print_stream(change_stream(table, sources, keys, readable=True, limit=limit), limit)
     if sources.inferred_versions or sources.skipped:

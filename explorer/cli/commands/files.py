@@ -274,12 +274,12 @@ def _replayed(
 ) -> Iterator[pa.RecordBatch]:
     """The same by Spark."""
     from explorer.cli.progress import followed
-    from explorer.spark.log.live_files import KeptFiles, NeededFiles, plain_files
+    from explorer.spark.log.live_files import FileDecisions, FilesToRead, plain_files
     from explorer.spark.rows.batches import row_batches
-    from explorer.spark.rows.file_stream import file_stream
+    from explorer.spark.rows.row_streams import file_stream
 
     plain = partial(plain_files, PUBLIC_COLUMNS)
-    made = plain if where is None else KeptFiles(NeededFiles.of(found, where))
+    made = plain if where is None else FilesToRead(FileDecisions.of(found, where))
     return row_batches(file_stream(opened, found, made, limit), followed)
 
 
@@ -287,7 +287,7 @@ def _needed(opened: explorer.Table, found: explorer.Snapshot, where: str, *, by_
     """How many files a condition has to read."""
     if by_spark:
         from explorer.cli.progress import waiting
-        from explorer.spark.log.files_frame import needed_counts
+        from explorer.spark.log.live_files import needed_counts
 
         counts: SkippingCounts = waiting(needed_counts(opened, found, where))
     else:
@@ -318,7 +318,7 @@ def _replayed_statistics(
     from explorer.cli.progress import followed
     from explorer.spark.log.live_files import AllFiles
     from explorer.spark.rows.batches import row_batches
-    from explorer.spark.rows.file_stream import file_stream
+    from explorer.spark.rows.row_streams import file_stream
 
     made = AllFiles.of(found, names)
     chosen = [column for column in made.columns if names is None or column in map(found.statistics_column, names)]

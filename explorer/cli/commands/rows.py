@@ -136,7 +136,7 @@ def _write(
     as_json: bool,
 ) -> None:
     from explorer.cli.row_files import is_read_by_people, write_rows, written_words
-    from explorer.spark.rows.batches import version_stream
+    from explorer.spark.rows.row_streams import version_stream
 
     if page is None:
         stream = version_stream(table, found, where, readable=is_read_by_people(output), limit=limit)
@@ -157,7 +157,7 @@ def _print_json(
     if page is not None:
         print_rows(page.table)
         return
-    from explorer.spark.rows.batches import version_stream
+    from explorer.spark.rows.row_streams import version_stream
 
     print_stream(version_stream(table, found, where, readable=True, limit=limit), limit)
 

@@ -150,7 +150,7 @@ def columns(table: TableArgument, json: JsonFlag = False) -> None:
 def _counted(table: explorer.Table, found: explorer.Snapshot) -> Totals:
     """The totals by Spark."""
     from explorer.cli.progress import waiting
-    from explorer.spark.log.files_frame import file_totals
+    from explorer.spark.log.live_files import file_totals
 
     totals: Totals = waiting(file_totals(table, found))
     return totals

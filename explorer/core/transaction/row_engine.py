@@ -335,7 +335,7 @@ class RowEngine(Protocol):
         self,
         log: DeltaLog,
         snapshot: Snapshot,
-        found: MatchedChanges,
+        matched: MatchedChanges,
         touched: Sequence[Touched],
         layout: FileLayout,
         *,
@@ -348,7 +348,7 @@ class RowEngine(Protocol):
         Args:
             log: The table's log.
             snapshot: The version.
-            found: The changes.
+            matched: The changes.
             touched: The files with rows that change or go.
             layout: The file layout that the table asks for.
             numbered: The identity columns to fill in inserted rows that bring no value for them.

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE
-from explorer.demo.alterations import add_column, rename_column
-from explorer.demo.provenance import Calendar, Provenance
+from explorer.demo.provenance import Calendar, DemoProvenance
+from explorer.demo.upkeep import add_column, rename_column
 from explorer.demo.writer import TableWriter
 
 __all__ = ["tell"]
@@ -41,11 +41,11 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
     """Write the table."""
     numbers = np.random.default_rng(99)
 
-    def eva(week: int, weekday: int, clock: str, reason: str | None = None) -> Provenance:
-        return Provenance(calendar.at(week, weekday, clock), "eva@shop.example", reason=reason)
+    def eva(week: int, weekday: int, clock: str, reason: str | None = None) -> DemoProvenance:
+        return DemoProvenance(calendar.at(week, weekday, clock), "eva@shop.example", reason=reason)
 
     def load(week: int, weekday: int) -> None:
-        by = Provenance(calendar.at(week, weekday, "04:00:10"), "crm-sync@shop.example")
+        by = DemoProvenance(calendar.at(week, weekday, "04:00:10"), "crm-sync@shop.example")
         table.append(by, _customers(table, numbers, calendar))
 
     table.create(

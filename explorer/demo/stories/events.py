@@ -19,7 +19,7 @@ from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, NUM_INDEXED_COLS
 from explorer.core.protocol.times import milliseconds
-from explorer.demo.provenance import DELTA_RS, Calendar, Provenance
+from explorer.demo.provenance import DELTA_RS, Calendar, DemoProvenance
 from explorer.demo.writer import TableWriter
 
 __all__ = ["tell"]
@@ -48,7 +48,7 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
     """Write the table."""
     stream, numbers = "1f0c9f5e-7f0b-4b0e-9a52-6f3f1a1d7a10", np.random.default_rng(404)
     table.create(
-        Provenance(calendar.at(0, 0, "08:00:00"), "platform@shop.example"),
+        DemoProvenance(calendar.at(0, 0, "08:00:00"), "platform@shop.example"),
         SCHEMA,
         description="Page views of the web shop, as the stream brings them. Made-up data.",
         partition_by=("event_date", "country"),
@@ -57,7 +57,7 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
     first_id = 1
     for epoch, (week, weekday) in enumerate(_DAYS):
         busy = (week, weekday) == _CAMPAIGN
-        by = Provenance(calendar.at(week, weekday, "23:55:09"), "stream@shop.example")
+        by = DemoProvenance(calendar.at(week, weekday, "23:55:09"), "stream@shop.example")
         rows = _events(numbers, calendar.day(week, weekday), first_id, 9_000 if busy else 1_400)
         first_id += rows.num_rows
         transaction = SetTransaction(app_id=stream, version=epoch, last_updated=milliseconds(by.at))
@@ -68,19 +68,19 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
             _compact_germany(table, calendar)
     _clean_up(table, calendar)
     late = _events(numbers, calendar.day(3, 2), first_id, 60)
-    table.append(Provenance(calendar.at(3, 4, "12:20:31"), "cleo@shop.example", DELTA_RS), late)
+    table.append(DemoProvenance(calendar.at(3, 4, "12:20:31"), "cleo@shop.example", DELTA_RS), late)
 
 
 def _compact_germany(table: TableWriter, calendar: Calendar) -> None:
-    by = Provenance(calendar.at(2, 0, "03:00:41"), "platform@shop.example")
+    by = DemoProvenance(calendar.at(2, 0, "03:00:41"), "platform@shop.example")
     table.optimize(by, "country = 'Germany'")
 
 
 def _clean_up(table: TableWriter, calendar: Calendar) -> None:
-    by = Provenance(calendar.at(3, 3, "08:15:00"), "dora@shop.example", reason="we keep three weeks")
+    by = DemoProvenance(calendar.at(3, 3, "08:15:00"), "dora@shop.example", reason="we keep three weeks")
     first = calendar.day(0, 3)
     table.delete(by, f"(event_date < '{first}')", lambda rows: pc.less(rows.column("event_date"), pa.scalar(first)))
-    by = Provenance(calendar.at(3, 3, "08:22:10"), "dora@shop.example")
+    by = DemoProvenance(calendar.at(3, 3, "08:22:10"), "dora@shop.example")
     retention = {FILE_RETENTION.key: "interval 21 days"}
     table.alter(by, {"kind": "set-properties", "properties": retention})
 

@@ -1,7 +1,7 @@
 """finance/invoices: numbers that the table gives, sums that it works out, and a change feed with a hole in it.
 
 An identity column, a generated column, a default and a constraint. Payments and corrections are recorded in the change
-data feed, but for a week in which somebody had switched it off: what was updated then, the feed does not have.
+data feed, but for a week in which it was off: updates of that week are not in the feed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from explorer.core.protocol.schema.field_metadata import (
 )
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, FEATURE_PREFIX
 from explorer.core.transaction.proposals.rows.append_rows import numberings
-from explorer.demo.provenance import Calendar, Provenance
+from explorer.demo.provenance import Calendar, DemoProvenance
 from explorer.demo.writer import TableWriter
 
 __all__ = ["tell"]
@@ -53,14 +53,14 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
     """Write the table."""
     numbers = np.random.default_rng(10_001)
 
-    def ilse(week: int, weekday: int, clock: str, reason: str | None = None) -> Provenance:
-        return Provenance(calendar.at(week, weekday, clock), "ilse@shop.example", reason=reason)
+    def ilse(week: int, weekday: int, clock: str, reason: str | None = None) -> DemoProvenance:
+        return DemoProvenance(calendar.at(week, weekday, clock), "ilse@shop.example", reason=reason)
 
     def bill(week: int) -> None:
-        by = Provenance(calendar.at(week, 0, "06:00:20"), "billing@shop.example")
+        by = DemoProvenance(calendar.at(week, 0, "06:00:20"), "billing@shop.example")
         table.append(by, _invoices(numbers, _next(table), calendar.day(week, 0)))
 
-    def paid(by: Provenance, before: date) -> None:
+    def paid(by: DemoProvenance, before: date) -> None:
         _set_status(table, by, "paid", f"((status = 'open') AND (issued_on < '{before}'))", before)
 
     table.create(
@@ -78,7 +78,7 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
     paid(ilse(1, 4, "16:40:02"), calendar.day(1, 0))
     bill(2)
     table.merge(
-        Provenance(calendar.at(2, 3, "22:15:47"), "bank@shop.example", reason="statement of account 11"),
+        DemoProvenance(calendar.at(2, 3, "22:15:47"), "bank@shop.example", reason="statement of account 11"),
         _reminded(table, numbers),
         "invoice_no",
     )
@@ -100,12 +100,12 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
 
 
 def _next(table: TableWriter) -> int:
-    """The next number that the table gives."""
+    """Return the next number that the table gives."""
     (numbering,) = numberings(table.schema, (), 1)
     return numbering.first
 
 
-def _set_status(table: TableWriter, by: Provenance, status: str, where: str, before: date) -> None:
+def _set_status(table: TableWriter, by: DemoProvenance, status: str, where: str, before: date) -> None:
     def chosen(rows: pa.Table) -> pa.ChunkedArray:
         return pc.and_(pc.equal(rows.column("status"), "open"), pc.less(rows.column("issued_on"), pa.scalar(before)))
 
@@ -127,7 +127,7 @@ def _with_status(rows: pa.Table, status: str) -> pa.Table:
 
 
 def _invoices(numbers: np.random.Generator, first: int, day: date) -> pa.Table:
-    """The invoices of a week, with the numbers and sums that the table gives them."""
+    """Return the invoices of a week, with the numbers and sums that the table gives them."""
     count = int(numbers.integers(120, 180))
     cents = (numbers.gamma(2.0, 4_000, count).astype(int) + 150).tolist()
     tax = [round(cent * 19 / 100) for cent in cents]

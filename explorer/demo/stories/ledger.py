@@ -19,7 +19,7 @@ from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
 from explorer.core.protocol.table_properties.registry import APPEND_ONLY, IN_COMMIT_TIMESTAMPS, LOG_RETENTION
 from explorer.core.protocol.times import milliseconds
-from explorer.demo.provenance import Calendar, Provenance
+from explorer.demo.provenance import Calendar, DemoProvenance
 from explorer.demo.upkeep import vacuum
 from explorer.demo.writer import TableWriter
 
@@ -43,7 +43,7 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
     """Write the table."""
     numbers = np.random.default_rng(1_494)
     table.create(
-        Provenance(calendar.at(0, 0, "07:30:00"), "finance@shop.example"),
+        DemoProvenance(calendar.at(0, 0, "07:30:00"), "finance@shop.example"),
         SCHEMA,
         description="General ledger. Made-up data.",
         properties={
@@ -57,26 +57,26 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
     for batch, (week, weekday) in enumerate(days, 1):
         _post(table, numbers, batch, calendar.at(week, weekday, "18:00:31"))
         if batch == 6:
-            by = Provenance(calendar.at(1, 5, "05:00:12"), "finance@shop.example")
+            by = DemoProvenance(calendar.at(1, 5, "05:00:12"), "finance@shop.example")
             table.optimize(by)
         if batch == 10:
             _correct(table, calendar)
         if batch == 12:
-            vacuum(table, Provenance(calendar.at(3, 6, "05:30:00"), "finance@shop.example"))
+            vacuum(table, DemoProvenance(calendar.at(3, 6, "05:30:00"), "finance@shop.example"))
         if table.log.version in {FIRST_KEPT, 20}:
-            table.log.checkpoint(Provenance(calendar.at(week, weekday, "18:00:31"), "finance@shop.example"))
+            table.log.checkpoint(DemoProvenance(calendar.at(week, weekday, "18:00:31"), "finance@shop.example"))
     table.log.clean(FIRST_KEPT)
 
 
 def _post(table: TableWriter, numbers: np.random.Generator, batch: int, at: datetime) -> None:
     transaction = SetTransaction(app_id=_IMPORT, version=batch, last_updated=milliseconds(at))
-    by = Provenance(at, "import@shop.example")
+    by = DemoProvenance(at, "import@shop.example")
     table.append(by, _postings(numbers, at.date(), batch), transaction=transaction)
 
 
 def _correct(table: TableWriter, calendar: Calendar) -> None:
-    """A wrong account, corrected by rewriting its files: deletion vectors are off here."""
-    by = Provenance(calendar.at(3, 1, "11:44:03"), "ivo@shop.example", reason="rent was booked on stock")
+    """Correct a wrong account by rewriting its files: deletion vectors are off here."""
+    by = DemoProvenance(calendar.at(3, 1, "11:44:03"), "ivo@shop.example", reason="rent was booked on stock")
 
     def wrong(rows: pa.Table) -> pa.ChunkedArray:
         return pc.and_(pc.equal(rows.column("account"), "3000 stock"), pc.equal(rows.column("text"), "rent"))

@@ -1,4 +1,4 @@
-"""sales/orders: nightly loads, and what people did to them in seven weeks.
+"""sales/orders: nightly loads, and the changes that users made in seven weeks.
 
 Appends, a constraint, deletion vectors switched on (a protocol upgrade), a delete, a merge, a compaction, column
 mapping switched on (another upgrade), a rename, a new and a dropped column, an update, an erasure and its purge, an
@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
 from explorer.core.protocol.table_properties.registry import DELETION_VECTORS, LOG_RETENTION
-from explorer.demo.alterations import add_column, drop_column, rename_column
-from explorer.demo.provenance import Calendar, Provenance
+from explorer.demo.provenance import Calendar, DemoProvenance
+from explorer.demo.upkeep import add_column, drop_column, rename_column
 from explorer.demo.writer import TableWriter
 
 __all__ = ["tell"]
@@ -46,14 +46,14 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
     shop = _Shop(calendar)
 
     def load(week: int, weekday: int) -> None:
-        by = Provenance(calendar.at(week, weekday, "02:10:24"), "etl@shop.example")
+        by = DemoProvenance(calendar.at(week, weekday, "02:10:24"), "etl@shop.example")
         table.append(by, shop.orders(table, calendar.day(week, weekday)), rows_per_file=1_100)
 
-    def ana(week: int, weekday: int, clock: str, reason: str | None = None) -> Provenance:
-        return Provenance(calendar.at(week, weekday, clock), "ana@shop.example", reason=reason)
+    def ana(week: int, weekday: int, clock: str, reason: str | None = None) -> DemoProvenance:
+        return DemoProvenance(calendar.at(week, weekday, clock), "ana@shop.example", reason=reason)
 
-    def ben(week: int, weekday: int, clock: str, reason: str | None = None) -> Provenance:
-        return Provenance(calendar.at(week, weekday, clock), "ben@shop.example", reason=reason)
+    def ben(week: int, weekday: int, clock: str, reason: str | None = None) -> DemoProvenance:
+        return DemoProvenance(calendar.at(week, weekday, clock), "ben@shop.example", reason=reason)
 
     _first_weeks(table, load, ana, ben, shop)
     _mapped_weeks(table, load, ana, ben)
@@ -61,7 +61,7 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
 
 
 Load = Callable[[int, int], None]
-Person = Callable[..., Provenance]
+Person = Callable[..., DemoProvenance]
 
 
 def _first_weeks(table: TableWriter, load: Load, ana: Person, ben: Person, shop: _Shop) -> None:
@@ -87,7 +87,7 @@ def _first_weeks(table: TableWriter, load: Load, ana: Person, ben: Person, shop:
     table.delete(ana(1, 2, "11:05:53"), "(cust = 'TEST')", lambda rows: pc.equal(rows.column("cust"), "TEST"))
     load(1, 3)
     table.log.checkpoint(ana(1, 3, "02:10:24"))
-    correction = Provenance(ana(1, 4, "06:30:15").at, "corrections@shop.example")
+    correction = DemoProvenance(ana(1, 4, "06:30:15").at, "corrections@shop.example")
     table.merge(correction, shop.corrections(table, late=120, changed=260), "order_id")
     load(2, 0)
     table.optimize(ben(2, 0, "20:00:48"))
@@ -134,7 +134,7 @@ def _last_weeks(table: TableWriter, load: Load, ana: Person, ben: Person, shop: 
     table.overwrite(by_mistake, table.rows.filter(pc.equal(table.rows.column("customer_id"), "C-00007")))
     table.restore(ana(5, 2, "18:21:30", "the backfill replaced the whole table"), before)
     load(5, 3)
-    correction = Provenance(ana(5, 4, "06:30:08").at, "corrections@shop.example")
+    correction = DemoProvenance(ana(5, 4, "06:30:08").at, "corrections@shop.example")
     table.merge(correction, shop.corrections(table, late=80, changed=190), "order_id")
     load(6, 0)
     table.optimize(ben(6, 0, "20:00:52"), target_size=350_000)
@@ -151,7 +151,7 @@ class _Shop:
         self._next = 100_001
 
     def orders(self, table: TableWriter, day: date, count: int | None = None) -> pa.Table:
-        """The orders of the day before ``day``, in the table's present columns; a few are from the test shop."""
+        """Return the orders of the day before ``day``, in the table's present columns; a few are from the test shop."""
         number = self._numbers
         rows = int(number.normal(2_600, 360)) if count is None else count
         start = datetime.combine(day - timedelta(days=1), time(), UTC)

@@ -1,4 +1,4 @@
-"""archive/sensors-damaged: a table with a damaged log, to show what the explorer says of one.
+"""archive/sensors-damaged: a table with a damaged log, to show how the explorer reports one.
 
 The last commit was cut off in the middle of a line, as a full disk does. The versions before it can be read.
 """
@@ -15,7 +15,7 @@ import pyarrow as pa
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
-from explorer.demo.provenance import Calendar, Provenance
+from explorer.demo.provenance import Calendar, DemoProvenance
 from explorer.demo.writer import TableWriter
 
 __all__ = ["tell"]
@@ -33,13 +33,13 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
     """Write the table, then damage its last commit."""
     numbers = np.random.default_rng(7)
     table.create(
-        Provenance(calendar.at(0, 0, "06:00:00"), "hall@shop.example"),
+        DemoProvenance(calendar.at(0, 0, "06:00:00"), "hall@shop.example"),
         SCHEMA,
         description="Temperatures in the hall. The last commit is damaged on purpose. Made-up data.",
     )
     for weekday in range(4):
         rows = _readings(numbers, calendar, weekday)
-        table.append(Provenance(calendar.at(0, weekday, "23:59:00"), "hall@shop.example"), rows)
+        table.append(DemoProvenance(calendar.at(0, weekday, "23:59:00"), "hall@shop.example"), rows)
     _cut_off(table)
 
 

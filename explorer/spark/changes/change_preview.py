@@ -1,6 +1,7 @@
 """A preview of the changes of a range of versions: the first ones, and how many there are.
 
-Invariants: what is shown is a sample and says so; Spark counts exactly; the driver never receives rows without a bound.
+Invariants: the rows shown are a sample and are labeled as one; Spark counts exactly; the driver never receives rows
+without a bound.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.core.versions.change_feed.sources import ReadEstimate
-from explorer.spark.engine.job import Job, submit
+from explorer.job import Job
+from explorer.spark.engine.job import submit
 
 if TYPE_CHECKING:
     from explorer.core.versions.change_feed.feed import ChangeSources, ChangeVersion, FeedGap
@@ -36,11 +38,11 @@ class ChangePreview:
         counts: All changes: version, change_type, rows; ascending. None if they were not to be counted.
         rewritten: Rows that inferred versions only wrote to other files: version, rows; None if not counted.
         total: Sum of ``counts``, or None.
-        note: What ``table`` is of the whole, for people.
+        note: The share of the changes that ``table`` has, in words.
         complete: True if there are no other changes.
         versions: Each version whose changes are given, and where they come from.
         inferred_versions: Versions whose changes no feed recorded: inferred from the files added and removed.
-        skipped: Holes of the feed that were skipped; the changes of their versions are not given.
+        skipped: Gaps of the feed that were skipped; the changes of their versions are not given.
         estimate: Files and bytes that hold all the changes.
     """
 
@@ -71,7 +73,6 @@ def change_preview(
     """Fetch the first changes of a range of versions, and count all of them.
 
     Args:
-        log: The table's log.
         from_version, to_version: The range, both inclusive.
         limit: Rows at most.
         inferred, skip, schema_version: As in `explorer.spark.changes.changes.changes`.
@@ -125,33 +126,33 @@ def _first_changes(
     """Changes of the first sources that give more than the limit, or of all; and the number of sources read."""
     from explorer.spark.changes.changes import changes_of
 
-    files, parts, found = sources.files, list[pa.Table](), 0
+    files, parts, num_changes = sources.files, list[pa.Table](), 0
     begin, end = 0, _enough(files, limit)
     while True:
         end = sources.next_cut(min(end, files.num_rows))
         job.report(f"Reading the changes of {end - begin:,} of {files.num_rows:,} files")
         piece = msgspec.structs.replace(sources, files=files.slice(begin, end - begin))
         # One row more than wanted shows whether there are others.
-        parts.append(changes_of(log, piece, keys).to_arrow(limit + 1 - found, readable=True))
-        found += parts[-1].num_rows
-        if found > limit or end == files.num_rows:
+        parts.append(changes_of(log, piece, keys).to_arrow(limit + 1 - num_changes, readable=True))
+        num_changes += parts[-1].num_rows
+        if num_changes > limit or end == files.num_rows:
             return pa.concat_tables(parts), end
         begin, end = end, end * _GROWTH
 
 
 def _enough(files: pa.Table, limit: int) -> int:
-    """Number of first sources that hold more than the limit by the log; a file of unknown count counts as full."""
+    """Return how many first sources hold more than the limit by the log; a file of unknown count counts as full."""
     names = ("kind", "num_records", "dv_cardinality", "before_dv_cardinality")
-    found = 0
+    num_changes = 0
     values = zip(*(files.column(name).to_pylist() for name in names), strict=True)
     for index, (kind, records, masked, before) in enumerate(values, 1):
         if kind == "difference":
-            found += abs((masked or 0) - (before or 0))
+            num_changes += abs((masked or 0) - (before or 0))
         elif records is None:
             return index
         else:
-            found += records - (masked or 0)
-        if found > limit:
+            num_changes += records - (masked or 0)
+        if num_changes > limit:
             return index
     return int(files.num_rows)
 

@@ -10,7 +10,7 @@ recorded comes from its change files alone (CDF-005); every row carries the vers
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
@@ -25,7 +25,7 @@ from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.versions.change_feed.feed import ChangeSources
 from explorer.core.versions.change_feed.sources import ReadEstimate, read_estimate
-from explorer.spark.changes.comparable import by_place
+from explorer.spark.changes.comparable import SIGN, are_few, by_place
 from explorer.spark.changes.pairing import (
     REWRITTEN,
     ROW_ID,
@@ -36,10 +36,10 @@ from explorer.spark.changes.pairing import (
     pairs_by_key,
     unpaired,
 )
-from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, file_parts, source_rows
-from explorer.spark.changes.surplus import SIGN, are_few
-from explorer.spark.scan.layout import Layout, RowMarks, layout_of
-from explorer.spark.scan.physical import quoted
+from explorer.spark.changes.source_rows import FilePart, SourceRows, failure_of_reads, file_parts, source_rows
+from explorer.spark.scan.layout import Layout, layout_of
+from explorer.spark.scan.results import PlannedRows, Reading, to_arrow
+from explorer.spark.scan.row_marks import RowMarks
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
@@ -71,7 +71,7 @@ class ChangeTally:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(PlannedRows):
     """The changes of a range of versions, planned and not run.
 
     Attributes:
@@ -95,8 +95,8 @@ class Changes:
         """Versions with changes that no feed recorded: inferred from the files that were added and removed.
 
         Equal rows that such a commit deleted and inserted cancel out, so a row that it only copied from one file to
-        another is no change. An update has its two images where the old and the new row share the key columns asked
-        for, or without such columns a row id; otherwise it is a delete and an insert.
+        another is not a change. An update has its two images where the old and the new row share the key columns
+        requested, or without such columns a row ID; otherwise it is a delete and an insert.
         """
         return self.sources.inferred_versions
 
@@ -105,44 +105,20 @@ class Changes:
         """Files and bytes to be read, by the log."""
         return read_estimate(self.sources.files)
 
-    def to_arrow(self, limit: int | None = None, *, readable: bool = False) -> pa.Table:
-        """Run it.
-
-        Args:
-            limit: Number of rows to stop at; None takes all, which must fit into memory.
-            readable: True gives variants as JSON text instead of their binaries, for people.
-
-        Raises:
-            ExplorerError: What Spark raised, typed, naming the file and the version.
-        """
-        from explorer.spark.scan.results import to_arrow
-
-        return to_arrow(self, limit, readable=readable)
-
     def tally(self) -> ChangeTally:
-        """Run it and count the changes, and the rows that were only rewritten.
-
-        Raises:
-            ExplorerError: As `to_arrow`.
-        """
-        from explorer.spark.scan.results import Reading, to_arrow
-
+        """Run it and count the changes, and the rows that were only rewritten; errors as of `to_arrow`."""
         summed = self.kinds.groupBy("version", "change_type").agg(sf.sum("rows").alias("rows"))
-        found = to_arrow(Reading(summed, self.failure))
-        found = found.sort_by([("version", "ascending"), ("change_type", "ascending")])
-        copies = pc.equal(found.column("change_type"), REWRITTEN)
-        return ChangeTally(found.filter(pc.invert(copies)), found.filter(copies).drop_columns(["change_type"]))
+        counted = to_arrow(Reading(summed, self.failure))
+        counted = counted.sort_by([("version", "ascending"), ("change_type", "ascending")])
+        copies = pc.equal(counted.column("change_type"), REWRITTEN)
+        return ChangeTally(counted.filter(pc.invert(copies)), counted.filter(copies).drop_columns(["change_type"]))
 
     def counts(self) -> pa.Table:
-        """Run it and count: version, change_type, rows; ascending.
-
-        Raises:
-            ExplorerError: As `to_arrow`.
-        """
+        """Run it and count: version, change_type, rows; ascending; errors as of `to_arrow`."""
         return self.tally().changes
 
     def failure(self, error: Exception) -> ExplorerError:
-        """The typed error for an exception out of Spark."""
+        """Return the typed error for an exception out of Spark."""
         return failure_of_reads(self.parts, error)
 
 
@@ -159,7 +135,6 @@ def changes(
     """Plan the changes of a range of versions.
 
     Args:
-        log: The table's log.
         from_version: The first version whose changes are given.
         to_version: The last one; None is the newest.
         inferred: Infer the changes of versions in which the feed was off from their adds, removes and deletion vectors;
@@ -170,7 +145,7 @@ def changes(
         keys: Names of top-level columns that identify a row: inferred updates are paired by them, not by row id.
 
     Raises:
-        ChangeFeedGap: The range has a hole: the feed was off, the schema changed, a commit or a file is gone.
+        ChangeFeedGap: The range has a gap: the feed was off, the schema changed, a commit or a file is missing.
         RequestError: The range runs backwards, the table has a column of a name that the feed adds, or a key is not
             one of its columns.
         VersionNotFound: The range goes beyond the versions that the log holds.
@@ -186,29 +161,31 @@ def changes_of(log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = ()) 
     """Plan the changes that some sources hold; ``keys`` and errors as in `changes`."""
     layout = layout_of(log.snapshot(sources.schema_version))
     _check_names(layout.schema, sources.schema_version)
-    paired_by = check_keys(keys, layout.schema, sources.schema_version)
+    paired_by = check_keys(
+        keys, layout.schema, sources.schema_version, f"at version {sources.schema_version} to pair rows by"
+    )
     files, reads = sources.files, list[SourceRows]()
     parts = file_parts(log, files)
-    told = [part for part in parts if part.change is not None]
+    inferred = [part for part in parts if part.change is not None]
     recorded = [part for part in parts if part.change is None]
     version_of = files.column("version").to_pylist()
-    copying = _copying_versions(sources, [(version_of[part.source], part.change) for part in told])
-    plain = [part for part in told if version_of[part.source] not in copying]
+    copying = _copying_versions(sources, [(version_of[part.source], part.change) for part in inferred])
+    plain = [part for part in inferred if version_of[part.source] not in copying]
 
-    def read(chosen: list[Part], marks: RowMarks) -> DataFrame:
+    def read(chosen: list[FilePart], marks: RowMarks) -> DataFrame:
         reads.append(source_rows(log, layout.with_marks(marks), files, chosen))
         return reads[-1].frame
 
     frames, kinds = list[DataFrame](), list[DataFrame]()
     if plain or not parts:
-        frames.append(read(plain, _Marks(recorded=False)))
+        frames.append(read(plain, _marks(recorded=False)))
     if recorded:
-        frames.append(read(recorded, _Marks(recorded=True)))
+        frames.append(read(recorded, _marks(recorded=True)))
     kinds += [frame.select(*_kind_of_rows()) for frame in frames]
     for row_ids, versions in _by_row_ids(sources, copying, layout, paired_by):
-        copied = [part for part in told if version_of[part.source] in versions]
+        copied = [part for part in inferred if version_of[part.source] in versions]
         few = are_few(files.take(pa.array([part.source for part in copied], pa.int64())))
-        rows = read(copied, _Marks(recorded=False, row_ids=row_ids))
+        rows = read(copied, _marks(recorded=False, row_ids=row_ids))
         compared = _compared(rows, layout.schema, paired_by, row_ids, few=few)
         frames.append(changes_in(compared, layout.schema, CHANGE_COLUMNS[1:]).toDF(*_names(layout.schema)))
         kinds.append(kinds_in(compared, CHANGE_COLUMNS[1]).toDF(*_KINDS))
@@ -217,7 +194,7 @@ def changes_of(log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = ()) 
 
 
 def _kind_of_rows() -> list[Column]:
-    """Version, kind and number of each changed row."""
+    """Return version, kind and number of each changed row."""
     change, version = (sf.col(name) for name in CHANGE_COLUMNS[:2])
     return [version.alias("version"), change.alias("change_type"), sf.lit(1).cast("long").alias("rows")]
 
@@ -227,7 +204,7 @@ def _names(schema: StructType) -> list[str]:
 
 
 def _copying_versions(sources: ChangeSources, changes: Sequence[tuple[int, str | None]]) -> frozenset[int]:
-    """The inferred versions whose commit may have copied rows: of its changes some delete and some insert."""
+    """Return the inferred versions whose commit may have copied rows: of its changes some delete and some insert."""
     deleting, inserting = ({version for version, side in changes if side == kind} for kind in ("delete", "insert"))
     return frozenset(sources.inferred_versions) & deleting & inserting
 
@@ -235,15 +212,15 @@ def _copying_versions(sources: ChangeSources, changes: Sequence[tuple[int, str |
 def _by_row_ids(
     sources: ChangeSources, versions: frozenset[int], layout: Layout, keys: tuple[str, ...]
 ) -> list[tuple[str | None, frozenset[int]]]:
-    """Versions by the column that their row ids are in; None where rows are not to be paired by id."""
+    """Group versions by the column with their row IDs; None where rows are not paired by ID."""
     taken = {field.physical_name.lower() for field in layout.schema.fields}
-    found: dict[str | None, set[int]] = {}
-    for told in sources.versions:
-        if told.version in versions:
-            column = None if keys else told.row_id_column
+    by_column: dict[str | None, set[int]] = {}
+    for each in sources.versions:
+        if each.version in versions:
+            column = None if keys else each.row_id_column
             # A column of the table under the name of the row ids leaves these unknown.
-            found.setdefault(None if column is None or column.lower() in taken else column, set()).add(told.version)
-    return [(column, frozenset(those)) for column, those in found.items()]
+            by_column.setdefault(None if column is None or column.lower() in taken else column, set()).add(each.version)
+    return [(column, frozenset(those)) for column, those in by_column.items()]
 
 
 def _compared(
@@ -270,44 +247,30 @@ def _check_names(schema: StructType, version: int) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _Marks:
-    """What happened to a row, and when: from the log, or for recorded changes from their file; its id, if asked for.
+def _marks(*, recorded: bool, row_ids: str | None = None) -> RowMarks:
+    """Return marks with what happened to a row, and when.
 
-    Attributes:
-        recorded: The rows are recorded changes.
-        row_ids: Physical name of the column with the ids of rows that were moved; None asks for no ids.
+    Args:
+        recorded: The rows are recorded changes, whose files record what happened.
+        row_ids: Physical name of the column with the IDs of rows that were moved; None gives no IDs.
     """
-
-    recorded: bool
-    row_ids: str | None = None
-
-    def read_fields(self) -> list[st.StructField]:
-        told = [st.StructField(CHANGE_COLUMNS[0], st.StringType())] if self.recorded else []
-        return told + ([st.StructField(self.row_ids, st.LongType())] if self.row_ids is not None else [])
-
-    def read_columns(self) -> list[Column]:
-        told = [sf.col(CHANGE_COLUMNS[0]).alias(_CHANGE)] if self.recorded else []
-        return told + ([sf.col(quoted(self.row_ids)).alias(_MATERIALISED)] if self.row_ids is not None else [])
-
-    def fact_fields(self) -> list[st.StructField]:
-        told = [] if self.recorded else [st.StructField(_CHANGE, st.StringType())]
-        base = [] if self.row_ids is None else [st.StructField(_BASE, st.LongType())]
-        return [*told, st.StructField(_VERSION, st.LongType()), st.StructField(_TIME, st.TimestampType()), *base]
-
-    def facts(self, files: pa.Table) -> dict[str, Any]:
-        told = {} if self.recorded else {_CHANGE: files.column("change")}
-        times = files.column("timestamp").cast(pa.timestamp("us", "UTC"))
-        base = {} if self.row_ids is None else {_BASE: files.column("base_row_id")}
-        return told | {_VERSION: files.column("version"), _TIME: times} | base
-
-    def columns(self, row_index: Column) -> list[Column]:
-        told = [sf.col(name).alias(out) for name, out in zip((_CHANGE, _VERSION, _TIME), CHANGE_COLUMNS, strict=True)]
-        if self.row_ids is None:
-            return told
-        return [*told, sf.coalesce(sf.col(_MATERIALISED), sf.col(_BASE) + row_index).alias(ROW_ID)]
-
-    def no_columns(self) -> list[Column]:
-        kinds = dict(zip(CHANGE_COLUMNS, ("string", "long", "timestamp"), strict=True))
-        kinds |= {} if self.row_ids is None else {ROW_ID: "long"}
-        return [sf.lit(None).cast(kind).alias(out) for out, kind in kinds.items()]
+    change, version, time = CHANGE_COLUMNS
+    given: dict[str, tuple[str, Callable[[Column], Column]]] = {
+        change: ("string", lambda _: sf.col(_CHANGE)),
+        version: ("long", lambda _: sf.col(_VERSION)),
+        time: ("timestamp", lambda _: sf.col(_TIME)),
+    }
+    known: dict[str, tuple[st.DataType, Callable[[pa.Table], Any]]] = {
+        _VERSION: (st.LongType(), lambda files: files.column("version")),
+        _TIME: (st.TimestampType(), lambda files: files.column("timestamp").cast(pa.timestamp("us", "UTC"))),
+    }
+    stored: dict[str, tuple[str, st.DataType]] = {}
+    if recorded:
+        stored[_CHANGE] = (change, st.StringType())
+    else:
+        known[_CHANGE] = (st.StringType(), lambda files: files.column("change"))
+    if row_ids is not None:
+        stored[_MATERIALISED] = (row_ids, st.LongType())
+        known[_BASE] = (st.LongType(), lambda files: files.column("base_row_id"))
+        given[ROW_ID] = ("long", lambda row_index: sf.coalesce(sf.col(_MATERIALISED), sf.col(_BASE) + row_index))
+    return RowMarks(given, known, stored)

@@ -1,7 +1,7 @@
 """Rows that one commit deleted and inserted without a recorded feed: copies cancel out, updates pair before and after.
 
 Protocol section: Row Tracking. A deleted and an inserted row of one version are one row, before and after an update, by
-their row id; or by key columns that a person names, once equal rows have cancelled out. Invariants: an id or a key that
+their row id; or by key columns that a user names, once equal rows have cancelled out. Invariants: an id or a key that
 a version has more than once on a side pairs nothing; without ids and keys nothing is paired; whatever is paired, the
 rows before the commit, without those deleted and the old images, and with those inserted and the new images, are the
 rows after it.
@@ -9,7 +9,7 @@ rows after it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
@@ -18,9 +18,8 @@ from pyspark.sql import functions as sf
 from explorer.core.errors import RequestError
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.schema.named_columns import first_names
-from explorer.spark.changes.comparable import comparable, same
-from explorer.spark.changes.surplus import BOTH, SIGN, balance
-from explorer.spark.engine.expression_tree import joined
+from explorer.spark.changes.comparable import BOTH, SIGN, balance, comparable, same
+from explorer.spark.engine.expressions import joined
 
 __all__ = ["REWRITTEN", "ROW_ID", "changes_in", "check_keys", "kinds_in", "pairs_by_id", "pairs_by_key", "unpaired"]
 
@@ -35,17 +34,31 @@ _PAIR: Final = "__explorer_pair"
 _COPY: Final = "__explorer_copy"
 
 
-def check_keys(keys: Sequence[str], schema: StructType, version: int) -> tuple[str, ...]:
+def check_keys(
+    keys: Sequence[str],
+    schema: StructType,
+    version: int,
+    purpose: str,
+    left_out: Mapping[str, str] | None = None,
+) -> tuple[str, ...]:
     """Return the key columns.
 
+    Args:
+        keys: Their names.
+        schema: The columns.
+        version: The version whose columns they are.
+        purpose: The use of the keys, as the end of a sentence.
+        left_out: Why a column is not among those of the schema.
+
     Raises:
-        RequestError: One is no column of the table, or is named twice.
+        RequestError: One is not a column of the table, or is named twice.
     """
     names = [field.name for field in schema.fields]
     for place, name in enumerate(keys):
         if name not in names:
+            why = f": {left_out[name]}" if left_out and name in left_out else ""
             raise RequestError(
-                f"There is no column {name!r} at version {version} to pair rows by. Columns: {first_names(names)}.",
+                f"There is no column {name!r} {purpose}{why}. Columns: {first_names(names)}.",
                 column=name,
                 version=version,
             )
@@ -81,29 +94,29 @@ def pairs_by_key(
 
 
 def pairs_by_id(rows: DataFrame, schema: StructType, commit: Sequence[str], *, few: bool) -> DataFrame:
-    """Pair rows by `ROW_ID`, then cancel out equal rows; a row that kept its values is only rewritten."""
+    """Pair rows by `ROW_ID`, then cancel out equal rows; a row with the same values is only rewritten."""
     both = rows.coalesce(1) if few else rows
-    found = _with_new(both, schema, [*commit, ROW_ID], where=sf.col(ROW_ID).isNotNull())
-    pair = found.withColumn(_PAIR, sf.when(sf.col(_NEW).isNotNull(), sf.col(ROW_ID))).drop(ROW_ID)
+    with_new = _with_new(both, schema, [*commit, ROW_ID], where=sf.col(ROW_ID).isNotNull())
+    pair = with_new.withColumn(_PAIR, sf.when(sf.col(_NEW).isNotNull(), sf.col(ROW_ID))).drop(ROW_ID)
     return balance(pair, schema, [*commit, _PAIR], [_NEW], few=few).drop(_PAIR)
 
 
-def changes_in(found: DataFrame, schema: StructType, commit: Sequence[str]) -> DataFrame:
-    """The changes: the columns of the schema as ``c0`` and so on, the change type, and those of ``commit``."""
+def changes_in(paired: DataFrame, schema: StructType, commit: Sequence[str]) -> DataFrame:
+    """Return the changes: the columns of the schema as ``c0`` and so on, the change type, and those of ``commit``."""
     new = sf.col(_NEW).isNotNull()
     times = sf.when(new, 2).otherwise(sf.abs(SIGN).cast("int"))
-    each = found.where(sf.col(SIGN) != 0).withColumn(_COPY, sf.explode(sf.sequence(sf.lit(1), times)))
+    each = paired.where(sf.col(SIGN) != 0).withColumn(_COPY, sf.explode(sf.sequence(sf.lit(1), times)))
     kind = (
         sf.when(new & (sf.col(_COPY) == 1), "update_preimage")
         .when(new, "update_postimage")
         .when(sf.col(SIGN) > 0, "insert")
         .otherwise("delete")
     )
-    return each.select(*_images(found, schema), kind, *commit)
+    return each.select(*_images(paired, schema), kind, *commit)
 
 
-def kinds_in(found: DataFrame, version: str) -> DataFrame:
-    """How many rows of each kind there are, `REWRITTEN` among them: version, kind, rows."""
+def kinds_in(paired: DataFrame, version: str) -> DataFrame:
+    """Return how many rows of each kind there are, `REWRITTEN` among them: version, kind, rows."""
     new, sign = sf.col(_NEW).isNotNull(), sf.col(SIGN)
     rows = {
         "insert": sf.when(~new & (sign > 0), sign),
@@ -112,16 +125,16 @@ def kinds_in(found: DataFrame, version: str) -> DataFrame:
         "update_postimage": sf.when(new, 1),
         REWRITTEN: sf.col(BOTH),
     }
-    sums = found.groupBy(version).agg(*(sf.sum(value).alias(kind) for kind, value in rows.items()))
+    sums = paired.groupBy(version).agg(*(sf.sum(value).alias(kind) for kind, value in rows.items()))
     stacked = [part for kind in rows for part in (sf.lit(kind), sf.col(kind))]
     return sums.select(version, sf.stack(sf.lit(len(rows)), *stacked).alias("kind", "rows")).where(sf.col("rows") > 0)
 
 
 def _with_new(
-    rows: DataFrame, schema: StructType, alike: Sequence[str | Column], where: Column | None = None
+    rows: DataFrame, schema: StructType, identity: Sequence[str | Column], where: Column | None = None
 ) -> DataFrame:
     """Keep of two rows that are one, with different values, the deleted row, with the inserted one as a struct."""
-    group = Window.partitionBy(*alike)
+    group = Window.partitionBy(*identity)
     inserted, deleted = sf.col(SIGN) > 0, sf.col(SIGN) < 0
     values = sf.struct(*(f"c{place}" for place in range(len(schema.fields))))
 
@@ -129,19 +142,19 @@ def _with_new(
         number = sf.sum(sf.when(side, sf.abs(SIGN)).otherwise(0)).over(group)
         return number == 1, sf.first(sf.when(side, values), ignorenulls=True).over(group)
 
-    (one_gone, old), (one_come, new) = of(deleted), of(inserted)
-    pair = one_gone & one_come if where is None else one_gone & one_come & where
-    found = rows.select(*rows.columns, sf.when(pair, old).alias(_OLD), sf.when(pair, new).alias(_NEW))
-    alike_values = [same(f"{_OLD}.c{place}", f"{_NEW}.c{place}", f.type) for place, f in enumerate(schema.fields)]
-    updated = sf.col(_NEW).isNotNull() & ~joined([sf.lit(True), *alike_values], Column.__and__)
-    kept = found.where(~updated | deleted | (sf.col(SIGN) == 0))
-    return kept.withColumn(_NEW, sf.when(updated & deleted, sf.col(_NEW))).drop(_OLD)
+    (one_deleted, old), (one_inserted, new) = of(deleted), of(inserted)
+    pair = one_deleted & one_inserted if where is None else one_deleted & one_inserted & where
+    paired = rows.select(*rows.columns, sf.when(pair, old).alias(_OLD), sf.when(pair, new).alias(_NEW))
+    same_values = [same(f"{_OLD}.c{place}", f"{_NEW}.c{place}", f.type) for place, f in enumerate(schema.fields)]
+    updated = sf.col(_NEW).isNotNull() & ~joined([sf.lit(True), *same_values], Column.__and__)
+    remaining = paired.where(~updated | deleted | (sf.col(SIGN) == 0))
+    return remaining.withColumn(_NEW, sf.when(updated & deleted, sf.col(_NEW))).drop(_OLD)
 
 
-def _images(found: DataFrame, schema: StructType) -> list[Column]:
-    """The values of a change: those of the new row in the second copy of an update."""
+def _images(paired: DataFrame, schema: StructType) -> list[Column]:
+    """Return the values of a change: those of the new row in the second copy of an update."""
     names = [f"c{place}" for place in range(len(schema.fields))]
-    if dict(found.dtypes)[_NEW] == "boolean":
+    if dict(paired.dtypes)[_NEW] == "boolean":
         return [sf.col(name) for name in names]
     after = sf.col(_NEW).isNotNull() & (sf.col(_COPY) == 2)
     return [sf.when(after, sf.col(f"{_NEW}.{name}")).otherwise(sf.col(name)).alias(name) for name in names]

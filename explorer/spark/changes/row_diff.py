@@ -21,25 +21,25 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from explorer.core.errors import ExplorerError, RequestError
+from explorer.core.errors import ExplorerError
 from explorer.core.protocol.schema.data_types import StructType
-from explorer.core.protocol.schema.named_columns import first_names
 from explorer.core.versions.change_feed.sources import ReadEstimate, difference_table, read_estimate
 from explorer.core.versions.column_matching import ColumnComparison, ComparedSide, UncomparedColumn, compare_columns
 from explorer.data_files.file_columns import case_collides
-from explorer.spark.changes.comparable import by_place, comparable, same
-from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, file_parts, source_rows
-from explorer.spark.changes.surplus import SIGN, are_few, surplus
+from explorer.spark.changes.comparable import SIGN, are_few, by_place, comparable, same, surplus
+from explorer.spark.changes.pairing import check_keys
+from explorer.spark.changes.source_rows import FilePart, SourceRows, failure_of_reads, file_parts, source_rows
 from explorer.spark.scan.layout import layout_of_schema
 from explorer.spark.scan.physical import quoted
+from explorer.spark.scan.results import SPARK_ERRORS, PlannedRows
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
 __all__ = ["RowDiff", "RowDiffCounts", "count_differences", "row_diff"]
 
-_GONE: Final = "__explorer_gone"
-_COME: Final = "__explorer_come"
+_OLD: Final = "__explorer_deleted"
+_NEW: Final = "__explorer_inserted"
 _OTHER: Final = "__explorer_other"
 
 
@@ -62,7 +62,7 @@ class RowDiffCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class RowDiff:
+class RowDiff(PlannedRows):
     """The rows in which two versions differ, planned and not run.
 
     Attributes:
@@ -71,7 +71,7 @@ class RowDiff:
             ``changed_columns`` (names, of updates alone), ``before`` and ``after``: structs of the compared columns,
             null where there is no such row. In no order.
         from_version, to_version: The versions.
-        keys: The key columns; empty if whole rows were compared.
+        keys: The key columns; empty if entire rows were compared.
         schema: The compared columns, names of the later version.
         left_out: Columns that could not be compared, and why.
         estimate: Files and bytes to be read, by the log.
@@ -90,30 +90,12 @@ class RowDiff:
     def __repr__(self) -> str:
         return f"RowDiff(versions {self.from_version} to {self.to_version}, keys={list(self.keys)})"
 
-    def to_arrow(self, limit: int | None = None, *, readable: bool = False) -> pa.Table:
-        """Run it.
-
-        Args:
-            limit: Number of rows to stop at; None takes all, which must fit into memory.
-            readable: True gives variants as JSON text instead of their binaries, for people.
-
-        Raises:
-            ExplorerError: What Spark raised, typed, naming the file and the version.
-        """
-        from explorer.spark.scan.results import to_arrow
-
-        return to_arrow(self, limit, readable=readable)
-
     def counts(self) -> RowDiffCounts:
-        """Run it and count.
-
-        Raises:
-            ExplorerError: As `to_arrow`.
-        """
+        """Run it and count; errors as of `to_arrow`."""
         return count_differences(self, self.frame)
 
     def failure(self, error: Exception) -> ExplorerError:
-        """The typed error for an exception out of Spark."""
+        """Return the typed error for an exception out of Spark."""
         return failure_of_reads(self.parts, error)
 
 
@@ -121,9 +103,8 @@ def row_diff(log: DeltaLog, from_version: int, to_version: int, keys: Sequence[s
     """Plan the comparison of the rows of two versions.
 
     Args:
-        log: The table's log.
         from_version, to_version: The versions, in either order.
-        keys: Names of top-level columns, as the later version has them, that identify a row; None compares whole rows.
+        keys: Names of top-level columns, as the later version has them, that identify a row; None compares entire rows.
 
     Raises:
         VersionNotFound: A version cannot be read.
@@ -133,16 +114,16 @@ def row_diff(log: DeltaLog, from_version: int, to_version: int, keys: Sequence[s
     """
     history = log.history_record()
     compared = compare_columns(history, log.snapshot(from_version), log.snapshot(to_version))
-    chosen = _checked_keys(keys, compared, max(from_version, to_version))
+    chosen = _checked_keys(keys or (), compared, max(from_version, to_version))
     files = difference_table(history.lifetimes, from_version, to_version)
     parts = file_parts(log, files)
     # Both sides must be of one session.
     collides = case_collides(compared.before.schema) or case_collides(compared.after.schema)
-    gone, come = ([part for part in parts if part.change == change] for change in ("delete", "insert"))
-    before = _side(log, compared.before, files, gone, case_sensitive=collides)
-    after = _side(log, compared.after, files, come, case_sensitive=collides)
+    deleted, inserted = ([part for part in parts if part.change == change] for change in ("delete", "insert"))
+    before = _side(log, compared.before, files, deleted, case_sensitive=collides)
+    after = _side(log, compared.after, files, inserted, case_sensitive=collides)
     surplus = _surplus(before.frame, after.frame, compared.schema, few=are_few(files))
-    frame = _matched(surplus, compared.schema, chosen) if chosen else _whole(surplus, compared.schema)
+    frame = _matched(surplus, compared.schema, chosen) if chosen else _unkeyed(surplus, compared.schema)
     return RowDiff(
         frame,
         from_version,
@@ -156,52 +137,40 @@ def row_diff(log: DeltaLog, from_version: int, to_version: int, keys: Sequence[s
 
 
 def count_differences(diff: RowDiff, frame: DataFrame) -> RowDiffCounts:
-    """Count the rows of a diff's frame, or of a copy of it that is kept in memory."""
-    from explorer.spark.scan.results import SPARK_ERRORS
-
+    """Count the rows of a diff's frame, or of a copy of it that Spark has in memory."""
     repeated = sf.when(sf.col("repeated_key"), sf.col("count")).otherwise(sf.lit(0))
     counted = frame.groupBy("change").agg(sf.sum("count").alias("rows"), sf.sum(repeated).alias("repeated"))
     try:
-        found = {row["change"]: row for row in counted.collect()}
+        counts = {row["change"]: row for row in counted.collect()}
     except SPARK_ERRORS as error:
         raise diff.failure(error) from error
-    rows = {change: int(found[change]["rows"]) if change in found else 0 for change in ("insert", "delete", "update")}
+    rows = {change: int(counts[change]["rows"]) if change in counts else 0 for change in ("insert", "delete", "update")}
     return RowDiffCounts(
-        rows["insert"], rows["delete"], rows["update"], sum(int(row["repeated"]) for row in found.values())
+        rows["insert"], rows["delete"], rows["update"], sum(int(row["repeated"]) for row in counts.values())
     )
 
 
-def _checked_keys(keys: Sequence[str] | None, compared: ColumnComparison, version: int) -> tuple[str, ...]:
-    chosen = tuple(keys or ())
-    names = [field.name for field in compared.schema.fields]
-    for place, name in enumerate(chosen):
-        if name not in names:
-            left_out = next((column.reason for column in compared.left_out if column.column == name), None)
-            why = f": {left_out}" if left_out else ""
-            raise RequestError(
-                f"There is no column {name!r} to match the rows of versions {compared.before.version} and "
-                f"{compared.after.version} by{why}. Columns: {first_names(names)}.",
-                column=name,
-                version=version,
-            )
-        if name in chosen[:place]:
-            raise RequestError(f"The key column {name!r} is named twice.", column=name)
-    return chosen
+def _checked_keys(keys: Sequence[str], compared: ColumnComparison, version: int) -> tuple[str, ...]:
+    left_out = {column.column: column.reason for column in compared.left_out}
+    purpose = f"to match the rows of versions {compared.before.version} and {compared.after.version} by"
+    return check_keys(keys, compared.schema, version, purpose, left_out)
 
 
-def _side(log: DeltaLog, side: ComparedSide, files: pa.Table, parts: list[Part], *, case_sensitive: bool) -> SourceRows:
+def _side(
+    log: DeltaLog, side: ComparedSide, files: pa.Table, parts: list[FilePart], *, case_sensitive: bool
+) -> SourceRows:
     layout = layout_of_schema(side.schema, side.partition_columns, side.version, by_id=side.by_id)
     layout = replace(layout, case_sensitive=case_sensitive, zone=log.snapshot(side.version).time_zone)
     return source_rows(log, layout, files, parts)
 
 
 def _surplus(before: DataFrame, after: DataFrame, schema: StructType, *, few: bool) -> DataFrame:
-    """Each distinct row that one side has more often, and how much more often the first side has it."""
-    gone, come = by_place(before, schema), by_place(after, schema)
-    return surplus(gone.withColumn(SIGN, sf.lit(1)).union(come.withColumn(SIGN, sf.lit(-1))), schema, few=few)
+    """Return each distinct row that one side has more often, and how much more often the first side has it."""
+    deleted, inserted = by_place(before, schema), by_place(after, schema)
+    return surplus(deleted.withColumn(SIGN, sf.lit(1)).union(inserted.withColumn(SIGN, sf.lit(-1))), schema, few=few)
 
 
-def _whole(left: DataFrame, schema: StructType) -> DataFrame:
+def _unkeyed(left: DataFrame, schema: StructType) -> DataFrame:
     row, deleted = _row(schema), sf.col(SIGN) > 0
     return left.select(
         sf.when(deleted, "delete").otherwise("insert").alias("change"),
@@ -221,12 +190,15 @@ def _matched(left: DataFrame, schema: StructType, keys: tuple[str, ...]) -> Data
     annotated = left.select(
         _row(schema).alias("before"),
         SIGN,
-        sf.sum(sf.greatest(sf.col(SIGN), sf.lit(0))).over(by_key).alias(_GONE),
-        sf.sum(sf.greatest(-sf.col(SIGN), sf.lit(0))).over(by_key).alias(_COME),
+        sf.sum(sf.greatest(sf.col(SIGN), sf.lit(0))).over(by_key).alias(_OLD),
+        sf.sum(sf.greatest(-sf.col(SIGN), sf.lit(0))).over(by_key).alias(_NEW),
         # The old row of a pair comes first, the new one after it.
         sf.lead(_row(schema)).over(ordered).alias(_OTHER),
     )
-    single, pair = (sf.col(_GONE) <= 1) & (sf.col(_COME) <= 1), (sf.col(_GONE) == 1) & (sf.col(_COME) == 1)
+    single, pair = (
+        (sf.col(_OLD) <= 1) & (sf.col(_NEW) <= 1),
+        (sf.col(_OLD) == 1) & (sf.col(_NEW) == 1),
+    )
     deleted, row = sf.col(SIGN) > 0, sf.col("before")
     return annotated.where(~pair | deleted).select(
         sf.when(pair, "update").when(deleted, "delete").otherwise("insert").alias("change"),
@@ -243,7 +215,7 @@ def _row(schema: StructType) -> Column:
 
 
 def _changed(schema: StructType) -> Column:
-    """Names of the columns whose values differ between `before` and the other row."""
+    """Return names of the columns whose values differ between `before` and the other row."""
     names = []
     for field in schema.fields:
         was, now = (f"{side}.{quoted(field.name)}" for side in ("before", _OTHER))

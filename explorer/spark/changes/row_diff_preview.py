@@ -1,6 +1,7 @@
 """A preview of the rows that differ between two versions: some of each kind, and exact counts.
 
-Invariants: what is shown is a sample and says so; Spark counts exactly; the driver never receives rows without a bound.
+Invariants: the rows shown are a sample and are labeled as one; Spark counts exactly; the driver never receives rows
+without a bound.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from explorer.core.versions.change_feed.sources import ReadEstimate
-from explorer.spark.engine.job import Job, submit
+from explorer.job import Job
+from explorer.spark.engine.job import submit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,10 +39,10 @@ class RowDiffPreview:
             repeated_key, changed_columns, before, after, as in `explorer.spark.changes.row_diff.RowDiff.frame`;
             variants as JSON text.
         counts: All of them, exactly.
-        note: What ``table`` is of the whole, for people.
+        note: The share of the differences that ``table`` has, in words.
         complete: True if ``table`` holds every row that differs.
         from_version, to_version: The versions.
-        keys: The key columns; empty if whole rows were compared.
+        keys: The key columns; empty if entire rows were compared.
         left_out: Columns that could not be compared, and why.
         estimate: Files and bytes that were read.
     """
@@ -62,7 +64,6 @@ def row_diff_preview(
     """Compare the rows of two versions: counts, and some rows of each kind.
 
     Args:
-        log: The table's log.
         from_version, to_version: The versions.
         keys: As in `explorer.spark.changes.row_diff.row_diff`.
         limit: Rows at most of each kind.
@@ -83,10 +84,10 @@ def _row_diff_preview(
 ) -> RowDiffPreview:
     from explorer.spark.changes.row_diff import count_differences, row_diff
 
-    job.report("Looking for the files that differ")
+    job.report("Comparing the lists of files")
     diff = row_diff(log, *versions, keys)
     job.report(f"Comparing the rows of {diff.estimate.files:,} files")
-    with _kept(diff.frame) as frame:
+    with _persisted(diff.frame) as frame:
         counts = count_differences(diff, frame)
         job.report("Fetching some of the rows")
         rows = _some_of_each(diff, frame, limit)
@@ -105,16 +106,16 @@ def _row_diff_preview(
 
 
 @contextlib.contextmanager
-def _kept(frame: DataFrame) -> Iterator[DataFrame]:
+def _persisted(frame: DataFrame) -> Iterator[DataFrame]:
     """Keep what was computed in memory and on disk of Spark's workers, for as long as it is needed."""
     from explorer.spark.scan.results import SPARK_ERRORS
 
-    kept = frame.persist()
+    persisted = frame.persist()
     try:
-        yield kept
+        yield persisted
     finally:
         with contextlib.suppress(*SPARK_ERRORS):
-            kept.unpersist()
+            persisted.unpersist()
 
 
 def _some_of_each(diff: RowDiff, frame: DataFrame, limit: int) -> pa.Table:
@@ -124,10 +125,10 @@ def _some_of_each(diff: RowDiff, frame: DataFrame, limit: int) -> pa.Table:
     from explorer.spark.scan.results import Reading, to_arrow
 
     pieces = [frame.where(sf.col("change") == kind).limit(limit) for kind in _KINDS]
-    found = to_arrow(Reading(reduce(Frame.union, pieces), diff.failure), readable=True)
+    rows = to_arrow(Reading(reduce(Frame.union, pieces), diff.failure), readable=True)
     order = {kind: place for place, kind in enumerate(_KINDS)}
-    places = sorted(range(found.num_rows), key=[order[kind] for kind in found.column("change").to_pylist()].__getitem__)
-    return found.take(pa.array(places, pa.int64()))
+    places = sorted(range(rows.num_rows), key=[order[kind] for kind in rows.column("change").to_pylist()].__getitem__)
+    return rows.take(pa.array(places, pa.int64()))
 
 
 def _diff_note(versions: tuple[int, int], shown: int, total: int) -> str:

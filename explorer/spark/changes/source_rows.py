@@ -29,13 +29,13 @@ from explorer.spark.scan.plan import MASK, PATH, ROW, addresses_of, file_facts, 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["Part", "SourceRows", "failure_of_reads", "file_parts", "source_rows"]
+__all__ = ["FilePart", "SourceRows", "failure_of_reads", "file_parts", "source_rows"]
 
 _INSIDE = PATH + "_inside"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilePart:
     """Some rows of one file.
 
     Attributes:
@@ -66,7 +66,7 @@ class SourceRows:
     versions: dict[str, int]
 
     def failure(self, error: Exception) -> ExplorerError:
-        """The typed error for an exception out of Spark, naming the file and the version concerned."""
+        """Return the typed error for an exception out of Spark, naming the file and the version concerned."""
         typed = failure_of(error, self.addresses)
         match typed:
             case StorageError(path=str(path)) | CorruptTable(path=str(path)) if path in self.versions:
@@ -76,16 +76,15 @@ class SourceRows:
 
 
 def failure_of_reads(reads: Sequence[SourceRows], error: Exception) -> ExplorerError:
-    """The typed error for an exception out of a plan of several reads: the one that names a version, if any does."""
-    found = [read.failure(error) for read in reads]
-    return next((typed for typed in found if typed.facts().get("version") is not None), found[0])
+    """Return the typed error for an exception out of several reads: one that names a version, if any does."""
+    failures = [read.failure(error) for read in reads]
+    return next((typed for typed in failures if typed.facts().get("version") is not None), failures[0])
 
 
-def file_parts(log: DeltaLog, files: pa.Table) -> list[Part]:
-    """The parts that the files of sources play; reads deletion vectors.
+def file_parts(log: DeltaLog, files: pa.Table) -> list[FilePart]:
+    """Return the parts that the files of sources play; reads deletion vectors.
 
     Args:
-        log: The table's log.
         files: Sources, columns as in `explorer.core.versions.change_feed.feed.ChangeSources`.
 
     Raises:
@@ -93,29 +92,28 @@ def file_parts(log: DeltaLog, files: pa.Table) -> list[Part]:
     """
     vectors, before = vector_descriptors(files), vector_descriptors(files, "before_")
     named = list(zip(files.column("raw_path").to_pylist(), files.column("version").to_pylist(), strict=True))
-    parts: list[Part] = []
+    parts: list[FilePart] = []
     for source, kind in enumerate(files.column("kind").to_pylist()):
         vector = vectors[source]
         match kind:
             case "cdc":
-                parts.append(Part(source, None, None, inside=False))
+                parts.append(FilePart(source, None, None, inside=False))
             case "difference":
                 deleted, inserted = masked_difference(log.store, before[source], vector, *named[source])
                 if len(deleted):
-                    parts.append(Part(source, "delete", mask_words(deleted), inside=True))
+                    parts.append(FilePart(source, "delete", mask_words(deleted), inside=True))
                 if len(inserted):
-                    parts.append(Part(source, "insert", mask_words(inserted), inside=True))
+                    parts.append(FilePart(source, "insert", mask_words(inserted), inside=True))
             case _:
                 mask = None if vector is None else mask_words(read_rows(log.store, vector, *named[source]))
-                parts.append(Part(source, kind, mask, inside=False))
+                parts.append(FilePart(source, kind, mask, inside=False))
     return parts
 
 
-def source_rows(log: DeltaLog, layout: Layout, files: pa.Table, parts: list[Part]) -> SourceRows:
+def source_rows(log: DeltaLog, layout: Layout, files: pa.Table, parts: list[FilePart]) -> SourceRows:
     """Plan the reading of parts of files.
 
     Args:
-        log: The table's log.
         layout: How to read the files; its marks receive what is known of each part: the columns of ``files`` and
             ``change``.
         files: Sources.
@@ -132,29 +130,29 @@ def source_rows(log: DeltaLog, layout: Layout, files: pa.Table, parts: list[Part
     _check_present(chosen, addresses)
     session = session_of(layout)
     masks = _mask_columns(parts)
-    kept = is_masked(sf.col(MASK), sf.col(ROW)) == sf.col(_INSIDE) if masks else sf.lit(True)
+    is_wanted = is_masked(sf.col(MASK), sf.col(ROW)) == sf.col(_INSIDE) if masks else sf.lit(True)
     # Whole files with nothing to add to their rows need no join.
     plain = not masks and not layout.partitions and layout.marks is None
-    facts = None if plain else file_facts(layout, chosen, addresses, masks, kept)
+    facts = None if plain else file_facts(layout, chosen, addresses, masks, is_wanted)
     distinct = tuple({address.metadata_path: address for address in addresses}.values())
     return SourceRows(file_rows(session, layout, distinct, facts), distinct, _first_versions(chosen))
 
 
-def _mask_columns(parts: list[Part]) -> dict[str, pa.Array]:
-    """The masks of parts, and whether their rows are inside; nothing if all parts are whole files."""
+def _mask_columns(parts: list[FilePart]) -> dict[str, pa.Array]:
+    """Return the masks of parts, and whether their rows are inside; nothing if all parts are whole files."""
     if all(part.mask is None for part in parts):
         return {}
     return {MASK: mask_column([part.mask for part in parts]), _INSIDE: pa.array([part.inside for part in parts])}
 
 
 def _first_versions(files: pa.Table) -> dict[str, int]:
-    """For each path as in the log, the first version that needs the file."""
-    found: dict[str, int] = {}
+    """Return the first version that needs each file, by path as in the log."""
+    first_versions: dict[str, int] = {}
     for raw_path, version in zip(
         files.column("raw_path").to_pylist(), files.column("version").to_pylist(), strict=True
     ):
-        found[raw_path] = min(version, found.get(raw_path, version))
-    return found
+        first_versions[raw_path] = min(version, first_versions.get(raw_path, version))
+    return first_versions
 
 
 def _check_present(files: pa.Table, addresses: list[FileAddress]) -> None:

@@ -1,4 +1,4 @@
-"""What the columns of a version hold, and whether the statistics in the log say the same.
+"""The values in the columns of a version, compared with the statistics in the log.
 
 Protocol section: Per-file Statistics. Invariants: counts and bounds are of live rows, exact; only the number of
 distinct values is an estimate, and is named so; a statistic is wrong if a reader that trusts it could miss a row
@@ -14,12 +14,18 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+from pyspark.sql import functions as sf
 
 from explorer.core.errors import RequestError
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column, type_name
 from explorer.core.protocol.schema.named_columns import choices, first_names
 from explorer.core.protocol.schema.nested_types import walk_structs
-from explorer.spark.engine.job import Job, submit
+from explorer.core.transaction.new_files.row_constraints import quoted_column
+from explorer.job import Job
+from explorer.spark.engine.job import submit
+from explorer.spark.scan.plan import plan
+from explorer.spark.scan.row_marks import place_marks
+from explorer.spark.scan.scan import scan
 
 if TYPE_CHECKING:
     from explorer.core.protocol.schema.data_types import DataType
@@ -70,8 +76,8 @@ class WrongStatistic:
         path: The file, decoded.
         column: Dotted logical name; None for the number of rows.
         statistic: ``numRecords``, ``nullCount``, ``minValues`` or ``maxValues``.
-        logged: What the log says.
-        found: What the file's live rows say.
+        logged: The value in the log.
+        found: The value by the file's live rows.
     """
 
     path: str
@@ -98,8 +104,8 @@ class Profile:
     findings: tuple[WrongStatistic, ...]
 
     def __repr__(self) -> str:
-        found = f"{len(self.columns)} columns, {len(self.findings)} findings"
-        return f"Profile(version={self.version}, rows={self.rows}, {found})"
+        summary = f"{len(self.columns)} columns, {len(self.findings)} findings"
+        return f"Profile(version={self.version}, rows={self.rows}, {summary})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +134,6 @@ def profile(log: DeltaLog, snapshot: Snapshot, columns: Sequence[str] | None = N
     """Profile all live rows of a version.
 
     Args:
-        log: The table's log.
-        snapshot: The version.
         columns: Dotted logical names; None takes all: fields of structs one by one, arrays and maps as a whole.
 
     Returns:
@@ -164,21 +168,15 @@ def _targets(snapshot: Snapshot, columns: Sequence[str] | None) -> tuple[_Target
 
 
 def _leaves(struct: StructType) -> Iterator[tuple[tuple[str, ...], DataType]]:
-    """What is profiled: fields at any depth of structs that are not structs; structs without fields."""
+    """Yield the fields to profile: those of structs at any depth that are not structs with fields."""
     for path, _, field in walk_structs(struct):
         if not (isinstance(field.type, StructType) and field.type.fields):
             yield path, field.type
 
 
 def _counts(log: DeltaLog, snapshot: Snapshot, targets: Sequence[_Target]) -> pa.Table:
-    """One row a file: ``file`` (its number), ``rows``, and nulls, least and greatest value of each target."""
-    from pyspark.sql import functions as sf
-
-    from explorer.core.transaction.new_files.row_constraints import quoted_column
-    from explorer.spark.scan.plan import plan
-    from explorer.spark.scan.row_place import RowPlace
-
-    place = RowPlace.beside(snapshot.schema)
+    """Count by file: ``file`` (its number), ``rows``, and null count, minimum and maximum of each target."""
+    place = place_marks(snapshot.schema)
     planned = plan(log, snapshot, snapshot.logical_files, None, marks=place)
     totals = [sf.count(sf.lit(1)).alias("rows")]
     for target in targets:
@@ -186,16 +184,11 @@ def _counts(log: DeltaLog, snapshot: Snapshot, targets: Sequence[_Target]) -> pa
         totals.append(sf.count_if(value.isNull()).alias(f"nulls{target.number}"))
         if target.ordered:
             totals += [sf.min(value).alias(f"min{target.number}"), sf.max(value).alias(f"max{target.number}")]
-    grouped = planned.frame.groupBy(sf.col(place.file).alias("file")).agg(*totals)
+    grouped = planned.frame.groupBy(sf.col(next(iter(place.given))).alias("file")).agg(*totals)
     return _ran(planned, grouped).sort_by("file")
 
 
 def _distinct(log: DeltaLog, snapshot: Snapshot, targets: Sequence[_Target]) -> dict[int, int]:
-    from pyspark.sql import functions as sf
-
-    from explorer.core.transaction.new_files.row_constraints import quoted_column
-    from explorer.spark.scan.scan import scan
-
     comparable = [target for target in targets if target.comparable]
     if not comparable:
         return {}
@@ -228,7 +221,7 @@ def _values(counts: pa.Table, name: str) -> list[Any]:
 
 
 def _order(value: Any) -> tuple[bool, Any]:
-    """As Spark orders: NaN above all."""
+    """Order as Spark does: NaN above all."""
     return (True, 0) if value != value else (False, value)  # noqa: PLR0124 - only NaN differs from itself
 
 
@@ -238,9 +231,9 @@ def _findings(snapshot: Snapshot, targets: Sequence[_Target], counts: pa.Table) 
     masked = [value or 0 for value in files.column("dv_cardinality").to_pylist()]
     live = dict(zip(places, counts.column("rows").to_pylist(), strict=True))
     for place, path in enumerate(paths):
-        logged, found = physical[place], live.get(place, 0) + masked[place]
-        if logged is not None and logged != found:
-            yield WrongStatistic(path, None, "numRecords", logged, found)
+        logged, counted = physical[place], live.get(place, 0) + masked[place]
+        if logged is not None and logged != counted:
+            yield WrongStatistic(path, None, "numRecords", logged, counted)
     for target in targets:
         if target.statistics:
             yield from _wrong_bounds(snapshot, target, counts, paths, masked)
@@ -253,31 +246,31 @@ def _wrong_bounds(
     aggregates = [f"{kind}{target.number}" for kind in (("nulls", "min", "max") if target.ordered else ("nulls",))]
     for row in counts.select(["file", "rows", *aggregates]).to_pylist():
         place = row["file"]
-        said, path = logged[place], paths[place]
+        stated, path = logged[place], paths[place]
         nulls = row[f"nulls{target.number}"]
-        if _wrong_nulls(said, nulls, row["rows"], exact=masked[place] == 0 or bool(said["tight"])):
-            yield WrongStatistic(path, target.name, "nullCount", said["null_count"], nulls)
+        if _wrong_nulls(stated, nulls, row["rows"], exact=masked[place] == 0 or bool(stated["tight"])):
+            yield WrongStatistic(path, target.name, "nullCount", stated["null_count"], nulls)
         if not target.ordered:
             continue
         least, greatest = row[f"min{target.number}"], row[f"max{target.number}"]
-        if _below(least, said["min"]):
-            yield WrongStatistic(path, target.name, "minValues", said["min"], least)
-        if _below(said["max"], greatest, cut_off=True):
-            yield WrongStatistic(path, target.name, "maxValues", said["max"], greatest)
+        if _below(least, stated["min"]):
+            yield WrongStatistic(path, target.name, "minValues", stated["min"], least)
+        if _below(stated["max"], greatest, cut_off=True):
+            yield WrongStatistic(path, target.name, "maxValues", stated["max"], greatest)
 
 
-def _wrong_nulls(said: dict[str, Any], nulls: int, rows: int, *, exact: bool) -> bool:
-    """Whether the logged number of nulls misleads; a wide one says only that no row is null, or all are (STATS-007)."""
-    logged = said["null_count"]
+def _wrong_nulls(stated: dict[str, Any], nulls: int, rows: int, *, exact: bool) -> bool:
+    """Return whether the logged null count misleads; a wide one claims only that no row is null, or all (STATS-007)."""
+    logged = stated["null_count"]
     if logged is None:
         return False
     if exact:
         return bool(logged != nulls)
-    return bool((logged == 0 and nulls) or (logged == said["num_records"] and nulls < rows))
+    return bool((logged == 0 and nulls) or (logged == stated["num_records"] and nulls < rows))
 
 
 def _below(value: Any, other: Any, *, cut_off: bool = False) -> bool:
-    """Whether a value is below another; never if one is missing or NaN, which statistics leave out."""
+    """Return whether a value is below another; never if one is missing or NaN, which statistics leave out."""
     if value is None or other is None or value != value or other != other:  # noqa: PLR0124 - NaN, as above
         return False
     if cut_off and isinstance(value, datetime):

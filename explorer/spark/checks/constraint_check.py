@@ -2,7 +2,7 @@
 
 Protocol sections: CHECK Constraints, Column Invariants. Invariants: a row satisfies a predicate only if it is TRUE for
 it, so NULL breaks it (CONSTR-007, CONSTR-008); one pass over the rows checks all predicates; a predicate that cannot be
-checked says so and never passes; no predicate is evaluated before it is vetted.
+checked is reported and never passes; no predicate is evaluated before it is vetted.
 """
 
 from __future__ import annotations
@@ -12,11 +12,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as sf
 
 from explorer.core.errors import ExpressionRefused, RequestError
 from explorer.core.transaction.row_engine import CheckReport, CheckResult
-from explorer.spark.engine.expression_tree import joined
-from explorer.spark.engine.job import Job, submit
+from explorer.job import Job
+from explorer.spark.engine.expressions import expressions, joined
+from explorer.spark.engine.job import submit
+from explorer.spark.scan.compared import as_compared
+from explorer.spark.scan.physical import quoted
+from explorer.spark.scan.plan import plan
+from explorer.spark.scan.predicate import vetted
+from explorer.spark.scan.results import readable_frame
+from explorer.spark.scan.row_marks import free_name, place_marks
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -24,7 +33,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
     from explorer.spark.scan.results import Scan
-    from explorer.spark.scan.row_place import RowPlace
+    from explorer.spark.scan.row_marks import RowMarks
 
 __all__ = ["check"]
 
@@ -47,8 +56,6 @@ def check(
     """Check predicates against all live rows of a version.
 
     Args:
-        log: The table's log.
-        snapshot: The version.
         predicates: SQL over the logical columns, by name. NOT NULL is ``column IS NOT NULL``.
         samples: Violating rows to show of each predicate, at most.
         repeatable: Refuse predicates that depend on the time or the session.
@@ -80,8 +87,6 @@ class _Checks:
         self._samples = samples
 
     def run(self, predicates: Mapping[str, str], *, repeatable: bool) -> CheckReport:
-        from explorer.spark.scan.predicate import vetted
-
         self._job.report("Vetting the predicates")
         results: dict[str, CheckResult] = {}
         sound: dict[str, str] = {}
@@ -97,7 +102,7 @@ class _Checks:
         return CheckReport(self._snapshot.version, tuple(results[name] for name in predicates))
 
     def _judged(self, predicates: Mapping[str, str]) -> dict[str, CheckResult]:
-        """All in one pass; if one of them fails on some row, each in a pass of its own, so that each has its answer."""
+        """Judge all in one pass; if one of them fails on some row, each in a pass of its own."""
         files = f"{self._snapshot.num_files:,} {'file' if self._snapshot.num_files == 1 else 'files'}"
         self._job.report(f"Checking all rows of {files}")
         try:
@@ -135,25 +140,22 @@ class _Checks:
 
     def _sampled(self, result: CheckResult) -> CheckResult:
         self._job.report(f"Fetching rows that break {result.name}")
-        found = _sample(self._table, self._snapshot, result, self._samples)
-        return replace(result, samples=found)
+        samples = _sample(self._table, self._snapshot, result, self._samples)
+        return replace(result, samples=samples)
 
     def _unjudged(self, name: str, text: str, error: ExpressionRefused) -> CheckResult:
         return CheckResult(name, text, None, None, _FILES.empty_table(), _no_samples(), error)
 
 
 def _count(log: DeltaLog, snapshot: Snapshot, texts: Sequence[str]) -> pa.Table:
-    """One row a file: its number, ``rows``, and for each predicate the violations ``v0`` and the first place ``f0``."""
-    from pyspark.sql import functions as sf
-
-    from explorer.spark.scan.row_place import RowPlace
-
-    place = RowPlace.beside(snapshot.schema)
+    """Count by file: its number, ``rows``, and for each predicate the violations ``v0`` and the first place ``f0``."""
+    place = place_marks(snapshot.schema)
     planned = _placed(log, snapshot, snapshot.logical_files, place)
     words = range(0, len(texts), _BITS)
     violated = _violated(planned.frame, texts)
     broken = [_broken(violated[start : start + _BITS]).alias(f"m{start // _BITS}") for start in words]
-    rows = planned.frame.select(sf.col(place.file).alias("file"), sf.col(place.row).alias("row"), *broken)
+    file, row = place.given
+    rows = planned.frame.select(sf.col(file).alias("file"), sf.col(row).alias("row"), *broken)
     # Most rows break nothing or the same, so rows are counted by what they break, then summed by predicate.
     kinds = rows.groupBy("file", *(f"m{start // _BITS}" for start in words)).agg(
         sf.count(sf.lit(1)).alias("n"), sf.min("row").alias("first")
@@ -168,9 +170,7 @@ def _count(log: DeltaLog, snapshot: Snapshot, texts: Sequence[str]) -> pa.Table:
 
 
 def _broken(violated: Sequence[Column]) -> Column:
-    """The predicates that a row breaks, a bit each."""
-    from pyspark.sql import functions as sf
-
+    """Return the predicates that a row breaks, a bit each."""
     nothing = sf.lit(0).cast("long")
     bits = [
         sf.when(breaks, sf.lit(1 << place).cast("long")).otherwise(nothing) for place, breaks in enumerate(violated)
@@ -179,9 +179,7 @@ def _broken(violated: Sequence[Column]) -> Column:
 
 
 def _files_of(snapshot: Snapshot, counts: pa.Table, number: int) -> pa.Table:
-    """The files with violations of one predicate, in the order of the log."""
-    import pyarrow.compute as pc
-
+    """Return the files with violations of one predicate, in the order of the log."""
     broken = counts.filter(pc.greater(counts.column(f"v{number}"), 0))
     files = snapshot.logical_files.take(broken.column("file"))
     columns = [files.column("path"), files.column("raw_path")]
@@ -190,46 +188,33 @@ def _files_of(snapshot: Snapshot, counts: pa.Table, number: int) -> pa.Table:
 
 
 def _sample(log: DeltaLog, snapshot: Snapshot, result: CheckResult, limit: int) -> pa.Table:
-    """The first violating rows: reads only as many files as hold enough of them."""
-    import pyarrow.compute as pc
-    from pyspark.sql import functions as sf
-
-    from explorer.spark.scan.physical import quoted
-    from explorer.spark.scan.results import readable_frame
-    from explorer.spark.scan.row_place import RowPlace, free_name
-
+    """Return the first violating rows: reads only as many files as hold enough of them."""
     counts, needed = result.files.column("violations").to_pylist(), 0
     while needed < len(counts) and sum(counts[:needed]) < limit:
         needed += 1
     wanted = result.files.column("raw_path").slice(0, needed)
     files = snapshot.logical_files
     files = files.filter(pc.is_in(files.column("raw_path"), wanted.combine_chunks()))
-    place = RowPlace.beside(snapshot.schema)
+    place = place_marks(snapshot.schema)
     planned = _placed(log, snapshot, files, place)
     (breaks,) = _violated(planned.frame, [result.expression])
-    rows = planned.frame.where(breaks).orderBy(place.file, place.row).limit(limit)
+    file, row = place.given
+    rows = planned.frame.where(breaks).orderBy(file, row).limit(limit)
     names = [field.name for field in snapshot.schema.fields]
-    rows = rows.select(place.file, place.row, *(sf.col(quoted(name)) for name in names))
-    found = replace(planned, frame=readable_frame(rows), where=result.expression).to_arrow()
-    paths = files.column("path").take(found.column(0))
+    rows = rows.select(file, row, *(sf.col(quoted(name)) for name in names))
+    violating = replace(planned, frame=readable_frame(rows), where=result.expression).to_arrow()
+    paths = files.column("path").take(violating.column(0))
     return pa.table(
-        [paths, *found.columns[1:]],
+        [paths, *violating.columns[1:]],
         names=[free_name("_file", snapshot.schema), free_name("_row_index", snapshot.schema), *names],
     )
 
 
 def _violated(rows: DataFrame, texts: Sequence[str]) -> list[Column]:
-    from pyspark.sql import functions as sf
-
-    from explorer.spark.engine.expressions import expressions
-
     return [~sf.coalesce(holds, sf.lit(False)) for holds in expressions(rows, texts)]
 
 
-def _placed(log: DeltaLog, snapshot: Snapshot, files: pa.Table, place: RowPlace) -> Scan:
-    from explorer.spark.scan.compared import as_compared
-    from explorer.spark.scan.plan import plan
-
+def _placed(log: DeltaLog, snapshot: Snapshot, files: pa.Table, place: RowMarks) -> Scan:
     planned = plan(log, snapshot, files, None, marks=place)
     return replace(planned, frame=as_compared(planned.frame, snapshot.schema))
 
@@ -239,6 +224,4 @@ def _no_samples() -> pa.Table:
 
 
 def _sum(column: pa.ChunkedArray) -> int:
-    import pyarrow.compute as pc
-
     return int(pc.sum(column).as_py() or 0)

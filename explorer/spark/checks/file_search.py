@@ -14,6 +14,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
 
 from explorer.core.errors import (
     ExplorerError,
@@ -26,24 +29,30 @@ from explorer.core.protocol.arrow.arrays import int64s, strings
 from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.logical_files import vector_descriptors
 from explorer.core.versions.file_search import SearchGroup, SearchResult
-from explorer.spark.engine.expression_tree import joined
+from explorer.spark.engine.expressions import joined
+from explorer.spark.engine.failures import failure_of
+from explorer.spark.engine.file_addresses import FileAddress
+from explorer.spark.engine.session import engine
+from explorer.spark.scan.compared import as_compared
+from explorer.spark.scan.layout import layout_of_schema
+from explorer.spark.scan.masks import MaskWords, is_masked, mask_column, mask_words
+from explorer.spark.scan.object_files import read_footers
+from explorer.spark.scan.plan import MASK, addresses_of, file_facts, file_rows, session_of
+from explorer.spark.scan.predicate import condition, vet
+from explorer.spark.scan.results import Reading, to_arrow
+from explorer.spark.scan.row_marks import RowMarks
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
-    from pyspark.sql import types as st
-
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
-    from explorer.spark.engine.file_addresses import FileAddress
-    from explorer.spark.engine.job import Job
-    from explorer.spark.scan.masks import MaskWords
+    from explorer.job import Job
 
 __all__ = ["search_files"]
 
 _FILE: Final = "__explorer_search_file"
 _MASKED: Final = "__explorer_search_masked"
 _OF_FILES: Final = (StorageError, TableError, UnsupportedFeature, NotAllowed)
-"""What is wrong with a file, and not with the request or the engine."""
+"""Faults of a file, and not of the request or the engine."""
 
 
 def search_files(
@@ -52,8 +61,7 @@ def search_files(
     """Search files for rows for which a predicate is TRUE.
 
     Args:
-        job: The job that does it; it is told of each phase.
-        log: The table's log.
+        job: The job that does it, and reports each phase.
         snapshot: The newest version, whose columns the predicates name.
         groups: The files; a key comes once.
         predicates: SQL by name, at least one.
@@ -77,25 +85,23 @@ class _Search:
         self._matches: list[tuple[str, str, int, int]] = []
 
     def run(self, groups: Sequence[SearchGroup]) -> SearchResult:
-        from explorer.spark.scan.predicate import vet
-
         self._job.report("Vetting the predicates")
         for text in self._predicates.values():
             vet(self._snapshot.schema, text)
         count = sum(group.files.num_rows for group in groups)
         self._job.report(f"Reading the footers of {count:,} files")
-        found = [self._files(group) for group in groups]
+        located = [self._files(group) for group in groups]
         footers: dict[str, dict[str, Any]] = {}
         for strict in (False, True):
-            chosen = (files for group, files in zip(groups, found, strict=True) if bool(group.needed) == strict)
+            chosen = (files for group, files in zip(groups, located, strict=True) if bool(group.needed) == strict)
             footers |= self._footers([file for files in chosen for file in files], columns=strict)
         self._job.report(f"Searching {count:,} files")
-        for group, files in zip(groups, found, strict=True):
+        for group, files in zip(groups, located, strict=True):
             self._search(group, [file for file in files if self._is_sound(file, footers, group)])
-        return self._found()
+        return self._result()
 
     def _files(self, group: SearchGroup) -> list[_File]:
-        """The files of a group that have an address and whose deletion vector could be read."""
+        """Return the files of a group that have an address and whose deletion vector could be read."""
         files = []
         vectors = vector_descriptors(group.files)
         for place, address in enumerate(self._addresses(group)):
@@ -104,42 +110,38 @@ class _Search:
                 if isinstance(address, ExplorerError):
                     raise address
                 vector = vectors[place]
-                hidden = None if vector is None else _words(self._log, vector, raw_path, self._snapshot.version)
+                hidden = (
+                    None
+                    if vector is None
+                    else mask_words(read_rows(self._log.store, vector, raw_path, self._snapshot.version))
+                )
                 files.append(_File(place, key, address, hidden))
             except _OF_FILES as error:
                 self._failed[key] = error.message
         return files
 
     def _addresses(self, group: SearchGroup) -> Sequence[FileAddress | ExplorerError]:
-        """Where each file is, or why that is not known; one by one only if one of them fails."""
-        from explorer.spark.scan.plan import addresses_of
-
+        """Return where each file is, or why that is not known; one by one only if one of them fails."""
         try:
             return addresses_of(self._log, group.files)
         except _OF_FILES:
             return [self._address(group.files.slice(place, 1)) for place in range(group.files.num_rows)]
 
     def _address(self, file: pa.Table) -> FileAddress | ExplorerError:
-        from explorer.spark.scan.plan import addresses_of
-
         try:
             return addresses_of(self._log, file)[0]
         except _OF_FILES as error:
             return error
 
     def _footers(self, files: Sequence[_File], *, columns: bool) -> dict[str, dict[str, Any]]:
-        """What the footers say, by the files' names; which columns they have only if that is asked for."""
-        from explorer.spark.engine.session import engine
-        from explorer.spark.scan.object_files import read_footers
-        from explorer.spark.scan.results import Reading, to_arrow
-
+        """Read the footers, by the files' names, and on request which columns they have."""
         if not files:
             return {}
         addresses = [file.address for file in files]
         frame = read_footers(engine().session(), addresses)
         wanted = frame if columns else frame.drop("columns")
-        found = to_arrow(Reading(wanted, lambda error: _failure(error, addresses)))
-        return {row["name"]: row for row in found.to_pylist()}
+        footers = to_arrow(Reading(wanted, lambda error: _failure(error, addresses)))
+        return {row["name"]: row for row in footers.to_pylist()}
 
     def _is_sound(self, file: _File, footers: Mapping[str, dict[str, Any]], group: SearchGroup) -> bool:
         footer = footers[file.address.metadata_path]
@@ -169,22 +171,12 @@ class _Search:
             self._search(group, left[middle:])
 
     def _counted(self, group: SearchGroup, files: Sequence[_File]) -> list[tuple[str, str, int, int]]:
-        """Request, key, visible and masked rows of the files with a match."""
-        from explorer.spark.scan.layout import layout_of_schema
-        from explorer.spark.scan.plan import session_of
-
+        """Count in files, and return request, key, visible and masked rows of those with a match."""
         version = self._snapshot.version
         layout = layout_of_schema(group.schema, group.partition_columns, version, by_id=group.by_id)
         session = session_of(layout)
-        from pyspark.sql import functions as sf
-
-        from explorer.spark.scan.compared import as_compared
-        from explorer.spark.scan.masks import mask_column
-        from explorer.spark.scan.plan import MASK, file_facts, file_rows
-        from explorer.spark.scan.results import Reading, to_arrow
-
         any_mask = any(file.hidden is not None for file in files)
-        layout = replace(layout, zone=self._snapshot.time_zone, marks=_Marks(any_mask))
+        layout = replace(layout, zone=self._snapshot.time_zone, marks=_marks(any_mask))
         chosen = group.files.take(int64s([file.place for file in files]))
         masks = {MASK: mask_column([file.hidden for file in files])} if any_mask else {}
         addresses = [file.address for file in files]
@@ -196,8 +188,8 @@ class _Search:
             for place, condition in enumerate(conditions)
             for kind, wanted in (("v", condition & ~sf.col(_MASKED)), ("m", condition & sf.col(_MASKED)))
         ]
-        found = frame.where(joined(conditions, lambda one, other: one | other)).groupBy(_FILE).agg(*counts)
-        rows = to_arrow(Reading(found, lambda error: _failure(error, addresses, self._texts())))
+        matches = frame.where(joined(conditions, lambda one, other: one | other)).groupBy(_FILE).agg(*counts)
+        rows = to_arrow(Reading(matches, lambda error: _failure(error, addresses, self._texts())))
         answers = []
         for row in rows.to_pylist():
             for place, request in enumerate(self._predicates):
@@ -207,17 +199,13 @@ class _Search:
         return answers
 
     def _conditions(self, session: Any, columns: st.StructType) -> list[Column]:
-        from pyspark.sql import types as st
-
-        from explorer.spark.scan.predicate import condition
-
         table = st.StructType([field for field in columns.fields if field.name not in (_FILE, _MASKED)])
         return [condition(session, table, text, repeatable=True) for text in self._predicates.values()]
 
     def _texts(self) -> str:
         return "; ".join(self._predicates.values())
 
-    def _found(self) -> SearchResult:
+    def _result(self) -> SearchResult:
         read = [row for row in self._read if row[0] not in self._failed]
         matches = self._matches
         return SearchResult(
@@ -250,57 +238,27 @@ class _File:
     hidden: MaskWords | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Marks:
-    """Columns beside the table's own: the number of the file, and whether the newest version hides the row."""
+def _marks(any_mask: bool) -> RowMarks:
+    """Return marks with the number of a row's file, and whether the newest version masks the row."""
 
-    masks: bool
+    def masked(row_index: Column) -> Column:
+        return is_masked(sf.col(MASK), row_index) if any_mask else sf.lit(False)
 
-    def read_fields(self) -> list[st.StructField]:
-        return []
-
-    def read_columns(self) -> list[Column]:
-        return []
-
-    def fact_fields(self) -> list[st.StructField]:
-        from pyspark.sql import types as st
-
-        return [st.StructField(f"{_FILE}_number", st.IntegerType())]
-
-    def facts(self, files: pa.Table) -> dict[str, Any]:
-        return {f"{_FILE}_number": pa.array(range(files.num_rows), pa.int32())}
-
-    def columns(self, row_index: Column) -> list[Column]:
-        from pyspark.sql import functions as sf
-
-        from explorer.spark.scan.masks import is_masked
-        from explorer.spark.scan.plan import MASK
-
-        masked = is_masked(sf.col(MASK), row_index) if self.masks else sf.lit(False)
-        return [sf.col(f"{_FILE}_number").alias(_FILE), masked.alias(_MASKED)]
-
-    def no_columns(self) -> list[Column]:
-        from pyspark.sql import functions as sf
-
-        return [sf.lit(None).cast("int").alias(_FILE), sf.lit(None).cast("boolean").alias(_MASKED)]
-
-
-def _words(log: DeltaLog, vector: Any, raw_path: str, version: int) -> MaskWords:
-    from explorer.spark.scan.masks import mask_words
-
-    return mask_words(read_rows(log.store, vector, raw_path, version))
+    number = f"{_FILE}_number"
+    numbers = (st.IntegerType(), lambda files: pa.array(range(files.num_rows), pa.int32()))
+    return RowMarks({_FILE: ("int", lambda _: sf.col(number)), _MASKED: ("boolean", masked)}, {number: numbers})
 
 
 def _lacking(columns: Sequence[Mapping[str, Any]], group: SearchGroup) -> str:
-    """Why the predicates cannot be answered from a file whose columns no version describes; nothing if they can."""
+    """Return why a file whose columns no version describes cannot be searched; empty if it can."""
     paths = {tuple(part.lower() for part in column["path"]) for column in columns}
     ids = {column["id"] for column in columns}
     by_id: dict[tuple[str, ...], int | None] = {}
     if group.by_id:
         by_id = {(field.physical_name,): field.field_id for field in group.schema.fields}
     for path in group.needed:
-        found = by_id[path] in ids if by_id.get(path) is not None else tuple(map(str.lower, path)) in paths
-        if not found:
+        has_column = by_id[path] in ids if by_id.get(path) is not None else tuple(map(str.lower, path)) in paths
+        if not has_column:
             return f"the file has no column {'.'.join(path)}, and no version says what its rows have there"
     return ""
 
@@ -312,8 +270,6 @@ def _culprit(error: ExplorerError, files: Sequence[_File], group: SearchGroup) -
 
 
 def _failure(error: Exception, addresses: Sequence[FileAddress], where: str | None = None) -> ExplorerError:
-    from explorer.spark.engine.failures import failure_of
-
     return failure_of(error, addresses, None, where)
 
 

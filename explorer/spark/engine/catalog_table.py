@@ -1,6 +1,6 @@
-"""Where the catalog of a Spark session keeps a Delta table.
+"""The location of a Delta table in the catalog of a Spark session.
 
-Invariants: the session answers from its catalog, and no row is read; what is no Delta table is refused by what it is.
+Invariants: the session answers from its catalog, and no row is read; anything but a Delta table is refused by its kind.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ def catalog_location(session: SparkSession, name: str) -> str:
     """Return the location of a Delta table that a session's catalog names.
 
     Args:
-        session: The session.
         name: As in SQL: ``orders``, ``shop.orders`` or ``catalog.shop.orders``, parts in backticks where needed.
 
     Returns:
@@ -35,7 +34,7 @@ def catalog_location(session: SparkSession, name: str) -> str:
 
     Raises:
         TableNotFound: The catalog has no such table.
-        RequestError: The name cannot be read, or what it names is no Delta table.
+        RequestError: The name cannot be read, or it is not the name of a Delta table.
         StorageError: The catalog does not answer.
     """
     try:
@@ -67,12 +66,14 @@ def catalog_location(session: SparkSession, name: str) -> str:
 
 def _refusal(name: str, error: PySparkException) -> TableNotFound | RequestError | StorageError:
     condition = (error.getCondition() or "").partition(".")[0]
-    said = first_sentence(error)
+    reason = first_sentence(error)
     if condition in _ABSENT:
         return TableNotFound(
             f"The catalog of the Spark session has no table {name}. `spark.catalog.listTables()` lists those of a "
             "schema; a folder or a URL is opened without `spark`.",
         )
     if condition.startswith(("PARSE", "INVALID", "IDENTIFIER")):
-        return RequestError(f"{name!r} cannot be read as the name of a table: {said}", location=name, reason=condition)
-    return StorageError(f"The catalog of the Spark session does not say where {name} is: {said}")
+        return RequestError(
+            f"{name!r} cannot be read as the name of a table: {reason}", location=name, reason=condition
+        )
+    return StorageError(f"The catalog of the Spark session does not say where {name} is: {reason}")

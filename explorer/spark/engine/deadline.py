@@ -1,6 +1,6 @@
-"""A limit of time for work on Spark that evaluates an expression which a person or a table wrote.
+"""A limit of time for work on Spark that evaluates an expression of a user or a table.
 
-Invariants: work that is past its limit ends in an ExpressionRefused that says the limit and how to raise it. First its
+Invariants: work that is past its limit ends in an ExpressionRefused with the limit and how to raise it. First its
 jobs are cancelled. Where that does not help, since Spark still plans or a task computes one value forever, a JVM that
 this program started is ended; the engine notices and starts another at the next request. A JVM of the user is never
 ended.
@@ -12,18 +12,23 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from functools import wraps
+from typing import Final, ParamSpec, TypeVar
 
 from pyspark.sql import SparkSession
 
 from explorer.core.errors import ExpressionRefused, RequestError
 from explorer.core.protocol.sql.vetting import quoted_text
 from explorer.spark.engine import gateway
+from explorer.spark.engine.session import engine, is_connect
 from explorer.spark.engine.watch import watch
 
-__all__ = ["ANALYSIS_VARIABLE", "WORK_VARIABLE", "analysis_deadline", "work_deadline"]
+__all__ = ["ANALYSIS_VARIABLE", "WORK_VARIABLE", "analysis_deadline", "limited", "work_deadline"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 ANALYSIS_VARIABLE: Final = "DELTA_EXPLORER_ANALYSIS_SECONDS"
 """Seconds that Spark may take to analyse expressions; else a minute."""
@@ -58,6 +63,24 @@ def work_deadline(session: SparkSession, text: str) -> Iterator[None]:
         yield
 
 
+def limited(text: Callable[..., str] = lambda *_, **__: "") -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate a function that evaluates expressions in the session of this process, so that its time is limited.
+
+    Args:
+        text: Returns the expressions, from the arguments of the function.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def within(*args: P.args, **kwargs: P.kwargs) -> R:
+            with work_deadline(engine().session(), text(*args, **kwargs)):
+                return function(*args, **kwargs)
+
+        return within
+
+    return decorate
+
+
 @contextmanager
 def _deadline(guard: _Guard, text: str, variable: str) -> Iterator[None]:
     guard.begin()
@@ -88,11 +111,11 @@ class _Guard:
         self._late = False
 
     def begin(self) -> None:
-        """The work begins."""
+        """Begin to wait for the end of the work."""
         threading.Thread(target=self._run, name="explorer-deadline", daemon=True).start()
 
     def end(self) -> bool:
-        """The work ended; whether it was late."""
+        """End the wait, and return whether the work was late."""
         self._ended.set()
         return self._late
 
@@ -100,7 +123,7 @@ class _Guard:
         """Ask Spark to stop the work."""
 
     def is_busy(self) -> bool:
-        """Whether tasks of the work still run, although it ended for its thread."""
+        """Return whether tasks of the work still run, although it ended for its thread."""
         return False
 
     def _run(self) -> None:
@@ -143,8 +166,8 @@ class _JobGuard(_Guard):
 
 
 def _group_of(session: SparkSession) -> str | None:
-    """The job group that the calling thread has already, of a job of this program."""
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    """Return the job group that the calling thread has already, of a job of this program."""
+    if is_connect(session):
         return None
     return session.sparkContext.getLocalProperty("spark.jobGroup.id")
 

@@ -69,16 +69,16 @@ EXPRESSION_CLASSES: Final = _split(
 
 
 def foreign_class(expression: Any) -> str | None:
-    """The first class in an analysed expression that it may not be made of, without its package; None if there is none.
+    """Return the first class in an analysed expression that it may not contain, without its package; None without one.
 
     Args:
         expression: The expression, an object of the JVM.
     """
-    told = str(expression.toJSON())
-    for node in json.loads(told):
+    tree = str(expression.toJSON())
+    for node in json.loads(tree):
         name = str(node["class"])
         plain = name.removeprefix(_PACKAGE).removeprefix("variant.")
         if not name.startswith(_PACKAGE) or plain not in EXPRESSION_CLASSES:
             return name.rpartition(".")[2]
     # Where a row is stored is a column too, one that is hidden.
-    return "FileSourceMetadataAttribute" if _METADATA in told else None
+    return "FileSourceMetadataAttribute" if _METADATA in tree else None

@@ -1,20 +1,21 @@
 """The one place of this program that gives Spark's parser a text.
 
-An expression of a person or a table is checked word by word, made anew from its tokens, parsed, and its analysed plan
-is checked again by the classes that it is made of. Invariants: nobody else calls ``expr``, ``selectExpr`` or ``sql``,
-nor gives ``where`` a text (`tests/architecture` says so); nothing of a table or a person gets to the parser unchecked;
-no row is read here; Spark puts no variables into what it parses, and the session's settings do not change its meaning.
+An expression of a user or a table is checked word by word, made anew from its tokens, parsed, and its analysed plan
+is checked again by the classes that it is made of. Invariants: no other module calls ``expr``, ``selectExpr`` or
+``sql``, nor gives ``where`` a text (`tests/architecture` says so); nothing of a table or a user gets to the parser
+unchecked; no row is read here; Spark puts no variables into what it parses, and the session's settings do not change
+its meaning.
 
-What the second check does not see: on Spark Connect the plan is text, so there it looks for the names of functions that
+Limits of the second check: on Spark Connect the plan is text, so there it looks for the names of functions that
 are refused, and not for classes; a parser that a user's own session was extended with reads the text as it likes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -27,8 +28,11 @@ from explorer.core.protocol.sql.normalized import NormalizedExpression
 from explorer.core.protocol.sql.vetting import called_functions, normalized_expression, quoted_text
 from explorer.spark.engine.deadline import analysis_deadline
 from explorer.spark.engine.expression_classes import foreign_class
+from explorer.spark.engine.session import is_connect
 
-__all__ = ["Analysed", "analysed", "catalog_description", "expression", "expressions"]
+__all__ = ["Analysed", "analysed", "catalog_description", "expression", "expressions", "has_collation", "joined"]
+
+T = TypeVar("T")
 
 _SUBSTITUTION: Final = "spark.sql.variable.substitute"
 # Settings that give a text another meaning, and what of a text they change: the kind of a token, and a mark in it.
@@ -66,12 +70,12 @@ class Analysed:
 
 
 def expression(rows: DataFrame, text: str) -> Column:
-    """An expression as a Column; see `expressions`."""
+    """Return an expression as a Column; see `expressions`."""
     return expressions(rows, [text])[0]
 
 
 def expressions(rows: DataFrame, texts: Sequence[str]) -> tuple[Column, ...]:
-    """Expressions of a person or a table as Columns, once they are checked.
+    """Check expressions of a user or a table, and return them as Columns.
 
     Args:
         rows: The rows whose columns they may use; nothing of them is read.
@@ -85,7 +89,7 @@ def expressions(rows: DataFrame, texts: Sequence[str]) -> tuple[Column, ...]:
 
 
 def analysed(rows: DataFrame, remade: Sequence[NormalizedExpression]) -> Analysed:
-    """The same for expressions that were made anew, with what Spark found out.
+    """Return the same for expressions that were made anew, with Spark's analysis of them.
 
     Args:
         rows: As for `expressions`.
@@ -103,11 +107,25 @@ def analysed(rows: DataFrame, remade: Sequence[NormalizedExpression]) -> Analyse
     return Analysed(columns, frame, plan)
 
 
-def catalog_description(session: SparkSession, parts: Sequence[str]) -> list[Row]:
-    """What a session's catalog says of a table: rows of ``col_name`` and ``data_type``.
+def joined(parts: Sequence[T], join: Callable[[T, T], T]) -> T:
+    """Join expressions in their order, such as conditions by AND, as a balanced tree.
+
+    Joined one after the other, a hundred nest a hundred deep, and Spark Connect refuses more levels than that.
 
     Args:
-        session: The session.
+        parts: At least one expression.
+        join: Makes one of two; associative.
+    """
+    while len(parts) > 1:
+        pairs = [join(one, other) for one, other in zip(parts[::2], parts[1::2], strict=False)]
+        parts = [*pairs, *parts[len(pairs) * 2 :]]
+    return parts[0]
+
+
+def catalog_description(session: SparkSession, parts: Sequence[str]) -> list[Row]:
+    """Describe a table from a session's catalog: rows of ``col_name`` and ``data_type``.
+
+    Args:
         parts: The parts of the table's name.
 
     Raises:
@@ -180,11 +198,11 @@ def _switch_variables_off(session: SparkSession, text: str) -> None:
 def _check_own_functions(session: SparkSession, remade: Sequence[NormalizedExpression]) -> None:
     """Refuse the user's functions, also those with the name of one of Spark's."""
     called = [(one, called_functions(one.original, one.tokens)) for one in remade]
-    if not any(found for _, found in called):
+    if not any(functions for _, functions in called):
         return
     names = {str(row[0]).lower().rsplit(".", 1)[-1] for row in session.sql("SHOW USER FUNCTIONS").collect()}
-    for one, found in called:
-        for name, token in found.items():
+    for one, functions in called:
+        for name, token in functions.items():
             if name in names:
                 raise ExpressionRefused(
                     f"The condition {quoted_text(one.original)} calls {name} at position {token.start + 1}, which is a "
@@ -197,20 +215,20 @@ def _check_own_functions(session: SparkSession, remade: Sequence[NormalizedExpre
 
 
 def _checked_plan(frame: DataFrame, rows: DataFrame, remade: Sequence[NormalizedExpression]) -> str:
-    """The analysed plan as text; asking for it is the analysis."""
+    """Return the analysed plan as text; asking for it is the analysis."""
     private: Any = frame
-    if type(frame).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(frame):
         _ = frame.schema
         plan = _analysed_text(frame)
         _check_names(_without_rows(plan, _analysed_text(rows)), frame, remade)
         return plan
-    found = private._jdf.queryExecution().analyzed()
-    parts = found.expressions()
+    analyzed = private._jdf.queryExecution().analyzed()
+    parts = analyzed.expressions()
     for place in range(parts.size()):
         name = foreign_class(parts.apply(place))
         if name is not None and name != "VariableReference":
             raise _foreign(remade[min(place, len(remade) - 1)], name)
-    return str(found.toString())
+    return str(analyzed.toString())
 
 
 def _analysed_text(frame: DataFrame) -> str:
@@ -220,7 +238,7 @@ def _analysed_text(frame: DataFrame) -> str:
 
 
 def _without_rows(plan: str, rows: str) -> str:
-    """A plan without that of the rows which it is computed over, whose own functions are this program's.
+    """Return a plan without that of the rows which it is computed over, whose own functions are this program's.
 
     Where the two texts do not fit, the plan as it is: then all of it is checked.
     """
@@ -231,21 +249,21 @@ def _without_rows(plan: str, rows: str) -> str:
 
 
 def _plan_lines(plan: str) -> list[str]:
-    """The lines of a plan, the first its columns, without how deep each is and without the numbers of columns."""
+    """Return the lines of a plan, the first its columns, without indentation and without the numbers of columns."""
     return [_NUMBER.sub("", line.lstrip(" :+-")) for line in plan.strip("\n").split("\n")]
 
 
 def _check_names(plan: str, frame: DataFrame, remade: Sequence[NormalizedExpression]) -> None:
-    """What the text of a plan shows of the functions in it; strings and names of columns are shown as they are."""
+    """Refuse functions that the text of a plan shows; strings and names of columns in it are ignored."""
     for one in remade:
         for token in one.tokens:
             if token.kind in ("string", "raw", "name"):
                 plan = plan.replace(token.text.lstrip("rR")[1:-1], "")
     for name in frame.columns:
         plan = plan.replace(name, "")
-    for found in _CALLED.finditer(plan):
-        if found[1].lower() in REFUSED and found[1] != _OPTION:
-            raise _foreign(remade[0], found[1])
+    for call in _CALLED.finditer(plan):
+        if call[1].lower() in REFUSED and call[1] != _OPTION:
+            raise _foreign(remade[0], call[1])
 
 
 def _foreign(one: NormalizedExpression, name: str) -> ExpressionRefused:

@@ -1,4 +1,4 @@
-"""The kinds of failure that have nothing to do with one file or expression, told apart by what Java and Python say.
+"""The kinds of failure that concern no one file or expression, distinguished by the texts of Java and Python.
 
 `tests/spark/engine/test_failures.py` provokes some of them in Spark, and recognizes others by texts of the shape that
 they have; the rest follow the names of classes and error conditions. Invariant: what is made of them names no class of
@@ -52,23 +52,23 @@ def known_failure(text: str) -> ExplorerError | None:
 
 
 def _engine(message: str, install: str | None = None) -> Callable[[re.Match[str]], ExplorerError]:
-    return lambda found: EngineUnavailable(found.expand(message), engine="spark", install=install)
+    return lambda match: EngineUnavailable(match.expand(message), engine="spark", install=install)
 
 
 def _storage(message: str) -> Callable[[re.Match[str]], ExplorerError]:
-    return lambda found: StorageError(found.expand(message))
+    return lambda match: StorageError(match.expand(message))
 
 
 def _cancelled(_: re.Match[str]) -> ExplorerError:
     return Cancelled("The work was cancelled.", operation="read rows")
 
 
-def _not_allowed(found: re.Match[str]) -> ExplorerError:
-    return NotAllowed(found[1])
+def _not_allowed(match: re.Match[str]) -> ExplorerError:
+    return NotAllowed(match[1])
 
 
-def _scheme(found: re.Match[str]) -> ExplorerError:
-    scheme = next(part for part in found.groups() if part is not None)
+def _scheme(match: re.Match[str]) -> ExplorerError:
+    scheme = next(part for part in match.groups() if part is not None)
     return UnsupportedFeature(
         f"Spark has no file system for {scheme}://. Copy the files to a folder or an object store that it can read.",
         features=[f"{scheme}://"],
@@ -76,8 +76,8 @@ def _scheme(found: re.Match[str]) -> ExplorerError:
     )
 
 
-def _codec(found: re.Match[str]) -> ExplorerError:
-    codec = next((part for part in found.groups() if part), "the compression of a file")
+def _codec(match: re.Match[str]) -> ExplorerError:
+    codec = next((part for part in match.groups() if part), "the compression of a file")
     return UnsupportedFeature(
         f"Spark here cannot decompress a data file: it lacks the codec {codec}. Rewrite the file with snappy or zstd, "
         "for example with OPTIMIZE where the codec exists.",

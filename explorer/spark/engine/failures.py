@@ -1,7 +1,7 @@
 """Exceptions of Spark as this program's typed errors, which name the file and the version.
 
-Invariant: the cause is always chained by the caller, and nothing is swallowed. What is told apart is said in words; of
-the rest only the kind is named, and where the full error is shown.
+Invariant: the cause is always chained by the caller, and nothing is swallowed. Known kinds have a message of their
+own; of the rest the message has the kind alone, and where the full error is shown.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ _FROM_EXPRESSIONS: Final = (
     "USER_RAISED_EXCEPTION",
 )
 _DETAIL: Final = 300
-_UNSAID: Final = ("INTERNAL_ERROR", "PYTHON_EXCEPTION", "FAILED_READ_FILE")
+_UNCLEAR: Final = ("INTERNAL_ERROR", "PYTHON_EXCEPTION", "FAILED_READ_FILE")
 
 
 def failure_of(
     error: Exception, addresses: Sequence[FileAddress] = (), version: int | None = None, where: str | None = None
 ) -> ExplorerError:
-    """The typed error for an exception out of Spark; raise it ``from`` the exception.
+    """Return the typed error for an exception out of Spark; raise it ``from`` the exception.
 
     Args:
         error: What Spark raised, classic or Connect, when planning or when running.
@@ -86,10 +86,10 @@ def failure_of(
             engine="spark",
         )
     text, condition = "\n".join(messages_of(error)), condition_of(error)
-    if (told := _told_file(text, addresses, version)) is not None:
-        return told
+    if (file_failure := _file_failure(text, addresses, version)) is not None:
+        return file_failure
     if condition is None or not condition.startswith(_FROM_EXPRESSIONS):
-        # What an expression raises may hold any text of the table, and must not be taken for another kind.
+        # The error of an expression may contain any text of the table, and must not be taken for another kind.
         known = known_failure(_READ_FILE.sub("", texts_of(error)))
         if known is not None:
             return _about_file(known, text, addresses, version)
@@ -103,14 +103,14 @@ def failure_of(
             reason="runtime",
             condition=condition,
         )
-    if condition is not None and not condition.startswith(_UNSAID):
+    if condition is not None and not condition.startswith(_UNCLEAR):
         return StorageError(f"Spark could not read the rows: {first_sentence(error)}", version=version)
     kind = short_name(error) if condition is None or condition.startswith("PYTHON") else condition
     return StorageError(f"Spark could not read the rows ({kind}). {SEE_MORE}", version=version)
 
 
-def _told_file(text: str, addresses: Sequence[FileAddress], version: int | None) -> ExplorerError | None:
-    """What Spark or a task of this program says of a file in words that are known."""
+def _file_failure(text: str, addresses: Sequence[FileAddress], version: int | None) -> ExplorerError | None:
+    """Return the failure of a file, from the known messages of Spark and of this program's tasks."""
     at = "" if version is None else f" of version {version}"
     if (missing := _NOT_FOUND.search(text)) is not None:
         return _missing(_named(missing[1], addresses), at, version)
@@ -122,15 +122,15 @@ def _told_file(text: str, addresses: Sequence[FileAddress], version: int | None)
             path=path,
             version=version,
         )
-    if (told := _TASK_READ.search(text)) is not None:
-        return _told_by_task(told[1], _named(told[2], addresses), told[3] or "", at, version)
+    if (task_error := _TASK_READ.search(text)) is not None:
+        return _task_failure(task_error[1], _named(task_error[2], addresses), task_error[3] or "", at, version)
     return None
 
 
 def _about_file(
     known: ExplorerError, text: str, addresses: Sequence[FileAddress], version: int | None
 ) -> ExplorerError:
-    """A known failure that Spark met while it read a file names the file."""
+    """Return a known failure with the name of the file that Spark read."""
     failed = _READ_FILE.search(text)
     if failed is None or not isinstance(known, StorageError | UnsupportedFeature):
         return known
@@ -174,7 +174,7 @@ def _unreadable(
     )
 
 
-def _told_by_task(what: str, path: str, detail: str, at: str, version: int | None) -> ExplorerError:
+def _task_failure(what: str, path: str, detail: str, at: str, version: int | None) -> ExplorerError:
     if what == "is missing":
         return _missing(path, at, version)
     if what == "has another size":
@@ -189,8 +189,8 @@ def _told_by_task(what: str, path: str, detail: str, at: str, version: int | Non
     if what == "takes too much memory":
         # A name in a log may look like more of the message.
         numbers = [int(number) for number in detail.split(" of ") if number.isascii() and number.isdecimal()]
-        found, allowed = numbers if len(numbers) == 2 else (0, 0)
-        return too_many_decoded("The rows of a data file that are read at once", path, version, found, allowed)
+        decoded, allowed = numbers if len(numbers) == 2 else (0, 0)
+        return too_many_decoded("The rows of a data file that are read at once", path, version, decoded, allowed)
     if what == "cannot be fetched":
         return StorageError(
             f"The data file {path}{at} cannot be fetched from its store: {detail.rstrip('.')}. Check the address, the "
@@ -215,10 +215,10 @@ def _missing(path: str, at: str, version: int | None) -> StorageError:
     )
 
 
-def _named(spoken: str, addresses: Sequence[FileAddress]) -> str:
-    """The path in the log of a file that Spark names."""
-    key = _plain(spoken)
-    return next((a.raw_path for a in addresses if key in (_plain(a.metadata_path), _plain(a.reader_path))), spoken)
+def _named(spelling: str, addresses: Sequence[FileAddress]) -> str:
+    """Return the path in the log of a file that Spark names."""
+    key = _plain(spelling)
+    return next((a.raw_path for a in addresses if key in (_plain(a.metadata_path), _plain(a.reader_path))), spelling)
 
 
 def _plain(path: str) -> str:

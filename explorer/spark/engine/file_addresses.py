@@ -3,7 +3,7 @@
 Protocol section: Add File (``path``). Two spellings matter. Spark is *given* an unquoted path in which ``*?[]{}\\`` are
 pattern characters; it *gives back* ``_metadata.file_path`` quoted as Java quotes a URI. Invariants: each live file gets
 exactly one address; a local file that is missing, or of another size than the log says, is an error that names it,
-before Spark sees it; a file that Spark's own reader would skip or cannot reach is refused before it is asked to.
+before Spark sees it; a file that Spark's own reader would skip or cannot reach is refused before it reads.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class FileAddress:
 
 
 def remote_address(raw_path: str, location: str, remote: RemoteFile) -> FileAddress:
-    """The address of a file in an object store, by its URL."""
+    """Return the address of a file in an object store, by its URL."""
     scheme = remote.scheme.spark_scheme or remote.scheme.name
     bucket, _, key = location.partition("://")[2].partition("/")
     reader_path, metadata_path = (f"{scheme}://{bucket}/{spelt}" for spelt in (escaped(key), java_uri(key)))
@@ -96,7 +96,7 @@ def remote_address(raw_path: str, location: str, remote: RemoteFile) -> FileAddr
 
 
 def local_address(raw_path: str, real_path: str, *, alias: bool = False) -> FileAddress:
-    """The address of a file on this machine.
+    """Return the address of a file on this machine.
 
     Args:
         raw_path: The path as in the log.
@@ -108,22 +108,22 @@ def local_address(raw_path: str, real_path: str, *, alias: bool = False) -> File
 
 
 def local_path(store: LogStore, key: str) -> str:
-    """The real path of a file on this machine; the store checks that it may be read.
+    """Return the real path of a file on this machine; the store checks that it may be read.
 
     Raises:
         NotAllowed: A link leads outside the places that may be read.
         StorageError: No file can have such a name.
     """
     try:
-        found = store.local_path(key)
+        path = store.local_path(key)
     except FileNotFoundError as error:
         raise StorageError(
             f"The data file {key!r} does not exist: {error.strerror}. The log was written by a faulty client; remove "
             "the file from the table.",
             path=key,
         ) from error
-    assert found is not None, f"{store.root} is a folder of this machine"
-    return found
+    assert path is not None, f"{store.root} is a folder of this machine"
+    return path
 
 
 def check_readable(addresses: Sequence[FileAddress]) -> None:
@@ -157,7 +157,6 @@ def check_present(addresses: Sequence[FileAddress], sizes: Sequence[int | None],
     """Check that local files exist and have the size that the log states.
 
     Args:
-        addresses: The files to read.
         sizes: Their sizes in bytes by the log, in the same order.
         version: Version of the snapshot, for the error.
 
@@ -169,11 +168,11 @@ def check_present(addresses: Sequence[FileAddress], sizes: Sequence[int | None],
         if address.local is None:
             continue
         try:
-            found = os.stat(address.local).st_size
+            actual = os.stat(address.local).st_size
         except OSError as error:
             raise missing_file(address.raw_path, version, str(error.strerror)) from error
-        if size is not None and size != found:
-            raise wrong_size(address.raw_path, version, found, size)
+        if size is not None and size != actual:
+            raise wrong_size(address.raw_path, version, actual, size)
 
 
 def java_uri(path: str) -> str:
@@ -197,14 +196,14 @@ def escaped(path: str) -> str:
 
 
 def is_hidden(location: str) -> bool:
-    """True for a name that Spark takes for a hidden file, or that Hadoop cannot open on a local disk."""
+    """Return True for a name that Spark takes for a hidden file, or that Hadoop cannot open on a local disk."""
     name = location.rpartition("/")[2]
     hidden = name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
     return hidden or (":" in name and location.startswith("/"))
 
 
 def _readable_link(location: str, raw_path: str) -> str:
-    """A link to the file under a name that Spark reads, for this path of the log; it lives as long as this process."""
+    """Link to a file under a name that Spark reads, for this path of the log; it lives as long as this process."""
     known = f"{location}\0{raw_path}".encode("utf-8", "surrogatepass")
     link = os.path.join(_link_folder(), sha256(known).hexdigest() + ".parquet")
     if not os.path.lexists(link):

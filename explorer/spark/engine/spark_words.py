@@ -1,4 +1,4 @@
-"""What an exception of Spark says: its condition, the classes and messages of its causes, and one sentence for people.
+"""The texts of an exception of Spark: its condition, the classes and messages of its causes, and one plain sentence.
 
 Invariants: a sentence holds no package of Java, no stack frame, no SQL state, no plan, and no advice on settings that a
 user cannot change here.
@@ -22,7 +22,7 @@ _CONDITION: Final = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
 _ABORTED: Final = re.compile(
     r"^Job aborted due to stage failure: .*?\((?:executor |localhost)[^)]*\)(?:[^:\n]*): ", re.DOTALL
 )
-# A run of blanks is looked at once, from its start: a message may repeat a long text of the table.
+# A run of blanks is matched once, from its start: a message may repeat a long text of the table.
 _FRAMES: Final = re.compile(
     r"(?<!\s)(?=[^\S\n]*+\n)\s*+(?:Driver stacktrace:.*|at [\w.$/<>]++\(.*|Caused by: .*)", re.DOTALL
 )
@@ -42,14 +42,14 @@ _LONGEST: Final = 20_000
 def condition_of(error: Exception) -> str | None:
     """Return Spark's error condition, for example ``UNRESOLVED_COLUMN.WITH_SUGGESTION``, or None."""
     get = getattr(error, "getCondition", None)
-    if callable(get) and (found := get()) is not None:
-        return str(found)
+    if callable(get) and (condition := get()) is not None:
+        return str(condition)
     match = next((m for m in map(_CONDITION.search, messages_of(error)) if m is not None), None)
     return None if match is None else match[1]
 
 
 def first_sentence(error: Exception) -> str:
-    """Return what Spark or an error in a worker said, in one line for people."""
+    """Return the message of Spark or of an error in a worker as one plain line."""
     messages = [message for message in messages_of(error) if "awaitResult" not in message]
     text = messages[0].strip() if messages else short_name(error)
     text = _CONDITION.sub("", _TRACEBACK.sub("", text), count=1).strip()
@@ -72,26 +72,26 @@ def short_name(error: Exception) -> str:
 
 def messages_of(error: Exception) -> Iterator[str]:
     """Yield the error's message and those of its Java causes, outermost first."""
-    found = _causes(error)
-    if not found:
+    causes = _causes(error)
+    if not causes:
         yield _cut(str(error))
-    yield from (message for _, message in found if message)
+    yield from (message for _, message in causes if message)
 
 
 def texts_of(error: Exception) -> str:
     """Return the classes and messages of an error and its causes, a line each."""
-    own = _cut(f"{type(error).__name__}: {error}") if not (found := _causes(error)) else type(error).__name__
-    return "\n".join([own, *(f"{name}: {message}" if message else name for name, message in found)])
+    own = _cut(f"{type(error).__name__}: {error}") if not (causes := _causes(error)) else type(error).__name__
+    return "\n".join([own, *(f"{name}: {message}" if message else name for name, message in causes)])
 
 
 def _causes(error: Exception) -> list[tuple[str, str]]:
-    """Class and message of the Java errors behind an error, outermost first; none where it is of Python."""
+    """Return class and message of the Java errors behind an error, outermost first; none where it is of Python."""
     java: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    found: list[tuple[str, str]] = []
-    while java is not None and len(found) < _MOST_CAUSES:
-        found.append((str(java.getClass().getName()), _cut(str(java.getMessage() or ""))))
+    causes: list[tuple[str, str]] = []
+    while java is not None and len(causes) < _MOST_CAUSES:
+        causes.append((str(java.getClass().getName()), _cut(str(java.getMessage() or ""))))
         java = java.getCause()
-    return found
+    return causes
 
 
 def _cut(message: str) -> str:

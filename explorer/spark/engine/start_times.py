@@ -1,4 +1,4 @@
-"""How long Spark took to start on this machine last time: measured, and kept in the user's cache folder.
+"""The time that the last start of Spark took on this machine, in the user's cache folder.
 
 Invariant: a folder that cannot be read or written costs the estimate, and nothing else.
 """
@@ -23,10 +23,10 @@ _log = logging.getLogger(__name__)
 
 
 class StartTimes:
-    """The last measured time of a start, by where Spark runs: an address may hold a token, so its digest is kept.
+    """The last measured time of a start, by where Spark runs: an address may contain a token, so its digest is stored.
 
     Args:
-        folder: Where they are kept; else the user's cache folder.
+        folder: The folder of the file; the user's cache folder by default.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -34,7 +34,7 @@ class StartTimes:
         self._known: dict[str, float] | None = None
 
     def last(self, master: str) -> float | None:
-        """Seconds that the last start on a master took; None if none was measured."""
+        """Return the seconds that the last start on a master took; None if none was measured."""
         return self._all().get(_name(master))
 
     def keep(self, master: str, seconds: float) -> None:
@@ -46,7 +46,7 @@ class StartTimes:
             with atomic_write(str(self._place()), durable=False) as file:
                 file.write(json.dumps(self._known).encode())
         except OSError as error:
-            _log.debug("the time of Spark's start cannot be kept: %s", error)
+            _log.debug("the time of Spark's start cannot be stored: %s", error)
 
     def _all(self) -> dict[str, float]:
         if self._known is None:
@@ -64,15 +64,15 @@ def _name(master: str) -> str:
 
 
 def _read(file: Path) -> dict[str, float]:
-    """What a file holds, as far as it is times by name."""
+    """Read the times by name in a file; anything else is ignored."""
     try:
-        found = json.loads(file.read_bytes())
+        content = json.loads(file.read_bytes())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
         _log.debug("the times of Spark's starts in %s cannot be read: %s", file, error)
         return {}
-    entries = found.items() if isinstance(found, dict) else ()
+    entries = content.items() if isinstance(content, dict) else ()
     return {name: float(value) for name, value in entries if _is_time(value)}
 
 

@@ -1,7 +1,7 @@
 """Follow and stop what one thread runs on Spark, classic or Connect.
 
 Classic Spark knows a thread's work as a job group, Connect as a tag. Invariants: nothing here raises for a JVM that is
-gone, as the work itself raises; a cancel may be sent again and again, as one that arrives before Spark knows the job is
+dead, as the work itself raises; a cancel may be sent again and again, as one that arrives before Spark knows the job is
 lost.
 """
 
@@ -14,8 +14,12 @@ from typing import Any, Final, Protocol
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from explorer.spark.engine.session import is_connect
+
 __all__ = ["Watch", "watch"]
 
+# The JVM may be dead, and the context with it.
+_OF_DEAD_JVM: Final = (Py4JError, AttributeError, OSError)
 _ENDED: Final = frozenset({"SUCCEEDED", "FAILED"})
 
 
@@ -29,18 +33,18 @@ class Watch(Protocol):
         """Remove the mark from the calling thread."""
 
     def tasks(self) -> tuple[int, int]:
-        """Tasks done and tasks known of so far."""
+        """Return the tasks done, and the tasks known of so far."""
 
     def cancel(self) -> None:
         """Ask Spark to stop the work."""
 
     def is_busy(self) -> bool:
-        """Whether tasks of the work still run; Connect cannot tell, so there it is False."""
+        """Return whether tasks of the work still run; Connect cannot tell, so there it is False."""
 
 
 def watch(session: SparkSession, group: str, description: str) -> Watch:
-    """The watch that fits the session."""
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    """Return the watch that fits the session."""
+    if is_connect(session):
         return _ConnectWatch(session, group)
     return _ClassicWatch(session, group, description)
 
@@ -57,15 +61,13 @@ class _ClassicWatch:
         self._context.setJobGroup(self._group, self._description, True)
 
     def end(self) -> None:
-        # The JVM may be gone, and the context with it.
-        with contextlib.suppress(Py4JError, AttributeError, OSError):
+        with contextlib.suppress(*_OF_DEAD_JVM):
             for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
                 self._context.setLocalProperty(name, None)  # type: ignore[arg-type]  # None is how it is cleared
 
     def tasks(self) -> tuple[int, int]:
         done = total = 0
-        # The JVM may be gone, and the context with it.
-        with contextlib.suppress(Py4JError, AttributeError, OSError):
+        with contextlib.suppress(*_OF_DEAD_JVM):
             tracker = self._context.statusTracker()
             for job in set(tracker.getJobIdsForGroup(self._group)).difference(self._ended):
                 info = tracker.getJobInfo(job)
@@ -81,12 +83,11 @@ class _ClassicWatch:
         return done, total
 
     def cancel(self) -> None:
-        with contextlib.suppress(Py4JError, AttributeError, OSError):
+        with contextlib.suppress(*_OF_DEAD_JVM):
             self._context.cancelJobGroup(self._group)
 
     def is_busy(self) -> bool:
-        # The JVM may be gone, and the context with it.
-        with contextlib.suppress(Py4JError, AttributeError, OSError):
+        with contextlib.suppress(*_OF_DEAD_JVM):
             tracker = self._context.statusTracker()
             jobs = filter(None, map(tracker.getJobInfo, tracker.getJobIdsForGroup(self._group)))
             stages = filter(None, (tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds))

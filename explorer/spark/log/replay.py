@@ -44,7 +44,7 @@ _SAID: Final = re.compile(r"explorer: file (.*)|IncompleteCheckpoint: (.*)")
 
 @dataclass(frozen=True, slots=True)
 class ReplayedFiles:
-    """What is made of a version's live files, planned and not run.
+    """Rows made of a version's live files, planned and not run.
 
     Attributes:
         frame: The rows, in no order.
@@ -59,11 +59,9 @@ class ReplayedFiles:
 
 
 def replayed(log: DeltaLog, version: int, make: Make) -> ReplayedFiles:
-    """What is made of a version's live files, as a lazy DataFrame in no order.
+    """Plan the rows made of a version's live files, as a lazy DataFrame in no order.
 
     Args:
-        log: The log of the table.
-        version: The version.
         make: Makes a row or several of each file, for the files of any part of the version.
 
     Raises:
@@ -79,7 +77,7 @@ class Work:
 
     Attributes:
         units: Rows of `UNITS`.
-        replay: What the tasks have to know.
+        replay: The input of the tasks.
         schema: The columns of what they make.
         files: The checkpoint's files.
     """
@@ -102,11 +100,11 @@ def work_of(log: DeltaLog, make: Make, segment: LogSegment) -> Work:
         newest.apply(commit)
     base = checkpoint_reader(log.store, segment)
     files, lines = ([], []) if base is None else base.contents()
-    gone = newest.superseded()
-    own = make(LogicalFiles([gone.survivors(LineSource(lines)), LineSource(list(newest.live.values()))]))
+    superseded = newest.superseded()
+    own = make(LogicalFiles([superseded.survivors(LineSource(lines)), LineSource(list(newest.live.values()))]))
     addresses = _addresses(log, files)
     units, stores = _units(files, addresses, packed(own))
-    replay = Replay(make, gone, ObjectRows(stores, secrets_in(addresses), (), "", "", room()))
+    replay = Replay(make, superseded, ObjectRows(stores, secrets_in(addresses), (), "", "", room()))
     return Work(units, replay, own.schema, files)
 
 
@@ -123,13 +121,15 @@ def _planned(work: Work) -> ReplayedFiles:
 
 
 def _session(schema: pa.Schema) -> SparkSession:
-    """The session; where names differ by case alone, the one that tells them apart."""
-    return engine().case_sensitive_session() if _alike(schema) else engine().session()
+    """Return the session; where names differ by case alone, the one that tells them apart."""
+    return engine().case_sensitive_session() if _has_case_collision(schema) else engine().session()
 
 
-def _alike(fields: pa.Schema | pa.StructType) -> bool:
+def _has_case_collision(fields: pa.Schema | pa.StructType) -> bool:
     names = [field.name.lower() for field in fields]
-    return len(set(names)) < len(names) or any(_alike(field.type) for field in fields if pa.types.is_struct(field.type))
+    return len(set(names)) < len(names) or any(
+        _has_case_collision(field.type) for field in fields if pa.types.is_struct(field.type)
+    )
 
 
 def _addresses(log: DeltaLog, files: Sequence[CheckpointFile]) -> list[FileAddress]:
@@ -141,7 +141,7 @@ def _addresses(log: DeltaLog, files: Sequence[CheckpointFile]) -> list[FileAddre
 def _units(
     files: Sequence[CheckpointFile], addresses: Sequence[FileAddress], ready: Sequence[bytes]
 ) -> tuple[pa.Table, tuple[object, ...]]:
-    """The tasks' work, and the stores that it speaks of by number."""
+    """Return the tasks' work, and the stores that it names by number."""
     sent, stores = sent_files(addresses)
     units: list[dict[str, object]] = [{"rows": rows} for rows in ready]
     for file, address, row in zip(files, addresses, sent.to_pylist(), strict=True):
@@ -152,9 +152,9 @@ def _units(
 
 
 def _failure(files: Sequence[CheckpointFile], error: Exception) -> ExplorerError:
-    """The typed error for what Spark raised: a file of the checkpoint is named with its checkpoint."""
+    """Return the typed error for what Spark raised: a file of the checkpoint is named with its checkpoint."""
     text = "\n".join(messages_of(error))
-    said = _SAID.search(text)
-    reason = "" if said is None else next(part for part in said.groups() if part is not None).strip()
+    match = _SAID.search(text)
+    reason = "" if match is None else next(part for part in match.groups() if part is not None).strip()
     part = next((file.part for file in files if file.path in reason), None)
     return failure_of(error) if part is None else unreadable(part, reason.rstrip("."))

@@ -45,20 +45,20 @@ _BATCH_ROWS: Final = 10_000
 
 @dataclass(frozen=True)
 class Replay:
-    """What the tasks have to know.
+    """The input of the tasks.
 
     Attributes:
         make: What to make of the files.
-        gone: What later commits replaced or removed.
+        superseded: What later commits replaced or removed.
         files: The stores, and what no error may contain.
     """
 
     make: Make
-    gone: Superseded
+    superseded: Superseded
     files: ObjectRows
 
     def task(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The function for ``mapInArrow``, over rows of `UNITS`."""
+        """Work as the function of ``mapInArrow``, over rows of `UNITS`."""
         for batch in batches:
             for unit in batch.to_pylist():
                 if unit["rows"] is not None:
@@ -67,9 +67,9 @@ class Replay:
                     yield from self._replayed(unit)
 
     def _replayed(self, unit: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-        whole = CheckpointPart(self._opened(unit), partial(_broken, unit), groups=())
-        for index in range(unit["share"], whole.num_groups, unit["shares"]):
-            left = self.gone.survivors(whole.at_group(index))
+        part = CheckpointPart(self._opened(unit), partial(_broken, unit), groups=())
+        for index in range(unit["share"], part.num_groups, unit["shares"]):
+            left = self.superseded.survivors(part.at_group(index))
             if left.num_rows:
                 yield from self.make(LogicalFiles([left])).to_batches(_BATCH_ROWS)
 
@@ -89,7 +89,7 @@ def _broken(unit: dict[str, Any], error: Exception) -> IncompleteCheckpoint:
 
 
 def packed(rows: pa.Table) -> list[bytes]:
-    """Rows as Arrow streams, some thousands in each."""
+    """Return rows as Arrow streams, some thousands in each."""
     return [_stream(batch) for batch in rows.to_batches(_BATCH_ROWS)]
 
 

@@ -2,7 +2,7 @@
 
 Every file that was live at a version of the range and that may hold the key, by its statistics, is read once; the
 lifetimes of the file and of its deletion vectors, not a scan of each version, then give the versions in which a row
-that was found was visible. Invariants: columns are those of the last version of the range, matched as
+that matches was visible. Invariants: columns are those of the last version of the range, matched as
 `explorer.core.versions.column_matching` says; a column that some file cannot give is left out and named; keys and
 values are the same as `explorer.spark.changes.comparable` says; the driver holds at most `MAX_ROWS` rows.
 """
@@ -26,14 +26,16 @@ from explorer.core.protocol.schema.data_types import VOID, PrimitiveType, Struct
 from explorer.core.versions.column_matching import ComparedSide, UncomparedColumn, compare_columns
 from explorer.core.versions.key_files import KeyFiles, key_condition, live_between
 from explorer.data_files.file_columns import case_collides
+from explorer.job import Job
 from explorer.spark.changes.comparable import by_place, comparable
-from explorer.spark.changes.source_rows import Part, SourceRows, failure_of_reads, source_rows
-from explorer.spark.engine.expression_tree import joined
-from explorer.spark.engine.job import Job, submit
+from explorer.spark.changes.source_rows import FilePart, SourceRows, failure_of_reads, source_rows
+from explorer.spark.engine.expressions import joined
+from explorer.spark.engine.job import submit
 from explorer.spark.rows.row_key import checked_key, literal
 from explorer.spark.rows.version_spans import row_spans
 from explorer.spark.scan.layout import layout_of_schema
 from explorer.spark.scan.results import Reading, to_arrow
+from explorer.spark.scan.row_marks import RowMarks
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
@@ -90,7 +92,6 @@ def row_history(
     """Follow the rows of a key.
 
     Args:
-        log: The table's log.
         key: Values by column name, names of ``to_version``; None is null. Types are those that PyArrow has for the
             columns: int, str, Decimal, date, datetime (with a zone for ``timestamp``), float, bool, bytes.
         from_version: The first version; None is the oldest that can be read.
@@ -142,7 +143,7 @@ def key_history(
 
 
 def _epochs(log: DeltaLog, files: pa.Table, first: int, shown: Snapshot) -> tuple[list[_Epoch], list[UncomparedColumn]]:
-    """The files by the schema under which they were last live, and the columns that some of these cannot give."""
+    """Group files by the schema under which they were last live; also return columns that some of these lack."""
     history = log.history_record()
     starts = history.layout_changes(first, shown.version)
     ends = [start - 1 for start in starts[1:]] + [shown.version]
@@ -158,16 +159,16 @@ def _epochs(log: DeltaLog, files: pa.Table, first: int, shown: Snapshot) -> tupl
         if not chosen.num_rows:
             continue
         side = msgspec.structs.replace(compared.before, version=shown.version)
-        alike = next((place for place, epoch in enumerate(epochs) if epoch.side == side), None)
-        if alike is None:
+        same_side = next((place for place, epoch in enumerate(epochs) if epoch.side == side), None)
+        if same_side is None:
             epochs.append(_Epoch(side, chosen))
         else:
-            epochs[alike] = _Epoch(side, pa.concat_tables([epochs[alike].files, chosen]))
+            epochs[same_side] = _Epoch(side, pa.concat_tables([epochs[same_side].files, chosen]))
     return epochs, list(left_out.values())
 
 
 def _common_schema(shown: Snapshot, epochs: Sequence[_Epoch], left_out: list[UncomparedColumn]) -> StructType:
-    """The columns of the last version that all files can be read as; adds to ``left_out`` those that narrowed."""
+    """Return the columns of the last version that all files have; add to ``left_out`` those that narrowed."""
     common = []
     for field in shown.schema.fields:
         kinds = [there.type for epoch in epochs if (there := epoch.side.schema.field(field.name)) is not None]
@@ -196,7 +197,7 @@ def _check_followed(
 def _that_may_hold(
     log: DeltaLog, epochs: list[_Epoch], values: dict[str, Any], shown: Snapshot, first: int
 ) -> list[_Epoch]:
-    """The epochs with only those files that may hold the key."""
+    """Return the epochs with only those files that may hold the key."""
     # A timestamp as a partition value depends on a zone; statistics and all other values do not.
     zoned = {field.name for field in shown.schema.fields if field.type == PrimitiveType("timestamp")}
     where = key_condition({name: value for name, value in values.items() if name not in zoned})
@@ -204,17 +205,17 @@ def _that_may_hold(
         return epochs
     known = KeyFiles(log.snapshot(first).file_columns, first, log.commits(first + 1, shown.version))
     by_partition = len({epoch.side.partition_columns for epoch in epochs}) <= 1
-    kept = [
+    candidates = [
         replace(epoch, files=known.candidates(epoch.files, epoch.side, where, by_partition=by_partition))
         for epoch in epochs
     ]
-    return [epoch for epoch in kept if epoch.files.num_rows]
+    return [epoch for epoch in candidates if epoch.files.num_rows]
 
 
 def _rows(
     log: DeltaLog, epochs: Sequence[_Epoch], schema: StructType, values: Mapping[str, Any]
 ) -> tuple[pa.Table, int]:
-    """The rows of the key in all files: columns, file, row index; and how many files were read."""
+    """Return the rows of the key in all files: columns, file, row index; and how many files were read."""
     names = [field.name for field in schema.fields] + [_FILE, _ROW]
     if not epochs:
         kinds = [field.type for field in arrow_schema(schema)] + [pa.string(), pa.int64()]
@@ -222,9 +223,9 @@ def _rows(
     collides = any(case_collides(epoch.side.schema) for epoch in epochs)
     reads = [_read(log, epoch, schema, collides=collides) for epoch in epochs]
     frames = [by_place(read.frame, schema, keep=2).where(_condition(schema, values)) for read in reads]
-    found = Reading(reduce(DataFrame.union, frames), lambda error: failure_of_reads(reads, error))
+    reading = Reading(reduce(DataFrame.union, frames), lambda error: failure_of_reads(reads, error))
     read = {address.metadata_path for part in reads for address in part.addresses}
-    return to_arrow(found, MAX_ROWS + 1, readable=True).rename_columns(names), len(read)
+    return to_arrow(reading, MAX_ROWS + 1, readable=True).rename_columns(names), len(read)
 
 
 def _read(log: DeltaLog, epoch: _Epoch, schema: StructType, *, collides: bool) -> SourceRows:
@@ -233,9 +234,9 @@ def _read(log: DeltaLog, epoch: _Epoch, schema: StructType, *, collides: bool) -
     layout = layout_of_schema(StructType(fields), partitions, epoch.side.version, by_id=epoch.side.by_id)
     sources = epoch.files.append_column("version", epoch.files.column("last"))
     parts = {path: place for place, path in enumerate(sources.column("path").to_pylist())}
-    chosen = [Part(place, None, None, inside=False) for place in parts.values()]
+    chosen = [FilePart(place, None, None, inside=False) for place in parts.values()]
     zone = log.snapshot(epoch.side.version).time_zone
-    return source_rows(log, replace(layout, case_sensitive=collides, zone=zone, marks=_Places()), sources, chosen)
+    return source_rows(log, replace(layout, case_sensitive=collides, zone=zone, marks=_places()), sources, chosen)
 
 
 def _condition(schema: StructType, values: Mapping[str, Any]) -> Column:
@@ -244,29 +245,12 @@ def _condition(schema: StructType, values: Mapping[str, Any]) -> Column:
     for name, value in values.items():
         column, kind = places[name]
         # Of floats the comparable form: Parquet's own filters, which see a bare column, distinguish the two zeros.
-        found, wanted = (comparable(side, kind) for side in (sf.col(column), literal(value, kind)))
-        same.append(found.eqNullSafe(wanted))
+        stored, wanted = (comparable(side, kind) for side in (sf.col(column), literal(value, kind)))
+        same.append(stored.eqNullSafe(wanted))
     return joined(same, Column.__and__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Places:
-    """Where a row is: its file, as the log has it, and its index there."""
-
-    def read_fields(self) -> list[st.StructField]:
-        return []
-
-    def read_columns(self) -> list[Column]:
-        return []
-
-    def fact_fields(self) -> list[st.StructField]:
-        return [st.StructField(_FILE, st.StringType())]
-
-    def facts(self, files: pa.Table) -> dict[str, Any]:
-        return {_FILE: files.column("path")}
-
-    def columns(self, row_index: Column) -> list[Column]:
-        return [sf.col(_FILE), row_index.alias(_ROW)]
-
-    def no_columns(self) -> list[Column]:
-        return [sf.lit(None).cast("string").alias(_FILE), sf.lit(None).cast("long").alias(_ROW)]
+def _places() -> RowMarks:
+    """Return marks with the place of a row: its file, as the log has it, and its index there."""
+    given = {_FILE: ("string", lambda _: sf.col(_FILE)), _ROW: ("long", lambda row_index: row_index)}
+    return RowMarks(given, {_FILE: (st.StringType(), lambda files: files.column("path"))})

@@ -1,7 +1,7 @@
 """Jobs that preview the rows of a version.
 
 Protocol section: Per-file Statistics (``numRecords``), from which a preview chooses its files. Invariants: a preview
-reads no more files than it needs, each at most once, and says what share of the table it is.
+reads no more files than it needs, each at most once, and states its share of the table.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from explorer.spark.engine.job import Job, JobState, submit
+from explorer.first_rows.row_page import files_holding, reading_phase, with_warnings
+from explorer.job import Job
+from explorer.spark.engine.job import submit
 from explorer.spark.scan.scan import scan
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Job", "JobState", "Preview", "preview", "with_warnings"]
+__all__ = ["Preview", "preview"]
 
 
 # When the first files did not give enough rows, each further step reads this many times as many.
@@ -31,7 +33,7 @@ class Preview:
 
     Attributes:
         table: The rows, logical names; variants as JSON text.
-        note: What they are of the whole: ``50 rows of 12,497 from the first of 8 files``.
+        note: What share of the table they are: ``50 rows of 12,497 from the first of 8 files``.
         files_read: Files that were read.
         complete: True if there are no other rows.
     """
@@ -46,8 +48,6 @@ def preview(log: DeltaLog, snapshot: Snapshot, limit: int = 100, where: str | No
     """Fetch some rows of a version; the first files that hold enough are chosen by the log, and only they are read.
 
     Args:
-        log: The table's log.
-        snapshot: The version.
         limit: Rows at most.
         where: A boolean SQL expression; with it, files are read until enough rows match, all of them at worst.
 
@@ -64,54 +64,27 @@ def _preview(job: Job[Preview], log: DeltaLog, snapshot: Snapshot, limit: int, w
     files = snapshot.logical_files
     if where is not None:
         from explorer.spark.engine.session import engine
-        from explorer.spark.scan.pruning import needed_files
+        from explorer.spark.scan.compared import needed_files
 
         files = needed_files(engine().session(), snapshot, files, where)
-    begin, end = 0, _enough(files, limit) if where is None else 1
+    begin, end = 0, files_holding(files, limit) if where is None else 1
     parts: list[pa.Table] = []
-    found = 0
+    num_rows = 0
     while True:
         end = min(end, files.num_rows)
-        job.report(_phase(begin, end, files.num_rows))
+        job.report(reading_phase(begin, end, files.num_rows))
         planned = scan(log, snapshot, files.slice(begin, end - begin), where)
         job.check_cancelled()
         # One row more than wanted shows whether there are others.
-        parts.append(planned.to_arrow(limit + 1 - found, readable=True))
-        found += parts[-1].num_rows
-        if found >= limit or end == files.num_rows:
+        parts.append(planned.to_arrow(limit + 1 - num_rows, readable=True))
+        num_rows += parts[-1].num_rows
+        if num_rows >= limit or end == files.num_rows:
             break
         begin, end = end, end * _GROWTH
     rows = pa.concat_tables(parts).slice(0, limit)
-    complete = end == files.num_rows and found <= limit
+    complete = end == files.num_rows and num_rows <= limit
     note = with_warnings(_note(snapshot, rows.num_rows, end, complete, where), snapshot)
     return Preview(rows, note, end, complete)
-
-
-def with_warnings(note: str, snapshot: Snapshot) -> str:
-    """The note on some rows, with what a person must know who reads the version."""
-    contested = () if snapshot.contested is None else (f"Error: {snapshot.contested.message}",)
-    return " ".join((note, *contested, *(column.message for column in snapshot.unread_columns)))
-
-
-def _enough(files: pa.Table, limit: int) -> int:
-    """Number of files from the first on that hold ``limit`` rows by the log; a file without a count counts as full."""
-    physical, masked = files.column("num_records").to_pylist(), files.column("dv_cardinality").to_pylist()
-    live = 0
-    for index, (count, hidden) in enumerate(zip(physical, masked, strict=True), 1):
-        if count is None:
-            return index
-        live += count - (hidden or 0)
-        if live >= limit:
-            return index
-    return int(files.num_rows)
-
-
-def _phase(begin: int, end: int, total: int) -> str:
-    if total == 0:
-        return "No files to read"
-    if end - begin == 1:
-        return f"Reading file {end:,} of {total:,}"
-    return f"Reading files {begin + 1:,} to {end:,} of {total:,}"
 
 
 def _note(snapshot: Snapshot, shown: int, read: int, complete: bool, where: str | None) -> str:

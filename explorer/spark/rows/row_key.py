@@ -37,18 +37,18 @@ _TAKEN: Final[dict[str, type | tuple[type, ...]]] = {
     "float": (int, float),
     "double": (int, float),
 }
-"""What a value may be, where it is not an int."""
+"""The types that a value may have, where it is not an int."""
 
 
 def checked_key(key: Mapping[str, Any], shown: Snapshot) -> dict[str, Any]:
-    """The key's values as PyArrow holds them in the columns' types.
+    """Return the key's values as PyArrow holds them in the columns' types.
 
     Args:
         key: Values by column name.
         shown: The version whose columns they are.
 
     Raises:
-        RequestError: There is no value, no such column, a column cannot be a key, or a value does not fit.
+        RequestError: The key is empty, the column does not exist, a column cannot be a key, or a value does not fit.
     """
     if not key:
         raise RequestError("The key is empty: give the value of at least one column.")
@@ -56,7 +56,7 @@ def checked_key(key: Mapping[str, Any], shown: Snapshot) -> dict[str, Any]:
 
 
 def literal(value: Any, kind: DataType) -> Column:
-    """The value as a constant of a primitive type."""
+    """Return the value as a constant of a primitive type."""
     match value:
         case bytes():
             return sf.unhex(sf.lit(value.hex()))
@@ -92,7 +92,7 @@ def _checked(name: str, value: Any, shown: Snapshot) -> Any:
 
 
 def _fits(value: Any, kind: PrimitiveType) -> bool:
-    """False where PyArrow would read the value as something else."""
+    """Return False where PyArrow would read the value as something else."""
     if value is None:
         return True
     if isinstance(value, datetime):

@@ -1,4 +1,4 @@
-"""Rows found in files -> the versions in which they were visible.
+"""The versions in which rows of files were visible.
 
 Protocol section: Deletion Vectors. Invariants: a row is visible from the version that added its file to the one before
 its file was removed or masked it; spans of one value neither overlap nor touch with the same number of copies.
@@ -22,7 +22,7 @@ __all__ = ["row_spans"]
 
 
 def row_spans(store: LogStore, files: pa.Table, rows: pa.Table) -> pa.Table:
-    """Say in which versions each row was visible.
+    """Return the versions in which each row was visible.
 
     Args:
         store: The table's store; deletion vectors are read from it.
@@ -59,7 +59,7 @@ def row_spans(store: LogStore, files: pa.Table, rows: pa.Table) -> pa.Table:
 def _instances(
     store: LogStore, files: pa.Table, wanted: Mapping[str, Sequence[tuple[str, int]]]
 ) -> Iterator[tuple[str, int, int, frozenset[int]]]:
-    """Path, first and last version, and masked rows of the instances of some paths."""
+    """Yield path, first and last version, and masked rows of the instances of some paths."""
     facts = (files.column(name).to_pylist() for name in ("path", "raw_path", "first", "last"))
     for path, raw_path, first, last, vector in zip(*facts, vector_descriptors(files), strict=True):
         if path not in wanted:
@@ -72,7 +72,7 @@ def _instances(
 
 
 def _runs(steps: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
-    """Longest runs of versions with the same number of copies, from what changes at each version."""
+    """Yield the longest runs of versions with the same number of copies, from what changes at each version."""
     copies = 0
     for begin, following in pairwise(sorted(version for version, change in steps.items() if change)):
         copies += steps[begin]
@@ -95,7 +95,7 @@ def _table(spans: list[tuple[int, int, int, int]], values: pa.Table) -> pa.Table
 
 
 def _identities(values: pa.Table) -> list[str]:
-    """A text for each row, equal for rows of the same values."""
+    """Return a text for each row, equal for rows of the same values."""
     columns = [[_same(value, column.type) for value in column.to_pylist()] for column in values.columns]
     return [repr(row) for row in zip(*columns, strict=True)]
 

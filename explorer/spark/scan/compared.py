@@ -1,39 +1,74 @@
-"""Values as engines compare them, where they are stored or shown otherwise: CHAR values padded, texts by collation.
+"""Rows and files chosen by the values that engines compare: CHAR values padded, strings by collation.
 
-Protocol section: Schema Serialization Format. Invariants: a row is chosen by the values that an engine compares, and
-given with the values that were read; a collation concerns comparisons alone, so nothing is ever stored, grouped or
-diffed by it.
+Protocol sections: Schema Serialization Format, Per-file Statistics (data skipping). Invariants: a row is chosen by the
+values that an engine compares, and given with the values that were read; a collation concerns comparisons alone, so
+nothing is ever stored, grouped or diffed by it. A file that the log cannot exclude is read; where Spark would read a
+predicate differently from the core (another time zone, case-sensitive names), every file is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from explorer.core.errors import ExpressionRefused, UnsupportedFeature
+from explorer.core.errors import ExpressionRefused, RequestError, UnsupportedFeature
 from explorer.core.protocol.schema.char_types import padded_lengths
 from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, StructField, StructType
 from explorer.core.protocol.schema.field_metadata import COLLATIONS
+from explorer.data_files.file_columns import case_collides
 from explorer.spark.engine.expressions import has_collation
+from explorer.spark.engine.session import engine
 from explorer.spark.scan.layout import Layout
 from explorer.spark.scan.physical import compared_column, quoted, spark_type, type_mark
 from explorer.spark.scan.predicate import condition
 
-__all__ = ["as_compared", "kept_where"]
+if TYPE_CHECKING:
+    from explorer.core.versions.snapshot import Snapshot
 
+__all__ = ["as_compared", "matching", "needed_files", "reads_alike"]
+
+_ZONE: Final = "spark.sql.session.timeZone"
+_UTC: Final = frozenset({"UTC", "Etc/UTC", "Z", "+00:00", "GMT"})
 _KEPT: Final = "__explorer_kept"
 
 
+def reads_alike(snapshot: Snapshot, session: SparkSession | None = None) -> bool:
+    """Return whether a session reads the names and times of a predicate as the core does; see `RowEngine`."""
+    zone = (session or engine().session()).conf.get(_ZONE, "")
+    return zone in _UTC and not case_collides(snapshot.schema)
+
+
+def needed_files(session: SparkSession, snapshot: Snapshot, files: pa.Table, where: str) -> pa.Table:
+    """Return the files that may hold a row for which the predicate is TRUE.
+
+    Args:
+        session: Where the predicate will be evaluated.
+        files: Some rows of ``snapshot.logical_files``.
+        where: A vetted predicate; one that the core cannot read keeps every file.
+    """
+    if not reads_alike(snapshot, session):
+        return files
+    try:
+        mask = snapshot.skipping(where).files.column("kept")
+    except RequestError:
+        return files
+    everything = snapshot.logical_files
+    if files is everything:
+        return files.filter(mask)
+    return files.filter(pc.is_in(files.column("raw_path"), everything.column("raw_path").filter(mask).combine_chunks()))
+
+
 def as_compared(frame: DataFrame, schema: StructType) -> DataFrame:
-    """The same rows for conditions alone: texts of a column with a collation are compared by it.
+    """Return the same rows for conditions alone: texts of a column with a collation are compared by it.
 
     Args:
         frame: Rows with the columns of a schema, CHAR values padded, and maybe others.
-        schema: The schema.
     """
     collated = {field.name: kind for field in schema.fields if (kind := _collated(field)) is not None}
     if not collated:
@@ -48,7 +83,7 @@ def as_compared(frame: DataFrame, schema: StructType) -> DataFrame:
     return frame.select(*columns)
 
 
-def kept_where(frame: DataFrame, layout: Layout, where: str, *, marks: int = 0) -> DataFrame:
+def matching(frame: DataFrame, layout: Layout, where: str, *, marks: int = 0) -> DataFrame:
     """Keep the rows for which a predicate is TRUE.
 
     Args:
@@ -58,7 +93,7 @@ def kept_where(frame: DataFrame, layout: Layout, where: str, *, marks: int = 0) 
         marks: Number of columns at the end that the expression may not use.
 
     Raises:
-        ExpressionRefused: The text is no such expression.
+        ExpressionRefused: The text is not such an expression.
         UnsupportedFeature: It compares a column by a collation that Spark does not know.
     """
     unknown = {
@@ -77,9 +112,9 @@ def kept_where(frame: DataFrame, layout: Layout, where: str, *, marks: int = 0) 
     if not fields:
         usable = st.StructType(frame.schema.fields[: len(names) - marks])
         return frame.where(condition(frame.sparkSession, usable, where))
-    kept = [sf.col(quoted(name)).alias(f"{_KEPT}{place}") for place, name in enumerate(names) if name in fields]
+    originals = [sf.col(quoted(name)).alias(f"{_KEPT}{place}") for place, name in enumerate(names) if name in fields]
     compared = [_compared(name, fields.get(name)) for name in names]
-    both = frame.select(*compared, *kept)
+    both = frame.select(*compared, *originals)
     given = st.StructType(both.schema.fields[: len(names) - marks])
     chosen = both.where(condition(frame.sparkSession, given, where))
     back = [
@@ -95,7 +130,7 @@ def _check_unused(frame: DataFrame, where: str, unknown: Mapping[str, tuple[Stru
     try:
         condition(frame.sparkSession, st.StructType([each for each in usable if each.name not in unknown]), where)
     except ExpressionRefused as error:
-        # What is wrong with the predicate itself is reported first.
+        # A fault of the predicate itself is reported first.
         condition(frame.sparkSession, st.StructType(usable), where)
         raise _cannot_compare(*next(iter(unknown.values()))) from error
 
@@ -110,7 +145,7 @@ def _cannot_compare(field: StructField, name: str) -> UnsupportedFeature:
 
 
 def _unknown_collation(session: SparkSession, field: StructField) -> str | None:
-    """A collation of a field's texts that Spark does not know; None if it knows all."""
+    """Return a collation of a field's texts that Spark does not know; None if it knows all."""
     for name in dict.fromkeys(_collations(_collated(field))):
         if not has_collation(session, name):
             return name
@@ -151,13 +186,13 @@ def _shown(place: int, field: StructField, layout: Layout) -> Column:
 
 
 def _collated(field: StructField) -> st.DataType | None:
-    """The type of a column with the collations of its texts, at every depth; None if all of them compare bytes."""
+    """Return the type of a column with the collations of its strings, at every depth; None if all compare bytes."""
     kind = _with_collations(field.type, field.name, field)
     return None if kind == spark_type(field.type) else kind
 
 
 def _with_collations(kind: DataType, path: str, field: StructField) -> st.DataType:
-    """The type at a path inside a field, whose metadata has the collations up to the next field.
+    """Return the type at a path inside a field, whose metadata has the collations up to the next field.
 
     A collation is stated as provider, name and maybe a version, with dots between.
     """
@@ -172,6 +207,6 @@ def _with_collations(kind: DataType, path: str, field: StructField) -> st.DataTy
             return st.MapType(key, _with_collations(kind.value_type, f"{path}.value", field))
         case _:
             stated = field.metadata.get(COLLATIONS)
-            found = stated.get(path) if isinstance(stated, dict) and kind.name == "string" else None
-            parts = found.split(".") if isinstance(found, str) else []
+            collation = stated.get(path) if isinstance(stated, dict) and kind.name == "string" else None
+            parts = collation.split(".") if isinstance(collation, str) else []
             return st.StringType(parts[min(1, len(parts) - 1)]) if parts else spark_type(kind)

@@ -7,41 +7,16 @@ file (PART-014); where columns are not mapped, files hold logical names (CM-002)
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
-
-import pyarrow as pa
-from pyspark.sql import Column
-from pyspark.sql import types as st
+from typing import TYPE_CHECKING
 
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.data_files.file_columns import FileColumns, case_collides, file_columns, file_columns_of
+from explorer.spark.scan.row_marks import RowMarks
 
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Layout", "RowMarks", "layout_of", "layout_of_schema"]
-
-
-class RowMarks(Protocol):
-    """Columns beside the table's own that describe a row: where it is, its id, what happened to it."""
-
-    def read_fields(self) -> list[st.StructField]:
-        """What to ask of the files on top of the table's columns."""
-
-    def read_columns(self) -> list[Column]:
-        """What `read_fields` asked for, under the names that `columns` expects."""
-
-    def fact_fields(self) -> list[st.StructField]:
-        """Types of `facts`."""
-
-    def facts(self, files: pa.Table) -> dict[str, Any]:
-        """What is known of each file, one value for each row of ``files``."""
-
-    def columns(self, row_index: Column) -> list[Column]:
-        """The columns, over what `read_columns` and `facts` brought."""
-
-    def no_columns(self) -> list[Column]:
-        """The columns of no rows."""
+__all__ = ["Layout", "layout_of", "layout_of_schema"]
 
 
 @dataclass(frozen=True, slots=True)

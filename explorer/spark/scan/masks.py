@@ -28,7 +28,7 @@ _CHUNK_ROWS: Final = 1 << _CHUNK_BITS
 
 
 def mask_words(rows: npt.NDArray[np.uint64]) -> MaskWords:
-    """Chunks of 64-bit words for the masked rows of one file.
+    """Return chunks of 64-bit words for the masked rows of one file.
 
     Args:
         rows: Masked row indexes, sorted, from 0.
@@ -45,7 +45,7 @@ def mask_words(rows: npt.NDArray[np.uint64]) -> MaskWords:
 
 
 def mask_column(masks: Sequence[MaskWords | None]) -> pa.ListArray:
-    """An Arrow column of `MASK_TYPE`, one value a file; None is null (no deletion vector)."""
+    """Return an Arrow column of `MASK_TYPE`, one value a file; None is null (no deletion vector)."""
     chunks = [chunk for mask in masks for chunk in (mask or [])]
     words = np.concatenate(chunks) if chunks else np.empty(0, np.int64)
     inner_offsets = np.cumsum([0, *map(len, chunks)], dtype=np.int64).astype(np.int32)
@@ -56,7 +56,7 @@ def mask_column(masks: Sequence[MaskWords | None]) -> pa.ListArray:
 
 
 def is_masked(mask: Column, row_index: Column) -> Column:
-    """Whether the row's bit is set in its file's mask; never null."""
+    """Return whether the row's bit is set in its file's mask; never null."""
     chunk = sf.get(mask, sf.shiftright(row_index, _CHUNK_BITS).cast("int"))
     in_chunk = row_index.bitwiseAND(sf.lit(_CHUNK_ROWS - 1))
     word = sf.coalesce(sf.get(chunk, sf.shiftright(in_chunk, 6).cast("int")), sf.lit(0).cast("long"))

@@ -34,6 +34,7 @@ from explorer.data_files.arrow_columns import Shape
 from explorer.data_files.measured_batches import Room
 from explorer.data_files.object_rows import ObjectRows
 from explorer.spark.engine.file_addresses import FileAddress, RemoteFile
+from explorer.spark.engine.session import is_connect
 from explorer.storage import ranged_file
 from explorer.storage.atomic_write import atomic_write
 from explorer.storage.objects import ObjectLogStore
@@ -56,7 +57,7 @@ __all__ = [
 
 _FIELD_ID: Final = "parquet.field.id"
 _MOST_TASKS: Final = 64
-# What the tasks read with, and what of this program it imports.
+# The modules that the tasks read with, and their imports of this program.
 _SENT: Final = (
     object_rows,
     arrow_columns,
@@ -89,7 +90,7 @@ class FileRows:
 
 
 def remote_file(store: LogStore, key: str, size: int | None, scheme: Scheme) -> RemoteFile:
-    """How a task reads a file of a table in an object store.
+    """Describe how a task reads a file of a table in an object store.
 
     Args:
         store: The store that holds the file.
@@ -103,13 +104,13 @@ def remote_file(store: LogStore, key: str, size: int | None, scheme: Scheme) -> 
 
 
 def needs_tasks(session: SparkSession, addresses: Sequence[FileAddress]) -> bool:
-    """Whether the tasks have to read the files, as Spark's own reader cannot reach some of them."""
+    """Return whether the tasks have to read the files, as Spark's own reader cannot reach some of them."""
     remote = [address.remote for address in addresses if address.remote is not None]
     if not remote:
         return False
     if any(file.configured for file in remote):
         return True
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(session):
         return False
     private: Any = session
     configuration = private._jsc.hadoopConfiguration()
@@ -118,12 +119,11 @@ def needs_tasks(session: SparkSession, addresses: Sequence[FileAddress]) -> bool
 
 
 def read_objects(session: SparkSession, addresses: Sequence[FileAddress], schema: st.StructType) -> FileRows:
-    """The files' rows, read by the tasks.
+    """Return the files' rows, read by the tasks.
 
     Args:
-        session: Where to read.
         addresses: The files, local ones too.
-        schema: What to read, physical names, Parquet field ids in the metadata of fields that are found by them.
+        schema: What to read, physical names, Parquet field ids in the metadata of fields that are identified by them.
     """
     _send_code()
     path, row = _free("__explorer_object", schema), _free("__explorer_place", schema)
@@ -140,7 +140,6 @@ def read_footers(session: SparkSession, addresses: Sequence[FileAddress]) -> Dat
     """The files' footers, read by the tasks: one row a file, columns `explorer.data_files.object_rows.FOOTERS`.
 
     Args:
-        session: Where to read.
         addresses: The files, local ones too; at least one.
     """
     _send_code()
@@ -156,12 +155,12 @@ def _send_code() -> None:
 
 
 def room() -> Room:
-    """How much memory a file may take in a task."""
+    """Return how much memory a file may take in a task."""
     return Room(limits.footer_bytes(), limits.MAX_DECODED_BYTES, limits.DECODED_RATIO, limits.MOST_DECODED_BYTES)
 
 
 def secrets_in(addresses: Sequence[FileAddress]) -> tuple[str, ...]:
-    """Texts that no error may contain, longest first, as one may hold another."""
+    """Return the texts that no error may contain, longest first, as one may contain another."""
     secrets = {secret for address in addresses if address.remote is not None for secret in address.remote.secrets}
     return tuple(sorted(secrets, key=len, reverse=True))
 
@@ -174,7 +173,7 @@ def _free(name: str, schema: st.StructType) -> str:
 
 
 def spooled(store: LogStore, key: str) -> str:
-    """A copy on disk of a file of a table in memory; it lives as long as this process.
+    """Return a copy on disk of a file of a table in memory; it lives as long as this process.
 
     Raises:
         StorageError: The table has no such file.
@@ -192,7 +191,7 @@ def spooled(store: LogStore, key: str) -> str:
 
 
 def sent_files(addresses: Sequence[FileAddress]) -> tuple[pa.Table, tuple[Any, ...]]:
-    """One row a file for the tasks, and the stores that the rows speak of by number."""
+    """Return one row a file for the tasks, and the stores that the rows speak of by number."""
     stores: list[Any] = []
     numbers: dict[int, int] = {}
     columns: tuple[list[Any], ...] = ([], [], [], [])

@@ -2,7 +2,7 @@
 
 Protocol sections: Column Mapping, Schema Serialization Format, Type Widening. Invariants: files are read by physical
 name (and by field id in id mode), with the table's own types, so that Spark widens what an older file holds (CM-003 to
-CM-005); void columns are never asked of a file and read as null (D-10); all results have logical names at every
+CM-005); void columns are never read from a file, and are null (D-10); all results have logical names at every
 depth, in the schema's order; CHAR values are read padded, as every comparison of the engines takes them, unless rows
 are moved from file to file.
 """
@@ -58,17 +58,17 @@ _PRIMITIVES: Final[dict[str, st.DataType]] = {
 
 
 def quoted(name: str) -> str:
-    """A column name as Spark's parser takes it: in backticks, whatever it holds."""
+    """Return a column name as Spark's parser takes it: in backticks, whatever it holds."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def spark_type(kind: DataType) -> st.DataType:
-    """A logical type as Spark's, every part nullable: a reader does not enforce NOT NULL."""
+    """Return a logical type as Spark's, every part nullable: a reader does not enforce NOT NULL."""
     return visit(kind, _SparkType())
 
 
 def read_schema(fields: tuple[StructField, ...], by_id: bool) -> st.StructType:
-    """The schema to read data files with.
+    """Return the schema to read data files with.
 
     Args:
         fields: Columns that files hold (no partition columns); void ones are left out.
@@ -84,27 +84,26 @@ def read_schema(fields: tuple[StructField, ...], by_id: bool) -> st.StructType:
 
 
 def logical_column(source: Column, field: StructField, *, unpadded: bool = False) -> Column:
-    """The logical column, from the physical one that `read_schema` asked for.
+    """Return the logical column, from the physical one that `read_schema` reads.
 
     A cast renames nested fields, as casts between structs go by position.
 
     Args:
-        source: The physical column.
         field: The logical one.
         unpadded: Give CHAR values as the file holds them; otherwise they are padded, as engines read them.
     """
-    found = _logical_field(source, field)
-    return found.alias(field.name) if unpadded else compared_column(found, field).alias(field.name, **type_mark(field))
+    value = _logical_field(source, field)
+    return value.alias(field.name) if unpadded else compared_column(value, field).alias(field.name, **type_mark(field))
 
 
 def compared_column(value: Column, field: StructField) -> Column:
-    """A stored value as engines read and compare it: CHAR values padded with spaces to their length (SCHEMA-021)."""
+    """Return a stored value as engines compare it: CHAR values padded with spaces to their length (SCHEMA-021)."""
     lengths = padded_lengths(field)
     return _padded(value, field.type, lengths) if lengths else value
 
 
 def type_mark(field: StructField) -> dict[str, Any]:
-    """The metadata of a column by which Spark pads the constants that it compares with CHAR values; for ``alias``."""
+    """Return the metadata for ``alias`` by which Spark pads the constants that it compares with CHAR values."""
     return {"metadata": {CHAR_VARCHAR: field.metadata[CHAR_VARCHAR]}} if padded_lengths(field) else {}
 
 
@@ -130,7 +129,7 @@ def _read_field(field: StructField, by_id: bool) -> st.StructField:
 
 
 def _widest(field: StructField) -> st.DecimalType | None:
-    """The decimal type for a column that once held integers, if its own has too few digits for Spark's reader.
+    """Return the decimal type for a column that once held integers, if its own has too few digits for Spark's reader.
 
     Spark reads 32-bit integers as decimals of 10 digits before the point, 64-bit ones of 20. The protocol allows no
     such narrow target, but tables have them.
@@ -201,7 +200,7 @@ def _needs_cast(kind: DataType) -> bool:
 
 
 def _padded(value: Column, kind: DataType, lengths: Sequence[TextLength]) -> Column:
-    """The value with the texts at the end of some steps padded; a text that is longer stays as it is."""
+    """Return the value with the texts at the end of some steps padded; a text that is longer stays as it is."""
 
     def inside(step: tuple[str, str]) -> list[TextLength]:
         return [(steps[1:], length) for steps, length in lengths if steps and steps[0] == step]

@@ -40,14 +40,13 @@ from explorer.spark.engine.file_addresses import (
     remote_address,
 )
 from explorer.spark.engine.session import engine
-from explorer.spark.scan.compared import kept_where
-from explorer.spark.scan.layout import Layout, RowMarks, layout_of
+from explorer.spark.scan.compared import matching, needed_files
+from explorer.spark.scan.layout import Layout, layout_of
 from explorer.spark.scan.masks import is_masked, mask_column, mask_words
 from explorer.spark.scan.object_files import FileRows, needs_tasks, read_objects, remote_file, spooled
 from explorer.spark.scan.physical import logical_column, quoted, read_schema, spark_type
-from explorer.spark.scan.pruning import needed_files
 from explorer.spark.scan.results import Scan
-from explorer.spark.scan.row_identity import row_identity
+from explorer.spark.scan.row_marks import RowMarks, row_identity
 from explorer.storage.schemes import scheme_of
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ __all__ = [
     "MASK",
     "PATH",
     "ROW",
-    "FileFacts",
+    "JoinedFacts",
     "addresses_of",
     "file_facts",
     "file_rows",
@@ -86,18 +85,18 @@ _places: Final[WeakKeyDictionary[DeltaLog, FileLocations]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
-class FileFacts:
+class JoinedFacts:
     """What rows need to know of their files: one row for each part that a file plays.
 
     Attributes:
         columns: `PATH` (the name Spark gives the file), partition values, masks, and the facts of the marks.
         types: Their Spark types.
-        kept: Whether a row of a known file is given, over these columns and the row's index; never null.
+        is_given: Whether a row of a known file is given, over these columns and the row's index; never null.
     """
 
     columns: pa.Table
     types: st.StructType
-    kept: Column
+    is_given: Column
 
 
 def plan(
@@ -137,16 +136,16 @@ def plan(
     masks = _masks(log, files, snapshot.version, hidden or {})
     facts = None
     if masks is not None or layout.partitions or layout.marks is not None:
-        kept = sf.lit(True) if masks is None else ~is_masked(sf.col(MASK), sf.col(ROW))
-        facts = file_facts(layout, files, addresses, {} if masks is None else {MASK: masks}, kept)
+        is_live = sf.lit(True) if masks is None else ~is_masked(sf.col(MASK), sf.col(ROW))
+        facts = file_facts(layout, files, addresses, {} if masks is None else {MASK: masks}, is_live)
     frame = file_rows(session, layout, addresses, facts)
     if where is not None:
-        frame = kept_where(frame, layout, where)
+        frame = matching(frame, layout, where)
     return Scan(frame, tuple(addresses), snapshot.version, where)
 
 
 def _with_doubted(files: pa.Table, needed: pa.Table, doubted: Collection[str]) -> pa.Table:
-    """The files that a condition needs, and the doubted ones, in the order of the log."""
+    """Return the files that a condition needs, and the doubted ones, in the order of the log."""
     if not doubted:
         return needed
     chosen = pc.is_in(files.column("raw_path"), value_set=needed.column("raw_path").combine_chunks())
@@ -155,7 +154,7 @@ def _with_doubted(files: pa.Table, needed: pa.Table, doubted: Collection[str]) -
 
 
 def files_to_read(log: DeltaLog, snapshot: Snapshot, where: str | None) -> pa.Table:
-    """The files of a scan; see `explorer.spark.scan.scan.files_to_read`."""
+    """Return the files of a scan; see `explorer.spark.scan.scan.files_to_read`."""
     files = snapshot.logical_files
     if where is not None:
         files = needed_files(session_of(layout_of(snapshot)), snapshot, files, where)
@@ -164,7 +163,7 @@ def files_to_read(log: DeltaLog, snapshot: Snapshot, where: str | None) -> pa.Ta
 
 
 def session_of(layout: Layout) -> SparkSession:
-    """The session to read with. Ask for it before making the first Column, as a Column needs a session.
+    """Return the session to read with. Ask for it before making the first Column, as a Column needs a session.
 
     Raises:
         EngineUnavailable: Spark or Java is missing.
@@ -173,9 +172,9 @@ def session_of(layout: Layout) -> SparkSession:
 
 
 def file_rows(
-    session: SparkSession, layout: Layout, addresses: Sequence[FileAddress], facts: FileFacts | None
+    session: SparkSession, layout: Layout, addresses: Sequence[FileAddress], facts: JoinedFacts | None
 ) -> DataFrame:
-    """The rows of some files: the layout's columns and marks.
+    """Return the rows of some files: the layout's columns and marks.
 
     Args:
         session: What reads them; see `session_of`.
@@ -192,16 +191,15 @@ def file_rows(
 
 
 def file_facts(
-    layout: Layout, files: pa.Table, addresses: Sequence[FileAddress], masks: Mapping[str, Any], kept: Column
-) -> FileFacts:
+    layout: Layout, files: pa.Table, addresses: Sequence[FileAddress], masks: Mapping[str, Any], condition: Column
+) -> JoinedFacts:
     """Put together what is known of files.
 
     Args:
-        layout: How they are read.
-        files: What the log says of each: raw_path, partition_values, and what the marks need.
+        files: The facts of each in the log: raw_path, partition_values, and what the marks need.
         addresses: Their addresses, one for each row of ``files``; the same file may come several times.
-        masks: Columns of `explorer.spark.scan.masks.MASK_TYPE`, or of booleans, that ``kept`` needs.
-        kept: As in `FileFacts`.
+        masks: Columns of `explorer.spark.scan.masks.MASK_TYPE`, or of booleans, that ``condition`` needs.
+        condition: As in `JoinedFacts`.
 
     Raises:
         CorruptTable: A partition value is missing or does not parse.
@@ -219,11 +217,11 @@ def file_facts(
     if layout.marks is not None:
         columns |= layout.marks.facts(files)
         fields += layout.marks.fact_fields()
-    return FileFacts(pa.table(columns), st.StructType(fields), kept)
+    return JoinedFacts(pa.table(columns), st.StructType(fields), condition)
 
 
 def addresses_of(log: DeltaLog, files: pa.Table) -> list[FileAddress]:
-    """Where the files are, one address for each row of ``files``.
+    """Return where the files are, one address for each row of ``files``.
 
     Raises:
         NotAllowed: The log or a link points outside the places that may be read.
@@ -232,14 +230,14 @@ def addresses_of(log: DeltaLog, files: pa.Table) -> list[FileAddress]:
     raw_paths, paths = files.column("raw_path").to_pylist(), files.column("path").to_pylist()
     sizes = files.column("size").to_pylist()
     places, first = _places.setdefault(log, FileLocations(log.store)), dict[str, str]()
-    found = list[FileAddress]()
+    addresses = list[FileAddress]()
     for raw_path, path, size in zip(raw_paths, paths, sizes, strict=True):
         address = _address(places, raw_path, path, size)
         if address.local is not None and first.setdefault(address.local, path) != path:
             # Two files of the log are one on this disk; Spark tells them apart by their names.
             address = local_address(raw_path, address.local, alias=True)
-        found.append(address)
-    return found
+        addresses.append(address)
+    return addresses
 
 
 def _address(places: FileLocations, raw_path: str, path: str, size: int | None) -> FileAddress:
@@ -262,11 +260,11 @@ def _no_rows(session: SparkSession, layout: Layout) -> DataFrame:
     return session.range(0).select(*columns, *(layout.marks.no_columns() if layout.marks else ()))
 
 
-def _selected(found: FileRows, layout: Layout, facts: FileFacts | None) -> DataFrame:
+def _selected(rows: FileRows, layout: Layout, facts: JoinedFacts | None) -> DataFrame:
     sources = {field.name: sf.col(quoted(field.physical_name)) for field in layout.stored}
-    frame = found.frame
+    frame = rows.frame
     if facts is not None:
-        frame, sources = _joined(found, layout, facts)
+        frame, sources = _joined(rows, layout, facts)
     fields = layout.schema.fields
     columns = [logical_column(sources[field.name], field, unpadded=layout.unpadded) for field in fields]
     if layout.marks is not None:
@@ -293,30 +291,30 @@ def _read(session: SparkSession, layout: Layout, addresses: Sequence[FileAddress
     return FileRows(frame, metadata.getField("file_path"), metadata.getField("row_index"))
 
 
-def _joined(found: FileRows, layout: Layout, facts: FileFacts) -> tuple[DataFrame, dict[str, Column]]:
-    """Join to each row what is known of its file, and drop the rows that are not kept."""
-    names = set(found.frame.columns)
+def _joined(rows: FileRows, layout: Layout, facts: JoinedFacts) -> tuple[DataFrame, dict[str, Column]]:
+    """Join to each row what is known of its file, and drop the rows that are not given."""
+    names = set(rows.frame.columns)
     stored = [field for field in layout.stored if field.physical_name in names]
     # Positional names: a physical name may be anything, even one of ours.
-    frame = found.frame.select(
+    frame = rows.frame.select(
         *(sf.col(quoted(field.physical_name)).alias(f"{_PREFIX}c{i}") for i, field in enumerate(stored)),
-        found.path.alias(_FILE),
-        found.row.alias(ROW),
+        rows.path.alias(_FILE),
+        rows.row.alias(ROW),
         *(layout.marks.read_columns() if layout.marks else ()),
     )
     path = sf.col(_FILE)
     known = frame.sparkSession.createDataFrame(facts.columns, schema=facts.types)
     frame = frame.join(sf.broadcast(known), path == sf.col(PATH), "left")
     unknown = sf.raise_error(sf.concat(sf.lit("explorer: no entry of the log for the file "), path)).cast("boolean")
-    kept = sf.when(sf.col(PATH).isNull(), unknown).otherwise(facts.kept)
+    is_live = sf.when(sf.col(PATH).isNull(), unknown).otherwise(facts.is_given)
     sources = {field.name: sf.col(f"{_PREFIX}c{i}") for i, field in enumerate(stored)}
     sources |= {field.name: sf.lit(None) for field in layout.stored if field.name not in sources}
     sources |= {field.name: sf.col(f"{_PREFIX}p{i}") for i, field in enumerate(layout.partitions)}
-    return frame.where(kept), sources
+    return frame.where(is_live), sources
 
 
 def _masks(log: DeltaLog, files: pa.Table, version: int, hidden: Mapping[str, npt.NDArray[np.uint64]]) -> Any | None:
-    """The rows of each file that are left out as an Arrow column; None if there are none."""
+    """Return the rows of each file that are left out as an Arrow column; None if there are none."""
     vectors = vector_descriptors(files)
     if not any(vectors) and not hidden:
         return None

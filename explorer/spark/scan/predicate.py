@@ -2,7 +2,7 @@
 
 `explorer.core.protocol.sql.vetting` checks the text first, then Spark analyses it over no rows. Invariants: only one
 boolean expression over the given columns and Spark's own functions passes; everything else raises an ExpressionRefused
-that says why and where, with Spark's suggestion where it has one; no row is read for it.
+with the reason and the place, with Spark's suggestion where it has one; no row is read for it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,6 @@ def vet(schema: StructType, text: str, *, repeatable: bool = True) -> None:
     """Check that a predicate may be evaluated over the rows of a table; starts the engine if necessary.
 
     Args:
-        schema: The table's columns.
         text: SQL of one boolean expression over them.
         repeatable: Refuse also what depends on the time or the session (``current_date``, ``current_user``).
 
@@ -89,22 +88,21 @@ def filtered(frame: DataFrame, where: str) -> DataFrame:
         where: SQL text of one boolean expression.
 
     Raises:
-        ExpressionRefused: The text is no such expression; ``nearest`` holds Spark's suggestion for an unknown column.
+        ExpressionRefused: The text is not such an expression; ``nearest`` has Spark's suggestion for an unknown column.
     """
     return frame.where(condition(frame.sparkSession, frame.schema, where))
 
 
 def condition(session: SparkSession, columns: st.StructType, text: str, *, repeatable: bool = False) -> Column:
-    """The predicate as a Column, once it is vetted.
+    """Return the predicate as a Column, once it is vetted.
 
     Args:
-        session: Where it will be evaluated.
         columns: The columns it may use.
         text: SQL of one boolean expression.
         repeatable: As in `vet`.
 
     Raises:
-        ExpressionRefused: It is no such expression.
+        ExpressionRefused: It is not such an expression.
         EngineUnavailable: Spark's Java process died.
     """
     remade = normalized_expression(text)
@@ -117,7 +115,7 @@ def condition(session: SparkSession, columns: st.StructType, text: str, *, repea
 
 
 def stable_type(rows: DataFrame, text: str) -> st.DataType:
-    """The type of an expression over some rows, which gives the same value for a row each time.
+    """Return the type of an expression over some rows, which gives the same value for a row each time.
 
     Raises:
         ExpressionRefused: It may not be evaluated, or depends on the time or the session.
@@ -125,9 +123,9 @@ def stable_type(rows: DataFrame, text: str) -> st.DataType:
     """
     remade = normalized_expression(text)
     check_clock(text, remade.tokens, {name.lower() for name in rows.columns})
-    found = analysed(rows, [remade])
-    _check_plan(remade, found.plan, rows.columns, repeatable=True)
-    return found.frame.schema.fields[0].dataType
+    analysis = analysed(rows, [remade])
+    _check_plan(remade, analysis.plan, rows.columns, repeatable=True)
+    return analysis.frame.schema.fields[0].dataType
 
 
 def _no_rows(schema: StructType) -> DataFrame:
@@ -139,14 +137,14 @@ def _no_rows(schema: StructType) -> DataFrame:
 
 
 def _condition(nothing: DataFrame, remade: NormalizedExpression, *, repeatable: bool) -> Column:
-    """The predicate, whose text was checked, over the columns of a frame without rows."""
+    """Return the predicate, whose text was checked, over the columns of a frame without rows."""
     text = remade.original
     if repeatable:
         check_clock(text, remade.tokens, {name.lower() for name in nothing.columns})
     try:
-        found = analysed(nothing, [remade])
-        _check_plan(remade, found.plan, nothing.columns, repeatable=repeatable)
-        kind = found.frame.schema.fields[0].dataType
+        analysis = analysed(nothing, [remade])
+        _check_plan(remade, analysis.plan, nothing.columns, repeatable=repeatable)
+        kind = analysis.frame.schema.fields[0].dataType
     except (PySparkException, Py4JError) as error:
         raise _refusal(remade, error) from error
     if not isinstance(kind, st.BooleanType):
@@ -158,7 +156,7 @@ def _condition(nothing: DataFrame, remade: NormalizedExpression, *, repeatable: 
             found=kind.simpleString(),
             expected="boolean",
         )
-    return found.columns[0]
+    return analysis.columns[0]
 
 
 def _check_plan(remade: NormalizedExpression, plan: str, columns: Sequence[str], *, repeatable: bool) -> None:
@@ -215,7 +213,7 @@ def _refusal(remade: NormalizedExpression, error: Exception) -> ExpressionRefuse
 
 
 def _position(remade: NormalizedExpression, error: Exception) -> int | None:
-    """Where the fault is in the text as written: a character, from 1; past the end if the text ends too early."""
+    """Return the place of the fault in the text as written, from 1; past the end if the text ends too early."""
     match = re.search(r"\(line (\d+), pos (\d+)\)", str(error))
     if match is not None:
         line, column = int(match[1]), int(match[2])
@@ -234,8 +232,8 @@ def _place(text: str, position: int) -> str:
 
 
 def _parameters(error: Exception) -> dict[str, str]:
-    found = error.getMessageParameters() if isinstance(error, PySparkException) else None
-    return dict(found or {})
+    parameters = error.getMessageParameters() if isinstance(error, PySparkException) else None
+    return dict(parameters or {})
 
 
 def _suggestions(error: Exception) -> list[str] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -18,16 +18,12 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from explorer.core.errors import ExplorerError
+from explorer.spark.engine.failures import failure_of
+from explorer.spark.engine.file_addresses import FileAddress
+from explorer.spark.engine.session import is_connect
 from explorer.spark.scan.physical import quoted
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame
-
-    from explorer.core.errors import ExplorerError
-    from explorer.spark.engine.file_addresses import FileAddress
-
-__all__ = ["SPARK_ERRORS", "Planned", "Reading", "Scan", "readable_frame", "to_arrow"]
+__all__ = ["SPARK_ERRORS", "Planned", "PlannedRows", "Reading", "Scan", "readable_frame", "to_arrow"]
 
 SPARK_ERRORS = (PySparkException, Py4JError, OSError)
 """What running a plan may raise."""
@@ -41,7 +37,7 @@ class Planned(Protocol):
         """The rows."""
 
     def failure(self, error: Exception) -> ExplorerError:
-        """The typed error for an exception of running it."""
+        """Return the typed error for an exception of running it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +49,7 @@ class Reading:
 
 
 def to_arrow(planned: Planned, limit: int | None = None, *, readable: bool = False) -> pa.Table:
-    """Run a plan.
-
-    Args:
-        planned: The plan.
-        limit: Number of rows to stop at; None takes all, which must fit into memory.
-        readable: True gives variants as JSON text instead of their binaries, for people.
-
-    Raises:
-        ExplorerError: What Spark raised, typed, naming the file and the version.
-    """
+    """Run a plan; arguments and errors as of `PlannedRows.to_arrow`."""
     frame = readable_frame(planned.frame) if readable else planned.frame
     frame = frame if limit is None else frame.limit(limit)
     try:
@@ -72,7 +59,7 @@ def to_arrow(planned: Planned, limit: int | None = None, *, readable: bool = Fal
 
 
 def readable_frame(frame: DataFrame) -> DataFrame:
-    """The same rows with every variant, at any depth, as JSON text."""
+    """Return the same rows with every variant, at any depth, as JSON text."""
     if not _holds_variant(frame.schema):
         return frame
     return frame.select(*(_readable(sf.col(quoted(f.name)), f.dataType).alias(f.name) for f in frame.schema.fields))
@@ -84,7 +71,7 @@ def _collected(frame: DataFrame) -> pa.Table:
         return frame.toArrow()
     # toArrow fails on null variants: it casts the batches to a schema that forbids null in their parts.
     private: Any = frame
-    if type(frame).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(frame):
         collected, _ = private._to_table()
     else:
         collected = pa.Table.from_batches(private._collect_as_arrow(empty_list_if_zero_records=False))
@@ -94,7 +81,7 @@ def _collected(frame: DataFrame) -> pa.Table:
 
 
 def _exact(array: Any, kind: st.DataType) -> Any:
-    """The array as toArrow would give it, except for variants: nullable, metadata before value as in the schema."""
+    """Cast as toArrow does, except for variants: nullable, metadata before value as in the schema."""
     if not _holds_variant(kind):
         return array.cast(pa.timestamp("us", "UTC")) if isinstance(kind, st.TimestampType) else array
     match kind:
@@ -141,13 +128,31 @@ def _readable(source: Column, kind: st.DataType) -> Column:
     return sf.to_json(source)
 
 
+class PlannedRows:
+    """The rows of a scan, of changes or of a difference: planned, and run on request."""
+
+    __slots__ = ()
+
+    def to_arrow(self: Planned, limit: int | None = None, *, readable: bool = False) -> pa.Table:
+        """Run it.
+
+        Args:
+            limit: Number of rows to stop at; None takes all, which must fit into memory.
+            readable: True gives variants as JSON text instead of their binaries.
+
+        Raises:
+            ExplorerError: What Spark raised, typed, naming the file and the version.
+        """
+        return to_arrow(self, limit, readable=readable)
+
+
 @dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(PlannedRows):
     """Rows of some files of one version, planned and not run.
 
     Attributes:
         frame: The rows: one column for each of the schema, in its order, logical names, exact types, all nullable;
-            after them those of row identity, if asked for.
+            after them those of row identity, on request.
         addresses: The files that are read.
         version: Version of the snapshot.
         where: The predicate, or None.
@@ -158,22 +163,6 @@ class Scan:
     version: int
     where: str | None
 
-    def to_arrow(self, limit: int | None = None, *, readable: bool = False) -> pa.Table:
-        """Run it.
-
-        Args:
-            limit: Number of rows to stop at; None takes all, which must fit into memory.
-            readable: True gives variants as JSON text instead of their binaries, for people.
-
-        Raises:
-            ExplorerError: What Spark raised, typed, naming the file and the version.
-        """
-        from explorer.spark.scan.results import to_arrow
-
-        return to_arrow(self, limit, readable=readable)
-
     def failure(self, error: Exception) -> ExplorerError:
-        """The typed error for an exception out of Spark."""
-        from explorer.spark.engine.failures import failure_of
-
+        """Return the typed error for an exception out of Spark."""
         return failure_of(error, self.addresses, self.version, self.where)

@@ -25,13 +25,11 @@ __all__ = ["files_to_read", "rows", "scan"]
 
 
 def rows(log: DeltaLog, snapshot: Snapshot, where: str | None = None, row_identity: bool = False) -> DataFrame:
-    """All live rows of a snapshot; lazy.
+    """Return all live rows of a snapshot; lazy.
 
     Args:
-        log: The log of the table.
-        snapshot: The version to read.
-        where: A boolean SQL expression over the logical columns, and those of row identity if they are asked for; only
-            rows for which it is TRUE are kept.
+        where: A boolean SQL expression over the logical columns, and those of row identity on request; only
+            rows for which it is TRUE are given.
         row_identity: Add ``_file`` (the file's path in the log, decoded), ``_row_index`` (the row's place in the file,
             from 0, masked rows counted), ``_row_id`` and ``_row_commit_version`` (null where row tracking is not
             enabled or gives none).
@@ -39,7 +37,7 @@ def rows(log: DeltaLog, snapshot: Snapshot, where: str | None = None, row_identi
     Raises:
         StorageError: A data file is missing.
         CorruptTable: A data file's size, a partition value or a deletion vector contradicts the log, or row tracking
-            does not say where it keeps the ids that are asked for.
+            does not say where the requested IDs are stored.
         UnsupportedFeature: A type or location that Spark cannot read right.
         RequestError: ``where`` is not one boolean expression over the columns, or calls a refused function; or the
             table has a column of a name that ``row_identity`` adds.
@@ -63,12 +61,10 @@ def scan(
     """Plan a scan of a snapshot's live rows, or of those in some of its files; errors as `rows`.
 
     Args:
-        log: The log of the table.
-        snapshot: The version to read.
         files: Rows of ``snapshot.logical_files``; None for all.
         where, row_identity: As in `rows`.
-        hidden: Rows to leave out beside the masked ones: their places, ascending, by the file's path in the log.
-        needed: The files are those, or some of those, that `files_to_read` gave: it chose them and looked for them.
+        hidden: Rows to leave out, besides the masked ones: their places, ascending, by the file's path in the log.
+        needed: The files are those, or some of those, of `files_to_read`, which chose them and checked that they exist.
         unpadded: Give CHAR values as the files hold them, for rows that move to other files; ``where`` still compares
             them as engines do.
         doubted: Decoded paths of files to read although their statistics exclude them.
@@ -91,7 +87,7 @@ def scan(
 
 
 def files_to_read(log: DeltaLog, snapshot: Snapshot, where: str | None) -> pa.Table:
-    """The live files that may hold a row for which a condition is true, all of them present; errors as `rows`."""
+    """Return the live files that may hold a row for which a condition is TRUE, all present; errors as of `rows`."""
     require_pyspark()
     from explorer.spark.scan.plan import files_to_read
 

@@ -1,4 +1,4 @@
-"""What the expressions of an update or of a merge's clauses give to each column of a row.
+"""The values of each column of a row, by the expressions of an update or of a merge's clauses.
 
 Protocol sections: Default Columns, Generated Columns, Identity Columns. Invariants: an expression is vetted before it
 is evaluated; a column is assigned once; an identity column is never updated.
@@ -26,7 +26,7 @@ from explorer.core.transaction.new_files.kept_texts import default_expressions
 from explorer.spark.engine.expressions import expression
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.writes.column_values import column_value
-from explorer.spark.writes.kept_expressions import evaluated
+from explorer.spark.writes.stored_expressions import evaluated
 
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
@@ -50,22 +50,22 @@ class AssignedValues:
         self._defaults = default_expressions(snapshot)
 
     def of_clause(self, clause: MergeClause, given: Sequence[str]) -> tuple[list[Column], set[str]]:
-        """The values that a clause of a merge gives, and the columns that it assigns."""
+        """Return the values that a clause of a merge gives, and the columns that it assigns."""
         if clause.action == "delete":
             return [sf.lit(None).cast(spark_type(field.type)) for field in self._schema.fields], set()
         values = self._all_of_source(given) if clause.values is None else clause.values
         return self.after(values, clause.group) if clause.action == "update" else self._inserted(values, clause.group)
 
     def after(self, assigned: Mapping[str, str], where: str) -> tuple[list[Column], set[str]]:
-        """The values of a row of the table once some columns are assigned, and these columns."""
-        found = self._assigned(assigned, where)
+        """Return the values of a row of the table once some columns are assigned, and these columns."""
+        assignments = self._assigned(assigned, where)
         for field in self._schema.fields:
-            if IDENTITY_START in field.metadata and any(path[0] == field.name for path in found):
+            if IDENTITY_START in field.metadata and any(path[0] == field.name for path in assignments):
                 raise InvalidIntent(f"The identity column {field.name!r} cannot be updated.", field=where)
         values = []
         for field in self._schema.fields:
             value = sf.col(f"target.{quoted(field.name)}")
-            for path, text in found.items():
+            for path, text in assignments.items():
                 if path == (field.name,):
                     value = self._value(text, field)
                 elif path[0] == field.name:
@@ -74,23 +74,23 @@ class AssignedValues:
                         value
                     )
             values.append(self._fitted(value, field, where))
-        return values, {path[0] for path in found}
+        return values, {path[0] for path in assignments}
 
     def _inserted(self, assigned: Mapping[str, str], where: str) -> tuple[list[Column], set[str]]:
-        found = self._assigned(assigned, where)
+        assignments = self._assigned(assigned, where)
         values = []
         for field in self._schema.fields:
-            text = found.get((field.name,))
+            text = assignments.get((field.name,))
             explicit = field.metadata.get(IDENTITY_ALLOW_EXPLICIT_INSERT, False)
             if text is not None and IDENTITY_START in field.metadata and not explicit:
                 raise InvalidIntent(
                     f"The identity column {field.name!r} is GENERATED ALWAYS: leave it out.", field=where
                 )
             values.append(self._fitted(self._value("DEFAULT" if text is None else text, field), field, where))
-        return values, {path[0] for path, text in found.items() if not _is_default(text)}
+        return values, {path[0] for path, text in assignments.items() if not _is_default(text)}
 
     def _all_of_source(self, given: Sequence[str]) -> dict[str, str]:
-        """What ``"*"`` means: every column of the table from the column of that name in the source.
+        """Expand ``"*"``: every column of the table from the column of that name in the source.
 
         Where the schema may change, a column that the source lacks is left as it is, or out of a new row.
         """
@@ -111,27 +111,27 @@ class AssignedValues:
         return values
 
     def _assigned(self, assigned: Mapping[str, str], where: str) -> dict[tuple[str, ...], str]:
-        """The expressions by the path of their column, in the schema's spelling; vetted."""
-        found: dict[tuple[str, ...], str] = {}
+        """Return the expressions by the path of their column, in the schema's spelling; vetted."""
+        assignments: dict[tuple[str, ...], str] = {}
         for name, text in assigned.items():
             try:
                 parts = parse_column(name)
             except ValueError as error:
                 raise InvalidIntent(f"{name!r} is not the name of a column: {error}.", field=where) from error
             path = self._known(parts, name, where)
-            if any(path[: len(other)] == other or other[: len(path)] == path for other in found):
+            if any(path[: len(other)] == other or other[: len(path)] == path for other in assignments):
                 raise InvalidIntent(f"The column {name} is assigned twice.", field=where, column=name)
             check_text(text)
-            found[path] = text
-        return found
+            assignments[path] = text
+        return assignments
 
     def _known(self, parts: tuple[str, ...], name: str, where: str) -> tuple[str, ...]:
         fields, path = self._schema.fields, []
         for part in parts:
-            alike = [field for field in fields if field.name == part] or [
+            matches = [field for field in fields if field.name == part] or [
                 field for field in fields if field.name.lower() == part.lower()
             ]
-            if len(alike) != 1:
+            if len(matches) != 1:
                 names = [field.name for field in self._schema.fields]
                 raise InvalidIntent(
                     f"The table has no column {name}. Its columns: {first_names(names)}.",
@@ -139,17 +139,17 @@ class AssignedValues:
                     column=name,
                     allowed=choices(names),
                 )
-            path.append(alike[0].name)
-            fields = alike[0].type.fields if isinstance(alike[0].type, StructType) else ()
+            path.append(matches[0].name)
+            fields = matches[0].type.fields if isinstance(matches[0].type, StructType) else ()
         return tuple(path)
 
     def _fitted(self, value: Column, field: StructField, where: str) -> Column:
-        """A value in the type of a column; only nested ones need to know what they are."""
+        """Return a value in the type of a column; only nested ones need to know what they are."""
         wanted = spark_type(field.type)
         if isinstance(field.type, PrimitiveType):
             return value.cast(wanted)
-        found = self._rows.select(value.alias("value")).schema.fields[0].dataType
-        return column_value(value, found, wanted, field.name, where)
+        actual = self._rows.select(value.alias("value")).schema.fields[0].dataType
+        return column_value(value, actual, wanted, field.name, where)
 
     def _value(self, text: str, field: StructField) -> Column:
         if not _is_default(text):

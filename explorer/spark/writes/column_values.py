@@ -34,49 +34,48 @@ def check_casts(session: SparkSession) -> None:
         )
 
 
-def column_value(value: Column, found: st.DataType, wanted: st.DataType, name: str, field: str = "source") -> Column:
+def column_value(value: Column, given: st.DataType, wanted: st.DataType, name: str, field: str = "source") -> Column:
     """Return a value in the type of a column.
 
     Args:
-        value: The value.
-        found: Its type.
+        given: Its type.
         wanted: The type of the column, every part nullable.
         name: The column's dotted path, for errors.
-        field: The intent's field that is told of a fault.
+        field: The intent's field that an error names.
 
     Raises:
         InvalidIntent: The value has a nested field that the column lacks, or is of another kind.
     """
-    if found.simpleString() == wanted.simpleString():
+    if given.simpleString() == wanted.simpleString():
         return value.cast(wanted)
-    match found, wanted:
+    match given, wanted:
         case st.StructType(), st.StructType():
-            return _struct(value, found, wanted, name, field)
+            return _struct(value, given, wanted, name, field)
         case st.ArrayType(), st.ArrayType() if _has_struct(wanted):
-            inner = found.elementType
+            inner = given.elementType
             return sf.transform(value, lambda item: column_value(item, inner, wanted.elementType, name, field))
         case st.MapType(), st.MapType() if _has_struct(wanted):
-            keys, values = (found.keyType, wanted.keyType), (found.valueType, wanted.valueType)
+            keys, values = (given.keyType, wanted.keyType), (given.valueType, wanted.valueType)
             mapped = sf.transform_values(value, lambda _, item: column_value(item, *values, f"{name}.value", field))
             return sf.transform_keys(mapped, lambda key, _: column_value(key, *keys, f"{name}.key", field))
         case st.NullType(), _:
             return sf.lit(None).cast(wanted)
         case _:
-            if _is_nested(found) != _is_nested(wanted):
+            if _is_nested(given) != _is_nested(wanted):
                 raise InvalidIntent(
                     f"The column {name} has the type {wanted.simpleString()}, and the rows have "
-                    f"{found.simpleString()}: convert it first.",
+                    f"{given.simpleString()}: convert it first.",
                     field=field,
                     column=name,
                 )
             return value.cast(wanted)
 
 
-def _struct(value: Column, found: st.StructType, wanted: st.StructType, name: str, field: str) -> Column:
-    given = {inner.name.lower(): inner for inner in found.fields}
+def _struct(value: Column, given_type: st.StructType, wanted: st.StructType, name: str, field: str) -> Column:
+    given = {inner.name.lower(): inner for inner in given_type.fields}
     known = {own.name.lower() for own in wanted}
-    foreign = [inner.name for inner in found.fields if inner.name.lower() not in known]
-    if foreign or len(given) < len(found.fields):
+    foreign = [inner.name for inner in given_type.fields if inner.name.lower() not in known]
+    if foreign or len(given) < len(given_type.fields):
         odd = f"no field {foreign[0]!r}" if foreign else "two fields whose names differ only by case"
         names = first_names(own.name for own in wanted.fields)
         raise InvalidIntent(

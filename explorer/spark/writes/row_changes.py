@@ -1,4 +1,4 @@
-"""Rows that an update or a merge changes: found, judged and written by Spark.
+"""Rows that an update or a merge changes: searched, checked and written by Spark.
 
 Every change is one frame with the values of a row before and after it; what an update and a merge differ in is how
 this frame is made. Protocol sections: Deletion Vectors, Add CDC File, Row Tracking, Generated Columns, Default Columns,
@@ -19,7 +19,6 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
 
 from explorer.core.errors import CorruptTable, ExplorerError, ExpressionRefused
-from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.protocol.schema.data_types import StructType, format_column
 from explorer.core.protocol.schema.field_metadata import GENERATION_EXPRESSION, IDENTITY_START
 from explorer.core.protocol.sql.vetting import check_text
@@ -33,6 +32,7 @@ from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
 from explorer.core.transaction.row_engine import MatchedChanges
 from explorer.data_files.written_files import WrittenFiles
+from explorer.spark.engine.deadline import limited
 from explorer.spark.engine.expressions import expression
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.engine.file_addresses import FileAddress
@@ -42,12 +42,12 @@ from explorer.spark.scan.results import SPARK_ERRORS, Reading
 from explorer.spark.scan.scan import scan
 from explorer.spark.writes.assigned_values import AssignedValues
 from explorer.spark.writes.column_values import check_casts
-from explorer.spark.writes.incoming import refusal, rule_guard, source_frame
-from explorer.spark.writes.kept_expressions import Evaluated, evaluated, fault_of
+from explorer.spark.writes.incoming import rule_guard, rule_texts
 from explorer.spark.writes.matching_rows import rows_of_bitmaps
-from explorer.spark.writes.new_rows import NewRows, breaks_rules, broken_rules, write_files
-from explorer.spark.writes.recorded_inserts import recorded_inserts
-from explorer.spark.writes.source_state import FileStates, file_states, unchanged_guard
+from explorer.spark.writes.new_rows import NewRows, breaks_rules, broken_rules, id_columns, write_files
+from explorer.spark.writes.rewrites import chosen_files, recorded_inserts
+from explorer.spark.writes.source import FileStates, file_states, refusal, source_frame, unchanged_guard
+from explorer.spark.writes.stored_expressions import Evaluated, evaluated, fault_of
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 __all__ = ["find_changes", "write_changes"]
 
-# Names of the table may be anything, even these, so nothing of the table has a name of its own beside them.
+# Names of the table may be anything, even these, so no column of the table has its own name among them.
 _DO: Final = "__explorer_do"
 _CLAUSE: Final = "__explorer_clause"
 _FILE: Final = "__explorer_file"
@@ -82,15 +82,15 @@ class _Changes:
         frame: What happens to the row and by which clause; file, place and id of the row of the table, null for one
             that is inserted; then its values before and those after, each in the order of the schema.
         schema: The table's schema.
-        rules: What the new rows must satisfy.
+        rules: The rules of the new rows.
         failure: The typed error for what running it raised.
         inserts: The columns that each clause that inserts gives a value, by the clause's place.
         source_rows: Rows of the source of a merge.
-        deletes_always: Every match is deleted, so several of them for a row say the same.
-        source: What a merge takes its rows from.
+        deletes_always: Every match is deleted, so several of them for a row are one.
+        source: The source of a merge.
         files: The files there, as they were when the changes were planned.
         which: A number that stands for the rows of the table that get new values.
-        made: What the generated columns give, over the rows before they have these values.
+        made: The values of the generated columns, over the rows before they have these values.
     """
 
     frame: DataFrame
@@ -106,36 +106,37 @@ class _Changes:
     made: tuple[Evaluated, ...] = ()
 
     def numbered(self, columns: Sequence[Numbering]) -> dict[tuple[Numbering, ...], list[int]]:
-        """The clauses that insert rows without a value for some identity columns, by these columns."""
-        found: dict[tuple[Numbering, ...], list[int]] = {}
+        """Return the clauses that insert rows without a value for some identity columns, by these columns."""
+        clauses: dict[tuple[Numbering, ...], list[int]] = {}
         for clause, given in self.inserts.items():
             lacking = tuple(one for one in columns if one.column not in given)
             if lacking:
-                found.setdefault(lacking, []).append(clause)
-        return found
+                clauses.setdefault(lacking, []).append(clause)
+        return clauses
 
     def new_rows(self, seen: Observation, chosen: Column) -> DataFrame:
-        """Rows after the change, logical names, with ids; which rows of the table they replace is observed."""
+        """Return rows after the change, logical names, with ids; which rows of the table they replace is observed."""
         frame = self.frame.where(chosen & ~sf.col(_DO).isin(*_DELETED)).observe(seen, _which().alias(_WHICH))
         nothing = sf.lit(None).cast("long").alias("_row_commit_version")
         return frame.select(*_named(self.schema, _AFTER), sf.col(_ROW_ID).alias("_row_id"), nothing)
 
     def change_rows(self, chosen: Column) -> DataFrame:
-        """What the change feed records: logical names and ``_change_type``."""
+        """Return the rows that the change feed records: logical names and ``_change_type``."""
 
-        def told(kind: str, side: str) -> Column:
+        def recorded(kind: str, side: str) -> Column:
             return sf.struct(*_named(self.schema, side), sf.lit(kind).alias("_change_type"))
 
         do = sf.col(_DO)
-        both = sf.array(told("update_preimage", _BEFORE), told("update_postimage", _AFTER))
-        rows = sf.when(do.isin(*_UPDATED), both).when(do.isin(*_DELETED), sf.array(told("delete", _BEFORE)))
+        both = sf.array(recorded("update_preimage", _BEFORE), recorded("update_postimage", _AFTER))
+        rows = sf.when(do.isin(*_UPDATED), both).when(do.isin(*_DELETED), sf.array(recorded("delete", _BEFORE)))
         frame = self.frame.where(chosen)
         if self.deletes_always:
             old = sf.col(_FILE).isNotNull()
             frame = frame.where(old).dropDuplicates([_FILE, _ROW]).unionByName(frame.where(~old))
-        return frame.select(sf.inline(rows.otherwise(sf.array(told("insert", _AFTER)))))
+        return frame.select(sf.inline(rows.otherwise(sf.array(recorded("insert", _AFTER)))))
 
 
+@limited(lambda _log, _snapshot, intent, *_, **__: _texts_of(intent))
 def find_changes(
     log: DeltaLog, snapshot: Snapshot, intent: Update | Merge, source: object, doubted: Collection[str] = ()
 ) -> MatchedChanges:
@@ -145,20 +146,20 @@ def find_changes(
     else:
         changes = _merged(log, snapshot, intent, source)
     try:
-        found = _counted(changes)
+        matched = _counted(changes)
     except SPARK_ERRORS as error:
         raise _fault(changes) or changes.failure(error) from error
     except ExpressionRefused as error:
         raise _fault(changes) or error from error
-    if not isinstance(intent, Update) and found.counts.inserted:
-        guards = (*found.guards, *default_guards(snapshot, found.given, found.counts.inserted))
-        found = msgspec.structs.replace(found, guards=guards)
-    return found
+    if not isinstance(intent, Update) and matched.counts.inserted:
+        guards = (*matched.guards, *default_guards(snapshot, matched.given, matched.counts.inserted))
+        matched = msgspec.structs.replace(matched, guards=guards)
+    return matched
 
 
 def _fault(changes: _Changes) -> CorruptTable | ExpressionRefused | None:
-    """The expression of the table for which a pass over changes failed; None where something else did."""
-    generated = {one.kept.column for one in changes.made}
+    """Return the expression of the table for which a pass over changes failed; None where something else did."""
+    generated = {one.stored.column for one in changes.made}
     plain = [
         place for place, field in enumerate(changes.schema.fields) if format_column((field.name,)) not in generated
     ]
@@ -167,10 +168,11 @@ def _fault(changes: _Changes) -> CorruptTable | ExpressionRefused | None:
     return fault_of(rows, sound, changes.made, rows.select(*_named(changes.schema, _AFTER)), changes.rules)
 
 
+@limited(lambda _log, snapshot, *_, **__: rule_texts(snapshot))
 def write_changes(
     log: DeltaLog,
     snapshot: Snapshot,
-    found: MatchedChanges,
+    matched: MatchedChanges,
     touched: Sequence[Touched],
     layout: FileLayout,
     *,
@@ -179,8 +181,8 @@ def write_changes(
     recorded: bool,
 ) -> Written:
     """Write the new rows, the rows that stay where files are rewritten, and the changes; see `RowEngine`."""
-    changes, counts = found.source, found.counts
-    assert isinstance(changes, _Changes), "another engine found these changes"
+    changes, counts = matched.source, matched.counts
+    assert isinstance(changes, _Changes), "another engine planned these changes"
     staying = 0 if masked else sum(file.rows_left for file in touched)
     writer = _Writer(log, snapshot, changes, counts, layout, changes.numbered(numbered) if counts.inserted else {})
     made = writer.write_others(touched, staying)
@@ -272,7 +274,7 @@ class _Writer:
 
     def _written(self, frame: DataFrame, numbered: Sequence[Numbering], rows: int) -> WrittenFiles:
         planned = Reading(frame, self.changes.failure)
-        new = NewRows(planned, _id_columns(self.snapshot), self.changes.rules, numbered, rows)
+        new = NewRows(planned, id_columns(self.snapshot), self.changes.rules, numbered, rows)
         return write_files(self.log.store, self.layout, new)
 
     @property
@@ -281,41 +283,31 @@ class _Writer:
         return sum(map(len, self.to_number.values())) == len(self.changes.inserts)
 
     def _is_numbered(self) -> Column:
-        """Whether identity columns are filled in a row."""
+        """Return whether identity columns are filled in a row."""
         return _inserted_by([clause for clauses in self.to_number.values() for clause in clauses])
 
 
-def _id_columns(snapshot: Snapshot) -> dict[str, str]:
-    """The columns that rows with stable ids have in files, and where their values come from."""
-    tracking = snapshot.row_tracking
-    named = (tracking.row_id_column, tracking.row_commit_version_column) if tracking.enabled else (None, None)
-    return {name: source for name, source in zip(named, ("_row_id", "_row_commit_version"), strict=True) if name}
-
-
 def _marks(parts: Sequence[_Part]) -> dict[str, int]:
-    """The furthest values in the identity columns that were filled; later parts go on after earlier ones."""
+    """Return the furthest values in the identity columns that were filled; later parts go on after earlier ones."""
     return {column: mark for part in parts for column, mark in part.written.marks.items()}
 
 
 def _inserted_by(clauses: Sequence[int]) -> Column:
-    """Whether a row is inserted by one of these clauses."""
+    """Return whether a row is inserted by one of these clauses."""
     return (sf.col(_DO) == _INSERTED) & sf.col(_CLAUSE).isin(*clauses) if clauses else sf.lit(False)
 
 
 def _from_mark(one: Numbering, marks: Mapping[str, int]) -> Numbering:
-    """The numbering, after the values that other rows of this commit got."""
+    """Return the numbering, after the values that other rows of this commit got."""
     mark = marks.get(one.column)
     return one if mark is None else msgspec.structs.replace(one, first=mark + one.step)
 
 
 def _staying(log: DeltaLog, snapshot: Snapshot, touched: Sequence[Touched], *, tracked: bool) -> DataFrame:
-    """The rows of rewritten files that neither change nor go."""
+    """Return the rows of rewritten files that neither change nor go."""
     wanted = {file.add.path: file for file in touched if not file.is_emptied}
-    files = snapshot.logical_files
-    places = [place for place, path in enumerate(files.column("raw_path").to_pylist()) if path in wanted]
-    chosen = files.take(int64s(places))
     hidden = {path: file.matched for path, file in wanted.items()}
-    frame = scan(log, snapshot, chosen, row_identity=tracked, hidden=hidden).frame
+    frame = scan(log, snapshot, chosen_files(snapshot, wanted), row_identity=tracked, hidden=hidden).frame
     if not tracked:
         nothing = sf.lit(None).cast("long")
         return frame.withColumns({"_row_id": nothing, "_row_commit_version": nothing})
@@ -323,33 +315,33 @@ def _staying(log: DeltaLog, snapshot: Snapshot, touched: Sequence[Touched], *, t
 
 
 def _updates(log: DeltaLog, snapshot: Snapshot, intent: Update, doubted: Collection[str]) -> _Changes:
-    found = scan(log, snapshot, where=intent.where, row_identity=True, doubted=doubted)
-    session, schema = found.frame.sparkSession, snapshot.schema
+    matches = scan(log, snapshot, where=intent.where, row_identity=True, doubted=doubted)
+    session, schema = matches.frame.sparkSession, snapshot.schema
     check_casts(session)
     try:
-        after, assigned = AssignedValues(found.frame.alias("target"), snapshot).after(intent.set, "set")
+        after, assigned = AssignedValues(matches.frame.alias("target"), snapshot).after(intent.set, "set")
         before = [sf.col(quoted(field.name)) for field in schema.fields]
-        frame = found.frame.alias("target").select(
+        frame = matches.frame.alias("target").select(
             sf.lit("update").alias(_DO), sf.lit(0).alias(_CLAUSE), *_identity(""), *_sides(before, after)
         )
         frame, made = _with_generated(frame, schema, [assigned])
     except PySparkException as error:
         raise _unfit(error, "set") from error
-    said = ", ".join(f"{name} = {text}" for name, text in intent.set.items())
-    failure = _failure(found.addresses, snapshot, said)
+    assignments = ", ".join(f"{name} = {text}" for name, text in intent.set.items())
+    failure = _failure(matches.addresses, snapshot, assignments)
     return _Changes(frame, schema, tuple(row_rules(snapshot)), failure, {}, made=made)
 
 
 def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) -> _Changes:
     files = file_states(source)
-    found = scan(log, snapshot, row_identity=True)
-    session, schema, clauses = found.frame.sparkSession, snapshot.schema, merge_clauses(intent)
+    target_rows = scan(log, snapshot, row_identity=True)
+    session, schema, clauses = target_rows.frame.sparkSession, snapshot.schema, merge_clauses(intent)
     check_casts(session)
     for text in (intent.on, *(clause.when for clause in clauses if clause.when is not None)):
         check_text(text)
     try:
         given = source_frame(session, source)
-        target = as_compared(found.frame, schema).withColumn(_TARGET, sf.lit(True)).alias("target")
+        target = as_compared(target_rows.frame, schema).withColumn(_TARGET, sf.lit(True)).alias("target")
         other = given.withColumn(_SOURCE, sf.lit(True)).alias("source")
         joined = target.join(other, expression(target.crossJoin(other), intent.on), _join_kind(clauses))
         values = AssignedValues(joined, snapshot, lenient=intent.merge_schema)
@@ -370,7 +362,7 @@ def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) ->
         raise _unfit(error, "on") from error
     matched = [clause for clause in clauses if clause.group == "matched"]
     deletes = len(matched) == 1 and matched[0].action == "delete" and matched[0].when is None
-    rules, failure = tuple(row_rules(snapshot)), _failure(found.addresses, snapshot, intent.on)
+    rules, failure = tuple(row_rules(snapshot)), _failure(target_rows.addresses, snapshot, intent.on)
     assigned = {place: names for place, (_, names) in enumerate(sides) if clauses[place].action == "insert"}
     inserts = {place: frozenset(names) for place, names in assigned.items()}
     return _Changes(frame, schema, rules, failure, inserts, rows, deletes, source, files, made=made)
@@ -390,7 +382,7 @@ def _join_kind(clauses: Sequence[MergeClause]) -> str:
 
 
 def _decided(joined: DataFrame, clauses: Sequence[MergeClause]) -> DataFrame:
-    """The rows with the place of the first clause that applies, null where none does."""
+    """Return the rows with the place of the first clause that applies, null where none does."""
     target, source = sf.col(_TARGET).isNotNull(), sf.col(_SOURCE).isNotNull()
     applies = {"matched": target & source, "notMatched": ~target & source, "notMatchedBySource": target & ~source}
     decision: Any = sf
@@ -403,11 +395,11 @@ def _decided(joined: DataFrame, clauses: Sequence[MergeClause]) -> DataFrame:
 
 
 def _chosen(values: Sequence[Column]) -> Column:
-    """The value of the clause that applies."""
-    found: Any = sf
+    """Return the value of the clause that applies."""
+    cases: Any = sf
     for place, value in enumerate(values):
-        found = found.when(sf.col(_CLAUSE) == place, value)
-    chosen: Column = found
+        cases = cases.when(sf.col(_CLAUSE) == place, value)
+    chosen: Column = cases
     return chosen
 
 
@@ -429,7 +421,7 @@ def _sides(before: Sequence[Column], after: Sequence[Column]) -> list[Column]:
 def _with_generated(
     frame: DataFrame, schema: StructType, assigned: Sequence[set[str]]
 ) -> tuple[DataFrame, tuple[Evaluated, ...]]:
-    """The changes with generated columns worked out from the new values, where their clause does not assign them."""
+    """Compute generated columns from the new values, where their clause does not assign them."""
     texts = {
         place: generated_expression(field, schema)
         for place, field in enumerate(schema.fields)
@@ -438,7 +430,7 @@ def _with_generated(
     if not texts:
         return frame, ()
     over = frame.select("*", *(sf.col(f"{_AFTER}{place}").alias(f.name) for place, f in enumerate(schema.fields)))
-    made_of = {place: evaluated(kept, over) for place, kept in texts.items()}
+    made_of = {place: evaluated(stored, over) for place, stored in texts.items()}
     columns = []
     for name in frame.columns:
         place = int(name.removeprefix(_AFTER)) if name.startswith(_AFTER) else -1
@@ -453,7 +445,7 @@ def _with_generated(
 
 
 def _counted(changes: _Changes) -> MatchedChanges:
-    """Which rows change, how many, and how many of the new ones break a rule: one pass over the changes."""
+    """Count in one pass which rows change, how many, and how many of the new ones break a rule."""
     new = changes.frame.select("*", *_named(changes.schema, _AFTER))
     place = sf.col(_ROW) + 1
     numbered = frozenset(field.name for field in changes.schema.fields if IDENTITY_START in field.metadata)
@@ -464,7 +456,7 @@ def _counted(changes: _Changes) -> MatchedChanges:
     # A value that cannot be cast fails here, before anything is written.
     sides = [f"{_AFTER}{number}" for number in range(len(changes.schema.fields))]
     forced = [sf.count_if(sf.col(name).isNull()).alias(name) for name in sides]
-    found = (
+    grouped = (
         new.withColumn("place", place)
         .groupBy(_FILE, sf.bitmap_bucket_number("place").alias("bucket"), _DO)
         .agg(
@@ -475,18 +467,18 @@ def _counted(changes: _Changes) -> MatchedChanges:
             _which(is_new).alias(_WHICH),
         )
     )
-    told = found.toArrow().to_pylist()
+    groups = grouped.toArrow().to_pylist()
     totals: dict[str, int] = {}
-    for row in told:
+    for row in groups:
         totals[row[_DO]] = totals.get(row[_DO], 0) + row["rows"]
-    old = [row for row in told if row[_FILE] is not None]
+    old = [row for row in groups if row[_FILE] is not None]
     matched = rows_of_bitmaps([(row[_FILE], row["bucket"], row["bits"]) for row in old])
     after = new.where(is_new).select(*(sf.col(quoted(field.name)) for field in changes.schema.fields))
     guards = [
-        rule_guard(rule, sum(row[f"rule{number}"] for row in told), sum(totals.values()), after)
+        rule_guard(rule, sum(row[f"rule{number}"] for row in groups), sum(totals.values()), after)
         for number, rule in enumerate(judged)
     ]
-    rows, distinct = sum(row["rows"] for row in old), sum(len(found) for found in matched.values())
+    rows, distinct = sum(row["rows"] for row in old), sum(len(places) for places in matched.values())
     if rows != distinct:
         deleted_alone = set(totals) <= {*_DELETED, _INSERTED} and changes.deletes_always
         if not deleted_alone:
@@ -494,13 +486,13 @@ def _counted(changes: _Changes) -> MatchedChanges:
         totals |= {kind: _distinct(row for row in old if row[_DO] == kind) for kind in {row[_DO] for row in old}}
     numbers = [totals.get(name, 0) for name in _KINDS]
     counted = msgspec.structs.replace(RowCounts(*numbers), source=changes.source_rows)
-    planned = replace(changes, which=sum(row[_WHICH] for row in told))
+    planned = replace(changes, which=sum(row[_WHICH] for row in groups))
     given = [field.name for field in changes.schema.fields if _given_always(changes, field.name)]
     return MatchedChanges(matched, counted, tuple(guards), planned, tuple(given))
 
 
 def _distinct(rows: Iterable[Mapping[str, Any]]) -> int:
-    """How many rows of the table bitmaps of one kind of change name, each once."""
+    """Return how many rows of the table bitmaps of one kind of change name, each once."""
     return sum(map(len, rows_of_bitmaps([(row[_FILE], row["bucket"], row["bits"]) for row in rows]).values()))
 
 
@@ -509,13 +501,13 @@ def _given_always(changes: _Changes, name: str) -> bool:
 
 
 def _which(chosen: Column | None = None) -> Column:
-    """A number that stands for some rows of the table and what is done with them: the sum of their hashes."""
+    """Return a number that stands for some rows of the table and what is done with them: the sum of their hashes."""
     number = sf.shiftrightunsigned(sf.xxhash64(_FILE, _ROW, _DO), 32)
     return sf.sum(number if chosen is None else sf.when(chosen, number).otherwise(sf.lit(0)))
 
 
 def _ambiguous(changes: _Changes, surplus: int) -> GuardResult:
-    """Some row of the table matches several rows of the source, so what becomes of it is not said."""
+    """Return some row of the table matches several rows of the source, so its new values are ambiguous."""
     old = changes.frame.where(sf.col(_FILE).isNotNull())
     was = sf.first(sf.struct(*_named(changes.schema, _BEFORE)))
     twice = (
@@ -544,3 +536,8 @@ def _failure(addresses: Sequence[FileAddress], snapshot: Snapshot, text: str) ->
 
 def _unfit(error: Exception, field: str) -> ExplorerError:
     return refusal(error, "The expressions do not fit the table or the source", field)
+
+
+def _texts_of(intent: Update | Merge) -> str:
+    """Return the expressions of an update, or the condition of a merge, as one text."""
+    return intent.on if isinstance(intent, Merge) else "; ".join((intent.where or "", *intent.set.values()))

@@ -12,7 +12,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from explorer.spark.engine.expression_tree import joined
+from explorer.spark.engine.expressions import joined
 
 __all__ = ["z_ordered"]
 
@@ -24,7 +24,6 @@ def z_ordered(frame: DataFrame, columns: Sequence[Column], name: str) -> DataFra
     """Add the place of each row on the curve.
 
     Args:
-        frame: The rows.
         columns: What to order by.
         name: The name of the new column, whole numbers.
     """
@@ -44,14 +43,14 @@ def z_ordered(frame: DataFrame, columns: Sequence[Column], name: str) -> DataFra
 
 
 def _cuts(values: Column) -> Column:
-    """Where each range but the first begins, ascending: values at equal distances in the sorted sample."""
+    """Return where each range but the first begins, ascending: values at equal distances in the sorted sample."""
     step = sf.greatest(sf.lit(1), sf.floor(sf.size(values) / sf.lit(1 << _BITS)).cast("int"))
     starts = sf.array_distinct(sf.filter(values, lambda _, place: place % step == 0))
     return sf.slice(starts, 2, 1 << _BITS)
 
 
 def _range_of(value: Column, cuts: Column) -> Column:
-    """The number of the range that a value is in, from 0: how many cuts are not above it; found by halving."""
+    """Return the number of the range that a value is in, from 0: how many cuts are not above it, by halving."""
     halves = sf.array(*(sf.lit(1 << bit) for bit in reversed(range(_BITS))))
     return sf.aggregate(
         halves,
@@ -61,7 +60,7 @@ def _range_of(value: Column, cuts: Column) -> Column:
 
 
 def _interleaved(numbers: Sequence[Column]) -> Column:
-    """The bits of the numbers in turns, the first number's highest one in front."""
+    """Return the bits of the numbers in turns, the first number's highest one in front."""
     count = len(numbers)
     parts = [
         sf.shiftleft(sf.shiftright(number, bit).bitwiseAND(sf.lit(1)).cast("long"), bit * count + count - 1 - place)

@@ -28,9 +28,9 @@ from explorer.views.rows.listings import changes_listing, rows_listing
 from explorer.views.rows.spark_work import Ready, SparkWork, WorkState, start_notice
 
 if TYPE_CHECKING:
+    from explorer.job import Job
     from explorer.spark.changes.change_preview import ChangePreview
     from explorer.spark.changes.row_diff_preview import RowDiffPreview
-    from explorer.spark.engine.job import Job
 
 __all__ = [
     "PAGE_ROWS",

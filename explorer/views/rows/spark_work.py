@@ -18,7 +18,7 @@ from explorer.debug import log_failure
 from explorer.views.problems import Problem, problem_of
 
 if TYPE_CHECKING:
-    from explorer.spark.engine.job import Job
+    from explorer.job import Job
 
 __all__ = [
     "Ready",

@@ -18,7 +18,8 @@ import explorer
 from explorer.cli.row_files import write_rows
 from explorer.new_table import new_table
 from explorer.spark.engine.session import engine
-from explorer.spark.rows.batches import row_batches, version_stream
+from explorer.spark.rows.batches import row_batches
+from explorer.spark.rows.row_streams import version_stream
 from tests.benchmarks.operation import peak_megabytes
 from tests.benchmarks.runs import run
 from tests.benchmarks.sets import FOLDER

@@ -21,7 +21,7 @@ import pytest
 import explorer
 from explorer.cli.row_files import write_rows
 from explorer.core.errors import Cancelled, StorageError
-from explorer.spark.rows.batches import result_schema
+from explorer.spark.rows.row_streams import result_schema
 from tests.cli.conftest import Call
 from tests.support.shared_tables import REPOSITORY, reference_root
 

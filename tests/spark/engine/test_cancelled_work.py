@@ -15,11 +15,12 @@ import pytest
 
 import explorer
 from explorer.core.errors import Cancelled
+from explorer.job import Job
 from explorer.spark.changes.change_preview import change_preview
 from explorer.spark.changes.row_diff_preview import row_diff_preview
 from explorer.spark.checks.column_profile import profile
 from explorer.spark.checks.constraint_check import check
-from explorer.spark.engine.job import Job, submit
+from explorer.spark.engine.job import submit
 from explorer.spark.engine.session import Engine
 from explorer.spark.rows.key_history import key_history
 from explorer.spark.rows.preview import preview

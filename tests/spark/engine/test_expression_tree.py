@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from explorer.spark.engine.expression_tree import joined
+from explorer.spark.engine.expressions import joined
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 8, 63, 64, 130, 2_000])

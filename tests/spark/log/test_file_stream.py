@@ -15,10 +15,10 @@ import pytest
 import explorer
 from explorer.cli.app import run
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS
-from explorer.spark.log.live_files import KeptFiles, NeededFiles, plain_files
-from explorer.spark.rows import file_stream as rows
+from explorer.spark.log.live_files import FileDecisions, FilesToRead, plain_files
+from explorer.spark.rows import row_streams
 from explorer.spark.rows.batches import row_batches
-from explorer.spark.rows.file_stream import file_stream
+from explorer.spark.rows.row_streams import file_stream
 from tests.spark.log.test_file_commands import HERE
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
@@ -33,7 +33,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> explorer.Table:
     deltalake.write_deltalake(tmp_path, pa.table({"p": range(FILES), "x": range(FILES)}), partition_by=["p"])
     deltalake.DeltaTable(tmp_path).create_checkpoint()
     (checkpoint,) = tmp_path.glob("_delta_log/*.parquet")
-    monkeypatch.setattr(rows, "_PIECE_BYTES", checkpoint.stat().st_size // (PIECES - 1))
+    monkeypatch.setattr(row_streams, "_CHECKPOINT_BYTES", checkpoint.stat().st_size // (PIECES - 1))
     return explorer.open_table(tmp_path)
 
 
@@ -55,7 +55,7 @@ def test_of_a_few_rows_no_more_than_wanted_are_fetched(table: explorer.Table, li
 
 def test_files_that_a_condition_does_not_need_stay_in_spark(table: explorer.Table) -> None:
     snapshot = table.snapshot()
-    (part,) = file_stream(table, snapshot, KeptFiles(NeededFiles.of(snapshot, "x >= 290"))).parts()
+    (part,) = file_stream(table, snapshot, FilesToRead(FileDecisions.of(snapshot, "x >= 290"))).parts()
     frame = part.planned.frame
     kept = snapshot.skipping("x >= 290").files
     assert frame.columns == list(PUBLIC_COLUMNS)

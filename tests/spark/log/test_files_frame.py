@@ -11,7 +11,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import ExplorerError, IncompleteCheckpoint
-from explorer.spark.log.files_frame import file_totals, files_frame, needed_counts, needed_files
+from explorer.spark.log.live_files import file_totals, files_frame, needed_counts, needed_files
 from explorer.spark.scan.results import to_arrow
 from tests.spark.scan.test_object_stores import Put, bucket, put
 from tests.support.comparison.compared_files import compare_files

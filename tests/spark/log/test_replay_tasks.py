@@ -18,7 +18,7 @@ from explorer.core.protocol.actions import Add, DeletionVectorDescriptor, Protoc
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS, LogicalFiles
 from explorer.core.protocol.statistics.data_skipping import counts_of_rules
 from explorer.spark.log import replay
-from explorer.spark.log.live_files import AllFiles, NeededFiles, plain_files
+from explorer.spark.log.live_files import AllFiles, FileDecisions, plain_files
 from explorer.spark.log.tasks import Make
 from explorer.storage import open_store
 from tests.support.comparison.compared_files import compare_files
@@ -81,7 +81,7 @@ def test_every_division_of_every_shape_gives_the_replay_in_one_process(
     values = snapshot.column_ranges("p").take(_order(snapshot)).column("min").to_pylist()
     assert [row["p"] for row in found.column("partition").to_pylist()] == values
     skipped = snapshot.skipping("id > 12 AND p = '1'")
-    needed = _made(table, NeededFiles.of(snapshot, "id > 12 AND p = '1'"))
+    needed = _made(table, FileDecisions.of(snapshot, "id > 12 AND p = '1'"))
     assert dict(zip(needed.column("path").to_pylist(), needed.column("rule").to_pylist(), strict=True)) == dict(
         zip(skipped.files.column("path").to_pylist(), skipped.files.column("rule").to_pylist(), strict=True)
     )
@@ -141,7 +141,7 @@ def test_a_checkpoint_past_the_limit_is_refused_here_with_the_way_on_spark(
 def test_a_condition_that_cannot_be_answered_is_refused_before_anything_runs(tmp_path: Path) -> None:
     snapshot = _table(tmp_path / "t", None).snapshot()
     with pytest.raises(RequestError, match="no column idd"):
-        NeededFiles.of(snapshot, "idd > 1")
+        FileDecisions.of(snapshot, "idd > 1")
     with pytest.raises(RequestError, match="nothing"):
         AllFiles.of(snapshot, ["nothing"])
 

@@ -18,8 +18,9 @@ from pyspark.sql import functions as sf
 import explorer
 from explorer.core.errors import EngineUnavailable, ExplorerError, RequestError, StorageError
 from explorer.spark.engine.session import Engine
-from explorer.spark.rows import batches
-from explorer.spark.rows.batches import RowStream, change_stream, row_batches, version_stream
+from explorer.spark.rows import batches, row_streams
+from explorer.spark.rows.batches import row_batches
+from explorer.spark.rows.row_streams import RowStream, change_stream, version_stream
 from tests.support.logs.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
@@ -53,10 +54,10 @@ def small_batches(spark_engine: Engine) -> Iterator[None]:
 def divided(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, small_batches: None) -> None:
     """Files of a kilobyte count as large, and a hundred rows as many."""
     if request.param != "pieces":
-        monkeypatch.setattr(batches, "_FIRST_PART_BYTES", 1)
-        monkeypatch.setattr(batches, "_LARGEST_PART_BYTES", 20_000)
+        monkeypatch.setattr(row_streams, "_FIRST_PART_BYTES", 1)
+        monkeypatch.setattr(row_streams, "_LARGEST_PART_BYTES", 20_000)
     if request.param != "parts":
-        monkeypatch.setattr(batches, "_PIECE_ROWS", 100)
+        monkeypatch.setattr(row_streams, "_PIECE_ROWS", 100)
 
 
 def _rows(stream: RowStream, name: str = "x") -> list[Any]:
@@ -130,7 +131,7 @@ def test_a_condition_that_needs_no_file_is_checked_like_any_other(rows: list[int
 
 
 def test_a_few_rows_may_come_in_pieces_too(table: explorer.Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "_PIECE_BYTES", 1)
+    monkeypatch.setattr(row_streams, "_PIECE_BYTES", 1)
     monkeypatch.setattr(batches, "_BATCH_ROWS", 1_000)
     partitions: list[int] = []
     fetched = batches._fetched
@@ -146,7 +147,7 @@ def test_a_few_rows_may_come_in_pieces_too(table: explorer.Table, monkeypatch: p
 
 def test_rows_of_a_task_that_ran_again_are_refused(table: explorer.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     """As when a machine of a cluster is lost after some of its rows came."""
-    monkeypatch.setattr(batches, "_PIECE_ROWS", 1_000)
+    monkeypatch.setattr(row_streams, "_PIECE_ROWS", 1_000)
     fetched = batches._fetched
 
     def again(frame: DataFrame) -> Iterator[Row]:
@@ -159,7 +160,7 @@ def test_rows_of_a_task_that_ran_again_are_refused(table: explorer.Table, monkey
 
 
 def test_of_a_few_rows_no_other_file_is_read(table: explorer.Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "_FIRST_PART_BYTES", 1)
+    monkeypatch.setattr(row_streams, "_FIRST_PART_BYTES", 1)
     snapshot = table.snapshot()
     first, *others = snapshot.files().column("path").to_pylist()
     folder = Path(table.location.removeprefix("file://"))
@@ -175,7 +176,7 @@ def test_of_a_few_rows_no_other_file_is_read(table: explorer.Table, monkeypatch:
 def test_a_missing_file_of_a_later_part_is_told_before_the_first_row(
     table: explorer.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "_FIRST_PART_BYTES", 1)
+    monkeypatch.setattr(row_streams, "_FIRST_PART_BYTES", 1)
     snapshot = table.snapshot()
     last = snapshot.files().column("path").to_pylist()[-1]
     (Path(table.location.removeprefix("file://")) / last).unlink()
@@ -188,7 +189,7 @@ def test_a_missing_file_of_a_later_part_is_told_before_the_first_row(
 
 @pytest.mark.usefixtures("small_batches")
 def test_pieces_are_alike_in_size(table: explorer.Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "_PIECE_ROWS", FILES * ROWS // 9)
+    monkeypatch.setattr(row_streams, "_PIECE_ROWS", FILES * ROWS // 9)
     sizes: list[int] = []
     fetched = batches._fetched
 
@@ -218,7 +219,7 @@ def test_what_a_part_left_on_disk_goes_with_it(
 ) -> None:
     if spark_engine.connected_remotely:
         pytest.skip("The disk of Spark Connect is the server's.")
-    monkeypatch.setattr(batches, "_PIECE_ROWS", 100)
+    monkeypatch.setattr(row_streams, "_PIECE_ROWS", 100)
     session: Any = spark_engine.session()
     folder = Path(session.conf.get("spark.local.dir"))
 

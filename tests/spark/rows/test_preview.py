@@ -12,9 +12,10 @@ import pytest
 
 import explorer
 from explorer.core.errors import Cancelled, EngineUnavailable, RequestError, StorageError
+from explorer.job import Job
 from explorer.spark.engine.job import submit
 from explorer.spark.engine.session import Engine
-from explorer.spark.rows.preview import Job, Preview, preview
+from explorer.spark.rows.preview import Preview, preview
 from tests.support.logs.spark_tables import DataFile, column, write_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=6)]

@@ -13,9 +13,9 @@ from obstore.store import MemoryStore
 
 from explorer.core.errors import LimitExceeded
 from explorer.core.protocol import limits
+from explorer.data_files.object_rows import ObjectRows, Shape, footer_reader, reader
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.scan.object_files import room
-from explorer.data_files.object_rows import ObjectRows, Shape, footer_reader, reader
 from tests.support.attacks.forged_footers import FOOTERS, parquet_with
 
 _ROWS = pa.table({"id": pa.array([1, 2], pa.int64())})

@@ -15,9 +15,9 @@ from obstore.store import MemoryStore
 
 from explorer.core.errors import LimitExceeded
 from explorer.core.protocol import limits
+from explorer.data_files.object_rows import ObjectRows, Shape, reader
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.scan.object_files import room
-from explorer.data_files.object_rows import ObjectRows, Shape, reader
 from tests.core.protocol.arrow.test_hidden_pages import FORGED
 from tests.support.logs.raw_parquet import data_page, dictionary_page, file_of_pages, plain_texts, repeated_index
 

@@ -12,7 +12,7 @@ import explorer
 from explorer.core.errors import ExpressionRefused
 from explorer.spark.engine.session import Engine
 from explorer.spark.rows.preview import preview
-from explorer.spark.scan.pruning import needed_files
+from explorer.spark.scan.compared import needed_files
 from explorer.spark.scan.scan import scan
 from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import golden_root, reference_root

@@ -11,7 +11,7 @@ import pytest
 
 from explorer.new_table import new_table
 from explorer.spark.engine.session import engine
-from explorer.spark.writes.row_widths import unweighed, widest_row
+from explorer.spark.writes.new_rows import unweighed, widest_row
 from tests.support.logs.spark_tables import column, struct
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine"), pytest.mark.sampled(tests=1)]

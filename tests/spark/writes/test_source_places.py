@@ -10,7 +10,7 @@ import pytest
 
 from explorer.core.errors import InvalidIntent
 from explorer.spark.engine.session import engine
-from explorer.spark.writes.incoming import source_frame
+from explorer.spark.writes.source import source_frame
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 

@@ -23,6 +23,7 @@ from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.snapshot import Snapshot
 from explorer.debug import log_failure
+from explorer.job import Job
 from explorer.views.act.desk import events as happened
 from explorer.views.act.desk import state as at
 from explorer.views.act.desk.attempts import Attempts
@@ -332,9 +333,9 @@ class Desk:
 
         if not entry_of(draft.question.kind).reads_rows:
             return commit()
-        from explorer.spark.engine.job import Job
+        from explorer.spark.engine.job import spark_job
 
-        job: Job[PlanResult] = Job(f"Commit of {draft.question.kind}")
+        job: Job[PlanResult] = spark_job(f"Commit of {draft.question.kind}")
         watch(job)
         faults: list[Exception] = []
 
@@ -441,7 +442,7 @@ class Desk:
 
     def _begin_plan(self, question: Question) -> None:
         """Plan on a thread of its own, as Spark must find rows first; its end is taken as an event."""
-        from explorer.spark.engine.job import Job, submit
+        from explorer.spark.engine.job import submit
 
         number = next(self._numbers)
         self._leave(happened.Asked(question, number))

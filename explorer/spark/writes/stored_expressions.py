@@ -1,26 +1,37 @@
-"""Expressions that a table keeps, over rows: where one cannot be evaluated, the error names it and not the rows.
+"""Expressions that a table stores, over rows: where one cannot be evaluated, the error names it and not the rows.
 
 Protocol sections: CHECK Constraints, Column Invariants, Generated Columns, Default Columns. Invariants: an expression
-is blamed only where it fails alone over rows that are sound without it; what Spark said stays the cause of the error.
+is blamed only where it fails alone over rows that are sound without it; the error of Spark stays its cause; where types
+are compared nothing is evaluated, and an expression that gives another value each time is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
+from pyspark.sql import types as st
 
 from explorer.core.errors import CorruptTable, ExpressionRefused
+from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.transaction.new_files.kept_texts import StoredExpression
 from explorer.core.transaction.new_files.row_constraints import RowRule
+from explorer.core.transaction.proposal import GuardResult
 from explorer.spark.engine.expressions import expression
 from explorer.spark.engine.failures import first_sentence
+from explorer.spark.engine.session import engine
+from explorer.spark.scan.physical import spark_type
+from explorer.spark.scan.predicate import stable_type
 from explorer.spark.writes.new_rows import breaks_rules
 
-__all__ = ["Evaluated", "evaluated", "fault_of"]
+__all__ = ["Evaluated", "column_types", "evaluated", "fault_of"]
+
+_TYPES: Final = "generated-types"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +39,17 @@ class Evaluated:
     """An expression of the table over some rows.
 
     Attributes:
-        kept: The expression.
+        stored: The expression.
         rows: The rows.
-        value: What it gives for each.
+        value: Its value for each.
     """
 
-    kept: StoredExpression
+    stored: StoredExpression
     rows: DataFrame
     value: Column
 
 
-def evaluated(kept: StoredExpression, rows: DataFrame) -> Evaluated:
+def evaluated(stored: StoredExpression, rows: DataFrame) -> Evaluated:
     """Analyze an expression of the table over some rows; nothing of them is read.
 
     Raises:
@@ -46,9 +57,9 @@ def evaluated(kept: StoredExpression, rows: DataFrame) -> Evaluated:
         ExpressionRefused: It may not be evaluated.
     """
     try:
-        return Evaluated(kept, rows, expression(rows, kept.text))
+        return Evaluated(stored, rows, expression(rows, stored.text))
     except (PySparkException, ExpressionRefused) as error:
-        raise _broken(kept, error) from error
+        raise _broken(stored, error) from error
 
 
 def fault_of(
@@ -58,20 +69,43 @@ def fault_of(
 
     Args:
         rows: The rows before anything was evaluated.
-        sound: What of them must be readable for an expression to be blamed.
+        sound: The values that must be readable for an expression to be blamed.
         made: Generated columns and defaults, over rows of their own.
         judged: The rows that the rules judge.
-        rules: The rules.
     """
     if _failure(rows, sound) is not None:
         return None
     for one in made:
         if (error := _failure(one.rows, [one.value])) is not None:
-            return _broken(one.kept, error)
+            return _broken(one.stored, error)
     for rule in rules:
         if rule.kept is not None and (error := _rule_failure(judged, rule)) is not None:
             return _broken(rule.kept, error)
     return None
+
+
+def column_types(schema: StructType, expressions: Mapping[str, str]) -> GuardResult:
+    """Judge the types of generated columns by analysis over no rows; see `RowEngine.column_types`."""
+    columns = spark_type(schema)
+    assert isinstance(columns, st.StructType)
+    frame = engine().session().createDataFrame([], columns)
+    faults: dict[str, str] = {}
+    for name, text in expressions.items():
+        wanted = columns[name].dataType
+        try:
+            actual = stable_type(frame, text)
+        except ExpressionRefused as error:
+            faults[name] = error.message
+        except (PySparkException, Py4JError) as error:
+            faults[name] = first_sentence(error)
+        else:
+            if actual != wanted:
+                faults[name] = f"{text} gives {actual.simpleString()}, and the column is {wanted.simpleString()}"
+    evidence = {"expressions": dict(expressions)}
+    if not faults:
+        return GuardResult(_TYPES, "pass", evidence | {"detail": "Every expression gives the type of its column."})
+    detail = "; ".join(f"{name}: {fault}" for name, fault in faults.items())
+    return GuardResult(_TYPES, "fail", evidence | {"faults": faults, "detail": detail}, "Cast it to the column's type.")
 
 
 def _rule_failure(rows: DataFrame, rule: RowRule) -> Exception | None:
@@ -82,7 +116,7 @@ def _rule_failure(rows: DataFrame, rule: RowRule) -> Exception | None:
 
 
 def _failure(rows: DataFrame, values: Sequence[Column]) -> Exception | None:
-    """What Spark raises where it works out values of all rows; None if nothing."""
+    """Return what Spark raises where it computes values of all rows; None if nothing."""
     if not values:
         return None
     try:
@@ -94,12 +128,12 @@ def _failure(rows: DataFrame, values: Sequence[Column]) -> Exception | None:
     return None
 
 
-def _broken(kept: StoredExpression, error: Exception) -> CorruptTable | ExpressionRefused:
+def _broken(stored: StoredExpression, error: Exception) -> CorruptTable | ExpressionRefused:
     why = error.message if isinstance(error, ExpressionRefused) else first_sentence(error)
-    sentences = (f"{kept.name}, {kept.text}, cannot be evaluated: {why.rstrip('.')}.", kept.doubt, kept.advice)
+    sentences = (f"{stored.name}, {stored.text}, cannot be evaluated: {why.rstrip('.')}.", stored.doubt, stored.advice)
     message = " ".join(filter(None, sentences))
     if not isinstance(error, ExpressionRefused):
-        return CorruptTable(message, column=kept.column, found=kept.text)
+        return CorruptTable(message, column=stored.column, found=stored.text)
     return ExpressionRefused(
         message,
         expression=error.expression,
