@@ -14,12 +14,9 @@ from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.transaction.intents.records import Merge, Update
-from explorer.core.transaction.new_files.arrangement import Arrangement
-from explorer.core.transaction.new_files.file_facts import LiveFacts
-from explorer.core.transaction.new_files.identity_values import Numbering
+from explorer.core.transaction.new_files.file_facts import Arrangement, LiveFacts, Numbering, RowIndexes, Touched
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
-from explorer.core.transaction.new_files.touched import RowIndexes, Touched
 from explorer.core.transaction.proposal import GuardResult, Written
 from explorer.core.transaction.row_engine import CheckReport, Incoming, MatchedChanges, RowJob
 from explorer.core.versions.delta_log import DeltaLog

@@ -22,8 +22,7 @@ from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.schema.data_types import StructType, parse_schema
 from explorer.core.protocol.statistics.collect import indexed_fields
 from explorer.core.transaction.new_files.file_facts import FileFacts
-from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.new_files.parquet import compression_codec
+from explorer.core.transaction.new_files.layout import FileLayout, compression_codec
 from explorer.data_files.file_plan import file_plan
 from explorer.data_files.in_memory_rows import write_rows
 from explorer.storage import open_store

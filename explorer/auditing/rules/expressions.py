@@ -11,8 +11,7 @@ from explorer.auditing.steps import see, table_command
 from explorer.auditing.subject import Subject
 from explorer.core.errors import CorruptTable
 from explorer.core.transaction.intents.records import DropConstraint
-from explorer.core.transaction.new_files.kept_texts import StoredExpression
-from explorer.core.transaction.new_files.row_constraints import kept_texts
+from explorer.core.transaction.new_files.row_constraints import StoredExpression, kept_texts
 
 __all__ = ["EXPRESSION_RULES"]
 

@@ -1,6 +1,7 @@
-"""What planning and committing get from outside: the clock, identifiers, waiting, and the engine of rows.
+"""What planning and committing get from outside: the table or a location for one, clock, identifiers, waiting, engine.
 
-Invariants: the core reads no clock and starts nothing; the code that opens a table passes these in.
+Invariants: the core reads no clock and starts nothing; the code that opens a table passes these in. A location has no
+version until a table is created there.
 """
 
 from __future__ import annotations
@@ -8,13 +9,19 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from explorer.core.compatibility.my_clients import MyClient
-from explorer.core.errors import EngineUnavailable
+from explorer.core.errors import EngineUnavailable, TableNotFound
+from explorer.core.log.log_path import LogPath
+from explorer.core.log.log_segment import list_log
+from explorer.core.protocol.log_store import LogStore
 from explorer.core.transaction.proposal import Circumstances
 from explorer.core.transaction.row_engine import RowEngine
+from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Context"]
+__all__ = ["CommitTarget", "Context", "NewPlace"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +68,48 @@ class Context:
     def circumstances(self) -> Circumstances:
         """The present and fresh identifiers, for a proposal."""
         return Circumstances(now=self.clock(), new_id=self.new_id)
+
+
+class NewPlace:
+    """A place without a table.
+
+    Attributes:
+        store: The store for its files.
+    """
+
+    def __init__(self, store: LogStore) -> None:
+        self.store = store
+
+    @property
+    def location(self) -> str:
+        """The table's root as a URL."""
+        return self.store.root
+
+    def latest_version(self) -> int:
+        """The newest version, if someone has created the table meanwhile; -1 if there is none."""
+        try:
+            return list_log(self.store, use_hint=True).latest
+        except TableNotFound:
+            return -1
+
+    def snapshot(self, version: int | None = None) -> Snapshot:  # noqa: ARG002 - there is no version at all
+        """There is none.
+
+        Raises:
+            TableNotFound: Always.
+        """
+        raise TableNotFound(f"There is no table at {self.location}.", location=self.location)
+
+    def newest_commit(self) -> LogPath | None:
+        """There is none."""
+        return None
+
+    def refresh(self) -> None:
+        """Does nothing: nothing is kept."""
+
+    def outdate(self) -> None:
+        """As for `refresh`."""
+
+
+CommitTarget: TypeAlias = DeltaLog | NewPlace
+"""A table, or a place for a new one."""

@@ -1,20 +1,27 @@
 """Plans: an intent and a table -> a commit that a person can check before it is made. Nothing is written here.
 
-Protocol section: Requirements for Writers. Invariants: there is one way to make a plan, for existing tables and for
-new ones; a plan that is made again keeps its identifier, so that its commit is found even if the answer was lost.
+Protocol sections: Requirements for Writers, Protocol Evolution, Checkpoint Protection. Invariants: existing tables and
+new ones are planned alike; a plan that is made again keeps its identifier, so that its commit is found even if the
+answer was lost; versions never fall and features stay unless they are dropped by name, so the undo of a commit names a
+raised protocol whatever raised it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from explorer.core.compatibility.access import AccessLoss, Requirements, losses, requirements
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.matrix import my_losses
 from explorer.core.compatibility.my_clients import MyClient
+from explorer.core.errors import CorruptTable
+from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.file_paths import decode_path
-from explorer.core.protocol.table_features import supported_features
+from explorer.core.protocol.protocol_evolution import with_closure
+from explorer.core.protocol.table_features import FEATURES, supported_features
+from explorer.core.protocol.table_properties.registry import APPEND_ONLY
 from explorer.core.transaction.commit_info import (
     commit_info,
     commit_lines,
@@ -23,21 +30,19 @@ from explorer.core.transaction.commit_info import (
     with_timestamp,
 )
 from explorer.core.transaction.commit_plan import CommitPlan, Consequences, Proposer
-from explorer.core.transaction.commit_target import CommitTarget
 from explorer.core.transaction.consequences import change_feed_effect, time_travel_effect
-from explorer.core.transaction.context import Context
-from explorer.core.transaction.guards.files import file_guards
+from explorer.core.transaction.context import CommitTarget, Context
+from explorer.core.transaction.guards.files import file_guards, place_guards
 from explorer.core.transaction.guards.judge import Situation, judge
-from explorer.core.transaction.guards.place import place_guards
 from explorer.core.transaction.guards.rows import row_guards
 from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.proposal import GuardResult, Proposal
+from explorer.core.transaction.proposals.features import DROPPABLE
 from explorer.core.transaction.row_engine import CheckReport, RowEngine, RowJob
-from explorer.core.transaction.undo import undo_effect
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Request", "access_change", "make_plan", "remake_plan"]
+__all__ = ["Request", "access_change", "make_plan", "remake_plan", "undo_effect"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,3 +201,67 @@ def _consequences(
         change_feed=change_feed_effect(snapshot, proposal),
         undo=undo_effect(snapshot, proposal),
     )
+
+
+_PROTECTION: Final = "checkpointProtection"
+
+
+def undo_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
+    """Say how a commit can be undone."""
+    if snapshot is None:
+        return proposal.undo
+    stays = () if proposal.protocol is None else _what_stays(snapshot.protocol, proposal.protocol)
+    return " ".join(filter(None, [proposal.undo, *_what_is_first(snapshot, proposal), *stays])) or "Nothing changes."
+
+
+def _what_is_first(snapshot: Snapshot, proposal: Proposal) -> Iterator[str]:
+    """What has to be done before rows can be taken away again."""
+    protocol, metadata = proposal.protocol or snapshot.protocol, proposal.metadata or snapshot.metadata
+    adds_rows = proposal.writing is not None or any(add.data_change for add in proposal.adds)
+    if not adds_rows or not proposal.undo.startswith("Restore") or "appendOnly" not in supported_features(protocol):
+        return
+    try:
+        refuses = APPEND_ONLY.of(metadata.configuration)
+    except CorruptTable:
+        return  # judged where rows are removed
+    if refuses:
+        yield f"Set {APPEND_ONLY} to 'false' first, as a restore takes the new rows away."
+
+
+def _what_stays(before: Protocol, after: Protocol) -> Iterator[str]:
+    """What an undo leaves of a protocol that was raised."""
+    have = supported_features(before)
+    added = [name for name in supported_features(after) if name not in have]
+    # A dropped feature that binds readers is traded for the protection of the versions that use it.
+    kept = [name for name in have if name not in supported_features(after)]
+    if _PROTECTION in added and kept:
+        yield f"{_PROTECTION} stays until {_leaving([_PROTECTION])}."
+        return
+    stuck = [name for name in added if name not in DROPPABLE]
+    going = [name for name in added if name in DROPPABLE]
+    if not added:
+        versions = before.min_reader_version, before.min_writer_version
+        if versions < (after.min_reader_version, after.min_writer_version):
+            yield "The protocol stays raised for good."
+        return
+    if stuck:
+        verb = "is a feature" if len(stuck) == 1 else "are features"
+        yield f"The protocol stays raised for good: {_joined(stuck)} {verb} that this program cannot drop."
+    if going:
+        yield f"{'' if stuck else 'The protocol stays raised until '}{_leaving(going, sentence=bool(stuck))}."
+    readers = [name for name in going if FEATURES[name].reader]
+    if readers and _PROTECTION not in have:
+        yield (f"Dropping {_joined(readers)} adds {_PROTECTION}, which stays until {_leaving([_PROTECTION])}.")
+
+
+def _leaving(names: list[str], *, sentence: bool = False) -> str:
+    """What takes features away, those that others need last."""
+    if names == [_PROTECTION]:
+        return "the protected versions are cleaned up (clean-log) and it is dropped too"
+    order = sorted(names, key=lambda name: (-len(with_closure([name])), name))
+    verb = "is" if len(order) == 1 else "are"
+    return f"{_joined(order)} can be dropped" if sentence else f"{_joined(order)} {verb} dropped"
+
+
+def _joined(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

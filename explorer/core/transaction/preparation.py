@@ -14,21 +14,20 @@ import msgspec
 from explorer.core.errors import EngineUnavailable, ExplorerError, InvalidIntent, RequestError
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import parse_schema
-from explorer.core.transaction.carried_fields import carried, unknown_fields
 from explorer.core.transaction.commit_plan import Proposer
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.guards.column_traces import LoggedOperation
 from explorer.core.transaction.guards.restore import UndoneCommit
 from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.intents.records import CreateTable, Intent
+from explorer.core.transaction.new_files.file_actions import carried, unknown_fields, vector_tombstones
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals import propose
 from explorer.core.transaction.proposals.create_table import create_table, generation_expressions
-from explorer.core.transaction.proposals.drop_feature import LogMarks, drop_feature
+from explorer.core.transaction.proposals.features import LogMarks, drop_feature
 from explorer.core.transaction.proposals.identity_columns import counts_up, recorded_extreme, sync_identity
 from explorer.core.transaction.proposals.rename_drop_columns import named_elsewhere
 from explorer.core.transaction.proposals.restore import restore
-from explorer.core.transaction.proposals.vector_tombstones import vector_tombstones
 from explorer.core.transaction.row_engine import RowEngine
 from explorer.core.transaction.row_preparation.proposer import RowIntent, filled_table, row_proposer
 from explorer.core.versions.delta_log import DeltaLog

@@ -22,7 +22,7 @@ from explorer.core.protocol.schema.field_metadata import (
 from explorer.core.protocol.schema.named_columns import choices, first_names
 from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.transaction.intents.records import MergeClause
-from explorer.core.transaction.new_files.kept_texts import default_expressions
+from explorer.core.transaction.new_files.row_constraints import default_expressions
 from explorer.spark.engine.expressions import expression
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.writes.column_values import column_value

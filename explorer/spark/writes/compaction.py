@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 
 from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.protocol.schema.data_types import parse_column
-from explorer.core.transaction.new_files.arrangement import Arrangement
+from explorer.core.transaction.new_files.file_facts import Arrangement
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.proposal import Written
 from explorer.spark.scan.physical import quoted

@@ -40,10 +40,15 @@ from explorer.core.protocol.schema.field_metadata import (
 )
 from explorer.core.protocol.schema.named_columns import choices, first_names
 from explorer.core.transaction.guards.rows import row_texts
-from explorer.core.transaction.new_files.identity_values import Numbering
-from explorer.core.transaction.new_files.kept_texts import default_expressions, default_guards, generated_expression
+from explorer.core.transaction.new_files.file_facts import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
+from explorer.core.transaction.new_files.row_constraints import (
+    RowRule,
+    default_expressions,
+    default_guards,
+    generated_expression,
+    row_rules,
+)
 from explorer.core.transaction.proposal import GuardResult, Written
 from explorer.core.transaction.row_engine import Incoming
 from explorer.spark.engine.failures import condition_of, failure_of, first_sentence

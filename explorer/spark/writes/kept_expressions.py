@@ -14,8 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from explorer.core.errors import CorruptTable, ExpressionRefused
-from explorer.core.transaction.new_files.kept_texts import StoredExpression
-from explorer.core.transaction.new_files.row_constraints import RowRule
+from explorer.core.transaction.new_files.row_constraints import RowRule, StoredExpression
 from explorer.spark.engine.expressions import expression
 from explorer.spark.engine.failures import first_sentence
 from explorer.spark.writes.new_rows import breaks_rules

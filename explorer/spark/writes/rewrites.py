@@ -16,8 +16,8 @@ from pyspark.sql import functions as sf
 
 from explorer.core.errors import ExplorerError
 from explorer.core.protocol.arrow.arrays import int64s
+from explorer.core.transaction.new_files.file_facts import Touched
 from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import Written
 from explorer.spark.scan.results import Scan
 from explorer.spark.scan.scan import scan

@@ -24,12 +24,9 @@ from explorer.core.protocol.schema.data_types import StructType, format_column
 from explorer.core.protocol.schema.field_metadata import GENERATION_EXPRESSION, IDENTITY_START
 from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.transaction.intents.records import Merge, MergeClause, Update, merge_clauses
-from explorer.core.transaction.new_files.file_facts import FileFacts
-from explorer.core.transaction.new_files.identity_values import Numbering
-from explorer.core.transaction.new_files.kept_texts import default_guards, generated_expression
+from explorer.core.transaction.new_files.file_facts import FileFacts, Numbering, Touched
 from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
-from explorer.core.transaction.new_files.touched import Touched
+from explorer.core.transaction.new_files.row_constraints import RowRule, default_guards, generated_expression, row_rules
 from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
 from explorer.core.transaction.row_engine import MatchedChanges
 from explorer.data_files.written_files import WrittenFiles

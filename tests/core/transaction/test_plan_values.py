@@ -24,8 +24,7 @@ from explorer.core.transaction.commit_plan import (
     MaintenanceResult,
     check_table,
 )
-from explorer.core.transaction.commit_target import NewPlace
-from explorer.core.transaction.context import Context
+from explorer.core.transaction.context import Context, NewPlace
 from explorer.core.transaction.intents.records import Checkpoint, SetDescription
 from explorer.core.transaction.proposal import (
     GRAVEST_FIRST,

@@ -17,13 +17,13 @@ from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Action, SetTransaction
 from explorer.core.protocol.schema.data_types import StructType
-from explorer.core.transaction.batches import once, recorded_by, recorded_proposal
-from explorer.core.transaction.carried_fields import carried, unknown_fields
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.intents.records import Append, CreateTable, Delete
+from explorer.core.transaction.new_files.file_actions import carried, unknown_fields
 from explorer.core.transaction.preparation import prepared, prepared_creation
 from explorer.core.transaction.proposal import GuardResult, Proposal, RecordedBatch, Writing, Written
+from explorer.core.transaction.row_preparation.proposer import once, recorded_by, recorded_proposal
 from tests.support.logs import small_logs
 from tests.support.logs.checkpoint_shapes import begun_late, write_checkpoint
 from tests.support.logs.small_proposals import protocol, snapshot

@@ -19,8 +19,7 @@ from explorer.core.compatibility.loss_words import releases_in_words
 from explorer.core.compatibility.my_clients import MyClient
 from explorer.core.protocol.actions import Protocol
 from explorer.core.transaction.commit_plan import CommitPlan
-from explorer.core.transaction.commit_target import NewPlace
-from explorer.core.transaction.context import Context
+from explorer.core.transaction.context import Context, NewPlace
 from explorer.core.transaction.intents.records import CreateTable, SetDescription
 from explorer.core.transaction.planner import Request, access_change, make_plan, remake_plan
 from explorer.core.transaction.proposal import GuardResult, Proposal, RecordedBatch, RowCheck

@@ -12,9 +12,8 @@ import numpy as np
 import explorer
 from explorer.core.protocol.actions import AddCDCFile
 from explorer.core.transaction.context import Context
-from explorer.core.transaction.new_files.identity_values import Numbering
+from explorer.core.transaction.new_files.file_facts import Numbering, RowIndexes, Touched
 from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.new_files.touched import RowIndexes, Touched
 from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
 from explorer.core.transaction.row_engine import Incoming, MatchedChanges
 from tests.support.logs.small_logs import add

@@ -13,7 +13,7 @@ from typing import Final, NoReturn
 
 from explorer.core.errors import CommitConflict, EngineUnavailable, InvalidIntent
 from explorer.core.transaction.commit.committer import commit_plan
-from explorer.core.transaction.commit.outcomes import error_of
+from explorer.core.transaction.commit.conflicts import error_of
 from explorer.core.transaction.commit_plan import CommitResult
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.intents.documents import intent_document, parse_intent

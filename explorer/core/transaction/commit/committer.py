@@ -26,7 +26,6 @@ from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.log_store import LogStore, ObjectMeta
 from explorer.core.protocol.table_properties.registry import ICT_ENABLEMENT_TIMESTAMP
 from explorer.core.protocol.times import milliseconds
-from explorer.core.transaction.batches import recorded_by, recorded_proposal
 from explorer.core.transaction.commit.conflicts import conflict_with, holds_transaction
 from explorer.core.transaction.commit.post_commit import follow_up
 from explorer.core.transaction.commit_info import (
@@ -40,11 +39,11 @@ from explorer.core.transaction.commit_info import (
     with_timestamp,
 )
 from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Conflict, check_table
-from explorer.core.transaction.commit_target import CommitTarget
-from explorer.core.transaction.context import Context
+from explorer.core.transaction.context import CommitTarget, Context
 from explorer.core.transaction.planner import remake_plan
 from explorer.core.transaction.proposal import RecordedBatch, StagedFile, Written
 from explorer.core.transaction.row_engine import CheckReport, RowJob
+from explorer.core.transaction.row_preparation.proposer import recorded_by, recorded_proposal
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["commit_plan"]

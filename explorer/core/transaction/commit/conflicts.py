@@ -1,25 +1,27 @@
-"""Whether a commit that took a version first conflicts with a proposal.
+"""What keeps a plan from being committed: commits that came first, and the errors of such outcomes.
 
-Protocol: Delta Log Entries leaves this to writers; the rules are those of the reference writer, by the isolation level
-of the commit. Invariants: a proposal goes on top of the newest version only after every commit since the version that
-it read was judged (LOG-023); a file that another commit added is left out of account only if its partition values or
-its statistics prove that it holds nothing of what the proposal read; in doubt it is a conflict.
+Protocol: Delta Log Entries leaves conflicts to writers; the rules are those of the reference writer, by the isolation
+level of the commit. Invariants: a proposal goes on top of the newest version only after every commit since the version
+that it read was judged (LOG-023); a file that another commit added is ignored only if its partition values or its
+statistics prove that it holds nothing of what the proposal read; in doubt it is a conflict; the facts of an error are
+those of the result.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from explorer.core.errors import CommitConflict, CommitError, CommitUnknown, GuardFailed
 from explorer.core.log.commit import Commit
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.row_tracking import DOMAIN as ROW_TRACKING
 from explorer.core.transaction.commit_info import isolation_level
-from explorer.core.transaction.commit_plan import Conflict
-from explorer.core.transaction.proposal import Proposal
+from explorer.core.transaction.commit_plan import CommitResult, Conflict, JudgedPlan
+from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.versions.reads import Reads, first_read
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["conflict_with", "holds_transaction"]
+__all__ = ["conflict_with", "error_of", "guard_failed", "holds_transaction"]
 
 _LONGEST_NAME: Final = 200
 
@@ -115,3 +117,40 @@ def _conflict(winner: Commit, action: str, why: str) -> Conflict:
     return Conflict(
         winner.version, action, f"Version {winner.version}{f' ({said})' if said else ''} came first: {why}."
     )
+
+
+def error_of(result: CommitResult) -> CommitError:
+    """The error for a result that is no commit."""
+    match result.outcome:
+        case "rejected":
+            return guard_failed(result.plan)
+        case "conflicted":
+            assert result.conflict is not None
+            return CommitConflict(
+                f"{result.conflict.why} Nothing was committed; make a new plan.",
+                winner=result.conflict.version,
+                version=result.plan.commit_version,
+            )
+        case _:
+            return CommitUnknown(
+                f"The store's answer was lost, and whether version {result.version} is this commit is not known yet. "
+                f"Look for the transaction {result.plan.txn_id} in the history.",
+                version=result.version,
+                found=result.plan.txn_id,
+            )
+
+
+def guard_failed(plan: JudgedPlan) -> GuardFailed:
+    """The error for a plan that guards block."""
+    blocking = [
+        {"name": guard.name, "status": guard.status, "evidence": guard.evidence, "remedy": guard.remedy}
+        for guard in plan.blocking
+    ]
+    reasons = "; ".join(_reason(guard).removesuffix(".") for guard in plan.blocking)
+    steps = " ".join(dict.fromkeys(guard.remedy for guard in plan.blocking if guard.remedy))
+    return GuardFailed(f"This change must not be committed: {reasons}. {steps}".rstrip(), results=blocking)
+
+
+def _reason(guard: GuardResult) -> str:
+    name, detail = f"{guard.name} ({guard.status})", guard.evidence.get("detail")
+    return f"{name}: {detail}" if detail else name

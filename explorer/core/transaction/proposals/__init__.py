@@ -21,16 +21,13 @@ from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.proposal import Circumstances, Proposal
 from explorer.core.transaction.proposals import (
     add_columns,
-    check_constraints,
+    column_changes,
     column_mapping,
-    comments,
+    constraints,
     domain_metadata,
-    move_column,
-    not_null,
+    features,
     rename_drop_columns,
     table_properties,
-    upgrade_protocol,
-    widen_type,
 )
 from explorer.core.transaction.proposals.entry import ProposalEntry
 from explorer.core.versions.snapshot import Snapshot
@@ -41,16 +38,13 @@ _ENTRIES: Final[dict[type[msgspec.Struct], ProposalEntry]] = {
     entry.intent: entry
     for module in (
         add_columns,
-        check_constraints,
+        constraints,
         column_mapping,
-        comments,
+        column_changes,
         domain_metadata,
-        move_column,
-        not_null,
         rename_drop_columns,
         table_properties,
-        upgrade_protocol,
-        widen_type,
+        features,
     )
     for entry in module.PROPOSALS
 }

@@ -37,14 +37,12 @@ from explorer.core.protocol.schema.edit import (
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_features import active_features, missing_features
 from explorer.core.protocol.table_properties.registry import HAS_DROPPED_OR_RENAMED, MAX_COLUMN_ID
-from explorer.core.transaction.guards.column_dependents import char_guard
-from explorer.core.transaction.guards.column_names import check_free, check_unique, names_guard
+from explorer.core.transaction.guards.columns import char_guard, check_free, check_unique, names_guard
 from explorer.core.transaction.intents.fields import features_of_types, read_field
 from explorer.core.transaction.intents.records import AddColumns
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals.column_mapping import USAGE_TRACKING
-from explorer.core.transaction.proposals.entry import proposes
-from explorer.core.transaction.proposals.operation_parameters import column_document, parameter_text
+from explorer.core.transaction.proposals.entry import column_document, parameter_text, proposes
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["PROPOSALS", "add_columns", "needs_values"]

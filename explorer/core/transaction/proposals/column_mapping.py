@@ -22,11 +22,10 @@ from explorer.core.protocol.schema.column_ids import highest_id, map_columns, un
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE, HAS_DROPPED_OR_RENAMED, MAX_COLUMN_ID
-from explorer.core.transaction.guards.column_names import names_guard
+from explorer.core.transaction.guards.columns import names_guard
 from explorer.core.transaction.intents.records import SetColumnMapping
 from explorer.core.transaction.proposal import GuardResult, Proposal
-from explorer.core.transaction.proposals.entry import proposes_alone
-from explorer.core.transaction.proposals.operation_parameters import parameter_text
+from explorer.core.transaction.proposals.entry import parameter_text, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["PROPOSALS", "USAGE_TRACKING", "map_existing", "set_column_mapping", "with_usage_mark"]

@@ -27,12 +27,13 @@ from explorer.core.protocol.table_properties.registry import (
     ROW_COMMIT_VERSION_COLUMN,
     ROW_ID_COLUMN,
 )
-from explorer.core.transaction.guards.column_names import check_unique, names_guard
-from explorer.core.transaction.intents.fields import features_of_types, read_field
-from explorer.core.transaction.intents.generated_columns import (
+from explorer.core.transaction.guards.columns import check_unique, names_guard
+from explorer.core.transaction.intents.fields import (
     SPECIAL_KEYS,
     check_special_columns,
     features_of_columns,
+    features_of_types,
+    read_field,
 )
 from explorer.core.transaction.intents.property_settings import (
     PropertyWishes,
@@ -44,7 +45,7 @@ from explorer.core.transaction.intents.records import CreateTable
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals.add_columns import needs_values
 from explorer.core.transaction.proposals.column_mapping import USAGE_TRACKING
-from explorer.core.transaction.proposals.operation_parameters import parameter_text
+from explorer.core.transaction.proposals.entry import parameter_text
 from explorer.core.transaction.proposals.table_properties import check_statistics_columns
 
 __all__ = ["create_table", "generation_expressions"]

@@ -14,10 +14,10 @@ from explorer.core.protocol.schema.data_types import StructField
 from explorer.core.protocol.schema.edit import Column, replace_field, struct_field, with_schema
 from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK
 from explorer.core.transaction.commit_info import IDENTITY_TAG
-from explorer.core.transaction.intents.generated_columns import IDENTITY_KEYS
+from explorer.core.transaction.intents.fields import IDENTITY_KEYS
 from explorer.core.transaction.intents.records import SyncIdentity
 from explorer.core.transaction.proposal import GuardResult, Proposal
-from explorer.core.transaction.proposals.operation_parameters import change_parameters
+from explorer.core.transaction.proposals.entry import change_parameters
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["IdentityRule", "counts_up", "identity_rule", "recorded_extreme", "sync_identity"]

@@ -21,22 +21,22 @@ from explorer.core.protocol.schema.edit import children, edit_fields, replace_fi
 from explorer.core.protocol.schema.field_metadata import IDENTITY_PREFIX
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.registry import HAS_DROPPED_OR_RENAMED, STATS_COLUMNS
-from explorer.core.transaction.guards.column_dependents import (
+from explorer.core.transaction.guards.column_traces import LoggedOperation, traces_guard, values_guard
+from explorer.core.transaction.guards.columns import (
     char_guard,
+    check_free,
     clustering_guard,
     constraint_guard,
     generated_guard,
     mapping_guard,
+    names_guard,
     partition_guard,
 )
-from explorer.core.transaction.guards.column_names import check_free, names_guard
-from explorer.core.transaction.guards.column_traces import LoggedOperation, traces_guard, values_guard
 from explorer.core.transaction.intents.property_settings import statistics_column, statistics_columns_of
 from explorer.core.transaction.intents.records import DropColumns, RenameColumn
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.column_mapping import USAGE_TRACKING
-from explorer.core.transaction.proposals.entry import proposes_alone
-from explorer.core.transaction.proposals.operation_parameters import attribute_name, parameter_text
+from explorer.core.transaction.proposals.entry import attribute_name, parameter_text, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["PROPOSALS", "drop_columns", "named_elsewhere", "rename_column"]

@@ -41,8 +41,7 @@ from explorer.core.protocol.table_properties.registry import (
 )
 from explorer.core.transaction.guards.restore import UndoneCommit, restore_guard
 from explorer.core.transaction.intents.records import Restore
-from explorer.core.transaction.new_files.file_actions import adds, removes
-from explorer.core.transaction.new_files.row_ids import high_water_mark, number_rows
+from explorer.core.transaction.new_files.file_actions import adds, high_water_mark, number_rows, removes
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals.column_mapping import USAGE_TRACKING
 from explorer.core.versions.change_feed.schema_breaks import why_rows_do_not_fit

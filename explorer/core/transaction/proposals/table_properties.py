@@ -41,7 +41,7 @@ from explorer.core.protocol.table_properties.registry import (
     property_of,
 )
 from explorer.core.protocol.table_properties.values import constraint_name
-from explorer.core.transaction.guards.column_names import names_guard
+from explorer.core.transaction.guards.columns import names_guard
 from explorer.core.transaction.intents.property_settings import (
     PropertyWishes,
     check_formats,
@@ -51,8 +51,7 @@ from explorer.core.transaction.intents.property_settings import (
     true_key,
 )
 from explorer.core.transaction.intents.records import SetColumnMapping, SetProperties, UnsetProperties
-from explorer.core.transaction.new_files.file_actions import adds
-from explorer.core.transaction.new_files.row_ids import number_rows
+from explorer.core.transaction.new_files.file_actions import adds, number_rows
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals.column_mapping import set_column_mapping, with_usage_mark
 from explorer.core.transaction.proposals.entry import proposes, proposes_alone

@@ -8,7 +8,7 @@ import msgspec
 
 import explorer
 from explorer.core.errors import CommitConflict, CommitUnknown, GuardFailed
-from explorer.core.transaction.commit.outcomes import error_of, guard_failed
+from explorer.core.transaction.commit.conflicts import error_of, guard_failed
 from explorer.core.transaction.commit_plan import CommitResult, Conflict
 from explorer.core.transaction.proposal import GuardResult
 from tests.support.logs.small_logs import METADATA, PROTOCOL, table

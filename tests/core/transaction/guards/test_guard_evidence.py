@@ -14,18 +14,20 @@ from explorer.core.protocol.actions import Action, DomainMetadata
 from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import parse_schema
-from explorer.core.transaction.guards.column_dependents import (
+from explorer.core.transaction.guards.columns import (
+    FEED_COLUMNS,
     _invariant_text,
     char_guard,
+    check_free,
+    check_unique,
     clustering_guard,
     constraint_guard,
     generated_guard,
     mapping_guard,
+    names_guard,
     partition_guard,
 )
-from explorer.core.transaction.guards.column_names import FEED_COLUMNS, check_free, check_unique, names_guard
-from explorer.core.transaction.guards.files import file_guards
-from explorer.core.transaction.guards.place import _outer_places, place_guards
+from explorer.core.transaction.guards.files import _outer_places, file_guards, place_guards
 from explorer.core.transaction.proposal import GuardResult
 from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots

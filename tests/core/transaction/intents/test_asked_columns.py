@@ -18,12 +18,13 @@ from explorer.core.protocol.schema.data_types import (
     parse_schema,
     type_name,
 )
-from explorer.core.transaction.intents.fields import features_of_types, read_field
-from explorer.core.transaction.intents.generated_columns import (
+from explorer.core.transaction.intents.fields import (
     IDENTITY_KEYS,
     SPECIAL_KEYS,
     check_special_columns,
     features_of_columns,
+    features_of_types,
+    read_field,
 )
 from tests.support.logs.small_schemas import array, mapping
 from tests.support.logs.spark_tables import column, struct

@@ -14,7 +14,7 @@ from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.schema.data_types import ArrayType, MapType, PrimitiveType, StructField, StructType
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.add_columns import needs_values
-from explorer.core.transaction.proposals.operation_parameters import attribute_name, column_document, parameter_text
+from explorer.core.transaction.proposals.entry import attribute_name, column_document, parameter_text
 from tests.support.logs import small_logs
 from tests.support.logs.small_logs import add
 from tests.support.logs.small_proposals import compact, proposal, protocol, snapshot

@@ -13,12 +13,15 @@ import explorer
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Add, DomainMetadata, Protocol, Remove
 from explorer.core.transaction.intents.records import Optimize
-from explorer.core.transaction.new_files.arrangement import Arrangement
-from explorer.core.transaction.new_files.touched import Touched
+from explorer.core.transaction.new_files.file_facts import Arrangement, Touched
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Written
-from explorer.core.transaction.proposals.rewriting.file_sizes import size_metrics
-from explorer.core.transaction.proposals.rewriting.optimize_files import Compaction, compaction, optimize_files
-from explorer.core.transaction.proposals.rewriting.purge_rows import files_to_purge, purge_rows
+from explorer.core.transaction.proposals.rows.optimize_files import (
+    Compaction,
+    compaction,
+    optimize_files,
+    size_metrics,
+)
+from explorer.core.transaction.proposals.rows.purge_rows import files_to_purge, purge_rows
 from tests.support.logs import small_logs
 from tests.support.logs.small_logs import add, metadata, vector
 from tests.support.logs.small_proposals import protocol

@@ -25,10 +25,9 @@ from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, DELETION_VECTORS
 from explorer.core.transaction.commit_info import ROWS_KEPT_TAG
 from explorer.core.transaction.intents.records import Delete
-from explorer.core.transaction.new_files.file_actions import adds, num_records, remove_of
-from explorer.core.transaction.new_files.parquet import count_rows
-from explorer.core.transaction.new_files.row_ids import number_rows
-from explorer.core.transaction.new_files.touched import RowIndexes, Touched
+from explorer.core.transaction.new_files.file_actions import adds, num_records, number_rows, remove_of
+from explorer.core.transaction.new_files.file_facts import RowIndexes, Touched
+from explorer.core.transaction.new_files.layout import count_rows
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, StagedFile, Written
 from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot

@@ -17,9 +17,8 @@ from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.transaction.commit_info import IDENTITY_TAG
 from explorer.core.transaction.intents.records import Overwrite
-from explorer.core.transaction.new_files.file_actions import adds, num_records, remove_of
-from explorer.core.transaction.new_files.row_ids import number_rows
-from explorer.core.transaction.new_files.touched import Touched
+from explorer.core.transaction.new_files.file_actions import adds, num_records, number_rows, remove_of
+from explorer.core.transaction.new_files.file_facts import Touched
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Written
 from explorer.core.transaction.proposals.rows.append_rows import moved
 from explorer.core.transaction.proposals.rows.delete_rows import NOTHING_APPEARS, hide_rows, kept_tags, records_changes

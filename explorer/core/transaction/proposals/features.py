@@ -1,9 +1,10 @@
-"""Dropping a feature from the protocol: what must be done first, what goes with it, what protects the history.
+"""Features of the protocol: raising it by versions or by a feature, and dropping a feature.
 
-Protocol section: Table Features; checkpoint protection is proposed beside it. Invariants: a feature goes only when
-nothing in the version uses it (FEAT-006); earlier versions that use a feature which binds readers stay behind a
-checkpoint that no longer needs it, and are protected from a clean-up by clients that would not understand them
-(CKPTPROT-001).
+Protocol sections: Protocol Evolution, Table Features; checkpoint protection is a proposed section. Invariants: versions
+and features only rise (PROTO-006), but for features that are dropped by name; a feature comes with what it needs
+(FEAT-009), and goes only when nothing in the version uses it (FEAT-006); earlier versions that use a feature which
+binds readers stay behind a checkpoint that no longer needs it, and are protected from a cleanup by clients that would
+not understand them (CKPTPROT-001).
 """
 
 from __future__ import annotations
@@ -24,15 +25,22 @@ from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.protocol.schema.field_metadata import TYPE_CHANGES
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_features import FEATURES, supported_features
-from explorer.core.protocol.table_properties.registry import CHECKPOINT_PROTECTION, FEATURE_PREFIX
+from explorer.core.protocol.table_properties.registry import (
+    CHECKPOINT_PROTECTION,
+    FEATURE_PREFIX,
+    MIN_READER_VERSION,
+    MIN_WRITER_VERSION,
+)
 from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.transaction.intents.property_settings import feature_name
-from explorer.core.transaction.intents.records import DropFeature
+from explorer.core.transaction.intents.records import DropFeature, EnableFeature, SetProperties, UpgradeProtocol
 from explorer.core.transaction.new_files.file_actions import adds
-from explorer.core.transaction.proposal import GuardResult, Proposal
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
+from explorer.core.transaction.proposals.entry import proposes
+from explorer.core.transaction.proposals.table_properties import set_properties
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["DROPPABLE", "LogMarks", "drop_feature"]
+__all__ = ["DROPPABLE", "PROPOSALS", "LogMarks", "drop_feature", "enable_feature", "upgrade_protocol"]
 
 _MOST_DIGITS: Final = 20
 
@@ -291,3 +299,41 @@ _DROPS: Final[dict[str, _Drop]] = {
 
 DROPPABLE: Final = frozenset(_DROPS)
 """The features for which there is a procedure that shows that a table no longer uses them."""
+
+
+def upgrade_protocol(intent: UpgradeProtocol, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
+    """Raise the protocol's versions.
+
+    Raises:
+        InvalidIntent: There are no such versions.
+    """
+    wanted = {
+        MIN_READER_VERSION.key: str(intent.min_reader_version),
+        MIN_WRITER_VERSION.key: str(intent.min_writer_version),
+    }
+    return set_properties(SetProperties(properties=wanted), snapshot, circumstances)
+
+
+def enable_feature(intent: EnableFeature, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
+    """Add a feature, and set the property that switches it on where there is one that does not do so already.
+
+    Raises:
+        InvalidIntent: There is no such feature, or it cannot be added to a table that exists.
+    """
+    name = feature_name(intent.feature, "feature")
+    feature = FEATURES[name]
+    if feature.why_fixed is not None:
+        raise InvalidIntent(f"The feature {name} cannot be added: {feature.why_fixed}.", field="feature")
+    wanted = {f"{FEATURE_PREFIX}{name}": "supported"}
+    switch = feature.switch
+    set_to = "" if switch is None else snapshot.metadata.configuration.get(switch.key, "")
+    if switch is not None and not feature.switched_on_by(switch.key, set_to):
+        wanted[switch.key] = feature.on[0]
+    return set_properties(SetProperties(properties=wanted), snapshot, circumstances, named=wanted)
+
+
+PROPOSALS: Final = (
+    proposes(UpgradeProtocol, upgrade_protocol),
+    proposes(EnableFeature, enable_feature),
+)
+"""What the intents of this module propose."""

@@ -15,11 +15,10 @@ import numpy as np
 from explorer.core.protocol.actions import Add, Remove
 from explorer.core.protocol.counted import counted
 from explorer.core.transaction.commit_info import ROWS_KEPT_TAG
-from explorer.core.transaction.new_files.file_actions import remove_of
-from explorer.core.transaction.new_files.row_ids import number_rows
-from explorer.core.transaction.new_files.touched import RowIndexes, Touched
+from explorer.core.transaction.new_files.file_actions import number_rows, remove_of
+from explorer.core.transaction.new_files.file_facts import RowIndexes, Touched
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Written
-from explorer.core.transaction.proposals.rewriting.file_sizes import size_metrics
+from explorer.core.transaction.proposals.rows.optimize_files import size_metrics
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["files_to_purge", "purge_rows"]

@@ -1,10 +1,13 @@
-"""Rows that replace others: of the whole table, of the partitions they are in, or those that meet a condition.
+"""Rows to write from a source: appended, or in place of other rows, with the columns that they bring along.
 
-Protocol sections: Add File and Remove File, Deletion Vectors, Add CDC File.
+Protocol sections: Add File and Remove File, Deletion Vectors, Add CDC File, Identity Columns. Invariants: rows are
+counted and judged for a plan and written when it is committed; a location that an intent names is one that may be read;
+new columns are added only where the intent asks for them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,24 +15,95 @@ import msgspec
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Add
-from explorer.core.transaction.carried_fields import unknown_fields
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.intents import records as intents
-from explorer.core.transaction.new_files.identity_values import Numbering
+from explorer.core.transaction.intents.documents import intent_kind
+from explorer.core.transaction.new_files.file_actions import unknown_fields
+from explorer.core.transaction.new_files.file_facts import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule
-from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Written
-from explorer.core.transaction.proposals.rows.append_rows import numberings
+from explorer.core.transaction.proposal import Circumstances, Estimate, GuardResult, Proposal, Writing, Written
+from explorer.core.transaction.proposals.add_columns import add_columns
+from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows, moved, numberings, with_columns
 from explorer.core.transaction.proposals.rows.delete_rows import hides_rows, records_changes, touched_files
 from explorer.core.transaction.proposals.rows.overwrite_rows import Replaced, overwrite_rows, replaced_files
 from explorer.core.transaction.row_engine import Incoming, RowEngine
-from explorer.core.transaction.row_preparation.found_files import OnVersion, skipped, statistics_guard, to_be_written
-from explorer.core.transaction.row_preparation.skipped_files import SkippedFiles
+from explorer.core.transaction.row_preparation.matched_files import (
+    OnVersion,
+    SkippedFiles,
+    skipped,
+    statistics_guard,
+    to_be_written,
+)
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.reads import Reads, reads_of_files, reuse_unchanged, rows_meeting
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["overwriting"]
+__all__ = ["appending", "evolving", "overwriting", "source_of"]
+
+
+def source_of(named: str, rows: object | None, context: Context) -> object:
+    """Where rows come from; a place that an intent names must be one that may be read."""
+    if rows is not None:
+        return rows
+    if context.check_source is not None:
+        context.check_source(named)
+    return named
+
+
+def evolving(
+    propose: OnVersion, intent: intents.Append | intents.Overwrite | intents.Merge, source: object, context: Context
+) -> OnVersion:
+    """The same on top of the columns that the source has and the table lacks, where the intent asks for that."""
+    if not intent.merge_schema:
+        return propose
+    engine, circumstances = context.row_engine(intent_kind(intent)), context.circumstances()
+
+    def evolve(snapshot: Snapshot) -> Proposal:
+        fields = engine.new_fields(snapshot.schema, source)
+        if not fields:
+            return propose(snapshot)
+        columns = add_columns(intents.AddColumns(fields=fields), snapshot, circumstances)
+        assert columns.metadata is not None, "new columns change the metadata"
+        return with_columns(propose(snapshot.changed(columns.protocol or snapshot.protocol, columns.metadata)), columns)
+
+    return evolve
+
+
+def appending(store: LogStore, source: object, context: Context) -> OnVersion:
+    """What proposes to append the rows of a source; they are counted again only where the table's rules changed."""
+    engine = context.row_engine("append")
+    made: list[tuple[Snapshot, Incoming, StructType, Callable[[], Written]]] = []
+
+    def append(snapshot: Snapshot) -> Proposal:
+        if not made or _rules_moved(made[0][0], snapshot):
+            incoming = engine.incoming_rows(snapshot, source)
+            numbered = numberings(snapshot.schema, incoming.given, incoming.rows) if incoming.rows else ()
+            layout = FileLayout.of(snapshot)
+
+            def write() -> Written:
+                return engine.write_rows(store, incoming, layout, numbered)
+
+            expected = moved(snapshot.schema, {one.column: one.last(incoming.rows) for one in numbered})
+            made[:] = [(snapshot, incoming, expected, write)]
+        _, incoming, expected, write = made[0]
+        return msgspec.structs.replace(
+            append_rows(snapshot, Addition(expected, incoming.rows, incoming.guards)),
+            writing=Writing(write, lambda written: append_rows(snapshot, _added(snapshot, incoming, written))),
+            estimate=Estimate(rows=incoming.rows),
+        )
+
+    return append
+
+
+def _added(snapshot: Snapshot, incoming: Incoming, written: Written) -> Addition:
+    return Addition(moved(snapshot.schema, written.marks), written.rows, incoming.guards, written.adds)
+
+
+def _rules_moved(before: Snapshot, after: Snapshot) -> bool:
+    return before.metadata != after.metadata or before.protocol != after.protocol
 
 
 def overwriting(

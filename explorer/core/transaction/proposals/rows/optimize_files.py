@@ -7,7 +7,7 @@ who clustered it (CLUSTER-003).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -21,17 +21,56 @@ from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.protocol.schema.edit import column_path
+from explorer.core.protocol.statistics.data_skipping import answerable
 from explorer.core.transaction.intents.records import Optimize
-from explorer.core.transaction.new_files.arrangement import Arrangement
-from explorer.core.transaction.new_files.file_actions import adds, num_records, remove_of
-from explorer.core.transaction.new_files.row_ids import number_rows
+from explorer.core.transaction.new_files.file_actions import adds, num_records, number_rows, remove_of
+from explorer.core.transaction.new_files.file_facts import Arrangement
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Written
-from explorer.core.transaction.proposals.rewriting.file_sizes import size_metrics
-from explorer.core.transaction.proposals.rewriting.partition_files import partition_files
 from explorer.core.transaction.proposals.rows.delete_rows import kept_tags
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Compaction", "compaction", "optimize_files"]
+__all__ = ["Compaction", "compaction", "optimize_files", "partition_files", "size_metrics"]
+
+
+def partition_files(where: str | None, snapshot: Snapshot) -> pa.Table:
+    """The live files of the partitions that a condition names.
+
+    Args:
+        where: A boolean SQL expression over partition columns; None for all files.
+        snapshot: The version.
+
+    Returns:
+        Columns of `explorer.core.protocol.logical_files.SCHEMA`.
+
+    Raises:
+        InvalidIntent: The condition names another column, or cannot be answered from partition values.
+        RequestError: The text is not a condition, or names a column that the table does not have.
+    """
+    files = snapshot.logical_files
+    if where is None:
+        return files
+    _, used = answerable(where, snapshot.schema, snapshot.statistics_columns)
+    others = [format_column(path) for path in used if path[0] not in snapshot.partition_columns]
+    if others:
+        known = ", ".join(snapshot.partition_columns) or "the table has none"
+        raise InvalidIntent(
+            f"The condition names {', '.join(others)}, and may name partition columns alone: {known}.",
+            field="where",
+            column=others[0],
+            allowed=list(snapshot.partition_columns),
+        )
+    found = snapshot.skipping(where)
+    if found.unsplittable:
+        raise InvalidIntent("The condition cannot be answered from partition values alone.", field="where")
+    return files.filter(found.files.column("kept"))
+
+
+def size_metrics(adds: Sequence[Add]) -> dict[str, int]:
+    """Least, greatest and quartile sizes in bytes, as the reference writer names them; nothing without files."""
+    sizes = sorted(add.size for add in adds)
+    places = {"minFileSize": 0, "p25FileSize": 1, "p50FileSize": 2, "p75FileSize": 3, "maxFileSize": 4}
+    return {name: sizes[min(len(sizes) * part // 4, len(sizes) - 1)] for name, part in places.items()} if sizes else {}
+
 
 _TARGET: Final = 1 << 30
 """Bytes of a new file at most, unless the intent says so; as in the reference writer."""
