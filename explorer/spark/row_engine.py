@@ -46,13 +46,13 @@ class SparkRowEngine:
 
         vet(schema, expression, repeatable=False)
 
-    def reads_alike(self, snapshot: Snapshot) -> bool:
-        """See `RowEngine.reads_alike`."""
+    def reads_like_core(self, snapshot: Snapshot) -> bool:
+        """See `RowEngine.reads_like_core`."""
         require_pyspark()
         from explorer.spark.engine.session import engine
-        from explorer.spark.scan.pruning import reads_alike
+        from explorer.spark.scan.pruning import reads_like_core
 
-        return reads_alike(engine().session(), snapshot)
+        return reads_like_core(engine().session(), snapshot)
 
     def column_types(self, schema: StructType, expressions: Mapping[str, str]) -> GuardResult:
         """See `RowEngine.column_types`."""

@@ -62,12 +62,9 @@ def commit_info(
     """Return the provenance of a commit.
 
     Args:
-        proposal: What is committed.
         read_version: The version it builds on, -1 for a new table.
         now: The writer's clock in ms since the epoch.
-        txn_id: The commit's own identifier.
         engine: ``engineInfo``.
-        user: Who commits.
         reason: Why, in the person's words.
         timestamp: The in-commit timestamp in ms, where the table has them.
         isolation: The level from `isolation_level`; None for that of the proposal.
@@ -98,8 +95,8 @@ def isolation_level(proposal: Proposal, snapshot: Snapshot | None) -> str:
     """
     if snapshot is None or proposal.isolation != "Serializable":
         return proposal.isolation
-    asked = ISOLATION_LEVEL.of(snapshot.metadata.configuration)
-    return "WriteSerializable" if asked == "writeserializable" else "Serializable"
+    level = ISOLATION_LEVEL.of(snapshot.metadata.configuration)
+    return "WriteSerializable" if level == "writeserializable" else "Serializable"
 
 
 def in_commit_timestamp(now: int, previous: int | None) -> int:

@@ -172,7 +172,9 @@ class JudgedPlan(msgspec.Struct, frozen=True, kw_only=True):
     def digest(self) -> str:
         """SHA-256 over the table, the version read, the intent and what is written, without times and identifiers."""
         files = msgspec.to_builtins(self.files)
-        return _sha256([self.table, self.read_version, intent_document(self.intent), _lasting(self.actions), files])
+        return _sha256(
+            [self.table, self.read_version, intent_document(self.intent), _without_volatile(self.actions), files]
+        )
 
     @property
     def nothing_to_do(self) -> bool:
@@ -366,27 +368,25 @@ def commit_digest(table: str, read_version: int, actions: Sequence[JsonObject]) 
     """Return the SHA-256 of a commit, from its plan or from its lines in the log.
 
     Args:
-        table: The table's root as a URL.
-        read_version: The version that the commit builds on.
         actions: Its lines as JSON objects; times, identifiers and the reason in them do not count.
     """
-    return _sha256([table, read_version, _lasting(actions)])
+    return _sha256([table, read_version, _without_volatile(actions)])
 
 
 def _object(document: PlanDocument) -> JsonObject:
-    found: JsonObject = msgspec.to_builtins(document, builtin_types=(Decimal,))
-    return found
+    plain: JsonObject = msgspec.to_builtins(document, builtin_types=(Decimal,))
+    return plain
 
 
 def _sha256(value: object) -> str:
     return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
 
 
-def _lasting(actions: Sequence[JsonObject]) -> list[JsonObject]:
-    return [_lasting_action(action) for action in actions]
+def _without_volatile(actions: Sequence[JsonObject]) -> list[JsonObject]:
+    return [_action_without_volatile(action) for action in actions]
 
 
-def _lasting_action(action: JsonObject) -> JsonObject:
+def _action_without_volatile(action: JsonObject) -> JsonObject:
     info, metadata = action.get("commitInfo"), action.get("metaData")
     if isinstance(metadata, dict) and isinstance(configuration := metadata.get("configuration"), dict):
         # The commit fills in its own time there.

@@ -49,8 +49,8 @@ def time_travel_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
     if proposal.time_travel is not None:
         return proposal.time_travel
     before, after = snapshot.metadata.configuration, (proposal.metadata or snapshot.metadata).configuration
-    said = [*shorter_retentions(before, after), *_removed(snapshot, proposal), *_own_times(before, after)]
-    return " ".join(["No version is lost.", *said])
+    effects = [*shorter_retentions(before, after), *_removed(snapshot, proposal), *_own_times(before, after)]
+    return " ".join(["No version is lost.", *effects])
 
 
 def change_feed_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
@@ -116,17 +116,17 @@ def _removed(snapshot: Snapshot, proposal: Proposal) -> Iterator[str]:
     if not (moves.removed or moves.remasked):
         return
     try:
-        kept = in_days(FILE_RETENTION.of((proposal.metadata or snapshot.metadata).configuration))
+        retention = in_days(FILE_RETENTION.of((proposal.metadata or snapshot.metadata).configuration))
     except CorruptTable:
         return
     if moves.removed:
-        gone, them = counted(len(moves.removed), "file is", "files are"), _them(len(moves.removed))
-        yield f"{gone} removed; earlier versions need {them}, and VACUUM may delete {them} after {kept}."
+        removed, them = counted(len(moves.removed), "file is", "files are"), _them(len(moves.removed))
+        yield f"{removed} removed; earlier versions need {them}, and VACUUM may delete {them} after {retention}."
     if moves.remasked:
-        yield _remasked(moves, kept)
+        yield _remasked(moves, retention)
 
 
-def _remasked(moves: FileMoves, kept: str) -> str:
+def _remasked(moves: FileMoves, retention: str) -> str:
     """What becomes of files that stay, of which other rows are masked afterwards."""
     files = counted(len(moves.remasked), "file stays, and VACUUM keeps it", "files stay, and VACUUM keeps them")
     only = "only the rows that it masks change" if len(moves.remasked) == 1 else "only the rows that they mask change"
@@ -136,7 +136,7 @@ def _remasked(moves: FileMoves, kept: str) -> str:
     replaced, them = counted(old, "deletion vector file is", "deletion vector files are"), _them(old)
     return (
         f"{files}: {only}. {replaced} replaced; earlier versions need {them}, and VACUUM may delete {them} "
-        f"after {kept}."
+        f"after {retention}."
     )
 
 
@@ -182,12 +182,7 @@ class FileMoves(msgspec.Struct, frozen=True):
 
 
 def file_moves(snapshot: Snapshot, proposal: Proposal) -> FileMoves:
-    """Sort the file actions of a proposal by what becomes of the files.
-
-    Args:
-        snapshot: The version that the proposal builds on.
-        proposal: The proposal.
-    """
+    """Sort the file actions of a proposal by what becomes of the files."""
     if not (proposal.adds or proposal.removes):
         return FileMoves()
     removed = {decode_path(remove.path): remove for remove in proposal.removes}

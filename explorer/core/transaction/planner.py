@@ -74,7 +74,6 @@ def make_plan(
 
     Args:
         target: The table, as its caller has refreshed it, or the place for one.
-        request: What is asked for.
         context: Clock, identifiers and the engine of rows.
         watch: Called with the job that checks the rows, once it has begun: to show its progress, and to cancel it.
 
@@ -105,8 +104,6 @@ def access_change(snapshot: Snapshot, proposal: Proposal, *, look: bool = False)
     alter what clients can do: where it changes the protocol or the metadata, or adds vectors.
 
     Args:
-        snapshot: The version that the proposal builds on.
-        proposal: The change.
         look: Find it out in any case.
     """
     protocol, metadata = proposal.protocol or snapshot.protocol, proposal.metadata or snapshot.metadata
@@ -181,22 +178,22 @@ def _guards(
 ) -> tuple[GuardResult, ...]:
     """Judge a change by what is known of it, by its files, and by the rows, or by the place of a new table."""
     snapshot, proposal = situation.snapshot, situation.proposal
-    looked = (
+    further = (
         row_guards(target, snapshot, proposal.row_checks, engine, watch=watch)
         if isinstance(target, DeltaLog) and snapshot is not None
         else place_guards(target.store)
     )
-    return (*judge(situation), *file_guards(target.store, proposal.required_paths), *looked)
+    return (*judge(situation), *file_guards(target.store, proposal.required_paths), *further)
 
 
 def _consequences(
     snapshot: Snapshot | None, proposal: Proposal, lost: Sequence[AccessLoss], mine: Sequence[MyClient]
 ) -> Consequences:
     own = () if snapshot is None or not mine else my_losses(*access_change(snapshot, proposal), client_facts(), mine)
-    said = [*((each.loss, each.document()) for each in own), *((each, each.document()) for each in lost)]
+    documents = [*((each.loss, each.document()) for each in own), *((each, each.document()) for each in lost)]
     return Consequences(
-        readers=tuple(document for loss, document in said if loss.operation == "read"),
-        writers=tuple(document for loss, document in said if loss.operation == "write"),
+        readers=tuple(document for loss, document in documents if loss.operation == "read"),
+        writers=tuple(document for loss, document in documents if loss.operation == "write"),
         time_travel=time_travel_effect(snapshot, proposal),
         change_feed=change_feed_effect(snapshot, proposal),
         undo=undo_effect(snapshot, proposal),
@@ -233,8 +230,8 @@ def _what_stays(before: Protocol, after: Protocol) -> Iterator[str]:
     have = supported_features(before)
     added = [name for name in supported_features(after) if name not in have]
     # A dropped feature that binds readers is traded for the protection of the versions that use it.
-    kept = [name for name in have if name not in supported_features(after)]
-    if _PROTECTION in added and kept:
+    dropped = [name for name in have if name not in supported_features(after)]
+    if _PROTECTION in added and dropped:
         yield f"{_PROTECTION} stays until {_leaving([_PROTECTION])}."
         return
     stuck = [name for name in added if name not in DROPPABLE]

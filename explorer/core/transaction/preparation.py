@@ -26,7 +26,7 @@ from explorer.core.transaction.proposals import propose
 from explorer.core.transaction.proposals.create_table import create_table, generation_expressions
 from explorer.core.transaction.proposals.features import LogMarks, drop_feature
 from explorer.core.transaction.proposals.identity_columns import counts_up, recorded_extreme, sync_identity
-from explorer.core.transaction.proposals.rename_drop_columns import named_elsewhere
+from explorer.core.transaction.proposals.rename_drop_columns import column_traces_guard
 from explorer.core.transaction.proposals.restore import restore
 from explorer.core.transaction.row_engine import RowEngine
 from explorer.core.transaction.row_preparation.proposer import RowIntent, filled_table, row_proposer
@@ -48,7 +48,6 @@ def prepared(
     """Gather what an intent needs.
 
     Args:
-        log: The table's log.
         intent: What is asked for; it writes a commit.
         context: Clock, identifiers and the engine of rows.
         rows: An Arrow table or a DataFrame of the engine to append, instead of the intent's source.
@@ -74,8 +73,6 @@ def prepared_creation(
     """Gather what a new table needs.
 
     Args:
-        store: The place of the table.
-        intent: The table.
         context: Clock, identifiers and the engine of rows.
         rows: Rows of the engine to begin with, instead of the intent's source.
         check_types: Let the engine check the types of generated columns, if there are any.
@@ -95,7 +92,7 @@ def prepared_creation(
 
 def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | None) -> _OnVersion:
     circumstances = context.circumstances()
-    whole = msgspec.structs.replace(circumstances, unknown=lambda snapshot: unknown_fields(log, snapshot))
+    with_unknown = msgspec.structs.replace(circumstances, unknown=lambda snapshot: unknown_fields(log, snapshot))
     if isinstance(intent, RowIntent):
         return row_proposer(log, intent, context, rows)
     match intent:
@@ -103,7 +100,7 @@ def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | No
             target = _target(log, intent)
             unknown = unknown_fields(log, target)
             return lambda snapshot: restore(
-                intent, snapshot, target, unknown, whole, undone=_undone(log, target, snapshot)
+                intent, snapshot, target, unknown, with_unknown, undone=_undone(log, target, snapshot)
             )
         case intents.CreateTable():
             raise InvalidIntent(f"There is already a table at {log.location}.", field="kind", table=log.location)
@@ -112,9 +109,9 @@ def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | No
         case intents.DropFeature():
             return lambda snapshot: drop_feature(intent, snapshot, _log_marks(log, intent, snapshot, circumstances))
         case intents.RenameColumn() | intents.DropColumns():
-            return lambda snapshot: _with_traces(log, intent, propose(intent, snapshot, whole), snapshot)
+            return lambda snapshot: _with_traces(log, intent, propose(intent, snapshot, with_unknown), snapshot)
         case _:
-            return lambda snapshot: propose(intent, snapshot, whole)
+            return lambda snapshot: propose(intent, snapshot, with_unknown)
 
 
 def _with_traces(
@@ -133,7 +130,7 @@ def _with_traces(
             for version, info in infos
             if info is not None
         )
-        guard = named_elsewhere(intent, snapshot, operations)
+        guard = column_traces_guard(intent, snapshot, operations)
     return msgspec.structs.replace(proposal, guards=(*proposal.guards, guard))
 
 
@@ -147,10 +144,10 @@ def _target(log: DeltaLog, intent: intents.Restore) -> Snapshot:
 def _undone(log: DeltaLog, target: Snapshot, snapshot: Snapshot) -> tuple[UndoneCommit, ...]:
     """The newest commits after a version, the newest first."""
     first = max(target.version + 1, snapshot.version - _MOST_UNDONE + 1)
-    found = [(commit.version, commit.commit_info()) for commit in log.commits(first, snapshot.version)]
+    infos = [(commit.version, commit.commit_info()) for commit in log.commits(first, snapshot.version)]
     return tuple(
         UndoneCommit(version, None if info is None else info.operation, None if info is None else info.user_name)
-        for version, info in reversed(found)
+        for version, info in reversed(infos)
     )
 
 
@@ -190,9 +187,9 @@ def _with_types(proposal: Proposal, engine: RowEngine) -> Proposal:
     if not expressions:
         return proposal
     try:
-        found = engine.column_types(schema, expressions)
+        verdict = engine.column_types(schema, expressions)
     except EngineUnavailable as error:
         evidence = {"expressions": expressions, "detail": str(error)}
-        found = GuardResult("generated-types", "unknown", evidence, "Install Java, or accept this guard by name.")
-    guards = tuple(found if guard.name == found.name else guard for guard in proposal.guards)
+        verdict = GuardResult("generated-types", "unknown", evidence, "Install Java, or accept this guard by name.")
+    guards = tuple(verdict if guard.name == verdict.name else guard for guard in proposal.guards)
     return msgspec.structs.replace(proposal, guards=guards)

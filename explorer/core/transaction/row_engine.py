@@ -188,7 +188,7 @@ class RowEngine(Protocol):
         """
         ...
 
-    def reads_alike(self, snapshot: Snapshot) -> bool:
+    def reads_like_core(self, snapshot: Snapshot) -> bool:
         """Whether names and times in a predicate mean to the engine what they mean to the core, so that statistics tell
         which files hold no row that meets it."""
         ...
@@ -203,9 +203,6 @@ class RowEngine(Protocol):
         """Find the live rows for which a predicate is TRUE: row indexes by decoded path of the file.
 
         Args:
-            log: The table's log.
-            snapshot: The version.
-            where: The predicate.
             doubted: Decoded paths of files to read although their statistics exclude them.
 
         Raises:
@@ -237,12 +234,7 @@ class RowEngine(Protocol):
         """Write the rows of some files that a deletion leaves; its workers write, no row comes here.
 
         Args:
-            log: The table's log.
-            snapshot: The version.
             touched: The files; of one that keeps no row only the deleted rows are written.
-            where: What is deleted.
-            layout: The file layout that the table asks for.
-            recorded: Record the deleted rows as change data.
         """
         ...
 
@@ -254,7 +246,6 @@ class RowEngine(Protocol):
         """The columns and nested fields of a source that a schema lacks, as schemaString has them, names dotted.
 
         Args:
-            schema: The schema.
             source: As for `incoming_rows`.
 
         Raises:
@@ -268,10 +259,7 @@ class RowEngine(Protocol):
         """Count rows to write on top of a version, and check them against its rules; nothing is written.
 
         Args:
-            snapshot: The version.
             source: A Parquet or CSV file or folder, an Arrow table, or a DataFrame of the engine.
-            rules: What they must satisfy beside the table's own rules.
-            partitions: Find out which partitions they are in.
 
         Raises:
             InvalidIntent: The source cannot be read, or its columns do not fit the table.
@@ -288,10 +276,7 @@ class RowEngine(Protocol):
         """Describe the live rows of some files, by decoded path; files without a live row are left out.
 
         Args:
-            log: The table's log.
-            snapshot: The version.
             files: Rows of ``snapshot.logical_files``.
-            leaves: Logical path and field of each leaf to describe.
         """
         ...
 
@@ -299,10 +284,7 @@ class RowEngine(Protocol):
         """Write the rows of some files into others, masked ones left out; its workers write, no row comes here.
 
         Args:
-            log: The table's log.
-            snapshot: The version.
             arrangement: The files, and how the new ones are made of them.
-            layout: The file layout that the table asks for.
         """
         ...
 
@@ -317,9 +299,6 @@ class RowEngine(Protocol):
         """Find the rows that an update or a merge changes, and check the new rows; nothing is written.
 
         Args:
-            log: The table's log.
-            snapshot: The version.
-            intent: What is asked for.
             source: What a merge takes its rows from, as for `incoming_rows`; an update has none.
             doubted: As for `matching_rows`, of an update; a merge reads every file.
 
@@ -343,14 +322,8 @@ class RowEngine(Protocol):
         """Write the new rows, and of files that are rewritten the rows that stay; its workers write.
 
         Args:
-            log: The table's log.
-            snapshot: The version.
-            found: The changes.
-            touched: The files with rows that change or go.
-            layout: The file layout that the table asks for.
             numbered: The identity columns to fill in inserted rows that bring no value for them.
             masked: Old rows will be masked, so that rows that stay are not written.
-            recorded: Record the changes as change data.
         """
         ...
 
@@ -366,20 +339,11 @@ class RowEngine(Protocol):
         Args:
             store: The table's store, or that of a table to be made.
             incoming: The rows; they are judged again as they are written, as their source may have changed.
-            layout: The file layout that the table asks for.
-            numbered: The identity columns to fill.
         """
         ...
 
     def record_inserts(
         self, log: DeltaLog, snapshot: Snapshot, written: Written, layout: FileLayout
     ) -> tuple[AddCDCFile, ...]:
-        """Record the rows of files that were just written as inserted, with the values that they got there.
-
-        Args:
-            log: The table's log.
-            snapshot: The version that they will follow.
-            written: The files.
-            layout: The file layout that the table asks for.
-        """
+        """Record the rows of files that were just written as inserted, with the values that they got there."""
         ...

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["needed_files", "reads_alike"]
+__all__ = ["needed_files", "reads_like_core"]
 
 _ZONE: Final = "spark.sql.session.timeZone"
 _UTC: Final = frozenset({"UTC", "Etc/UTC", "Z", "+00:00", "GMT"})
 
 
-def reads_alike(session: SparkSession, snapshot: Snapshot) -> bool:
+def reads_like_core(session: SparkSession, snapshot: Snapshot) -> bool:
     """Whether Spark reads the names and times of a predicate as the core does."""
     return not case_collides(snapshot.schema) and session.conf.get(_ZONE, "") in _UTC
 
@@ -39,7 +39,7 @@ def needed_files(session: SparkSession, snapshot: Snapshot, files: pa.Table, whe
         files: Some rows of ``snapshot.logical_files``.
         where: A vetted predicate; one that the core cannot read keeps every file.
     """
-    if not reads_alike(session, snapshot):
+    if not reads_like_core(session, snapshot):
         return files
     try:
         kept = snapshot.skipping(where).files.column("kept")

@@ -414,9 +414,9 @@ def rule_guard(rule: RowRule, broken: int, rows: int, among: DataFrame | None = 
     evidence: dict[str, Any] = {"rule": rule.expression, "rows": rows, "violations": broken}
     if not broken:
         detail = "Every new row keeps it." if rows else "There is no new row."
-        if rows and rule.kept is not None and rule.kept.doubt:
-            doubt = evidence | {"detail": f"{rule.kept.doubt} {detail.rstrip('.')} as Spark reads it."}
-            return GuardResult(f"new-rows:{rule.kind}:{rule.name}", "unknown", doubt, rule.kept.remedy)
+        if rows and rule.stored is not None and rule.stored.doubt:
+            doubt = evidence | {"detail": f"{rule.stored.doubt} {detail.rstrip('.')} as Spark reads it."}
+            return GuardResult(f"new-rows:{rule.kind}:{rule.name}", "unknown", doubt, rule.stored.remedy)
         return GuardResult(f"new-rows:{rule.kind}:{rule.name}", "pass", evidence | {"detail": detail})
     if among is not None:
         (breaks,) = breaks_rules(among, [rule])

@@ -27,12 +27,12 @@ class Evaluated:
     """An expression of the table over some rows.
 
     Attributes:
-        kept: The expression.
+        stored: The expression.
         rows: The rows.
         value: What it gives for each.
     """
 
-    kept: StoredExpression
+    stored: StoredExpression
     rows: DataFrame
     value: Column
 
@@ -66,10 +66,10 @@ def fault_of(
         return None
     for one in made:
         if (error := _failure(one.rows, [one.value])) is not None:
-            return _broken(one.kept, error)
+            return _broken(one.stored, error)
     for rule in rules:
-        if rule.kept is not None and (error := _rule_failure(judged, rule)) is not None:
-            return _broken(rule.kept, error)
+        if rule.stored is not None and (error := _rule_failure(judged, rule)) is not None:
+            return _broken(rule.stored, error)
     return None
 
 

@@ -155,7 +155,7 @@ def find_changes(
 
 def _fault(changes: _Changes) -> CorruptTable | ExpressionRefused | None:
     """The expression of the table for which a pass over changes failed; None where something else did."""
-    generated = {one.kept.column for one in changes.made}
+    generated = {one.stored.column for one in changes.made}
     plain = [
         place for place, field in enumerate(changes.schema.fields) if format_column((field.name,)) not in generated
     ]

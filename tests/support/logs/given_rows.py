@@ -66,7 +66,7 @@ class GivenRows:
         """With what it was asked for something, each time."""
         return [more for asked, more in self.asked if asked == name]
 
-    def reads_alike(self, _snapshot: explorer.Snapshot) -> bool:
+    def reads_like_core(self, _snapshot: explorer.Snapshot) -> bool:
         return self._alike
 
     def vet(self, _schema: object, expression: str) -> None:

@@ -132,9 +132,9 @@ class _Attempt:
                     return standing
                 plan = standing
             if not attempt and plan is approved:
-                plan = self._looked_again(plan)
+                plan = self._judged_again(plan)
             if plan.proposal.recorded is not None:
-                return self._found(plan, plan.proposal.recorded)
+                return self._already_recorded(plan, plan.proposal.recorded)
             if not plan.committable:
                 return CommitResult(outcome="rejected", plan=plan)
             self._store.check_put_if_absent()
@@ -163,14 +163,14 @@ class _Attempt:
         """
         if result is None and self._in_doubt:
             return
-        kept = set()
+        needed = set()
         if result is not None and result.outcome == "committed" and self._logged is not None:
-            kept = _named_by(self._logged)
+            needed = _named_by(self._logged)
         elif result is not None and result.outcome in {"committed", "unknown"}:
             proposal = result.plan.proposal
-            kept = {file.path for file in proposal.staged} | set(_locations(proposal.adds, proposal.change_files))
+            needed = {file.path for file in proposal.staged} | set(_locations(proposal.adds, proposal.change_files))
         for path in self._staged:
-            if path not in kept:
+            if path not in needed:
                 with suppress(StorageError, FileNotFoundError):  # what stays is a file that no version names
                     self._store.delete(path)
 
@@ -184,12 +184,12 @@ class _Attempt:
         if plan.read_version < 0 or self._table.latest_version() != plan.read_version:
             return False
         try:
-            found = self._store.head(commit_name(plan.read_version))
+            stored = self._store.head(commit_name(plan.read_version))
         except FileNotFoundError:
             self._commit_there = False
             return False
         listed = self._table.newest_commit()
-        return (listed is None or _is_same(listed, found)) and self._other_table(plan) is None
+        return (listed is None or _is_same(listed, stored)) and self._other_table(plan) is None
 
     def _catch_up(self, plan: CommitPlan) -> CommitPlan | CommitResult:
         """Judge the commits made since the plan, and make the plan again on top of them."""
@@ -209,7 +209,7 @@ class _Attempt:
                 self._logged = winner
                 return self._committed(plan, winner.version)
             if (batch := recorded_by(winner, plan.proposal)) is not None:
-                return self._other_table(plan) or self._found(plan, batch)
+                return self._other_table(plan) or self._already_recorded(plan, batch)
         read = self._version_read(plan)
         for winner in winners:
             conflict = conflict_with(plan.proposal, winner, read)
@@ -226,7 +226,7 @@ class _Attempt:
         except VersionNotFound:
             return None
 
-    def _found(self, plan: CommitPlan, batch: RecordedBatch) -> CommitResult:
+    def _already_recorded(self, plan: CommitPlan, batch: RecordedBatch) -> CommitResult:
         """The outcome where the table holds the batch already."""
         self._notes.append(batch.detail)
         nothing = msgspec.structs.replace(plan, proposal=recorded_proposal(batch), actions=())
@@ -243,7 +243,7 @@ class _Attempt:
         conflict = Conflict(self._table.latest_version(), "metaData", why)
         return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
 
-    def _looked_again(self, plan: CommitPlan) -> CommitPlan:
+    def _judged_again(self, plan: CommitPlan) -> CommitPlan:
         """The plan with its guards judged again if it needs files that no version keeps, which may be gone by now."""
         if not plan.proposal.required_paths:
             return plan
@@ -385,12 +385,12 @@ class _Attempt:
         return msgspec.structs.replace(result, notes=(*result.notes, *notes))
 
 
-def _is_same(listed: LogPath, found: ObjectMeta) -> bool:
+def _is_same(listed: LogPath, stored: ObjectMeta) -> bool:
     """Whether a file of the log is still the one that was listed."""
-    if listed.etag and found.etag:
-        return (listed.size, listed.etag) == (found.size, found.etag)
+    if listed.etag and stored.etag:
+        return (listed.size, listed.etag) == (stored.size, stored.etag)
     # Seconds, because object stores give finer times in a listing than for a single object.
-    return (listed.size, listed.modified // 1000) == (found.size, found.modified // 1000)
+    return (listed.size, listed.modified // 1000) == (stored.size, stored.modified // 1000)
 
 
 def _named_by(commit: Commit) -> set[str]:

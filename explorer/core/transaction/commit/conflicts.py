@@ -36,8 +36,6 @@ def conflict_with(proposal: Proposal, winner: Commit, read: Snapshot | None = No
     """Judge a commit that took a version first.
 
     Args:
-        proposal: What is to be committed.
-        winner: The commit.
         read: The version that the proposal was made for; None if there was no table.
 
     Returns:
@@ -81,10 +79,10 @@ def _added_conflict(proposal: Proposal, winner: Commit, read: Snapshot | None) -
     if reads is None or not _matters(proposal, winner, isolation_level(proposal, read)):
         return None
     added = [line.add for line in winner.lines if line.add is not None]
-    found = first_read(reads, added, read)
-    if found is None:
+    unseen = first_read(reads, added, read)
+    if unseen is None:
         return None
-    why = f"it added a file that this commit did not see, and would have read: {canonical_key(found.path)}"
+    why = f"it added a file that this commit did not see, and would have read: {canonical_key(unseen.path)}"
     return _conflict(winner, "add", why)
 
 
@@ -113,9 +111,9 @@ def _conflict(winner: Commit, action: str, why: str) -> Conflict:
     words = (
         [] if info is None else [info.operation or "", f"by {info.user_name[:_LONGEST_NAME]}" if info.user_name else ""]
     )
-    said = " ".join(word for word in words if word)
+    described = " ".join(word for word in words if word)
     return Conflict(
-        winner.version, action, f"Version {winner.version}{f' ({said})' if said else ''} came first: {why}."
+        winner.version, action, f"Version {winner.version}{f' ({described})' if described else ''} came first: {why}."
     )
 
 

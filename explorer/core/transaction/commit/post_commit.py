@@ -36,11 +36,7 @@ def follow_up(
     """Do what is due after a commit of this program.
 
     Args:
-        store: The table's store.
-        version: The version that was committed.
-        data: The content of its commit file.
         before: The small actions in force before it; None for version 0.
-        context: Clock and identifiers.
 
     Returns:
         What went wrong, in words.
@@ -99,16 +95,16 @@ def repaired_checkpoint(store: LogStore, checkpoint: Checkpoint, context: Contex
 
 
 def _checksum(store: LogStore, commit: Commit, state: TableState) -> None:
-    found = None
+    checksum = None
     if commit.version > 0:
         try:
             previous = store.read(checksum_name(commit.version - 1))
-            found = next_checksum(previous, commit, state, vouched=True)
+            checksum = next_checksum(previous, commit, state, vouched=True)
         except FileNotFoundError:
             pass
-    found = found or _checksum_in_full(store, commit, state)
-    if found is not None:
-        write_checksum(store, commit.version, found)
+    checksum = checksum or _checksum_in_full(store, commit, state)
+    if checksum is not None:
+        write_checksum(store, commit.version, checksum)
 
 
 def _checksum_in_full(store: LogStore, commit: Commit, state: TableState) -> VersionChecksum | None:

@@ -50,14 +50,14 @@ def values_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
     counted_columns = {column.path for column in snapshot.statistics_columns}
     names = [format_column(path) for path in paths if path in counted_columns]
     nulls = {column.path: ranges.column("null_count") for column, ranges in snapshot.column_ranges_of(names)}
-    found = {format_column(path): _values(snapshot, nulls.get(path)) for path in paths}
-    known = {name: rows for name, (rows, _) in found.items()}
+    values = {format_column(path): _values(snapshot, nulls.get(path)) for path in paths}
+    known = {name: rows for name, (rows, _) in values.items()}
     evidence: dict[str, object] = {"rowsWithValues": known, "files": snapshot.num_files}
-    gone = [f"{name} in {_rows(*number)}" for name, number in found.items() if number[0] != 0]
-    if not gone:
+    lost = [f"{name} in {_rows(*number)}" for name, number in values.items() if number[0] != 0]
+    if not lost:
         which = "the column" if len(paths) == 1 else "the columns"
         return GuardResult("values-dropped", "pass", evidence | {"detail": f"No row has a value in {which}."})
-    detail = f"Readers lose the values of {first_names(gone)}. The files keep them until they are rewritten."
+    detail = f"Readers lose the values of {first_names(lost)}. The files keep them until they are rewritten."
     remedy = (
         f"Commit only if these values may go. Version {snapshot.version} shows them as long as its files are not "
         "vacuumed; a purge rewrites the files without them."
@@ -71,22 +71,21 @@ def traces_guard(
     """Say what else names columns: predicates and columns of earlier commits, statistics settings, clustering.
 
     Args:
-        snapshot: The newest version.
         paths: The columns, by the names that they have now.
         operations: The commits of the log, oldest first.
         renamed: They are renamed, not dropped.
     """
-    naming = [found for operation in operations for found in _naming(operation, paths)]
+    naming = [mention for operation in operations for mention in _naming(operation, paths)]
     names = first_names(map(format_column, paths))
-    said = [*_in_commits(naming, names), *_in_settings(snapshot, paths, renamed=renamed)]
-    versions = list(dict.fromkeys(found["version"] for found in naming))
+    sentences = [*_in_commits(naming, names), *_in_settings(snapshot, paths, renamed=renamed)]
+    versions = list(dict.fromkeys(mention["version"] for mention in naming))
     evidence: dict[str, object] = {"commits": naming[-_MOST_NAMED:], "numCommits": len(versions)}
-    if not said:
+    if not sentences:
         detail = f"No earlier commit, clustering or statistics setting names {names}."
         return GuardResult("named-elsewhere", "pass", evidence | {"detail": detail})
     what = "uses the new name" if renamed else "does without the column"
     remedy = f"Check that every job that runs such an operation {what} before you commit."
-    return GuardResult("named-elsewhere", "warn", evidence | {"detail": " ".join(said)}, remedy)
+    return GuardResult("named-elsewhere", "warn", evidence | {"detail": " ".join(sentences)}, remedy)
 
 
 def _values(snapshot: Snapshot, nulls: pa.ChunkedArray | None) -> tuple[int | None, bool]:
@@ -112,7 +111,7 @@ def _rows(rows: int | None, exact: bool) -> str:
 def _in_commits(naming: Sequence[Mapping[str, object]], names: str) -> Iterator[str]:
     if not naming:
         return
-    versions = list(dict.fromkeys(found["version"] for found in naming))
+    versions = list(dict.fromkeys(mention["version"] for mention in naming))
     last = naming[-1]
     commits = counted(len(versions), "earlier commit names", "earlier commits name")
     yield f"{commits} {names}, such as v{last['version']} {last['operation']} with {last['parameter']} {last['text']}."

@@ -85,7 +85,6 @@ def names_guard(paths: Iterable[Path], *, mapped: bool, configuration: dict[str,
     Args:
         paths: Paths of the columns, their last part being the name.
         mapped: True if the table has column mapping, so that the files have other names.
-        configuration: The table's properties.
     """
     columns = list(paths)
     evidence: dict[str, object] = {"columns": [format_column(path) for path in columns]}
@@ -123,7 +122,7 @@ def constraint_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
     """CHECK constraints and column invariants that may mention one of the columns (CONSTR-012)."""
     rules = {f"constraint {name}": text for name, text in constraints(snapshot.metadata.configuration).items()}
     for path, field in walk(snapshot.schema):
-        if INVARIANTS in field.metadata and not any(_inside(path, gone) for gone in paths):
+        if INVARIANTS in field.metadata and not any(_inside(path, changed) for changed in paths):
             rules[f"invariant of {format_column(path)}"] = _invariant_text(field.metadata[INVARIANTS])
     words = _Words(
         "No constraint or invariant names the columns.",
@@ -138,7 +137,7 @@ def generated_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
     rules = {
         f"generated column {format_column(path)}": str(field.metadata[GENERATION_EXPRESSION])
         for path, field in walk(snapshot.schema)
-        if GENERATION_EXPRESSION in field.metadata and not any(_inside(path, gone) for gone in paths)
+        if GENERATION_EXPRESSION in field.metadata and not any(_inside(path, changed) for changed in paths)
     }
     words = _Words(
         "No generated column is computed from the columns.", "needed to compute", "Drop the generated column first."
@@ -168,7 +167,7 @@ def clustering_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
         clustered = clustering_columns(snapshot.schema, snapshot.column_mapping_mode, snapshot.domain_metadata)
     except CorruptTable as error:
         return GuardResult("clustering-columns", "unknown", {"detail": str(error)}, "Cluster the table again first.")
-    hit = [format_column(path) for path in clustered if any(_inside(path, gone) for gone in paths)]
+    hit = [format_column(path) for path in clustered if any(_inside(path, dropped) for dropped in paths)]
     evidence: dict[str, object] = {"clusteringColumns": [format_column(path) for path in clustered]}
     if not hit:
         return _passed("clustering-columns", evidence, "No clustering column is touched.")

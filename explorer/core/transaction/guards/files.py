@@ -28,19 +28,19 @@ def file_guards(store: LogStore, paths: Sequence[str]) -> tuple[GuardResult, ...
     if not paths:
         return ()
     try:
-        gone = sorted(absent(store, paths))
+        missing = sorted(absent(store, paths))
     except StorageError as error:
         evidence: dict[str, object] = {"files": len(paths), "detail": f"The files could not be checked: {error}"}
         return (GuardResult("files-exist", "unknown", evidence, "Try again, or accept this guard by name."),)
-    evidence = {"files": len(paths), "missing": gone[:_MOST_NAMED], "numMissing": len(gone)}
-    if not gone:
+    evidence = {"files": len(paths), "missing": missing[:_MOST_NAMED], "numMissing": len(missing)}
+    if not missing:
         detail = all_of(len(paths), "file", "exists", "exist")
         return (GuardResult("files-exist", "pass", evidence | {"detail": detail}),)
-    verb = "is" if len(gone) == 1 else "are"
-    detail = f"{len(gone):,} of {len(paths):,} files {verb} gone, such as {gone[0]}."
+    verb = "is" if len(missing) == 1 else "are"
+    detail = f"{len(missing):,} of {len(paths):,} files {verb} gone, such as {missing[0]}."
     if len(paths) == 1:
-        detail = f"The only file is gone: {gone[0]}."
-    return (GuardResult("files-exist", "fail", evidence | {"detail": detail}, next_step_for_missing(gone)),)
+        detail = f"The only file is gone: {missing[0]}."
+    return (GuardResult("files-exist", "fail", evidence | {"detail": detail}, next_step_for_missing(missing)),)
 
 
 _SHOWN: Final = 5
@@ -54,34 +54,34 @@ def place_guards(store: LogStore) -> tuple[GuardResult, ...]:
 def _folder_is_empty(store: LogStore) -> GuardResult:
     """Whether other files are where the table's will be."""
     others = (key for key in store.list_tree() if not key.startswith("_delta_log/"))
-    found = sorted(islice(others, _SHOWN))
-    if not found:
+    keys = sorted(islice(others, _SHOWN))
+    if not keys:
         return GuardResult("location-free", "pass", {"detail": "The folder is empty."})
-    evidence = {"files": found, "detail": f"The folder already holds files, such as {found[0]}."}
+    evidence = {"files": keys, "detail": f"The folder already holds files, such as {keys[0]}."}
     remedy = "Choose an empty folder. To bring these files into a table, append them to a table elsewhere."
     return GuardResult("location-free", "fail", evidence, remedy)
 
 
 def _outside_other_tables(store: LogStore) -> GuardResult:
     """Whether the place is in the folder of another table, whose clean-up would delete the new files."""
-    looked = []
+    checked = []
     for place in _outer_places(store.root):
         try:
             outer, _ = store.elsewhere(f"{place}/")
-            found = next(iter(outer.list_from("_delta_log")), None)
+            first_key = next(iter(outer.list_from("_delta_log")), None)
         except NotAllowed:
             break  # folders further out are not for this program to read
         except ExplorerError as error:
             evidence: dict[str, object] = {"location": place, "detail": f"The folder could not be read: {error}"}
             remedy = "Make sure that the folder is not a table, and accept this guard by name."
             return GuardResult("outside-other-tables", "unknown", evidence, remedy)
-        if found is not None:
+        if first_key is not None:
             detail = f"{place} is a table: its VACUUM would delete the new table's files as unused."
             evidence = {"location": place, "detail": detail}
             return GuardResult("outside-other-tables", "fail", evidence, "Choose a folder beside that table.")
-        looked.append(place)
+        checked.append(place)
     detail = "The place is not inside another table."
-    return GuardResult("outside-other-tables", "pass", {"looked at": looked, "detail": detail})
+    return GuardResult("outside-other-tables", "pass", {"looked at": checked, "detail": detail})
 
 
 def _outer_places(location: str) -> Iterator[str]:

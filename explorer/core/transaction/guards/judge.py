@@ -134,14 +134,14 @@ def _append_only(situation: Situation) -> GuardResult | None:
         return GuardResult("append-only", "unknown", {"detail": str(error)}, f"Set {APPEND_ONLY} again.")
     if not on:
         return None
-    gone = [action.path for action in proposal.removes if action.data_change]
-    if not gone:
+    removed = [action.path for action in proposal.removes if action.data_change]
+    if not removed:
         detail = "No row is removed or changed."
         return GuardResult("append-only", "pass", {APPEND_ONLY.key: "true", "detail": detail})
     return GuardResult(
         "append-only",
         "fail",
-        {APPEND_ONLY.key: "true", "files": len(gone), "detail": f"{counted(len(gone), 'file')} would lose rows."},
+        {APPEND_ONLY.key: "true", "files": len(removed), "detail": f"{counted(len(removed), 'file')} would lose rows."},
         f"Set {APPEND_ONLY} to false first, if rows may be removed from this table.",
     )
 

@@ -115,9 +115,9 @@ def _change(key: str, before: str | None, after: str | None) -> dict[str, object
 def _risks(key: str, after: Mapping[str, str]) -> Iterator[str]:
     match key:
         case FILE_RETENTION.key if FILE_RETENTION.of(after) < _WEEK:
-            kept = FILE_RETENTION.of(after)
-            yield f"VACUUM may remove files that running queries and time travel need, after {in_days(kept)}."
-            if kept < _HOUR:
+            retention = FILE_RETENTION.of(after)
+            yield f"VACUUM may remove files that running queries and time travel need, after {in_days(retention)}."
+            if retention < _HOUR:
                 yield "It may also delete files that a running writer is about to commit, if you accept that by name."
         case LOG_RETENTION.key if LOG_RETENTION.of(after) < _WEEK:
             yield f"Versions can be lost {in_days(LOG_RETENTION.of(after))} after they were replaced."

@@ -179,12 +179,12 @@ def _lacking(needs: dict[str, str], protocol: Protocol) -> dict[str, str]:
 
 
 def _special(proposal: Proposal) -> dict[str, str]:
-    found = {}
+    needs = {}
     if any(add.deletion_vector is not None for add in proposal.adds):
-        found["a file with a deletion vector"] = "deletionVectors"
+        needs["a file with a deletion vector"] = "deletionVectors"
     if proposal.domains:
-        found["domain metadata"] = "domainMetadata"
-    return found
+        needs["domain metadata"] = "domainMetadata"
+    return needs
 
 
 def _needs(metadata: Metadata) -> Iterator[tuple[str, str]]:

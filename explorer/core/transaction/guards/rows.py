@@ -37,9 +37,6 @@ def row_guards(
     """Check predicates against the rows of a version.
 
     Args:
-        log: The table's log.
-        snapshot: The version.
-        checks: The predicates.
         engine: The engine that reads the rows; without one the guards are unknown.
         watch: Called with the job that checks them, once it has begun.
 
@@ -58,7 +55,7 @@ def row_guards(
     except (InvalidIntent, Cancelled):
         raise
     except EngineUnavailable as error:
-        return tuple(_not_looked_at(check, f"The rows could not be checked: {error}") for check in checks)
+        return tuple(_unevaluated(check, f"The rows could not be checked: {error}") for check in checks)
     except ExplorerError as error:
         return tuple(_unknown(check, f"The rows could not all be read: {error}") for check in checks)
     return tuple(_judged(check, result) for check, result in zip(checks, report.predicates, strict=True))
@@ -70,7 +67,7 @@ def _unchecked(check: RowCheck) -> GuardResult:
         check_text(check.expression)
     except ExpressionRefused as error:
         raise _refused(error) from error
-    return _not_looked_at(check, "The rows were not checked.")
+    return _unevaluated(check, "The rows were not checked.")
 
 
 def _report(
@@ -158,7 +155,7 @@ def _refused(error: ExpressionRefused) -> InvalidIntent:
     )
 
 
-def _not_looked_at(check: RowCheck, detail: str) -> GuardResult:
+def _unevaluated(check: RowCheck, detail: str) -> GuardResult:
     return _unknown(check, f"{detail} {check.unseen}".rstrip())
 
 

@@ -98,8 +98,8 @@ def parse_intent(value: str | bytes | Mapping[str, object] | Intent) -> Intent:
 
 
 def _record(kind: object) -> type[msgspec.Struct]:
-    found = _KINDS.get(kind) if isinstance(kind, str) else None
-    if found is None:
+    record = _KINDS.get(kind) if isinstance(kind, str) else None
+    if record is None:
         near = get_close_matches(kind, _KINDS, 1) if isinstance(kind, str) else []
         hint = f" Did you mean {near[0]}?" if near else ""
         shown = f"no intent of kind {kind!r}" if isinstance(kind, str) else "no text in the intent's field kind"
@@ -109,7 +109,7 @@ def _record(kind: object) -> type[msgspec.Struct]:
             allowed=list(_KINDS),
             nearest=near[0] if near else None,
         )
-    return found
+    return record
 
 
 def _check_fields(record: type[msgspec.Struct], members: Mapping[str, object]) -> None:

@@ -59,8 +59,6 @@ def read_field(value: JsonValue, place: str, allowed: Collection[str] = ()) -> S
 
     Args:
         value: The decoded JSON.
-        place: The intent's field that holds it.
-        allowed: Keys of the protocol that its metadata may hold.
 
     Raises:
         InvalidIntent: It is not a field, or has a member that may not be given.
@@ -187,17 +185,12 @@ _FIELD: Final = "schema"
 def features_of_columns(schema: StructType) -> tuple[str, ...]:
     """The features that identity and generated columns of a schema need."""
     keys = {key for field in schema.fields for key in field.metadata}
-    found = ["generatedColumns"] if GENERATION_EXPRESSION in keys else []
-    return (*found, "identityColumns") if keys & {*IDENTITY_KEYS} else tuple(found)
+    features = ["generatedColumns"] if GENERATION_EXPRESSION in keys else []
+    return (*features, "identityColumns") if keys & {*IDENTITY_KEYS} else tuple(features)
 
 
 def check_special_columns(schema: StructType, partition: Collection[str], features: Collection[str]) -> None:
     """Check the metadata of all top-level columns.
-
-    Args:
-        schema: The schema of a new table.
-        partition: Its partition columns.
-        features: Features that were asked for by name.
 
     Raises:
         InvalidIntent: A column's metadata is incomplete, contradicts itself, or is not allowed there.

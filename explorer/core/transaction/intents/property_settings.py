@@ -38,11 +38,11 @@ from explorer.core.protocol.table_properties.table_property import Columns, Flag
 from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX
 
 __all__ = [
-    "PropertyWishes",
+    "RequestedProperties",
     "check_formats",
     "check_properties",
     "feature_name",
-    "read_wishes",
+    "requested_properties",
     "statistics_column",
     "statistics_columns_of",
     "true_key",
@@ -63,7 +63,7 @@ _SQL_COLUMN: Final = re.compile(rf"{_PART}(?:\.{_PART})*")
 _KNOWN_FEATURES: Final = {name.lower(): name for name in FEATURES}
 
 
-class PropertyWishes(msgspec.Struct, frozen=True):
+class RequestedProperties(msgspec.Struct, frozen=True):
     """What properties ask for.
 
     Attributes:
@@ -89,14 +89,14 @@ def check_properties(properties: Mapping[str, str]) -> dict[str, str]:
         InvalidIntent: A key is unknown, reserved or given twice, or a value is not allowed; ``field`` names the
             key, ``allowed`` the values, ``nearest`` the key that may be meant.
     """
-    found: dict[str, str] = {}
+    checked: dict[str, str] = {}
     for key, value in properties.items():
         name = true_key(key)
-        if name in found:
+        if name in checked:
             raise InvalidIntent(f"The property {name} is given twice.", field=key)
         _check(name, value)
-        found[name] = value
-    return found
+        checked[name] = value
+    return checked
 
 
 def true_key(key: str) -> str:
@@ -156,15 +156,15 @@ def feature_name(name: str, field: str) -> str:
     return known
 
 
-def read_wishes(checked: Mapping[str, str]) -> PropertyWishes:
+def requested_properties(checked: Mapping[str, str]) -> RequestedProperties:
     """Sort out what properties, as `check_properties` returns them, ask for."""
     prefix = FEATURE_PREFIX
     features = tuple(_KNOWN_FEATURES[key[len(prefix) :]] for key in checked if key.startswith(prefix))
     apart = ("comment", MIN_READER_VERSION.key, MIN_WRITER_VERSION.key, IGNORE_PROTOCOL_DEFAULTS.key)
-    kept = {key: value for key, value in checked.items() if key not in apart and not key.startswith(prefix)}
+    configuration = {key: value for key, value in checked.items() if key not in apart and not key.startswith(prefix)}
     reader, writer = checked.get(MIN_READER_VERSION.key), checked.get(MIN_WRITER_VERSION.key)
-    return PropertyWishes(
-        kept,
+    return RequestedProperties(
+        configuration,
         features,
         None if reader is None else int(reader),
         None if writer is None else int(writer),

@@ -478,15 +478,15 @@ def merge_clauses(intent: Merge) -> tuple[MergeClause, ...]:
 
 def _clause(group: str, place: int, clause: JsonObject) -> MergeClause:
     name, actions = f"{group}[{place}]", _ACTIONS[group]
-    found = [key for key in clause if key != "when"]
+    given = [key for key in clause if key != "when"]
     when = clause.get("when")
-    if len(found) != 1 or found[0] not in actions or not isinstance(when, str | None):
+    if len(given) != 1 or given[0] not in actions or not isinstance(when, str | None):
         raise InvalidIntent(
             f"The clause {name} must have one of {', '.join(actions)}, and may have when, a condition as text.",
             field=name,
             allowed=[*actions, "when"],
         )
-    action = found[0]
+    action = given[0]
     match action, clause[action]:
         case "delete", True:
             return MergeClause(group, when, action, {})

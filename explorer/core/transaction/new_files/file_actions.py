@@ -44,9 +44,9 @@ def adds(
         unknown: What the files record beyond these columns, by path and identity of the deletion vector; it is kept
             (`explorer.core.log.writing.writer_state.CarriedActions.unknown_adds`).
     """
-    kept = unknown or {}
+    unknown_by_key = unknown or {}
     rows = files.to_pylist(maps_as_pydicts="strict")
-    return tuple(_add(row, data_change, kept.get((row["path"], row["dv_unique_id"]), {})) for row in rows)
+    return tuple(_add(row, data_change, unknown_by_key.get((row["path"], row["dv_unique_id"]), {})) for row in rows)
 
 
 def removes(files: pa.Table, *, now: int, data_change: bool) -> tuple[Remove, ...]:
@@ -57,9 +57,9 @@ def removes(files: pa.Table, *, now: int, data_change: bool) -> tuple[Remove, ..
         now: ``deletionTimestamp`` in ms since the epoch (FILE-016).
         data_change: ``dataChange`` of each remove.
     """
-    gone = adds(files, data_change=data_change)
-    removed = (remove_of(add, now=now, data_change=data_change) for add in gone)
-    return tuple(msgspec.structs.replace(item, stats=add.stats) for item, add in zip(removed, gone, strict=True))
+    added = adds(files, data_change=data_change)
+    removed = (remove_of(add, now=now, data_change=data_change) for add in added)
+    return tuple(msgspec.structs.replace(item, stats=add.stats) for item, add in zip(removed, added, strict=True))
 
 
 def remove_of(add: Add, *, now: int, data_change: bool) -> Remove:
@@ -141,26 +141,24 @@ def number_rows(
     """Give base row ids to files that have none.
 
     Args:
-        adds: The files of a commit.
         tracking: Row tracking of the version read, under the protocol that the commit leaves.
-        version: The version to be committed.
 
     Returns:
         The files, the domain with the new mark if it rose, and a failed guard if a file does not record how many rows
         it has.
     """
-    found = tuple(adds)
+    files = tuple(adds)
     if not tracking.supported or tracking.suspended:
-        return found, (), ()
+        return files, (), ()
     mark = before = tracking.last_id
     numbered: list[Add] = []
-    for add in found:
+    for add in files:
         if add.base_row_id is not None:
             numbered.append(add)
             continue
         rows = num_records(add)
         if rows is None:
-            return found, (), (_uncounted(add),)
+            return files, (), (_uncounted(add),)
         numbered.append(msgspec.structs.replace(add, base_row_id=mark + 1, default_row_commit_version=version))
         mark += rows
     return tuple(numbered), (() if mark == before else (high_water_mark(mark),)), ()
@@ -191,7 +189,6 @@ def vector_tombstones(carried: CarriedActions, now: int) -> tuple[Remove, ...]:
     """Make the tombstones.
 
     Args:
-        carried: The version with its tombstones.
         now: ms since the epoch.
 
     Raises:

@@ -87,7 +87,6 @@ def count_rows(store: LogStore, location: str) -> int:
     """Count the physical rows of a data file by its footer.
 
     Args:
-        store: The table's store.
         location: Decoded, relative to the table's root or absolute.
 
     Raises:

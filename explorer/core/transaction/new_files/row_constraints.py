@@ -43,9 +43,9 @@ __all__ = [
     "default_expressions",
     "default_guards",
     "generated_expression",
-    "kept_texts",
     "quoted_column",
     "row_rules",
+    "stored_expressions",
 ]
 
 
@@ -78,14 +78,14 @@ def default_expressions(snapshot: Snapshot) -> dict[str, StoredExpression]:
     """Return the default expressions in force at a version, by column."""
     if "allowColumnDefaults" not in active_features(snapshot.protocol):
         return {}
-    found = {}
+    expressions = {}
     for field in snapshot.schema.fields:
         text, column = field.metadata.get(CURRENT_DEFAULT), format_column((field.name,))
         if text is not None:
             unclear = doubt(str(text), snapshot.schema, of="default")
             advice = f"Give {column} a value in the rows, or set another default with the engine that wrote this one."
-            found[field.name] = StoredExpression(f"The default of {column}", str(text), unclear, advice, column)
-    return found
+            expressions[field.name] = StoredExpression(f"The default of {column}", str(text), unclear, advice, column)
+    return expressions
 
 
 def check_expression(name: str, text: str, schema: StructType) -> StoredExpression:
@@ -111,14 +111,12 @@ def default_guards(snapshot: Snapshot, given: Collection[str], rows: int) -> Ite
     """Judge the defaults that new rows take: those in doubt are unknown.
 
     Args:
-        snapshot: The version.
         given: The columns that have a value in all of the rows.
-        rows: How many rows there are.
     """
-    for name, kept in default_expressions(snapshot).items():
-        if rows and name not in given and kept.doubt:
-            evidence = {"rule": kept.text, "rows": rows, "detail": kept.doubt}
-            yield GuardResult(f"new-rows:default:{kept.column}", "unknown", evidence, kept.remedy)
+    for name, stored in default_expressions(snapshot).items():
+        if rows and name not in given and stored.doubt:
+            evidence = {"rule": stored.text, "rows": rows, "detail": stored.doubt}
+            yield GuardResult(f"new-rows:default:{stored.column}", "unknown", evidence, stored.remedy)
 
 
 Path = tuple[str, ...]
@@ -131,13 +129,13 @@ class RowRule(msgspec.Struct, frozen=True):
         kind: ``not-null``, ``check``, ``invariant``, ``generated`` or ``length``.
         name: The column, or the constraint's name.
         expression: SQL over logical column names.
-        kept: The SQL that the table keeps for it; None of a rule that the table states otherwise.
+        stored: The SQL that the table stores for it; None of a rule that the table states otherwise.
     """
 
     kind: str
     name: str
     expression: str
-    kept: StoredExpression | None = None
+    stored: StoredExpression | None = None
 
 
 def row_rules(snapshot: Snapshot) -> tuple[RowRule, ...]:
@@ -166,13 +164,13 @@ def quoted_column(path: Path) -> str:
     return ".".join(f"`{part.replace('`', '``')}`" for part in path)
 
 
-def kept_texts(snapshot: Snapshot) -> tuple[StoredExpression, ...]:
+def stored_expressions(snapshot: Snapshot) -> tuple[StoredExpression, ...]:
     """Return the expressions in force at a version: those of `row_rules`, and the defaults.
 
     Raises:
         CorruptTable: An invariant cannot be read.
     """
-    rules = [rule.kept for rule in row_rules(snapshot) if rule.kept is not None]
+    rules = [rule.stored for rule in row_rules(snapshot) if rule.stored is not None]
     return (*rules, *default_expressions(snapshot).values())
 
 
@@ -220,14 +218,14 @@ def _lengths(schema: StructType) -> Iterator[RowRule]:
             continue
         column = format_column(path)
         try:
-            found = text_lengths(str(text), field.type)
+            limits = text_lengths(str(text), field.type)
         except ValueError as error:
             raise CorruptTable(
                 f"The column {column} limits lengths by {text!r}, which this program does not check: {error}. "
                 "Write to the table with its own engine.",
                 column=column,
             ) from error
-        for steps, length in found:
+        for steps, length in limits:
             inside = [name for _, name in takewhile(_into_field, steps)]
             if any((*path, *inside[:depth]) in spelt for depth in range(1, len(inside) + 1)):
                 continue
@@ -268,14 +266,14 @@ def _invariant(text: str, column: str) -> str:
     except msgspec.DecodeError:
         return text
     inner = value.get("expression") if isinstance(value, dict) else None
-    found = inner.get("expression") if isinstance(inner, dict) else None
-    if not isinstance(found, str):
+    expression = inner.get("expression") if isinstance(inner, dict) else None
+    if not isinstance(expression, str):
         raise CorruptTable(
             f"The invariant of column {column} cannot be read: {text!r}. Write rows with a client that knows it.",
             column=column,
             found=text,
         )
-    return found
+    return expression
 
 
 def _generated(schema: StructType) -> Iterator[RowRule]:

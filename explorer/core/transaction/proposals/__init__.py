@@ -55,8 +55,6 @@ def propose(intent: Intent, snapshot: Snapshot, circumstances: Circumstances) ->
 
     Args:
         intent: What is asked for. Creation, restoring, row changes and maintenance have functions of their own.
-        snapshot: The version to change.
-        circumstances: Time and fresh identifiers.
 
     Raises:
         InvalidIntent: The intent makes no sense on this version; ``field`` names what is wrong.

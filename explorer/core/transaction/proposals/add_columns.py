@@ -65,9 +65,6 @@ class _Addition(msgspec.Struct, frozen=True):
 class _Growing:
     """A schema to which columns are added; those that go into one struct, one after the other, are put into it at once.
 
-    Args:
-        schema: As it was.
-
     Attributes:
         names: Those of the fields of the struct whose turn it is.
     """
@@ -79,7 +76,7 @@ class _Growing:
         self._bearers: dict[str, str] = {}
         self.names: list[str] = []
 
-    def turn_to(self, outer: Path) -> Path:
+    def move_to(self, outer: Path) -> Path:
         """Return the path of a struct in the schema's spelling, and add to it from now on.
 
         Raises:
@@ -126,7 +123,7 @@ def add_columns(intent: AddColumns, snapshot: Snapshot, circumstances: Circumsta
     next_place: dict[Path, int] = {}
     for value in intent.fields:
         outer, given = _read(value)
-        parent = growing.turn_to(outer)
+        parent = growing.move_to(outer)
         check_free(given.name, growing.bearers(given.name), "fields")
         place = next_place[parent] if parent in next_place else position(intent.at, growing.names)
         next_place[parent] = place + 1
@@ -243,10 +240,10 @@ def _in_collection(field: StructField, path: Path) -> bool:
     for part in path:
         if isinstance(kind, (ArrayType, MapType)):
             return True
-        found = kind.field(part) if isinstance(kind, StructType) else None
-        if found is None:
+        field_inside = kind.field(part) if isinstance(kind, StructType) else None
+        if field_inside is None:
             return True
-        kind = found.type
+        kind = field_inside.type
     return False
 
 

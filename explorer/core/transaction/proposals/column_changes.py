@@ -251,8 +251,8 @@ def _dependents(snapshot: Snapshot, column: Column) -> tuple[GuardResult, ...]:
         }
         return (GuardResult("generated-columns", "fail", evidence, "Drop the generated column, and add it again."),)
     spelt = char_guard(snapshot.schema, [column.path])
-    found = (constraint_guard(snapshot, [column.path]), generated_guard(snapshot, [column.path]))
-    return found if spelt is None else (*found, spelt)
+    guards = (constraint_guard(snapshot, [column.path]), generated_guard(snapshot, [column.path]))
+    return guards if spelt is None else (*guards, spelt)
 
 
 PROPOSALS: Final = (

@@ -55,7 +55,6 @@ def map_existing(metadata: Metadata, snapshot: Snapshot) -> Metadata:
 
     Args:
         metadata: The metadata to change; its schema is the snapshot's.
-        snapshot: The version to map.
     """
     configuration = dict(metadata.configuration)
     first = MAX_COLUMN_ID.of(configuration)
@@ -70,7 +69,6 @@ def with_usage_mark(metadata: Metadata, protocol: Protocol, snapshot: Snapshot) 
     """Say of a table that gets usage tracking whether a column may have been dropped or renamed (CMUSAGE-001).
 
     Args:
-        metadata, protocol: As they are after the change.
         snapshot: The version before it. If its columns are mapped, nobody has kept account of them.
     """
     if USAGE_TRACKING not in active_features(protocol) or USAGE_TRACKING in active_features(snapshot.protocol):
@@ -151,10 +149,10 @@ def _files_guard(snapshot: Snapshot) -> GuardResult:
 
 def _clustering(snapshot: Snapshot) -> tuple[DomainMetadata, ...]:
     """Clustering columns are recorded by physical name (CM-015), which from now on is the logical one."""
-    found = clustering_columns(snapshot.schema, snapshot.column_mapping_mode, snapshot.domain_metadata)
-    if not found:
+    clustered = clustering_columns(snapshot.schema, snapshot.column_mapping_mode, snapshot.domain_metadata)
+    if not clustered:
         return ()
-    configuration = parameter_text({"clusteringColumns": [list(path) for path in found], "domainName": CLUSTERING})
+    configuration = parameter_text({"clusteringColumns": [list(path) for path in clustered], "domainName": CLUSTERING})
     return (DomainMetadata(domain=CLUSTERING, configuration=configuration),)
 
 

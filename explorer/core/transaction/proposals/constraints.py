@@ -99,13 +99,13 @@ def _key_of(wanted: str, configuration: Mapping[str, str]) -> str:
     """The key of the constraint that a name means: its own name, else one that differs in case or by the prefix."""
     names = {key: name for key in configuration if (name := constraint_name(key)) is not None}
     same = [key for key, name in names.items() if name == wanted]
-    found = same or [key for key in names if key[len(CONSTRAINT_PREFIX) :].lower() == wanted.lower()]
-    if len(found) == 1:
-        return found[0]
+    keys = same or [key for key in names if key[len(CONSTRAINT_PREFIX) :].lower() == wanted.lower()]
+    if len(keys) == 1:
+        return keys[0]
     known = list(names.values())
-    near = [names[key] for key in found] or similar_names(wanted.lower(), known, 1)
+    near = [names[key] for key in keys] or similar_names(wanted.lower(), known, 1)
     several = (
-        f"Several constraints differ from {wanted!r} in case alone" if found else f"There is no constraint {wanted!r}"
+        f"Several constraints differ from {wanted!r} in case alone" if keys else f"There is no constraint {wanted!r}"
     )
     raise InvalidIntent(
         f"{several}. Constraints: {first_names(known) or 'none'}.",

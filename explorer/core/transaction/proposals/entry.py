@@ -50,16 +50,16 @@ class ProposalEntry(msgspec.Struct, frozen=True):
 def proposes(intent: type[Asked], function: Callable[[Asked, Snapshot, Circumstances], Proposal]) -> ProposalEntry:
     """Make the entry of an intent whose proposal needs the time or fresh identifiers."""
 
-    def propose(asked: Intent, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
-        assert isinstance(asked, intent)
-        return function(asked, snapshot, circumstances)
+    def propose(given: Intent, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
+        assert isinstance(given, intent)
+        return function(given, snapshot, circumstances)
 
     return ProposalEntry(intent, propose)
 
 
 def proposes_alone(intent: type[Asked], function: Callable[[Asked, Snapshot], Proposal]) -> ProposalEntry:
     """Make the entry of an intent whose proposal follows from the version alone."""
-    return proposes(intent, lambda asked, snapshot, _: function(asked, snapshot))
+    return proposes(intent, lambda given, snapshot, _: function(given, snapshot))
 
 
 def attribute_name(path: tuple[str, ...]) -> str:

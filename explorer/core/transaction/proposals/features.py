@@ -67,19 +67,14 @@ class LogMarks(msgspec.Struct, frozen=True):
 def drop_feature(intent: DropFeature, snapshot: Snapshot, log: LogMarks) -> Proposal:
     """Take a feature out of the protocol.
 
-    Args:
-        intent: The feature.
-        snapshot: The version to change.
-        log: What the log holds.
-
     Raises:
         InvalidIntent: The table does not have the feature, or it cannot be dropped.
     """
     name = _present(intent.feature, snapshot)
     version = snapshot.version + 1
     protocol = without_feature(snapshot.protocol, name)
-    gone = {known.key for known in FEATURES[name].keeps}
-    configuration = {key: value for key, value in snapshot.metadata.configuration.items() if key not in gone}
+    keys = {known.key for known in FEATURES[name].keeps}
+    configuration = {key: value for key, value in snapshot.metadata.configuration.items() if key not in keys}
     protected = FEATURES[name].reader
     if protected:
         protocol = with_features(protocol, ["checkpointProtection"])
@@ -94,7 +89,7 @@ def drop_feature(intent: DropFeature, snapshot: Snapshot, log: LogMarks) -> Prop
         reads_files=_DROPS[name].reads_files,
         guards=tuple(_guards(name, snapshot, log, protected=protected)),
         time_travel=_time_travel(name, version, protected=protected),
-        undo=_undo(name, snapshot.metadata.configuration.keys() & gone, protected=protected),
+        undo=_undo(name, snapshot.metadata.configuration.keys() & keys, protected=protected),
     )
     return _without_row_ids(proposal, snapshot, log) if name == "rowTracking" else proposal
 
@@ -107,8 +102,8 @@ def _undo(name: str, lost: Collection[str], *, protected: bool) -> str:
     return f"{text} {CHECKPOINT_PROTECTION} keeps its new value." if protected else text
 
 
-def _present(asked: str, snapshot: Snapshot) -> str:
-    name = feature_name(asked, "feature")
+def _present(requested: str, snapshot: Snapshot) -> str:
+    name = feature_name(requested, "feature")
     have = supported_features(snapshot.protocol)
     if name not in have:
         raise InvalidIntent(
@@ -150,7 +145,7 @@ def _guards(name: str, snapshot: Snapshot, log: LogMarks, *, protected: bool) ->
     if protected:
         yield _barrier(name, snapshot, log)
     if name == "checkpointProtection":
-        yield _history_gone(snapshot, log)
+        yield _history_is_deleted(snapshot, log)
 
 
 def _dropping(others: Sequence[str]) -> str:
@@ -198,12 +193,12 @@ def _barrier(name: str, snapshot: Snapshot, log: LogMarks) -> GuardResult:
     return _guard("history-barrier", evidence, faults, passed, "Run the intent checkpoint, then this one again.")
 
 
-def _history_gone(snapshot: Snapshot, log: LogMarks) -> GuardResult:
+def _history_is_deleted(snapshot: Snapshot, log: LogMarks) -> GuardResult:
     """Protected versions must be gone; where none is named, as after a restore, all before the newest checkpoint."""
     key = CHECKPOINT_PROTECTION.key
     text = snapshot.metadata.configuration.get(key, "")
-    whole = snapshot.version if log.checkpoint is None else log.checkpoint
-    before = int(text) if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else whole
+    newest_checkpoint = snapshot.version if log.checkpoint is None else log.checkpoint
+    before = int(text) if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else newest_checkpoint
     evidence: dict[str, object] = {key: text, "firstCommit": log.first_commit}
     faults = []
     if log.first_commit < before:
@@ -242,21 +237,21 @@ def _constraints(snapshot: Snapshot) -> tuple[list[str], str]:
 
 def _vectors(snapshot: Snapshot) -> tuple[list[str], str]:
     masked = snapshot.deletion_vectors().num_rows
-    found = [counted(masked, "file has deletion vectors", "files have deletion vectors")] if masked else []
-    return found, "Purge the masked rows first, which rewrites these files."
+    traces = [counted(masked, "file has deletion vectors", "files have deletion vectors")] if masked else []
+    return traces, "Purge the masked rows first, which rewrites these files."
 
 
 def _mapping(snapshot: Snapshot) -> tuple[list[str], str]:
     mode = snapshot.column_mapping_mode
-    found = [] if mode == "none" else [f"columns are mapped by {mode}"]
-    return found, "Run set-column-mapping with mode none first; it rewrites the files."
+    traces = [] if mode == "none" else [f"columns are mapped by {mode}"]
+    return traces, "Run set-column-mapping with mode none first; it rewrites the files."
 
 
 def _type_changes(snapshot: Snapshot) -> tuple[list[str], str]:
     changed = [format_column(path) for path, field in walk(snapshot.schema) if TYPE_CHANGES in field.metadata]
-    found = [f"the type of {name} was widened, and files may hold the narrow one" for name in changed]
+    traces = [f"the type of {name} was widened, and files may hold the narrow one" for name in changed]
     return (
-        found,
+        traces,
         "Rewrite the files and drop the feature in Spark: only a rewrite removes every narrow value.",
     )
 

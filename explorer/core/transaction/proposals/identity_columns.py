@@ -62,8 +62,8 @@ def identity_rule(column: str, field: StructField, place: str = "column") -> Ide
         raise InvalidIntent(f"{column} is not an identity column.", field=place)
     mark = field.metadata.get(IDENTITY_HIGH_WATER_MARK)
     numbers = (start, step) if mark is None else (start, step, mark)
-    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in numbers)
-    if not whole or step == 0:
+    is_whole = all(isinstance(value, int) and not isinstance(value, bool) for value in numbers)
+    if not is_whole or step == 0:
         raise InvalidIntent(
             f"The identity metadata of {column} cannot be used: start {start!r}, step {step!r}, mark {mark!r} "
             "(IDENT-001).",
@@ -84,9 +84,9 @@ def recorded_extreme(snapshot: Snapshot, column: str) -> tuple[bool, int | None]
     Raises:
         InvalidIntent: There is no such column, or it is not an identity column.
     """
-    found, field = struct_field(snapshot.schema, column)
-    rule = identity_rule(found.name, field)
-    ranges = snapshot.column_ranges(found.name)
+    identity, field = struct_field(snapshot.schema, column)
+    rule = identity_rule(identity.name, field)
+    ranges = snapshot.column_ranges(identity.name)
     name = "max" if rule.step > 0 else "min"
     rows = zip(*(ranges.column(key).to_pylist() for key in (name, "null_count", "num_records", "tight")), strict=True)
     values: list[int] = []
@@ -107,16 +107,14 @@ def counts_up(snapshot: Snapshot, column: str) -> bool:
     Raises:
         InvalidIntent: There is no such column, or it is not an identity column.
     """
-    found, field = struct_field(snapshot.schema, column)
-    return identity_rule(found.name, field).step > 0
+    identity, field = struct_field(snapshot.schema, column)
+    return identity_rule(identity.name, field).step > 0
 
 
 def sync_identity(intent: SyncIdentity, snapshot: Snapshot, extreme: int | None) -> Proposal:
     """Move a column's mark to the furthest value in the table.
 
     Args:
-        intent: What is asked for.
-        snapshot: The version to change.
         extreme: The greatest value of the column in this version, the least if its step is negative; None if it has
             none. `recorded_extreme` gives it if the statistics do, else Spark must find it.
 

@@ -39,7 +39,7 @@ from explorer.core.transaction.proposals.column_mapping import USAGE_TRACKING
 from explorer.core.transaction.proposals.entry import attribute_name, parameter_text, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["PROPOSALS", "drop_columns", "named_elsewhere", "rename_column"]
+__all__ = ["PROPOSALS", "column_traces_guard", "drop_columns", "rename_column"]
 
 
 Path = tuple[str, ...]
@@ -77,22 +77,22 @@ def drop_columns(intent: DropColumns, snapshot: Snapshot) -> Proposal:
     Raises:
         InvalidIntent: There is no such column, or one is named twice or is inside another.
     """
-    found = [struct_field(snapshot.schema, name) for name in intent.columns]
-    paths = [column.path for column, _ in found]
+    fields = [struct_field(snapshot.schema, name) for name in intent.columns]
+    paths = [column.path for column, _ in fields]
     _check_apart(paths)
     schema = snapshot.schema
     for parent, names in _by_parent(paths).items():
         schema = edit_fields(schema, parent, _without(names))
     guards = (
         mapping_guard(snapshot),
-        _left_guard(schema, snapshot, paths),
+        _remaining_guard(schema, snapshot, paths),
         partition_guard(snapshot, paths),
         constraint_guard(snapshot, paths),
         generated_guard(snapshot, paths),
         clustering_guard(snapshot, paths),
         char_guard(snapshot.schema, paths),
         values_guard(snapshot, paths),
-        _identity_guard([format_column(column.path) for column, field in found if _is_identity(field.metadata)]),
+        _identity_guard([format_column(column.path) for column, field in fields if _is_identity(field.metadata)]),
     )
     return Proposal(
         operation="DROP COLUMNS",
@@ -104,14 +104,12 @@ def drop_columns(intent: DropColumns, snapshot: Snapshot) -> Proposal:
     )
 
 
-def named_elsewhere(
+def column_traces_guard(
     intent: RenameColumn | DropColumns, snapshot: Snapshot, operations: Iterable[LoggedOperation]
 ) -> GuardResult:
     """Say what else names the columns of an intent.
 
     Args:
-        intent: What was asked for.
-        snapshot: The newest version.
         operations: What the commits of the log say that they did, oldest first.
 
     Raises:
@@ -125,10 +123,10 @@ def named_elsewhere(
 
 def _by_parent(paths: Sequence[Path]) -> dict[Path, set[str]]:
     """The names of columns by the path of the struct that they are in."""
-    found: dict[Path, set[str]] = {}
+    names: dict[Path, set[str]] = {}
     for path in paths:
-        found.setdefault(path[:-1], set()).add(path[-1])
-    return found
+        names.setdefault(path[:-1], set()).add(path[-1])
+    return names
 
 
 def _without(names: set[str]) -> Callable[[tuple[StructField, ...]], list[StructField]]:
@@ -160,13 +158,13 @@ def _renamed(snapshot: Snapshot, schema: StructType, before: Path, after: Path) 
     return _changed(snapshot, schema, renamed, partition)
 
 
-def _dropped(snapshot: Snapshot, schema: StructType, gone: Sequence[Path]) -> Metadata:
-    dropped = {_folded(path) for path in gone}
+def _dropped(snapshot: Snapshot, schema: StructType, paths: Sequence[Path]) -> Metadata:
+    dropped = {_folded(path) for path in paths}
 
-    def kept(path: Path) -> Path | None:
+    def remaining(path: Path) -> Path | None:
         return path if dropped.isdisjoint(_prefixes(_folded(path))) else None
 
-    return _changed(snapshot, schema, kept, tuple(snapshot.partition_columns))
+    return _changed(snapshot, schema, remaining, tuple(snapshot.partition_columns))
 
 
 def _changed(
@@ -187,15 +185,15 @@ def _changed(
     )
 
 
-def _left_guard(schema: StructType, snapshot: Snapshot, gone: Sequence[Path]) -> GuardResult:
+def _remaining_guard(schema: StructType, snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
     """Every struct, and the table besides its partition columns, must keep a column that holds values.
 
     A column of type void holds none (META-007, SCHEMA-015).
     """
-    parents = dict.fromkeys(path[:-1] for path in gone if path[:-1])
+    parents = dict.fromkeys(path[:-1] for path in paths if path[:-1])
     emptied = [path for path in parents if all(field.type == VOID for field in children(schema, path))]
     partition = {name.lower() for name in snapshot.partition_columns}
-    evidence = {"columns": [format_column(path) for path in gone]}
+    evidence = {"columns": [format_column(path) for path in paths]}
     if emptied:
         names = ", ".join(format_column(path) for path in emptied)
         detail = f"Nothing that holds a value would be left inside {names}."

@@ -71,43 +71,41 @@ def restore(
 
     Args:
         intent: What was asked for; its time goes into the provenance.
-        snapshot: The newest version.
-        target: The version to bring back.
         unknown: Fields of its files that this program does not know; see
             `explorer.core.transaction.new_files.file_actions.adds`.
         circumstances: The present, and such fields of files that stay; where it gives none, they keep the target's.
         undone: The newest of the commits after the target, the newest first.
     """
     now_files, then_files = snapshot.logical_files, target.logical_files
-    back = then_files.filter(pc.invert(_among(then_files, now_files)))
-    lasts = _among(now_files, then_files)
-    gone, stays = now_files.filter(pc.invert(lasts)), now_files.filter(lasts)
+    returning = then_files.filter(pc.invert(_among(then_files, now_files)))
+    is_shared = _among(now_files, then_files)
+    leaving, stays = now_files.filter(pc.invert(is_shared)), now_files.filter(is_shared)
     protocol = with_features(snapshot.protocol, supported_features(target.protocol))
     metadata = _metadata(snapshot, target, protocol)
     mode = mapping_mode(metadata.configuration, protocol)
     tracking = row_tracking(protocol, metadata, snapshot.domain_metadata)
-    come = adds(back, data_change=True, unknown=unknown)
-    vectors = (location(add.deletion_vector.id) for add in come if add.deletion_vector is not None)
+    added_again = adds(returning, data_change=True, unknown=unknown)
+    vectors = (location(add.deletion_vector.id) for add in added_again if add.deletion_vector is not None)
     vector_files = sorted({file for file in vectors if file is not None})
-    bare = _without_row_ids(stays, target, tracking)
-    if bare.num_rows:
-        come += adds(bare, data_change=False, unknown={**unknown, **circumstances.unknown(snapshot)})
-    added, mark, faults = _numbered(come, stays, target, tracking, snapshot.version + 1)
+    without_ids = _without_row_ids(stays, target, tracking)
+    if without_ids.num_rows:
+        added_again += adds(without_ids, data_change=False, unknown={**unknown, **circumstances.unknown(snapshot)})
+    added, mark, faults = _numbered(added_again, stays, target, tracking, snapshot.version + 1)
     return Proposal(
         operation="RESTORE",
         parameters={"version": intent.version, "timestamp": intent.timestamp},
         metadata=metadata,
         protocol=protocol,
         adds=added,
-        removes=removes(gone, now=circumstances.now, data_change=True),
+        removes=removes(leaving, now=circumstances.now, data_change=True),
         domains=(*mark, *_clustering(snapshot, target)),
-        metrics=_metrics(back, gone, then_files),
+        metrics=_metrics(returning, leaving, then_files),
         is_blind_append=False,
         reads_files=True,
-        required_paths=(*back.column("path").to_pylist(), *vector_files),
-        guards=(*faults, restore_guard(snapshot, target, (metadata, mode), (back, gone), undone)),
+        required_paths=(*returning.column("path").to_pylist(), *vector_files),
+        guards=(*faults, restore_guard(snapshot, target, (metadata, mode), (returning, leaving), undone)),
         change_feed=_change_feed(snapshot, protocol, metadata),
-        undo=_undo(snapshot, snapshot.changed(protocol, metadata), moves=bool(back.num_rows or gone.num_rows)),
+        undo=_undo(snapshot, snapshot.changed(protocol, metadata), moves=bool(returning.num_rows or leaving.num_rows)),
     )
 
 
@@ -115,23 +113,21 @@ def _undo(before: Snapshot, after: Snapshot, *, moves: bool) -> str:
     """How the restore can be undone: by one of the version before it, unless that would change nothing.
 
     Args:
-        before: The newest version.
         after: The same with the metadata and the protocol after the restore.
-        moves: Whether files come back or go.
     """
     again = _metadata(after, before, after.protocol)
     domains = _clustering(after, before)
     if not moves and again == after.metadata and not domains:
         return f"It cannot be undone: a restore of version {before.version} would change nothing."
     text = f"Restore version {before.version}{', as long as its files are not vacuumed' if moves else ''}."
-    kept = sorted(
+    keys = sorted(
         key
         for key in again.configuration.keys() | before.metadata.configuration.keys()
         if again.configuration.get(key) != before.metadata.configuration.get(key)
     )
     return (
-        f"{text} {', '.join(kept)} {'keeps its new value' if len(kept) == 1 else 'keep their new values'}."
-        if kept
+        f"{text} {', '.join(keys)} {'keeps its new value' if len(keys) == 1 else 'keep their new values'}."
+        if keys
         else text
     )
 
@@ -173,9 +169,9 @@ def _without_row_ids(stays: pa.Table, target: Snapshot, tracking: RowTracking) -
         return stays.slice(0, 0)
     then, has = target.logical_files, stays.column("base_row_id")
     had = then.column("base_row_id").take(pc.index_in(_keys(stays), value_set=_keys(then)))
-    kept = pc.or_kleene(pc.equal(has, had), pc.greater(has, _highest_id(then, target.row_tracking)))
+    keeps_ids = pc.or_kleene(pc.equal(has, had), pc.greater(has, _highest_id(then, target.row_tracking)))
     needed = pc.or_(pc.is_valid(has), tracking.enabled)
-    bare = stays.filter(pc.and_(needed, pc.invert(pc.fill_null(kept, False))))
+    bare = stays.filter(pc.and_(needed, pc.invert(pc.fill_null(keeps_ids, False))))
     for name in ("base_row_id", "default_row_commit_version"):
         bare = bare.set_column(bare.schema.get_field_index(name), name, pa.nulls(bare.num_rows, pa.int64()))
     return bare
@@ -227,14 +223,13 @@ def _furthest(field: StructField, twin: StructField | None) -> StructField:
     """An identity column with the mark that is furthest in the direction of its step (IDENT-004).
 
     Args:
-        field: The column in the target.
         twin: The same column now; None if it was dropped.
     """
     step = field.metadata.get(IDENTITY_STEP)
     if not isinstance(step, int) or twin is None:
         return field
-    found = (item.metadata.get(IDENTITY_HIGH_WATER_MARK) for item in (field, twin))
-    marks = [mark for mark in found if isinstance(mark, int)]
+    values = (item.metadata.get(IDENTITY_HIGH_WATER_MARK) for item in (field, twin))
+    marks = [mark for mark in values if isinstance(mark, int)]
     if not marks:
         return field
     metadata = {**field.metadata, IDENTITY_HIGH_WATER_MARK: max(marks) if step > 0 else min(marks)}
@@ -260,12 +255,12 @@ def _keys(files: pa.Table) -> Any:
     ).combine_chunks()
 
 
-def _metrics(back: pa.Table, gone: pa.Table, then: pa.Table) -> dict[str, str]:
+def _metrics(returning: pa.Table, leaving: pa.Table, then: pa.Table) -> dict[str, str]:
     return {
-        "numRestoredFiles": str(back.num_rows),
-        "restoredFilesSize": str(_sum(back.column("size"))),
-        "numRemovedFiles": str(gone.num_rows),
-        "removedFilesSize": str(_sum(gone.column("size"))),
+        "numRestoredFiles": str(returning.num_rows),
+        "restoredFilesSize": str(_sum(returning.column("size"))),
+        "numRemovedFiles": str(leaving.num_rows),
+        "removedFilesSize": str(_sum(leaving.column("size"))),
         "numOfFilesAfterRestore": str(then.num_rows),
         "tableSizeAfterRestore": str(_sum(then.column("size"))),
     }

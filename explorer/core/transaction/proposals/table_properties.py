@@ -43,10 +43,10 @@ from explorer.core.protocol.table_properties.registry import (
 from explorer.core.protocol.table_properties.values import constraint_name
 from explorer.core.transaction.guards.columns import names_guard
 from explorer.core.transaction.intents.property_settings import (
-    PropertyWishes,
+    RequestedProperties,
     check_formats,
     check_properties,
-    read_wishes,
+    requested_properties,
     statistics_columns_of,
     true_key,
 )
@@ -73,29 +73,27 @@ def set_properties(
     Args:
         intent: The properties; ``comment`` is the description, ``delta.minReaderVersion``, ``delta.minWriterVersion``
             and ``delta.feature.NAME`` raise the protocol.
-        snapshot: The version to change.
-        circumstances: Fresh names.
         named: The properties as the provenance shows them, if that differs from how they were given.
 
     Raises:
         InvalidIntent: A property is unknown or cannot have its value, or the versions are not a legal pair.
     """
     checked = check_properties(intent.properties)
-    wishes = read_wishes(checked)
-    check_statistics_columns(wishes.configuration, snapshot.schema, snapshot.partition_columns)
+    requested = requested_properties(checked)
+    check_statistics_columns(requested.configuration, snapshot.schema, snapshot.partition_columns)
     parameters = {"properties": msgspec.json.encode(named or checked).decode()}
-    mode = wishes.configuration.get(COLUMN_MAPPING_MODE.key)
+    mode = requested.configuration.get(COLUMN_MAPPING_MODE.key)
     if mode is not None and mode.lower() == "none" and snapshot.column_mapping_mode != "none":
         return _unmapped(checked, snapshot)
-    base = _mapped(wishes, snapshot)
+    base = _mapped(requested, snapshot)
     before = base.metadata or snapshot.metadata
-    metadata = msgspec.structs.replace(before, configuration={**before.configuration, **wishes.configuration})
-    if any(row.is_set(wishes.configuration) for row in _SHOWN_TO_OTHERS):
+    metadata = msgspec.structs.replace(before, configuration={**before.configuration, **requested.configuration})
+    if any(row.is_set(requested.configuration) for row in _SHOWN_TO_OTHERS):
         check_formats(metadata.configuration)
-    _check_manifests(wishes.configuration, snapshot)
-    if wishes.comments:
-        metadata = msgspec.structs.replace(metadata, description=wishes.description)
-    protocol, guards = _raised(base.protocol or snapshot.protocol, wishes)
+    _check_manifests(requested.configuration, snapshot)
+    if requested.comments:
+        metadata = msgspec.structs.replace(metadata, description=requested.description)
+    protocol, guards = _raised(base.protocol or snapshot.protocol, requested)
     metadata = with_usage_mark(metadata, protocol, snapshot)
     changed = msgspec.structs.replace(
         base,
@@ -159,8 +157,6 @@ def check_statistics_columns(
     Spark checks the list in every change of the metadata: with a wrong one the table could not be changed any more.
 
     Args:
-        configuration: The properties that are set.
-        schema: The table's schema.
         partition_columns: Its partition columns, which no data file has statistics of.
 
     Raises:
@@ -183,12 +179,12 @@ def check_statistics_columns(
             kind, names = field.type, (*names, field.name)
         column = format_column(names)
         if names[0].lower() in folders:
-            said = f"{column}, a partition column. Files have no statistics of those. Leave it out."
+            problem = f"{column}, a partition column. Files have no statistics of those. Leave it out."
         elif not _skips(kind):
-            said = f"{column} of the type {type_name(kind)}, for which files cannot be skipped. Leave it out."
+            problem = f"{column} of the type {type_name(kind)}, for which files cannot be skipped. Leave it out."
         else:
             continue
-        raise InvalidIntent(f"{key} names {said}", field=key, column=column, found=value)
+        raise InvalidIntent(f"{key} names {problem}", field=key, column=column, found=value)
 
 
 def _skips(kind: DataType) -> bool:
@@ -210,9 +206,9 @@ def _check_manifests(wanted: Mapping[str, str], snapshot: Snapshot) -> None:
         )
 
 
-def _mapped(wishes: PropertyWishes, snapshot: Snapshot) -> Proposal:
+def _mapped(requested: RequestedProperties, snapshot: Snapshot) -> Proposal:
     """What a change of the mapping mode does to the schema; an empty proposal where the mode stays."""
-    mode = wishes.configuration.get(COLUMN_MAPPING_MODE.key)
+    mode = requested.configuration.get(COLUMN_MAPPING_MODE.key)
     if mode is None or mode.lower() == snapshot.column_mapping_mode:
         return Proposal(operation="", parameters={})
     return set_column_mapping(SetColumnMapping(mode=mode), snapshot)
@@ -226,16 +222,16 @@ def _unmapped(keys: Mapping[str, str] | tuple[str, ...], snapshot: Snapshot) -> 
     return set_column_mapping(SetColumnMapping(mode="none"), snapshot)
 
 
-def _raised(protocol: Protocol, wishes: PropertyWishes) -> tuple[Protocol, tuple[GuardResult, ...]]:
+def _raised(protocol: Protocol, requested: RequestedProperties) -> tuple[Protocol, tuple[GuardResult, ...]]:
     guards: tuple[GuardResult, ...] = ()
-    if wishes.min_reader_version is not None or wishes.min_writer_version is not None:
-        reader = wishes.min_reader_version or protocol.min_reader_version
-        writer = wishes.min_writer_version or protocol.min_writer_version
+    if requested.min_reader_version is not None or requested.min_writer_version is not None:
+        reader = requested.min_reader_version or protocol.min_reader_version
+        writer = requested.min_writer_version or protocol.min_writer_version
         guards = (_upgrade_guard(protocol, reader, writer),)
         if guards[0].status == "pass":
             protocol = with_versions(protocol, reader, writer)
-    switched = missing_features(features_switched_on(wishes.configuration), protocol)
-    return with_features(protocol, (*wishes.features, *switched)), guards
+    switched = missing_features(features_switched_on(requested.configuration), protocol)
+    return with_features(protocol, (*requested.features, *switched)), guards
 
 
 def _feed_names(snapshot: Snapshot, metadata: Metadata) -> tuple[GuardResult, ...]:
@@ -312,23 +308,21 @@ def _undo(snapshot: Snapshot, metadata: Metadata, of_mapping: str = "") -> str:
     """How to give the properties and the description their earlier values back, and which ones stay.
 
     Args:
-        snapshot: The version before.
-        metadata: That after it.
         of_mapping: The same of the column mapping, where its mode changes.
     """
     changes = changed_properties(snapshot.metadata.configuration, metadata.configuration)
     by_hand = {key: was for key, (was, _) in changes.items() if not (of_mapping and key == COLUMN_MAPPING_MODE.key)}
     by_hand = {key: was for key, was in by_hand.items() if not _is_fixed(key) and not _is_respelled(key)}
     steps = [f"set {key} to {was!r}" for key, was in by_hand.items() if was is not None]
-    gone = [key for key, was in by_hand.items() if was is None]
-    steps += [f"unset {', '.join(gone)}"] if gone else []
+    unset = [key for key, was in by_hand.items() if was is None]
+    steps += [f"unset {', '.join(unset)}"] if unset else []
     before = snapshot.metadata.description
     if metadata.description != before:
         steps.append(f"set the description to {before!r}" if before else "remove the description")
     text = "; ".join(steps)
-    told = [f"{text[:1].upper()}{text[1:]}."] if text else []
-    told += [of_mapping] if of_mapping else []
-    return " ".join([*told, *_left_behind(changes, of_mapping)])
+    sentences = [f"{text[:1].upper()}{text[1:]}."] if text else []
+    sentences += [of_mapping] if of_mapping else []
+    return " ".join([*sentences, *_left_behind(changes, of_mapping)])
 
 
 def _left_behind(changes: Mapping[str, tuple[str | None, str | None]], of_mapping: str) -> Iterator[str]:

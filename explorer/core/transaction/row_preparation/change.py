@@ -21,9 +21,9 @@ from explorer.core.transaction.proposals.rows.change_rows import change_rows
 from explorer.core.transaction.proposals.rows.delete_rows import delete_rows, hides_rows, records_changes, touched_files
 from explorer.core.transaction.row_engine import MatchedChanges, RowEngine
 from explorer.core.transaction.row_preparation.matched_files import (
-    Found,
+    MatchedFiles,
     OnVersion,
-    kept_files,
+    files_with_rows,
     rewriting,
     skipped,
     statistics_guard,
@@ -40,31 +40,41 @@ def deleting(log: DeltaLog, intent: intents.Delete, context: Context, circumstan
     """What proposes a commit that deletes the rows that meet a condition."""
     engine = context.row_engine("delete")
 
-    def find(snapshot: Snapshot) -> Found:
+    def find(snapshot: Snapshot) -> MatchedFiles:
         unread = skipped(engine, log, snapshot, intent.where)
         matched = engine.matching_rows(log, snapshot, intent.where, unread.doubted)
         touched = touched_files(log.store, snapshot, matched, unknown_fields(log, snapshot))
         layout, recorded = FileLayout.of(snapshot), records_changes(snapshot)
-        chosen = touched if recorded else kept_files(touched)
+        chosen = touched if recorded else files_with_rows(touched)
 
         def write() -> Written:
             return engine.rewrite(log, snapshot, chosen, intent.where, layout, recorded=recorded)
 
-        reads = rows_meeting(snapshot, intent.where, as_core=engine.reads_alike(snapshot))
-        return Found(touched, reads, write, statistics_guard(snapshot, intent.where, touched, unread))
+        reads = rows_meeting(snapshot, intent.where, as_core=engine.reads_like_core(snapshot))
+        return MatchedFiles(touched, reads, write, statistics_guard(snapshot, intent.where, touched, unread))
 
-    found_at = reuse_unchanged(find, Found.changed)
+    matches_at = reuse_unchanged(find, MatchedFiles.changed)
 
     def delete(snapshot: Snapshot) -> Proposal:
-        found = found_at(snapshot)
+        matched_files = matches_at(snapshot)
 
         def complete(rewrite: Written | None) -> Proposal:
             return delete_rows(
-                intent, snapshot, found.touched, rewrite, circumstances, reads=found.reads, guards=found.guards
+                intent,
+                snapshot,
+                matched_files.touched,
+                rewrite,
+                circumstances,
+                reads=matched_files.reads,
+                guards=matched_files.guards,
             )
 
-        kept = kept_files(found.touched)
-        return complete(None) if not kept or hides_rows(snapshot) else rewriting(kept, found.write, complete)
+        with_rows_left = files_with_rows(matched_files.touched)
+        return (
+            complete(None)
+            if not with_rows_left or hides_rows(snapshot)
+            else rewriting(with_rows_left, matched_files.write, complete)
+        )
 
     return delete
 
@@ -78,14 +88,14 @@ def changing(
 ) -> OnVersion:
     """Return what proposes a commit that changes rows: by a condition, or matched with those of a source."""
     change = _Change(log, intent, source, context.row_engine(intent_kind(intent)), circumstances)
-    found_at = reuse_unchanged(change.find, _FoundChanges.changed)
-    return lambda snapshot: change.propose(snapshot, found_at(snapshot))
+    matches_at = reuse_unchanged(change.find, _ChangeMatches.changed)
+    return lambda snapshot: change.propose(snapshot, matches_at(snapshot))
 
 
-class _FoundChanges(Found, frozen=True, kw_only=True):
+class _ChangeMatches(MatchedFiles, frozen=True, kw_only=True):
     """What an update or a merge found, and the identity columns that it fills."""
 
-    found: MatchedChanges
+    changes: MatchedChanges
     numbered: tuple[Numbering, ...]
 
 
@@ -99,21 +109,21 @@ class _Change:
     engine: RowEngine
     circumstances: Circumstances
 
-    def find(self, snapshot: Snapshot) -> _FoundChanges:
+    def find(self, snapshot: Snapshot) -> _ChangeMatches:
         """Find the rows that change at a version, and judge the new ones."""
         where = self.intent.where if isinstance(self.intent, intents.Update) else None
         unread = skipped(self.engine, self.log, snapshot, where)
-        found = self.engine.find_changes(self.log, snapshot, self.intent, self.source, unread.doubted)
-        touched = touched_files(self.log.store, snapshot, found.matched, unknown_fields(self.log, snapshot))
-        inserted = found.counts.inserted
-        numbered = numberings(snapshot.schema, found.given, inserted) if inserted else ()
-        write = partial(self.write, snapshot, found, touched, numbered)
+        matched = self.engine.find_changes(self.log, snapshot, self.intent, self.source, unread.doubted)
+        touched = touched_files(self.log.store, snapshot, matched.matched, unknown_fields(self.log, snapshot))
+        inserted = matched.counts.inserted
+        numbered = numberings(snapshot.schema, matched.given, inserted) if inserted else ()
+        write = partial(self.write, snapshot, matched, touched, numbered)
         guards = statistics_guard(snapshot, where, touched, unread)
-        return _FoundChanges(touched, self._reads(snapshot), write, guards, found=found, numbered=numbered)
+        return _ChangeMatches(touched, self._reads(snapshot), write, guards, changes=matched, numbered=numbered)
 
-    def propose(self, snapshot: Snapshot, at: _FoundChanges) -> Proposal:
+    def propose(self, snapshot: Snapshot, at: _ChangeMatches) -> Proposal:
         """Make the proposal for a version, as far as it is known before its rows are written."""
-        counts = at.found.counts
+        counts = at.changes.counts
         stay = 0 if hides_rows(snapshot) else sum(file.rows_left for file in at.touched)
         marks = {one.column: one.last(counts.inserted) for one in at.numbered}
         complete = partial(self.complete, snapshot, at)
@@ -122,7 +132,7 @@ class _Change:
     def write(
         self,
         snapshot: Snapshot,
-        found: MatchedChanges,
+        matched: MatchedChanges,
         touched: Sequence[Touched],
         numbered: Sequence[Numbering],
     ) -> Written:
@@ -130,7 +140,7 @@ class _Change:
         return self.engine.write_changes(
             self.log,
             snapshot,
-            found,
+            matched,
             touched,
             FileLayout.of(snapshot),
             numbered=numbered,
@@ -138,23 +148,23 @@ class _Change:
             recorded=records_changes(snapshot),
         )
 
-    def complete(self, snapshot: Snapshot, at: _FoundChanges, written: Written) -> Proposal:
+    def complete(self, snapshot: Snapshot, at: _ChangeMatches, written: Written) -> Proposal:
         """Make the proposal of what was written."""
         return change_rows(
             self.intent,
             snapshot,
             at.touched,
-            at.found.counts,
+            at.changes.counts,
             written,
             circumstances=self.circumstances,
             masked=hides_rows(snapshot),
-            guards=(*at.guards, *at.found.guards),
+            guards=(*at.guards, *at.changes.guards),
             reads=at.reads,
         )
 
     def _reads(self, snapshot: Snapshot) -> Reads:
         """What the change looked into; all of it for a merge that changes rows which match nothing, too."""
-        as_core = self.engine.reads_alike(snapshot)
+        as_core = self.engine.reads_like_core(snapshot)
         if isinstance(self.intent, intents.Update):
             return rows_meeting(snapshot, self.intent.where, as_core=as_core)
         if self.intent.not_matched_by_source:

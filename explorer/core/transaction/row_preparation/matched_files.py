@@ -39,10 +39,10 @@ __all__ = [
     "MOST_FOOTERS",
     "MOST_READ",
     "NONE_SKIPPED",
-    "Found",
+    "MatchedFiles",
     "OnVersion",
     "SkippedFiles",
-    "kept_files",
+    "files_with_rows",
     "rewriting",
     "skipped",
     "skipped_files",
@@ -80,11 +80,7 @@ def skipped_files(
     """Hold the files that a condition skips by statistics against their footers.
 
     Args:
-        snapshot: The version.
-        store: The table's store.
         where: The condition; one that the core cannot read skips no file.
-        most_footers: So many footers are compared.
-        most_read: So many files are to be read.
     """
     try:
         rules = snapshot.skipping(where).files.column("rule")
@@ -97,8 +93,8 @@ def skipped_files(
     columns = [] if snapshot.column_mapping_mode == "id" else [each for each in used.values() if not each.partition]
     footers = footers_of(store, compared.column("path").to_pylist(), {_name(column) for column in columns})
     lines = _lines(compared, footers, columns)
-    kept = snapshot.holding(LogicalFiles((LineSource(lines),))).skipping(where).files
-    doubted = kept.filter(kept.column("kept")).column("path").to_pylist()
+    not_skipped = snapshot.holding(LogicalFiles((LineSource(lines),))).skipping(where).files
+    doubted = not_skipped.filter(not_skipped.column("kept")).column("path").to_pylist()
     missing = sum(isinstance(footer, UnreadFooter) and footer.is_missing for footer in footers)
     unread = skipped.num_rows - len(lines) - missing
     return SkippedFiles(skipped.num_rows, frozenset(doubted[:most_read]), unread + len(doubted[most_read:]))
@@ -127,23 +123,23 @@ def _statistics(footer: DataFooter, columns: Sequence[StatisticsColumn]) -> str:
     """What a footer says of columns, as the statistics of a file; a column that it does not count is left out."""
     leaves, bounds, nulls = list[tuple[tuple[str, ...], StructField]](), list[pa.Array](), list[int]()
     for column in columns:
-        found = footer.columns.get(_name(column))
-        if found is None and footer.lacks(column.physical[0]):
-            found = FooterColumn(None, None, footer.rows)
-        if found is not None and found.nulls is not None:
+        facts = footer.columns.get(_name(column))
+        if facts is None and footer.lacks(column.physical[0]):
+            facts = FooterColumn(None, None, footer.rows)
+        if facts is not None and facts.nulls is not None:
             leaves.append((column.physical, StructField(column.path[-1], column.type, True, {})))
-            bounds.append(_bounds(found, column))
-            nulls.append(found.nulls)
+            bounds.append(_bounds(facts, column))
+            nulls.append(facts.nulls)
     return statistics_text(footer.rows, leaves, bounds, nulls)
 
 
-def _bounds(found: FooterColumn, column: StatisticsColumn) -> pa.Array:
+def _bounds(facts: FooterColumn, column: StatisticsColumn) -> pa.Array:
     """The minimum and the maximum in the type of the table, which may be wider; nothing where they do not fit it."""
     kind = to_arrow(column.type)
-    if found.least is None or not is_exact_bound(found.greatest):
+    if facts.least is None or not is_exact_bound(facts.greatest):
         return pa.nulls(0, kind)
     try:
-        return pa.array([found.least, found.greatest], kind)
+        return pa.array([facts.least, facts.greatest], kind)
     except (pa.ArrowException, ValueError, TypeError, OverflowError):
         return pa.nulls(0, kind)
 
@@ -164,7 +160,7 @@ OnVersion: TypeAlias = Callable[[Snapshot], Proposal]
 """Makes the proposal for a version, again for a later one where another commit came first."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class MatchedFiles(msgspec.Struct, frozen=True):
     """What a change of rows found at a version: the files that it changes, what it looked into, and how it writes.
 
     Attributes:
@@ -183,7 +179,7 @@ class Found(msgspec.Struct, frozen=True):
 
 def skipped(engine: RowEngine, log: DeltaLog, snapshot: Snapshot, where: str | None) -> SkippedFiles:
     """The files that a condition skips by statistics, held against their footers; none where the engine skips none."""
-    if where is None or not engine.reads_alike(snapshot):
+    if where is None or not engine.reads_like_core(snapshot):
         return NONE_SKIPPED
     return skipped_files(snapshot, log.store, where)
 
@@ -195,10 +191,7 @@ def statistics_guard(
     without a check; nothing where there are none.
 
     Args:
-        snapshot: The version.
         where: The condition; None for none.
-        touched: The files that change.
-        skipped: The files that the condition skips.
     """
     paths = () if where is None else snapshot.misleading(where, {decode_path(file.add.path) for file in touched})
     if not paths and not skipped.unchecked:
@@ -229,30 +222,23 @@ def _unchecked(skipped: SkippedFiles) -> Iterator[str]:
         )
 
 
-def kept_files(touched: Sequence[Touched]) -> tuple[Touched, ...]:
+def files_with_rows(touched: Sequence[Touched]) -> tuple[Touched, ...]:
     """The files that keep a row."""
     return tuple(file for file in touched if not file.is_emptied)
 
 
 def rewriting(
-    kept: Sequence[Touched], write: Callable[[], Written], complete: Callable[[Written], Proposal]
+    with_rows_left: Sequence[Touched], write: Callable[[], Written], complete: Callable[[Written], Proposal]
 ) -> Proposal:
     """A proposal that replaces files: as far as it is known before the rows that stay are written."""
-    stay = sum(file.rows_left for file in kept)
+    stay = sum(file.rows_left for file in with_rows_left)
     return to_be_written(Written((), rows=stay), write, complete, stay)
 
 
 def to_be_written(
     known: Written, write: Callable[[], Written], complete: Callable[[Written], Proposal], rows: int
 ) -> Proposal:
-    """A proposal as far as it is known before its rows are written.
-
-    Args:
-        known: What is known of that which will be written.
-        write: Writes it.
-        complete: Makes the proposal of what was written.
-        rows: How many rows there will be.
-    """
+    """A proposal as far as it is known before its rows are written."""
     return msgspec.structs.replace(complete(known), writing=Writing(write, complete), estimate=Estimate(rows=rows))
 
 

@@ -48,10 +48,7 @@ def row_proposer(log: DeltaLog, intent: RowIntent, context: Context, rows: objec
     """Gather what an intent over rows needs.
 
     Args:
-        log: The table's log.
-        intent: What is asked for.
         context: Clock, identifiers and the engine of rows.
-        rows: Rows of the engine instead of the intent's source.
 
     Raises:
         NotAllowed: The source is outside the places that may be read.
@@ -93,11 +90,7 @@ def filled_table(
     """Make a table of rows: its schema is theirs unless the intent has one.
 
     Args:
-        store: The place of the table.
-        intent: The table.
         context: Clock, identifiers and the engine of rows.
-        rows: Rows of the engine instead of the intent's source.
-        circumstances: The present and fresh identifiers.
 
     Raises:
         InvalidIntent: The intent makes no sense, or the rows do not fit its schema.
@@ -106,8 +99,8 @@ def filled_table(
     """
     engine, source = context.row_engine("create-table"), source_of(intent.source or "", rows, context)
     if intent.schema is None:
-        found = engine.new_fields(StructType(()), source)
-        fields = [{**field, "name": parse_column(str(field["name"]))[0]} for field in found]
+        new_fields = engine.new_fields(StructType(()), source)
+        fields = [{**field, "name": parse_column(str(field["name"]))[0]} for field in new_fields]
         intent = msgspec.structs.replace(intent, schema={"type": "struct", "fields": fields})
     creation = create_table(intent, circumstances)
     return with_first_rows(creation, appending(store, source, context)(empty_version(store, creation)))
@@ -125,9 +118,7 @@ def once(log: DeltaLog, intent: BatchIntent, propose: _OnVersion, now: int) -> _
     """Propose a batch only if the table does not hold it, and record it.
 
     Args:
-        log: The table's log.
         intent: The intent; one that names no batch is proposed as it is.
-        propose: Makes its proposal for a version.
         now: The present in ms since the epoch.
     """
     if intent.txn_app_id is None or intent.txn_version is None:
@@ -148,11 +139,11 @@ def recorded_by(commit: Commit, proposal: Proposal) -> RecordedBatch | None:
     mine = {
         batch.app_id: batch.version for batch in proposal.transactions if batch.app_id not in proposal.read_applications
     }
-    for found in commit.transactions():
-        wanted = mine.get(found.app_id)
-        if wanted is not None and found.version >= wanted:
-            version = commit.version if found.version == wanted else None
-            return RecordedBatch(found.app_id, wanted, found.version, version)
+    for recorded in commit.transactions():
+        wanted = mine.get(recorded.app_id)
+        if wanted is not None and recorded.version >= wanted:
+            version = commit.version if recorded.version == wanted else None
+            return RecordedBatch(recorded.app_id, wanted, recorded.version, version)
     return None
 
 
@@ -185,13 +176,13 @@ def _written_at(log: DeltaLog, snapshot: Snapshot, batch: SetTransaction) -> int
     last = snapshot.version
     while last >= 0:
         first = max(0, last - _READ_AT_ONCE + 1)
-        found = [
+        versions = [
             commit.version
             for commit in log.commits(first, last)
             for each in commit.transactions()
             if (each.app_id, each.version) == (batch.app_id, batch.version)
         ]
-        if found:
-            return found[-1]
+        if versions:
+            return versions[-1]
         last = first - 1
     return None

@@ -28,9 +28,9 @@ from explorer.core.transaction.proposals.rows.recompute_statistics import (
 )
 from explorer.core.transaction.row_preparation.matched_files import (
     NONE_SKIPPED,
-    Found,
+    MatchedFiles,
     OnVersion,
-    kept_files,
+    files_with_rows,
     rewriting,
     skipped,
     statistics_guard,
@@ -51,25 +51,25 @@ def optimizing(log: DeltaLog, intent: intents.Optimize, context: Context, circum
     engine = context.row_engine("optimize")
 
     def find(snapshot: Snapshot) -> tuple[Compaction, Callable[[], Written]]:
-        found = compaction(intent, snapshot, unknown_fields(log, snapshot))
+        rewritten = compaction(intent, snapshot, unknown_fields(log, snapshot))
         vet_partitions(engine, snapshot, intent.where)
         layout = FileLayout.of(snapshot)
-        return found, lambda: engine.compact(log, snapshot, found.arrangement, layout)
+        return rewritten, lambda: engine.compact(log, snapshot, rewritten.arrangement, layout)
 
-    found_at = reuse_unchanged(find, lambda found: found[0].gone)
+    matches_at = reuse_unchanged(find, lambda rewritten: rewritten[0].files)
 
     def optimize(snapshot: Snapshot) -> Proposal:
-        found, write = found_at(snapshot)
+        rewritten, write = matches_at(snapshot)
 
         def complete(written: Written) -> Proposal:
-            return optimize_files(intent, snapshot, found, written, circumstances)
+            return optimize_files(intent, snapshot, rewritten, written, circumstances)
 
         planned = complete(Written(()))
-        if not found.gone:
+        if not rewritten.files:
             return planned
-        size = sum(add.size for add in found.gone)
-        known = size >= _LEAST_KNOWN * len(found.gone)
-        estimate = Estimate(rows=found.rows, files=found.arrangement.files, bytes=size if known else None)
+        size = sum(add.size for add in rewritten.files)
+        known = size >= _LEAST_KNOWN * len(rewritten.files)
+        estimate = Estimate(rows=rewritten.rows, files=rewritten.arrangement.files, bytes=size if known else None)
         return msgspec.structs.replace(planned, writing=Writing(write, complete), estimate=estimate)
 
     return optimize
@@ -95,7 +95,7 @@ def purging(log: DeltaLog, intent: intents.Purge, context: Context, circumstance
     """What proposes a commit that rewrites files without what readers no longer see."""
     engine = context.row_engine("purge")
 
-    def find(snapshot: Snapshot) -> _Purge:
+    def find(snapshot: Snapshot) -> _PurgeMatches:
         # Only a table that maps its columns can drop one and keep its files.
         mapped = snapshot.column_mapping_mode != "none"
         dropped = frozenset(engine.files_with_dropped_columns(log, snapshot)) if mapped else frozenset()
@@ -110,28 +110,33 @@ def purging(log: DeltaLog, intent: intents.Purge, context: Context, circumstance
         layout = FileLayout.of(snapshot)
 
         def write() -> Written:
-            return engine.rewrite(log, snapshot, kept_files(touched), "false", layout, recorded=False)
+            return engine.rewrite(log, snapshot, files_with_rows(touched), "false", layout, recorded=False)
 
         guards = statistics_guard(snapshot, None, (), unread)
-        return _Purge(touched, Reads(), write, guards, with_dropped=len(dropped))
+        return _PurgeMatches(touched, Reads(), write, guards, with_dropped=len(dropped))
 
-    found_at = reuse_unchanged(find, _Purge.changed)
+    matches_at = reuse_unchanged(find, _PurgeMatches.changed)
 
     def purge(snapshot: Snapshot) -> Proposal:
-        found = found_at(snapshot)
+        matched_files = matches_at(snapshot)
 
         def complete(rewrite: Written) -> Proposal:
             return purge_rows(
-                snapshot, found.touched, rewrite, circumstances, with_dropped=found.with_dropped, guards=found.guards
+                snapshot,
+                matched_files.touched,
+                rewrite,
+                circumstances,
+                with_dropped=matched_files.with_dropped,
+                guards=matched_files.guards,
             )
 
-        kept = kept_files(found.touched)
-        return rewriting(kept, found.write, complete) if kept else complete(Written(()))
+        with_rows_left = files_with_rows(matched_files.touched)
+        return rewriting(with_rows_left, matched_files.write, complete) if with_rows_left else complete(Written(()))
 
     return purge
 
 
-class _Purge(Found, frozen=True, kw_only=True):
-    """What a purge found, and how many of its files hold a dropped column."""
+class _PurgeMatches(MatchedFiles, frozen=True, kw_only=True):
+    """The files that a purge rewrites, and how many of them hold a dropped column."""
 
     with_dropped: int

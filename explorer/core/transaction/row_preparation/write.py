@@ -28,7 +28,7 @@ from explorer.core.transaction.proposal import Circumstances, Estimate, GuardRes
 from explorer.core.transaction.proposals.add_columns import add_columns
 from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows, moved, numberings, with_columns
 from explorer.core.transaction.proposals.rows.delete_rows import hides_rows, records_changes, touched_files
-from explorer.core.transaction.proposals.rows.overwrite_rows import Replaced, overwrite_rows, replaced_files
+from explorer.core.transaction.proposals.rows.overwrite_rows import ReplacedRows, overwrite_rows, replaced_files
 from explorer.core.transaction.row_engine import Incoming, RowEngine
 from explorer.core.transaction.row_preparation.matched_files import (
     OnVersion,
@@ -111,11 +111,11 @@ def overwriting(
 ) -> OnVersion:
     """Return what proposes a commit that replaces rows by those of a source."""
     overwrite = _Overwrite(log, intent, source, context.row_engine("overwrite"), circumstances)
-    found_at = reuse_unchanged(overwrite.find, _FoundRows.changed)
-    return lambda snapshot: overwrite.propose(snapshot, found_at(snapshot))
+    matches_at = reuse_unchanged(overwrite.find, _OverwriteMatches.changed)
+    return lambda snapshot: overwrite.propose(snapshot, matches_at(snapshot))
 
 
-class _FoundRows(msgspec.Struct, frozen=True):
+class _OverwriteMatches(msgspec.Struct, frozen=True):
     """What an overwrite found at a version.
 
     Attributes:
@@ -124,11 +124,11 @@ class _FoundRows(msgspec.Struct, frozen=True):
         reads: What the overwrite looked into.
         incoming: The rows that come.
         numbered: The identity columns to fill in them.
-        guards: Doubts about what was found.
+        guards: Warnings about the matches.
     """
 
     snapshot: Snapshot
-    replaced: Replaced
+    replaced: ReplacedRows
     reads: Reads
     incoming: Incoming
     numbered: tuple[Numbering, ...]
@@ -136,7 +136,7 @@ class _FoundRows(msgspec.Struct, frozen=True):
 
     def changed(self) -> tuple[Add, ...]:
         """The files that change."""
-        return (*self.replaced.whole, *(file.add for file in self.replaced.partial))
+        return (*self.replaced.files, *(file.add for file in self.replaced.partial))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class _Overwrite:
     engine: RowEngine
     circumstances: Circumstances
 
-    def find(self, snapshot: Snapshot) -> _FoundRows:
+    def find(self, snapshot: Snapshot) -> _OverwriteMatches:
         """Find what is replaced at a version, and judge the rows that come.
 
         Raises:
@@ -165,64 +165,67 @@ class _Overwrite:
         if where is None:
             replaced, reads = replaced_files(snapshot, incoming.partitions), Reads(partitions=incoming.partitions)
             if partitions:
-                reads = msgspec.structs.replace(reads, files=reads_of_files(replaced.whole).files)
+                reads = msgspec.structs.replace(reads, files=reads_of_files(replaced.files).files)
         else:
-            reads = rows_meeting(snapshot, where, as_core=self.engine.reads_alike(snapshot))
+            reads = rows_meeting(snapshot, where, as_core=self.engine.reads_like_core(snapshot))
         numbered = numberings(snapshot.schema, incoming.given, incoming.rows) if incoming.rows else ()
         guards = (*incoming.guards, *statistics_guard(snapshot, where, replaced.touched, unread))
-        return _FoundRows(snapshot, replaced, reads, incoming, numbered, guards)
+        return _OverwriteMatches(snapshot, replaced, reads, incoming, numbered, guards)
 
-    def propose(self, snapshot: Snapshot, found: _FoundRows) -> Proposal:
+    def propose(self, snapshot: Snapshot, at: _OverwriteMatches) -> Proposal:
         """Make the proposal for a version, as far as it is known before its rows are written."""
-        stay = 0 if hides_rows(snapshot) else sum(file.rows_left for file in found.replaced.partial)
-        marks = {one.column: one.last(found.incoming.rows) for one in found.numbered}
+        stay = 0 if hides_rows(snapshot) else sum(file.rows_left for file in at.replaced.partial)
+        marks = {one.column: one.last(at.incoming.rows) for one in at.numbered}
         return to_be_written(
             Written((), marks=marks),
-            partial(self.write, found),
-            partial(self.complete, snapshot, found),
-            found.incoming.rows + stay,
+            partial(self.write, at),
+            partial(self.complete, snapshot, at),
+            at.incoming.rows + stay,
         )
 
-    def write(self, found: _FoundRows) -> Written:
+    def write(self, at: _OverwriteMatches) -> Written:
         """Write the rows that come, and where files are rewritten those that stay."""
-        snapshot, replaced, layout = found.snapshot, found.replaced, FileLayout.of(found.snapshot)
-        made = self.engine.write_rows(self.log.store, found.incoming, layout, found.numbered)
+        snapshot, replaced, layout = at.snapshot, at.replaced, FileLayout.of(at.snapshot)
+        made = self.engine.write_rows(self.log.store, at.incoming, layout, at.numbered)
         if not replaced.partial or hides_rows(snapshot):
             return made
         assert self.intent.where is not None, "only a condition goes through files"
         recorded = records_changes(snapshot)
         inserts = self.engine.record_inserts(self.log, snapshot, made, layout) if recorded else ()
-        kept = self.engine.rewrite(
-            self.log, snapshot, replaced.looked_into(recorded), self.intent.where, layout, recorded=recorded
+        remaining = self.engine.rewrite(
+            self.log, snapshot, replaced.files_to_read(recorded), self.intent.where, layout, recorded=recorded
         )
         return msgspec.structs.replace(
-            made, adds=(*made.adds, *kept.adds), changes=(*inserts, *kept.changes), rows=made.rows + kept.rows
+            made,
+            adds=(*made.adds, *remaining.adds),
+            changes=(*inserts, *remaining.changes),
+            rows=made.rows + remaining.rows,
         )
 
-    def complete(self, snapshot: Snapshot, found: _FoundRows, written: Written) -> Proposal:
+    def complete(self, snapshot: Snapshot, at: _OverwriteMatches, written: Written) -> Proposal:
         """Make the proposal of what was written."""
         return overwrite_rows(
             self.intent,
             snapshot,
-            found.replaced,
+            at.replaced,
             written,
-            new_rows=found.incoming.rows,
+            new_rows=at.incoming.rows,
             circumstances=self.circumstances,
             masked=hides_rows(snapshot),
-            guards=found.guards,
-            reads=found.reads,
+            guards=at.guards,
+            reads=at.reads,
         )
 
 
 def _replaced(
     log: DeltaLog, engine: RowEngine, snapshot: Snapshot, where: str | None, unread: SkippedFiles
-) -> Replaced:
+) -> ReplacedRows:
     """The files with rows that meet a condition; nothing without one."""
     if where is None:
-        return Replaced(())
+        return ReplacedRows(())
     matched = engine.matching_rows(log, snapshot, where, unread.doubted)
     touched = touched_files(log.store, snapshot, matched, unknown_fields(log, snapshot))
-    return Replaced(
+    return ReplacedRows(
         tuple(file.add for file in touched if file.is_emptied),
         tuple(file for file in touched if not file.is_emptied),
         sum(len(file.matched) for file in touched),

@@ -253,7 +253,7 @@ def test_every_rule_for_rows_is_said_whole_and_in_order() -> None:
     )
     inner = "item1.`y` IS NOT NULL AND coalesce(forall(item1.`z`, item2 -> item2 IS NOT NULL), true)"
     items = f"coalesce(forall(item0, item1 -> item1 IS NOT NULL AND (item1 IS NULL OR ({inner}))), true)"
-    found = [msgspec.structs.replace(rule, kept=None) for rule in row_rules(before)]
+    found = [msgspec.structs.replace(rule, stored=None) for rule in row_rules(before)]
     assert [rule for rule in found if rule.name != "m"] == [
         RowRule("not-null", "`a``b`", "`a``b` IS NOT NULL"),
         RowRule("not-null", "t", "coalesce(forall(map_values(`t`), item0 -> item0 IS NOT NULL), true)"),

@@ -55,11 +55,6 @@ class Addition(msgspec.Struct, frozen=True):
 def numberings(schema: StructType, given: Sequence[str], count: int) -> tuple[Numbering, ...]:
     """How the identity columns that rows lack are numbered.
 
-    Args:
-        schema: The table's schema.
-        given: Names of the columns that the rows bring.
-        count: How many rows there are.
-
     Raises:
         InvalidIntent: An identity column has no values left.
     """
@@ -146,7 +141,6 @@ def with_first_rows(creation: Proposal, rows: Proposal) -> Proposal:
     """Return a proposal that makes a table with rows.
 
     Args:
-        creation: The table.
         rows: The rows, proposed for `empty_version`; there may be none.
     """
     writing = rows.writing
@@ -173,7 +167,6 @@ def with_columns(rows: Proposal, columns: Proposal) -> Proposal:
 
     Args:
         rows: The rows, proposed for the version as it is with the columns.
-        columns: The columns.
     """
     writing = rows.writing
     if writing is not None:

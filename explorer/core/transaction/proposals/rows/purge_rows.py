@@ -30,7 +30,6 @@ def files_to_purge(
     """The live files to rewrite, by decoded path, with no row more to hide.
 
     Args:
-        snapshot: The newest version.
         masking: Files with a deletion vector, only if they are among these paths; None for all of them.
         dropped: Files that hold a column that the table has dropped.
     """
@@ -53,16 +52,7 @@ def purge_rows(
     with_dropped: int = 0,
     guards: tuple[GuardResult, ...] = (),
 ) -> Proposal:
-    """Rewrite files without the rows that they mask, and without columns that the table has dropped.
-
-    Args:
-        snapshot: The newest version.
-        touched: The files.
-        rewrite: What replaces those that keep a row.
-        circumstances: The present and fresh identifiers.
-        with_dropped: How many of the files hold a dropped column.
-        guards: Doubts about what was found.
-    """
+    """Rewrite files without the rows that they mask, and without columns that the table has dropped."""
     made = (msgspec.structs.replace(add, data_change=False) for add in rewrite.adds)
     fresh, mark, faults = number_rows(made, snapshot.row_tracking, snapshot.version + 1)
     removes = tuple(_remove(file.add, circumstances.now) for file in touched)
@@ -78,7 +68,7 @@ def purge_rows(
         tags={ROWS_KEPT_TAG: str(tracking.enabled).lower()} if tracking.supported else {},
         is_blind_append=False,
         isolation="SnapshotIsolation",
-        guards=(*faults, *guards, _found(hidden, removes, with_dropped)),
+        guards=(*faults, *guards, _matches_guard(hidden, removes, with_dropped)),
         change_feed="Nothing appears in it: the rows that readers see stay the same.",
         undo=f"Restore version {snapshot.version}, as long as its files are not vacuumed.",
     )
@@ -101,7 +91,7 @@ def _metrics(touched: Sequence[Touched], adds: Sequence[Add]) -> dict[str, str]:
     return {name: str(number) for name, number in numbers.items()}
 
 
-def _found(hidden: int, removes: Sequence[Remove], with_dropped: int) -> GuardResult:
+def _matches_guard(hidden: int, removes: Sequence[Remove], with_dropped: int) -> GuardResult:
     evidence: dict[str, object] = {"rows": hidden, "files": len(removes), "filesWithDroppedColumns": with_dropped}
     if removes:
         hold = counted(with_dropped, "file holds", "files hold")

@@ -25,7 +25,7 @@ from explorer.core.protocol.statistics.collect import known_statistics, statisti
 from explorer.core.transaction.intents.records import RecomputeStatistics
 from explorer.core.transaction.new_files.file_facts import LiveFacts
 from explorer.core.transaction.proposal import GuardResult, Proposal
-from explorer.core.transaction.proposals.rows.delete_rows import kept_tags
+from explorer.core.transaction.proposals.rows.delete_rows import row_id_tags
 from explorer.core.versions.reads import reads_of_files
 from explorer.core.versions.snapshot import Snapshot
 
@@ -49,8 +49,6 @@ def described_leaves(
     """Choose the leaves to describe.
 
     Args:
-        intent: What was asked for.
-        snapshot: The newest version.
         indexed: The leaves that the table's properties ask statistics for, by physical path.
 
     Raises:
@@ -67,15 +65,15 @@ def described_leaves(
     chosen: dict[Path, Described] = {}
     for name in intent.columns:
         path = _folded(column_path(name, "columns"))
-        found = [leaf for leaf in leaves if _folded(leaf.path[: len(path)]) == path]
-        if not found:
+        matches = [leaf for leaf in leaves if _folded(leaf.path[: len(path)]) == path]
+        if not matches:
             raise InvalidIntent(
                 f"The column {name} does not exist or has no statistics in the log.",
                 field="columns",
                 column=name,
                 allowed=choices(format_column(leaf.path) for leaf in leaves),
             )
-        chosen |= {leaf.path: leaf for leaf in found}
+        chosen |= {leaf.path: leaf for leaf in matches}
     return tuple(chosen.values())
 
 
@@ -89,15 +87,12 @@ def recompute_statistics(
     """Add files again with the statistics of their live rows.
 
     Args:
-        intent: What was asked for.
-        snapshot: The newest version.
         files: The files by decoded path, as adds that change no data; see `partition_files`.
-        leaves: The leaves to describe.
         facts: What is known of the live rows of each file, by decoded path; a file without live rows has none.
     """
     changed = []
     for path, add in files.items():
-        stats = _stats(add, leaves, facts.get(path), whole=not intent.columns)
+        stats = _stats(add, leaves, facts.get(path), all_columns=not intent.columns)
         if stats is not None:
             changed.append(msgspec.structs.replace(add, stats=stats))
     return Proposal(
@@ -105,18 +100,18 @@ def recompute_statistics(
         parameters={"predicate": msgspec.json.encode([] if intent.where is None else [intent.where]).decode()},
         adds=tuple(changed),
         metrics={"numFiles": str(len(changed))},
-        tags=kept_tags(snapshot),
+        tags=row_id_tags(snapshot),
         is_blind_append=False,
         isolation="SnapshotIsolation",
         reads_files=True,
         reads=reads_of_files(files.values()),
-        guards=(_found(len(files), len(changed)),),
+        guards=(_difference_guard(len(files), len(changed)),),
         change_feed="Nothing appears in it: no row changes.",
         undo="There is nothing to undo: rows and files stay as they are. A restore does not bring statistics back.",
     )
 
 
-def _stats(add: Add, leaves: Sequence[Described], facts: LiveFacts | None, *, whole: bool) -> str | None:
+def _stats(add: Add, leaves: Sequence[Described], facts: LiveFacts | None, *, all_columns: bool) -> str | None:
     """The new statistics of a file; None if they say what the file's statistics say already."""
     known = known_statistics(add.stats)
     masked = 0 if add.deletion_vector is None else add.deletion_vector.cardinality
@@ -125,9 +120,9 @@ def _stats(add: Add, leaves: Sequence[Described], facts: LiveFacts | None, *, wh
     values = [pa.nulls(0)] * len(leaves) if facts is None else facts.extremes.columns
     nulls = [0] * len(leaves) if facts is None else facts.nulls
     made: _Tree = known_statistics(statistics_text(rows, indexed, values, nulls))
-    if whole:
-        kept = {name: value for name, value in known.items() if name not in made}
-        new = {**kept, **made}
+    if all_columns:
+        others = {name: value for name, value in known.items() if name not in made}
+        new = {**others, **made}
     else:
         new = {**known, "numRecords": rows}
         for tree in _TREES:
@@ -173,13 +168,13 @@ def _folded(path: Path) -> Path:
     return tuple(part.lower() for part in path)
 
 
-def _found(looked: int, changed: int) -> GuardResult:
-    evidence: dict[str, object] = {"files": looked, "changed": changed}
+def _difference_guard(files: int, changed: int) -> GuardResult:
+    evidence: dict[str, object] = {"files": files, "changed": changed}
     if changed:
         detail = (
-            f"The statistics of {changed:,} of {counted(looked, 'file')} say something else than their rows, or less."
+            f"The statistics of {changed:,} of {counted(files, 'file')} say something else than their rows, or less."
         )
         return GuardResult("statistics-differ", "pass", evidence | {"detail": detail})
-    which = "the one file" if looked == 1 else f"all {looked:,} files"
+    which = "the one file" if files == 1 else f"all {files:,} files"
     detail = f"The statistics of {which} say what the rows say, so there is nothing to commit."
     return GuardResult("statistics-differ", "fail", evidence | {"detail": detail})
