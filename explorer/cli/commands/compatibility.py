@@ -108,7 +108,7 @@ def _found(
     plan = None if after is None else opened.plan(read_intent(after), check_rows=False)
     if not isinstance(plan, CommitPlan):
         return opened.requirements(version), ()
-    before, then = access_change(opened.snapshot(), plan.proposal, look=True)
+    before, then = access_change(opened.snapshot(), plan.proposal, always=True)
     return then, losses(before, then, client_facts())
 
 

@@ -67,7 +67,7 @@ class Consequences(msgspec.Struct, frozen=True, rename="camel"):
 
 class MaintenanceFile(msgspec.Struct, frozen=True, rename="camel"):
     """A file that an intent without a commit writes or deletes: its key under the table's root, its size in bytes, None
-    where it is not known beforehand, and why it is deleted, None where the intent says it."""
+    where it is not known beforehand, and why it is deleted, None where the intent makes it clear."""
 
     path: str
     change: str
@@ -116,12 +116,12 @@ class PlanDocument(JsonRecord, frozen=True, kw_only=True):
 
 
 class JudgedPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person approves: an intent on a version of a table, its preconditions, and the consequences.
+    """A plan for approval: an intent on a version of a table, its preconditions, and the consequences.
 
     Attributes:
         table: The table's root as a URL.
         read_version: The version it builds on; -1 if the table does not exist yet.
-        intent: What was asked for.
+        intent: The requested change.
         guards: Every precondition, judged.
         consequences: The consequences.
         accepted: Names of guards that may stay unknown.
@@ -274,7 +274,7 @@ class CommitResult(msgspec.Struct, frozen=True, kw_only=True):
             ``unknown`` (the answer of the store was lost and the log does not show the commit yet).
         plan: The plan as it was committed or given up: rebased, if others came first.
         version: The version written, or in doubt; None if nothing was, or if it is a batch that was written before and
-            the log does not tell when.
+            the log does not show when.
         conflict: The commit that won, if there was a conflict.
         notes: What went wrong after the commit (a checkpoint that could not be written, say), or that the table held
             the batch already; the commit is made.

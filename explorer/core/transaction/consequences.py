@@ -83,7 +83,7 @@ def change_feed_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
 
 
 def _changes(proposal: Proposal) -> str | None:
-    """What appears of files that a proposal does not describe in its own words."""
+    """Describe the change feed of a proposal that has no text of its own for it."""
     adds, removes = (any(each.data_change for each in actions) for actions in (proposal.adds, proposal.removes))
     changed = adds or removes
     return "Rows that the commit adds or removes appear." if changed else None
@@ -127,7 +127,7 @@ def _removed(snapshot: Snapshot, proposal: Proposal) -> Iterator[str]:
 
 
 def _remasked(moves: FileMoves, retention: str) -> str:
-    """What becomes of files that stay, of which other rows are masked afterwards."""
+    """Describe files that stay, of which other rows are masked afterwards."""
     files = counted(len(moves.remasked), "file stays, and VACUUM keeps it", "files stay, and VACUUM keeps them")
     only = "only the rows that it masks change" if len(moves.remasked) == 1 else "only the rows that they mask change"
     old = len(moves.replaced_vectors)
@@ -208,5 +208,5 @@ def file_moves(snapshot: Snapshot, proposal: Proposal) -> FileMoves:
 
 
 def _stored(vector: DeletionVectorDescriptor | None) -> str | None:
-    """The location of the file of a deletion vector; None for a vector inside the log."""
+    """Return the location of the file of a deletion vector; None for a vector inside the log."""
     return None if vector is None else location(vector.id)

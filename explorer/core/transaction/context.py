@@ -36,7 +36,7 @@ class Context:
         engine_info: The name of the program in its commits.
         rows: The engine that reads and writes rows; None if there is none.
         check_source: Refuses a source of rows that may not be read; None allows every source.
-        clients: The clients in use, of which consequences speak first.
+        clients: The clients in use, which consequences list first.
     """
 
     clock: Callable[[], int]
@@ -49,11 +49,11 @@ class Context:
     clients: tuple[MyClient, ...] = ()
 
     def new_id(self) -> str:
-        """A fresh UUID as text."""
+        """Return a fresh UUID as text."""
         return str(self.new_uuid())
 
     def row_engine(self, kind: str) -> RowEngine:
-        """The engine of rows.
+        """Return the engine of rows.
 
         Args:
             kind: What needs it, for the error.
@@ -66,7 +66,7 @@ class Context:
         return self.rows
 
     def circumstances(self) -> Circumstances:
-        """The present and fresh identifiers, for a proposal."""
+        """Return the present and fresh identifiers, for a proposal."""
         return Circumstances(now=self.clock(), new_id=self.new_id)
 
 
@@ -86,14 +86,14 @@ class NewPlace:
         return self.store.root
 
     def latest_version(self) -> int:
-        """The newest version, if someone has created the table meanwhile; -1 if there is none."""
+        """Return the newest version, if the table has been created meanwhile; -1 if there is none."""
         try:
             return list_log(self.store, use_hint=True).latest
         except TableNotFound:
             return -1
 
     def snapshot(self, version: int | None = None) -> Snapshot:  # noqa: ARG002 - there is no version at all
-        """There is none.
+        """Refuse: no version exists.
 
         Raises:
             TableNotFound: Always.
@@ -101,14 +101,14 @@ class NewPlace:
         raise TableNotFound(f"There is no table at {self.location}.", location=self.location)
 
     def newest_commit(self) -> LogPath | None:
-        """There is none."""
+        """Return None: no version exists."""
         return None
 
     def refresh(self) -> None:
-        """Does nothing: nothing is kept."""
+        """Do nothing: nothing is cached."""
 
     def outdate(self) -> None:
-        """As for `refresh`."""
+        """Do nothing, as `refresh`."""
 
 
 CommitTarget: TypeAlias = DeltaLog | NewPlace

@@ -1,7 +1,7 @@
-"""Plans: an intent and a table -> a commit that a person can check before it is made. Nothing is written here.
+"""Plans: an intent and a table -> a commit that can be checked before it is made. Nothing is written here.
 
 Protocol sections: Requirements for Writers, Protocol Evolution, Checkpoint Protection. Invariants: existing tables and
-new ones are planned alike; a plan that is made again keeps its identifier, so that its commit is found even if the
+new ones are planned alike; a plan that is made again keeps its identifier, so that its commit is recognized even if the
 answer was lost; versions never fall and features stay unless they are dropped by name, so the undo of a commit names a
 raised protocol whatever raised it.
 """
@@ -47,7 +47,7 @@ __all__ = ["Request", "access_change", "make_plan", "remake_plan", "undo_effect"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a person asks for, before any version is read.
+    """A requested change, before any version is read.
 
     Attributes:
         intent: The intent.
@@ -97,27 +97,27 @@ def remake_plan(
     return _plan(target, request, context, plan.txn_id, user=user, watch=watch)
 
 
-def access_change(snapshot: Snapshot, proposal: Proposal, *, look: bool = False) -> tuple[Requirements, Requirements]:
-    """What the table demands of its clients before a change and after it.
+def access_change(snapshot: Snapshot, proposal: Proposal, *, always: bool = False) -> tuple[Requirements, Requirements]:
+    """Return what the table requires of its clients before a change and after it.
 
-    Whether live files have deletion vectors may need a replay of the files. It is found out where the change can
-    alter what clients can do: where it changes the protocol or the metadata, or adds vectors.
+    Whether live files have deletion vectors may need a replay of the files. That is done only if the change can
+    alter what clients can do: if it changes the protocol or the metadata, or adds vectors.
 
     Args:
-        look: Find it out in any case.
+        always: Replay the files in any case.
     """
     protocol, metadata = proposal.protocol or snapshot.protocol, proposal.metadata or snapshot.metadata
     brings = any(add.deletion_vector is not None for add in proposal.adds)
     alters = brings or protocol is not snapshot.protocol or metadata is not snapshot.metadata
     listed = any("deletionVectors" in supported_features(each) for each in (snapshot.protocol, protocol))
-    has_vectors = snapshot.num_deleted_records > 0 if listed and (look or alters) else None
+    has_vectors = snapshot.num_deleted_records > 0 if listed and (always or alters) else None
     before = requirements(snapshot.protocol, snapshot.metadata, has_vectors=has_vectors)
     left = has_vectors and (brings or _some_masked(snapshot, proposal))
     return before, requirements(protocol, metadata, has_vectors=True if brings else left)
 
 
 def _some_masked(snapshot: Snapshot, proposal: Proposal) -> bool:
-    """Whether some of the live files with vectors keep them."""
+    """Return whether some of the live files with vectors keep them."""
     paths = [*(remove.path for remove in proposal.removes), *(add.path for add in proposal.adds)]
     changed = set(map(decode_path, paths))
     return not changed or not changed.issuperset(snapshot.deletion_vectors().column("path").to_pylist())
@@ -212,7 +212,7 @@ def undo_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
 
 
 def _what_is_first(snapshot: Snapshot, proposal: Proposal) -> Iterator[str]:
-    """What has to be done before rows can be taken away again."""
+    """Yield what has to be done before rows can be removed again."""
     protocol, metadata = proposal.protocol or snapshot.protocol, proposal.metadata or snapshot.metadata
     adds_rows = proposal.writing is not None or any(add.data_change for add in proposal.adds)
     if not adds_rows or not proposal.undo.startswith("Restore") or "appendOnly" not in supported_features(protocol):
@@ -226,7 +226,7 @@ def _what_is_first(snapshot: Snapshot, proposal: Proposal) -> Iterator[str]:
 
 
 def _what_stays(before: Protocol, after: Protocol) -> Iterator[str]:
-    """What an undo leaves of a protocol that was raised."""
+    """Yield what an undo leaves of a protocol that was raised."""
     have = supported_features(before)
     added = [name for name in supported_features(after) if name not in have]
     # A dropped feature that binds readers is traded for the protection of the versions that use it.
@@ -252,7 +252,7 @@ def _what_stays(before: Protocol, after: Protocol) -> Iterator[str]:
 
 
 def _leaving(names: list[str], *, sentence: bool = False) -> str:
-    """What takes features away, those that others need last."""
+    """Describe how features are dropped, those that others need last."""
     if names == [_PROTECTION]:
         return "the protected versions are cleaned up (clean-log) and it is dropped too"
     order = sorted(names, key=lambda name: (-len(with_closure([name])), name))

@@ -1,4 +1,4 @@
-"""What an intent needs besides the version it changes: an earlier version, values that rows tell, marks of the log.
+"""What an intent needs besides the version it changes: an earlier version, values from rows, marks of the log.
 
 Invariants: slow work is done once; the function returned makes a proposal for any later version, so a
 rebase neither reads nor writes again what did not change.
@@ -48,7 +48,7 @@ def prepared(
     """Gather what an intent needs.
 
     Args:
-        intent: What is asked for; it writes a commit.
+        intent: The requested change; it writes a commit.
         context: Clock, identifiers and the engine of rows.
         rows: An Arrow table or a DataFrame of the engine to append, instead of the intent's source.
 
@@ -117,12 +117,14 @@ def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | No
 def _with_traces(
     log: DeltaLog, intent: intents.RenameColumn | intents.DropColumns, proposal: Proposal, snapshot: Snapshot
 ) -> Proposal:
-    """The proposal with what earlier commits name of its columns."""
+    """Return the proposal with what earlier commits name of its columns."""
     try:
         commits = log.provenance_record().commits
     except ExplorerError as error:
         detail = f"The earlier commits could not be read, so it is not known which of them name the columns: {error}"
-        guard = GuardResult("named-elsewhere", "warn", {"detail": detail}, "Repair the log first, or go on without.")
+        guard = GuardResult(
+            "named-elsewhere", "warn", {"detail": detail}, "Repair the log first, or commit without this check."
+        )
     else:
         infos = ((commit.version, commit.info) for commit in commits if commit.version <= snapshot.version)
         operations = (
@@ -142,7 +144,7 @@ def _target(log: DeltaLog, intent: intents.Restore) -> Snapshot:
 
 
 def _undone(log: DeltaLog, target: Snapshot, snapshot: Snapshot) -> tuple[UndoneCommit, ...]:
-    """The newest commits after a version, the newest first."""
+    """Return the newest commits after a version, the newest first."""
     first = max(target.version + 1, snapshot.version - _MOST_UNDONE + 1)
     infos = [(commit.version, commit.commit_info()) for commit in log.commits(first, snapshot.version)]
     return tuple(
@@ -179,7 +181,7 @@ def _log_marks(
 
 
 def _with_types(proposal: Proposal, engine: RowEngine) -> Proposal:
-    """The proposal with the engine's verdict on the types of generated columns, if there are any."""
+    """Return the proposal with the engine's verdict on the types of generated columns, if there are any."""
     assert proposal.metadata is not None
     assert proposal.metadata.schema_string is not None
     schema = parse_schema(proposal.metadata.schema_string)

@@ -1,6 +1,6 @@
 """The interface through which a commit reads and writes rows; Spark implements it.
 
-Protocol sections: CHECK Constraints, Generated Columns, Deletion Vectors. Invariants: the core asks and judges, the
+Protocol sections: CHECK Constraints, Generated Columns, Deletion Vectors. Invariants: the core judges, the
 engine reads, evaluates and writes; an expression that may run code is refused by the engine before it is evaluated.
 """
 
@@ -47,7 +47,7 @@ class CheckResult:
             then the table's columns, variants as JSON text. The two have more underscores in front where the table has
             columns of these names.
         error: Why it could not be judged: its ``reason`` is ``runtime`` if it fails on some row (a division by
-            zero, say); otherwise it says what is wrong with its text.
+            zero, say); otherwise it describes what is wrong with the SQL.
     """
 
     name: str
@@ -87,7 +87,7 @@ class CheckReport:
 
 
 class Incoming(msgspec.Struct, frozen=True):
-    """Rows in the table's schema, planned and not brought here.
+    """Rows to write in the table's schema; they stay in the engine.
 
     Attributes:
         rows: How many there are.
@@ -95,7 +95,7 @@ class Incoming(msgspec.Struct, frozen=True):
         guards: The table's rules, judged over them.
         source: What the engine needs to write them.
         partitions: The partitions they are in, values as in the log in the order of the partition columns; None where
-            that was not asked for.
+            that was not requested.
     """
 
     rows: int
@@ -106,7 +106,7 @@ class Incoming(msgspec.Struct, frozen=True):
 
 
 class MatchedChanges(msgspec.Struct, frozen=True):
-    """Rows that an update or a merge changes, found and not brought here.
+    """Rows that an update or a merge changes; they stay in the engine.
 
     Attributes:
         matched: Indexes of the rows that change or go, by decoded path of their file.
@@ -189,8 +189,8 @@ class RowEngine(Protocol):
         ...
 
     def reads_like_core(self, snapshot: Snapshot) -> bool:
-        """Whether names and times in a predicate mean to the engine what they mean to the core, so that statistics tell
-        which files hold no row that meets it."""
+        """Return whether names and times in a predicate mean the same to the engine and to the core, so that files can
+        be skipped by statistics."""
         ...
 
     def column_types(self, schema: StructType, expressions: Mapping[str, str]) -> GuardResult:
@@ -211,14 +211,14 @@ class RowEngine(Protocol):
         ...
 
     def files_masking(self, log: DeltaLog, snapshot: Snapshot, where: str) -> Collection[str]:
-        """Decoded paths of the live files that mask a row for which a predicate is TRUE.
+        """Return decoded paths of the live files that mask a row for which a predicate is TRUE.
 
         Raises:
             ExpressionRefused: The predicate cannot be used.
         """
 
     def files_with_dropped_columns(self, log: DeltaLog, snapshot: Snapshot) -> Collection[str]:
-        """Decoded paths of the live files that hold a column, or a nested field, that the schema lacks."""
+        """Return decoded paths of the live files that hold a column, or a nested field, that the schema lacks."""
         ...
 
     def rewrite(
@@ -239,11 +239,11 @@ class RowEngine(Protocol):
         ...
 
     def extreme(self, log: DeltaLog, snapshot: Snapshot, column: str, *, greatest: bool) -> int | None:
-        """Find the greatest or the least value of a column of whole numbers; None if no row has one."""
+        """Return the maximum or the minimum of a column of integers; None if no row has one."""
         ...
 
     def new_fields(self, schema: StructType, source: object) -> tuple[JsonObject, ...]:
-        """The columns and nested fields of a source that a schema lacks, as schemaString has them, names dotted.
+        """Return the columns and nested fields of a source that a schema lacks, as schemaString has them, names dotted.
 
         Args:
             source: As for `incoming_rows`.
@@ -311,7 +311,7 @@ class RowEngine(Protocol):
         self,
         log: DeltaLog,
         snapshot: Snapshot,
-        found: MatchedChanges,
+        changes: MatchedChanges,
         touched: Sequence[Touched],
         layout: FileLayout,
         *,

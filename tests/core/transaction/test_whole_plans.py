@@ -260,7 +260,7 @@ BRINGS = Proposal(operation="X", parameters={}, adds=(PLAIN, MASKED))
 def test_vectors_count_as_used_unless_no_file_is_seen_to_have_one(
     live: Any, rules: Protocol, made: Proposal, look: bool, unused: tuple[bool, bool]
 ) -> None:
-    before, after = access_change(snapshot(live, rules=rules), made, look=look)
+    before, after = access_change(snapshot(live, rules=rules), made, always=look)
     assert ("deletionVectors" in before.unused, "deletionVectors" in after.unused) == unused
     assert (before.protocol, after.protocol) == (rules, rules)
 

@@ -3,7 +3,7 @@
 Protocol: Delta Log Entries leaves conflicts to writers; the rules are those of the reference writer, by the isolation
 level of the commit. Invariants: a proposal goes on top of the newest version only after every commit since the version
 that it read was judged (LOG-023); a file that another commit added is ignored only if its partition values or its
-statistics prove that it holds nothing of what the proposal read; in doubt it is a conflict; the facts of an error are
+statistics prove that the proposal read nothing of it, and conflicts otherwise; the facts of an error are
 those of the result.
 """
 
@@ -27,7 +27,7 @@ _LONGEST_NAME: Final = 200
 
 
 def holds_transaction(commit: Commit, txn_id: str) -> bool:
-    """True if a commit has this identifier: it is ours, whatever the store answered."""
+    """Return True if a commit has this identifier: it is ours, whatever the store answered."""
     info = commit.commit_info()
     return info is not None and info.txn_id == txn_id
 
@@ -57,7 +57,7 @@ def conflict_with(proposal: Proposal, winner: Commit, read: Snapshot | None = No
 
 
 def _removed_conflict(proposal: Proposal, winner: Commit) -> Conflict | None:
-    """A file that both remove, or that this commit read; a masked file is removed and added with another vector."""
+    """Find a file that both remove, or that this commit read; masking removes a file and adds it again."""
     removed = {canonical_key(action.path) for action in proposal.removes}
     reads = _reads(proposal)
     for line in winner.lines:
@@ -74,7 +74,7 @@ def _removed_conflict(proposal: Proposal, winner: Commit) -> Conflict | None:
 
 
 def _added_conflict(proposal: Proposal, winner: Commit, read: Snapshot | None) -> Conflict | None:
-    """A file that this commit would have read, had it been there."""
+    """Return a file that this commit would have read, had it been there."""
     reads = _reads(proposal)
     if reads is None or not _matters(proposal, winner, isolation_level(proposal, read)):
         return None
@@ -87,14 +87,14 @@ def _added_conflict(proposal: Proposal, winner: Commit, read: Snapshot | None) -
 
 
 def _reads(proposal: Proposal) -> Reads | None:
-    """What a proposal read; rows that are checked are all rows."""
+    """Return what a proposal read: all rows where rows are checked."""
     if proposal.row_checks:
         return Reads()
     return proposal.reads if proposal.reads_files else None
 
 
 def _matters(proposal: Proposal, winner: Commit, level: str) -> bool:
-    """Whether the files that a commit added matter at an isolation level."""
+    """Return whether the files that a commit added matter at an isolation level."""
     match level:
         case "SnapshotIsolation":
             return False
@@ -118,7 +118,7 @@ def _conflict(winner: Commit, action: str, why: str) -> Conflict:
 
 
 def error_of(result: CommitResult) -> CommitError:
-    """The error for a result that is no commit."""
+    """Return the error for a result that is no commit."""
     match result.outcome:
         case "rejected":
             return guard_failed(result.plan)
@@ -139,7 +139,7 @@ def error_of(result: CommitResult) -> CommitError:
 
 
 def guard_failed(plan: JudgedPlan) -> GuardFailed:
-    """The error for a plan that guards block."""
+    """Return the error for a plan that guards block."""
     blocking = [
         {"name": guard.name, "status": guard.status, "evidence": guard.evidence, "remedy": guard.remedy}
         for guard in plan.blocking

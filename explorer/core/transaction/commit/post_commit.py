@@ -108,7 +108,7 @@ def _checksum(store: LogStore, commit: Commit, state: TableState) -> None:
 
 
 def _checksum_in_full(store: LogStore, commit: Commit, state: TableState) -> VersionChecksum | None:
-    """The checksum by replay, if the log of the version is small."""
+    """Return the checksum by replay, if the log of the version is small."""
     if commit.version == 0:
         return version_checksum(state, replay_files(None, [commit]), commit.commit_info())
     if commit.version > _FEW and not checkpoint_due(state.metadata.configuration, commit.version):

@@ -1,7 +1,7 @@
 """Guards of a column that is dropped or renamed: the values that go, and what else names it.
 
 Protocol sections: Column Mapping, Commit Provenance Information, Per-file Statistics, Clustered Table. Invariants: a
-number of values is exact or said to be the most there can be, never 0 for unknown; a predicate that may name the
+number of values is exact or stated as an upper bound, never 0 for unknown; a predicate that may name the
 column counts as naming it, as writers spell predicates in many ways.
 """
 
@@ -32,13 +32,13 @@ Path = tuple[str, ...]
 _MOST_NAMED: Final = 20
 _LONGEST: Final = 200
 _BY_COLUMNS: Final = frozenset(["clusterby", "newclusteringcolumns", "orderby", "partitionby", "zorderby"])
-"""Parameters of operations, beside predicates, that name columns."""
+"""Parameters of operations, besides predicates, that name columns."""
 _EXPRESSION_ID: Final = re.compile(r"(?<=\w)#\d+L?")
 _STRING: Final = re.compile(r"'[^']*'")
 
 
 class LoggedOperation(msgspec.Struct, frozen=True):
-    """What a commit says that it did: its version, its operation and the operation's parameters."""
+    """The recorded operation of a commit: its version, its operation and the operation's parameters."""
 
     version: int
     operation: str | None
@@ -89,8 +89,8 @@ def traces_guard(
 
 
 def _values(snapshot: Snapshot, nulls: pa.ChunkedArray | None) -> tuple[int | None, bool]:
-    """How many live rows have a value in a column, by its nulls in each file: None if unknown; and whether the number
-    is exact."""
+    """Return how many live rows have a value in a column, by its null counts (None if unknown), and whether that is
+    exact."""
     records, masked = snapshot.num_records, snapshot.num_deleted_records
     live = None if records is None else records - masked
     if live == 0:
@@ -144,7 +144,7 @@ def _naming(operation: LoggedOperation, paths: Sequence[Path]) -> Iterator[dict[
 
 
 def _names(text: str, path: Path) -> bool:
-    """Whether the text of a predicate may name a column, a part of it, or the struct that holds it."""
+    """Return whether the text of a predicate may name a column, a part of it, or the struct that holds it."""
     plain = _STRING.sub("''", _EXPRESSION_ID.sub("", text))
     first, *rest = (re.escape(part.replace("`", "``")) for part in path)
     parts = "".join(rf"(\s*\.\s*`?{part}`?(?!\w)|(?!\s*\.))" for part in rest)

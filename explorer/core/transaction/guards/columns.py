@@ -104,12 +104,12 @@ def names_guard(paths: Iterable[Path], *, mapped: bool, configuration: dict[str,
 
 
 def mapping_guard(snapshot: Snapshot) -> GuardResult:
-    """Renames and drops need columns that have names of their own in the files (CM-013)."""
+    """Judge whether files use physical column names, which renames and drops need (CM-013)."""
     mode = snapshot.column_mapping_mode
     evidence: dict[str, object] = {COLUMN_MAPPING_MODE.key: mode}
     if mode != "none":
         return _passed("column-mapping", evidence, "Data files use physical column names that do not change.")
-    detail = "Without column mapping the files know the columns by these names."
+    detail = "Without column mapping, data files use these names for the columns."
     return GuardResult(
         "column-mapping",
         "fail",
@@ -119,7 +119,7 @@ def mapping_guard(snapshot: Snapshot) -> GuardResult:
 
 
 def constraint_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
-    """CHECK constraints and column invariants that may mention one of the columns (CONSTR-012)."""
+    """Judge CHECK constraints and column invariants that may mention one of the columns (CONSTR-012)."""
     rules = {f"constraint {name}": text for name, text in constraints(snapshot.metadata.configuration).items()}
     for path, field in walk(snapshot.schema):
         if INVARIANTS in field.metadata and not any(_inside(path, changed) for changed in paths):
@@ -133,7 +133,7 @@ def constraint_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
 
 
 def generated_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
-    """Generated columns, other than those themselves, whose expression may mention one of the columns (CM-013)."""
+    """Judge other generated columns whose expression may mention one of the columns (CM-013)."""
     rules = {
         f"generated column {format_column(path)}": str(field.metadata[GENERATION_EXPRESSION])
         for path, field in walk(snapshot.schema)
@@ -146,7 +146,7 @@ def generated_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
 
 
 def partition_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
-    """Partition columns among those to be dropped: their values are in the log, not in the files."""
+    """Refuse to drop partition columns: their values are in the log, not in the files."""
     names = {name.lower() for name in snapshot.partition_columns}
     hit = [format_column(path) for path in paths if len(path) == 1 and path[0].lower() in names]
     evidence: dict[str, object] = {"partitionColumns": list(snapshot.partition_columns)}
@@ -162,7 +162,7 @@ def partition_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
 
 
 def clustering_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
-    """Clustering columns among those to be dropped, or inside them."""
+    """Refuse to drop clustering columns, or columns that contain one."""
     try:
         clustered = clustering_columns(snapshot.schema, snapshot.column_mapping_mode, snapshot.domain_metadata)
     except CorruptTable as error:
@@ -177,7 +177,7 @@ def clustering_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
 
 
 def char_guard(schema: StructType, paths: Sequence[Path]) -> GuardResult | None:
-    """Fields inside a column whose CHAR and VARCHAR parts are spelt out in its metadata, which would become wrong."""
+    """Judge fields inside a column whose metadata spells out its CHAR and VARCHAR parts: it would become wrong."""
     spelt = [path for path, field in walk(schema) if CHAR_VARCHAR in field.metadata]
     hit = [format_column(top) for top in spelt if any(len(path) > len(top) and _inside(path, top) for path in paths)]
     if not hit:
@@ -188,7 +188,7 @@ def char_guard(schema: StructType, paths: Sequence[Path]) -> GuardResult | None:
 
 
 class _Words(NamedTuple):
-    """What a guard says of expressions: where none names the columns, what columns are to one, and what to do then."""
+    """The texts of a guard on expressions: without a hit, how a hit uses the columns, and the next step."""
 
     none: str
     some: str
@@ -207,7 +207,7 @@ def _expressions(
 
 
 def _invariant_text(value: JsonValue) -> str:
-    """The SQL of an invariant: inside JSON, or bare as older writers wrote it (D-04)."""
+    """Return the SQL of an invariant: inside JSON, or bare as older writers wrote it (D-04)."""
     try:
         decoded: JsonValue = msgspec.json.decode(value) if isinstance(value, str) else value
     except msgspec.DecodeError:

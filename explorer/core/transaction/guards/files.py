@@ -24,7 +24,7 @@ _MOST_NAMED: Final = 10
 
 
 def file_guards(store: LogStore, paths: Sequence[str]) -> tuple[GuardResult, ...]:
-    """Whether files that the commit names, and that are not live now, still exist."""
+    """Return whether files that the commit names, and that are not live now, still exist."""
     if not paths:
         return ()
     try:
@@ -37,9 +37,9 @@ def file_guards(store: LogStore, paths: Sequence[str]) -> tuple[GuardResult, ...
         detail = all_of(len(paths), "file", "exists", "exist")
         return (GuardResult("files-exist", "pass", evidence | {"detail": detail}),)
     verb = "is" if len(missing) == 1 else "are"
-    detail = f"{len(missing):,} of {len(paths):,} files {verb} gone, such as {missing[0]}."
+    detail = f"{len(missing):,} of {len(paths):,} files {verb} missing, such as {missing[0]}."
     if len(paths) == 1:
-        detail = f"The only file is gone: {missing[0]}."
+        detail = f"The only file is missing: {missing[0]}."
     return (GuardResult("files-exist", "fail", evidence | {"detail": detail}, next_step_for_missing(missing)),)
 
 
@@ -52,18 +52,18 @@ def place_guards(store: LogStore) -> tuple[GuardResult, ...]:
 
 
 def _folder_is_empty(store: LogStore) -> GuardResult:
-    """Whether other files are where the table's will be."""
+    """Return whether other files are where the table's will be."""
     others = (key for key in store.list_tree() if not key.startswith("_delta_log/"))
     keys = sorted(islice(others, _SHOWN))
     if not keys:
         return GuardResult("location-free", "pass", {"detail": "The folder is empty."})
     evidence = {"files": keys, "detail": f"The folder already holds files, such as {keys[0]}."}
-    remedy = "Choose an empty folder. To bring these files into a table, append them to a table elsewhere."
+    remedy = "Choose an empty folder. To bring these files into a table, append them to another table."
     return GuardResult("location-free", "fail", evidence, remedy)
 
 
 def _outside_other_tables(store: LogStore) -> GuardResult:
-    """Whether the place is in the folder of another table, whose clean-up would delete the new files."""
+    """Return whether the place is in the folder of another table, whose clean-up would delete the new files."""
     checked = []
     for place in _outer_places(store.root):
         try:
@@ -78,14 +78,14 @@ def _outside_other_tables(store: LogStore) -> GuardResult:
         if first_key is not None:
             detail = f"{place} is a table: its VACUUM would delete the new table's files as unused."
             evidence = {"location": place, "detail": detail}
-            return GuardResult("outside-other-tables", "fail", evidence, "Choose a folder beside that table.")
+            return GuardResult("outside-other-tables", "fail", evidence, "Choose a folder outside that table.")
         checked.append(place)
     detail = "The place is not inside another table."
     return GuardResult("outside-other-tables", "pass", {"looked at": checked, "detail": detail})
 
 
 def _outer_places(location: str) -> Iterator[str]:
-    """The folders around a place, from the inside to the outside, decoded."""
+    """Return the folders around a place, from the inside to the outside, decoded."""
     place = decode_path(location).rstrip("/")
     path = place.rpartition("://")[2]
     for _ in range(path.count("/")):

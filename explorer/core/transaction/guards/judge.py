@@ -1,7 +1,7 @@
 """Named preconditions of a commit, judged on the state before and the state proposed.
 
 Protocol sections: Requirements for Writers, Protocol Evolution, Table Features. Invariants: a guard names what it
-checked; one that cannot be evaluated is unknown and never passes by default; a failed guard says what to do.
+checked; one that cannot be evaluated is unknown and never passes by default; a failed guard has a next step.
 Guards that need the data or the store are judged by `explorer.core.transaction.planner`; those that only one intent
 has are with its proposal.
 """
@@ -73,7 +73,7 @@ def judge(situation: Situation) -> tuple[GuardResult, ...]:
 
 
 def _on_existing(situation: Situation) -> tuple[GuardResult | None, ...]:
-    """Guards that compare with the version before."""
+    """Judge the guards that compare with the version before."""
     if situation.snapshot is None:
         return ()
     guards = (change_guard, properties_guard, retention_guard)
@@ -81,7 +81,7 @@ def _on_existing(situation: Situation) -> tuple[GuardResult | None, ...]:
 
 
 def protocol_guard(protocols: Sequence[Protocol]) -> GuardResult:
-    """Whether this program may write under all of these protocols; the last one is shown."""
+    """Return whether this program may write under all of these protocols; the last one is shown."""
     names: dict[str, None] = {}
     for protocol in protocols:
         names |= dict.fromkeys((*why_not_readable(protocol, by_catalog=True), *why_not_writable(protocol)))
@@ -101,7 +101,7 @@ def protocol_guard(protocols: Sequence[Protocol]) -> GuardResult:
 
 
 def types_guard(snapshot: Snapshot | None) -> GuardResult | None:
-    """Fails if the table has a column that this program does not read: what it writes would lack the column."""
+    """Fail if the table has a column that this program does not read: rows that it writes would lack the column."""
     unread = () if snapshot is None else snapshot.unread_columns
     if not unread:
         return None
@@ -112,7 +112,7 @@ def types_guard(snapshot: Snapshot | None) -> GuardResult | None:
 
 
 def catalog_guard(protocols: Sequence[Protocol]) -> GuardResult | None:
-    """Fails if a catalog manages the commits of the table."""
+    """Fail if a catalog manages the commits of the table."""
     managed = sorted(CATALOG_FEATURES & {name for item in protocols for name in supported_features(item)})
     if not managed:
         return None
@@ -153,7 +153,7 @@ def _identity(situation: Situation) -> GuardResult:
         "committer",
         "warn",
         {"detail": "The history will not show who made this commit."},
-        "Give the name of the person who commits.",
+        "Give the name of the committer.",
     )
 
 

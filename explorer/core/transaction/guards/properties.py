@@ -56,7 +56,7 @@ def properties_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | No
 
 
 def retention_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | None:
-    """The history lives at least as long as the files it needs, and nothing is deleted sooner than before.
+    """Return the history lives at least as long as the files it needs, and nothing is deleted sooner than before.
 
     None where neither retention changes.
     """
@@ -81,7 +81,7 @@ def retention_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | Non
 
 
 def change_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult:
-    """A commit that changes nothing only makes other writers lose their race."""
+    """Return a commit that changes nothing only makes other writers lose their race."""
     same = (
         (proposal.metadata is None or proposal.metadata == snapshot.metadata)
         and (proposal.protocol is None or proposal.protocol == snapshot.protocol)

@@ -24,7 +24,7 @@ __all__ = ["UndoneCommit", "restore_guard"]
 
 
 class UndoneCommit(msgspec.Struct, frozen=True):
-    """A commit that the restore undoes: its version, operation and user, as far as the log says."""
+    """A commit that the restore undoes: its version, operation and user, if the log has them."""
 
     version: int
     operation: str | None
@@ -86,7 +86,7 @@ def _versions(first: int, last: int) -> str:
 
 
 def _moves(returning: int, leaving: int, remasked: int, rows: tuple[int | None, int | None]) -> str:
-    """The files and rows that come back and go; rows of files that stay are told by themselves."""
+    """Describe the files and rows that come back and go; rows of files that stay are listed separately."""
     if not remasked:
         return f"{_moved(returning, 'comes', rows[0])}, {_moved(leaving, 'goes', rows[1])}"
     files = [_moved(returning, "comes", None, without_rows=True), _moved(leaving, "goes", None, without_rows=True)]
@@ -115,7 +115,7 @@ def _changed(properties: int, columns: int) -> Iterator[str]:
 
 
 def _rows(returning: pa.Table, leaving: pa.Table) -> tuple[int | None, int | None]:
-    """Rows that readers see again, and rows that they no longer see.
+    """Count the rows that readers see again, and those that they no longer see.
 
     A file that comes back with other masked rows is in both tables: only the difference counts.
     """

@@ -42,7 +42,7 @@ def row_guards(
 
     Raises:
         InvalidIntent: A predicate may not be evaluated on rows.
-        Cancelled: The person or program that asked for it cancelled it.
+        Cancelled: The check was cancelled.
     """
     if not checks:
         return ()
@@ -62,7 +62,7 @@ def row_guards(
 
 
 def _unchecked(check: RowCheck) -> GuardResult:
-    """The guard without a check of rows; a text that no engine may get is refused even so."""
+    """Return the guard without a check of rows; a text that no engine may get is refused even so."""
     try:
         check_text(check.expression)
     except ExpressionRefused as error:
@@ -123,7 +123,7 @@ def _judged(check: RowCheck, result: CheckResult) -> GuardResult:
 
 
 def _examples(samples: pa.Table) -> list[JsonObject]:
-    """Some rows as text; the first two columns say where they are."""
+    """Return some rows as text; the first two columns say where they are."""
     rows = row_texts(samples.select(samples.column_names[2:]))
     places = zip(samples.column(0).to_pylist(), samples.column(1).to_pylist(), rows, strict=True)
     return [{"file": file, "rowIndex": row, "row": texts} for file, row, texts in places]

@@ -72,7 +72,7 @@ def read_field(value: JsonValue, place: str, allowed: Collection[str] = ()) -> S
 
 
 def features_of_types(kinds: Iterable[DataType]) -> tuple[str, ...]:
-    """The features that types need."""
+    """Return the features that types need."""
     names = [part.name for kind in kinds for part in nested_types(kind) if isinstance(part, PrimitiveType)]
     return tuple(dict.fromkeys(needed for needed in map(feature_of_type, names) if needed is not None))
 
@@ -109,7 +109,7 @@ def _check_members(field: JsonObject, place: str) -> None:
 
 
 def _check_nested(kind: JsonValue, place: str) -> None:
-    """Nested fields have the members of fields and no others: a misspelt member is an error."""
+    """Check that nested fields have no unknown member, such as a misspelt one."""
     match kind:
         case {"type": "array", "elementType": element}:
             _check_nested(element, place)
@@ -153,7 +153,7 @@ def _check_keys(metadata: JsonObject, name: str, place: str, allowed: Collection
 
 
 def _is_read(value: JsonValue) -> bool:
-    """Whether engines read a value of field metadata: Spark types a list by its first item, and has none of lists."""
+    """Return whether engines read a value of field metadata: Spark types a list by its first item, which is no list."""
     match value:
         case dict():
             return all(map(_is_read, value.values()))
@@ -183,7 +183,7 @@ _FIELD: Final = "schema"
 
 
 def features_of_columns(schema: StructType) -> tuple[str, ...]:
-    """The features that identity and generated columns of a schema need."""
+    """Return the features that identity and generated columns of a schema need."""
     keys = {key for field in schema.fields for key in field.metadata}
     features = ["generatedColumns"] if GENERATION_EXPRESSION in keys else []
     return (*features, "identityColumns") if keys & {*IDENTITY_KEYS} else tuple(features)
@@ -220,7 +220,7 @@ def _check_identity(field: StructField, partition: Collection[str]) -> None:
     start, step, explicit = (field.metadata.get(key) for key in IDENTITY_KEYS)
     for key, value in ((IDENTITY_START, start), (IDENTITY_STEP, step)):
         if not isinstance(value, int) or isinstance(value, bool) or not _LEAST <= value <= _GREATEST:
-            raise _bad(field, f"needs a whole number as {key}, not {value!r} (IDENT-001)")
+            raise _bad(field, f"needs an integer as {key}, not {value!r} (IDENT-001)")
     if step == 0:
         raise _bad(field, "cannot count in steps of 0 (IDENT-001)")
     if not isinstance(explicit, bool):

@@ -1,4 +1,4 @@
-"""What a person may set as table properties: true keys, values in range, and what else they ask for.
+"""Table properties that can be set: true keys, values in range, and what else they request.
 
 Protocol section: Change Metadata (configuration). Invariants: an unknown ``delta.*`` key is refused with the nearest
 one, a key without that prefix is free; values are kept as they were given; ``comment``, ``delta.minReaderVersion``,
@@ -64,13 +64,13 @@ _KNOWN_FEATURES: Final = {name.lower(): name for name in FEATURES}
 
 
 class RequestedProperties(msgspec.Struct, frozen=True):
-    """What properties ask for.
+    """Requested properties, and what they bring with them.
 
     Attributes:
         configuration: The table's new configuration, true keys.
-        features: Features asked for by ``delta.feature.*``.
-        min_reader_version, min_writer_version: Versions asked for; None where they were not named.
-        comments: True if ``comment`` was given.
+        features: Features requested by ``delta.feature.*``.
+        min_reader_version, min_writer_version: Requested versions; None where they were not named.
+        comments: Whether ``comment`` was given.
         description: The text of ``comment``.
     """
 
@@ -100,7 +100,7 @@ def check_properties(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def true_key(key: str) -> str:
-    """The key in its true case; a key without the prefix ``delta.`` stays unchanged.
+    """Return the key in its true case; a key without the prefix ``delta.`` stays unchanged.
 
     Raises:
         InvalidIntent: There is no such property, or it cannot be named here.
@@ -140,7 +140,7 @@ def true_key(key: str) -> str:
 
 
 def feature_name(name: str, field: str) -> str:
-    """The name of a feature in its true case.
+    """Return the name of a feature in its true case.
 
     Raises:
         InvalidIntent: There is no such feature; ``nearest`` is one that may be meant.
@@ -174,7 +174,7 @@ def requested_properties(checked: Mapping[str, str]) -> RequestedProperties:
 
 
 def statistics_columns_of(value: str) -> tuple[tuple[str, ...], ...]:
-    """The columns in a value of ``delta.dataSkippingStatsColumns``; none in an empty one.
+    """Return the columns in a value of ``delta.dataSkippingStatsColumns``; none in an empty one.
 
     Raises:
         InvalidIntent: It is not a list of columns.
@@ -270,7 +270,7 @@ def _check_spelling(known: Columns, value: str, columns: Sequence[tuple[str, ...
 
 
 def statistics_column(column: Sequence[str]) -> str:
-    """The column as Spark parses it: only ASCII names go without backticks, unlike in `format_column`."""
+    """Return the column as Spark parses it: only ASCII names go without backticks, unlike in `format_column`."""
     return ".".join(part if _BARE_NAME.fullmatch(part) else f"`{part.replace('`', '``')}`" for part in column)
 
 

@@ -1,7 +1,7 @@
 """The actions that add or remove files, with their row ids, and what the log carries of them that is unknown here.
 
 Protocol sections: Add File and Remove File, Row Tracking (Writer Requirements), Deletion Vectors, Action Reconciliation
-(tombstones). Invariants: an action keeps what the file's last add said (ROWTRACK-003); a remove carries partition
+(tombstones). Invariants: an action keeps what the file's last add recorded (ROWTRACK-003); a remove carries partition
 values and size (FILE-005); row ids are unique in every version and above the mark (ROWTRACK-002). When a table drops
 deletion vectors, each file of vectors that an unexpired tombstone names gets a tombstone of its own: clients without
 the feature see it as an orphaned file, and their VACUUM would delete it while earlier versions still need it.
@@ -41,7 +41,7 @@ def adds(
     Args:
         files: Columns of `explorer.core.protocol.logical_files.SCHEMA`.
         data_change: ``dataChange`` of each add.
-        unknown: What the files record beyond these columns, by path and identity of the deletion vector; it is kept
+        unknown: What the files record beyond these columns, by path and identity of the deletion vector
             (`explorer.core.log.writing.writer_state.CarriedActions.unknown_adds`).
     """
     unknown_by_key = unknown or {}
@@ -50,7 +50,7 @@ def adds(
 
 
 def removes(files: pa.Table, *, now: int, data_change: bool) -> tuple[Remove, ...]:
-    """Return a tombstone for each file, with its statistics, so that later readers know how many rows were removed.
+    """Return a tombstone for each file, with its statistics, so that later readers can count the removed rows.
 
     Args:
         files: Columns of `explorer.core.protocol.logical_files.SCHEMA`.
@@ -121,17 +121,17 @@ def _max_row_index(unknown: JsonObject) -> int | None:
 
 
 def num_records(add: Add) -> int | None:
-    """Physical rows of a file as its statistics say; None if they do not, or cannot be used (STATS-002)."""
+    """Return the physical rows of a file by its statistics; None if these lack or do not give them (STATS-002)."""
     return None if add.stats is None else count_of_text(add.stats)
 
 
 def carried(log: DeltaLog, snapshot: Snapshot) -> CarriedActions:
-    """What a version's log carries on."""
+    """Return the actions that a version's log carries on."""
     return carry_actions(log.store, log.segment(snapshot.version))
 
 
 def unknown_fields(log: DeltaLog, snapshot: Snapshot) -> dict[FileKey, JsonObject]:
-    """The fields of its live files that this program does not know."""
+    """Return the fields of its live files that this program does not know."""
     return carried(log, snapshot).unknown_adds()
 
 
@@ -165,7 +165,7 @@ def number_rows(
 
 
 def high_water_mark(mark: int) -> DomainMetadata:
-    """The domain that says the highest row id given."""
+    """Return the domain with the highest row id given."""
     configuration = msgspec.json.encode({"rowIdHighWaterMark": mark, "domainName": DOMAIN}).decode()
     return DomainMetadata(domain=DOMAIN, configuration=configuration)
 
@@ -210,7 +210,7 @@ def vector_tombstones(carried: CarriedActions, now: int) -> tuple[Remove, ...]:
 
 
 def _tombstones(carried: CarriedActions, after: int) -> Iterator[tuple[str, DeletionVectorId | None]]:
-    """Path and vector of each tombstone whose time is after a moment."""
+    """Yield path and vector of each tombstone whose time is after a moment."""
     for chunk in carried.removes(_LINES_AT_ONCE):
         if isinstance(chunk, list):
             yield from ((line.path, _vector_id(line)) for line in chunk if (line.deletion_timestamp or 0) > after)

@@ -62,7 +62,7 @@ class Arrangement(msgspec.Struct, frozen=True):
     Attributes:
         groups: The group of each file, by its path in the log; without an order a group becomes one file.
         order: Dotted names of the columns to order the rows of a group by; empty keeps them as they come.
-        curve: Order them along a Z-order curve, which treats all columns alike; else by one column after the other.
+        curve: Order them along a Z-order curve, with equal weight of columns; else by one column after the other.
         files: How many files are to be made.
     """
 
@@ -91,7 +91,7 @@ class Numbering(msgspec.Struct, frozen=True):
     step: int
 
     def last(self, rows: int) -> int:
-        """The value of the last of so many rows."""
+        """Return the value of the last of so many rows."""
         return self.first + self.step * (rows - 1)
 
 

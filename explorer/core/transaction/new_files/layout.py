@@ -1,4 +1,4 @@
-"""The files that a table asks for: fields, codec, names and statistics, and the actions of written ones.
+"""The layout of a table's data files: fields, codec, names and statistics, and the actions of written ones.
 
 Protocol sections: Data Files, Schema Serialization Format, Add File and Remove File, Partition Values, Per-file
 Statistics. Invariants: a void column is stored nowhere; every file states its partition values (PART-002), its size and
@@ -51,7 +51,7 @@ _CODECS: Final = {
 
 
 def stored_fields(schema: StructType, partition_columns: Sequence[str]) -> tuple[StructField, ...]:
-    """The fields that data files hold.
+    """Return the fields that data files hold.
 
     Raises:
         InvalidIntent: A ``void`` column is where it cannot be left out (SCHEMA-015), or nothing is left to store.
@@ -66,10 +66,10 @@ def stored_fields(schema: StructType, partition_columns: Sequence[str]) -> tuple
 
 
 def compression_codec(configuration: Mapping[str, str]) -> str:
-    """The codec of new files (SCHEMA-020), as Parquet names it in lower case; snappy if the table asks for none.
+    """Return the codec of new files (SCHEMA-020), as Parquet names it in lower case; snappy by default.
 
     Raises:
-        InvalidIntent: The table asks for one that this program does not write.
+        InvalidIntent: The table's codec is one that this program does not write.
     """
     text = configuration.get(COMPRESSION_CODEC.key, "snappy")
     codec = _CODECS.get(text.strip().lower())
@@ -123,7 +123,7 @@ _MATERIALIZED: Final = "materializePartitionColumns"
 
 
 class FileLayout(msgspec.Struct, frozen=True):
-    """The layout that a table asks for.
+    """The layout of a table's data files.
 
     Attributes:
         schema: The table's schema.
@@ -141,7 +141,7 @@ class FileLayout(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> FileLayout:
-        """The layout that the table asks for at a version."""
+        """Return the layout at a version."""
         wished = PARTITION_COLUMNS_IN_FILES.of(snapshot.metadata.configuration)
         return cls(
             snapshot.schema,
@@ -174,15 +174,15 @@ class FileLayout(msgspec.Struct, frozen=True):
         return compression_codec(self.metadata.configuration)
 
     def file_name(self, name: str) -> str:
-        """The name of a data file with its codec and ending."""
+        """Return the name of a data file with its codec and ending."""
         return name + (".parquet" if self.codec == "none" else f".{self.codec}.parquet")
 
     def folder_names(self) -> tuple[str, ...] | None:
-        """The name of each partition column in folders; None where files lie at the root (PATH-002, CM-008)."""
+        """Return the name of each partition column in folders; None where files lie at the root (PATH-002, CM-008)."""
         return None if self.mode != "none" else self.metadata.partition_columns
 
     def add_of(self, facts: FileFacts) -> Add:
-        """The action that adds a file that the engine wrote."""
+        """Return the action that adds a file that the engine wrote."""
         stats = statistics_text(facts.rows, self.described, facts.extremes.columns, facts.nulls)
         return Add(
             path=encode_path(facts.location),
@@ -193,7 +193,7 @@ class FileLayout(msgspec.Struct, frozen=True):
         )
 
     def change_of(self, facts: FileFacts) -> AddCDCFile:
-        """The action of a change file that the engine wrote."""
+        """Return the action of a change file that the engine wrote."""
         return AddCDCFile(path=encode_path(facts.location), partition_values=self._values(facts), size=facts.size)
 
     def _values(self, facts: FileFacts) -> dict[str, str | None]:

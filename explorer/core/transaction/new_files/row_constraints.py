@@ -55,8 +55,8 @@ class StoredExpression(msgspec.Struct, frozen=True):
     Attributes:
         name: What it is, as the subject of a sentence: ``The constraint c``.
         text: Its SQL.
-        doubt: Why Spark may not read it as its writer meant it, as a sentence; empty where nothing suggests that.
-        advice: What to do where it is in doubt, or cannot be evaluated.
+        doubt: Why Spark may not read it as its writer meant it, as a sentence; empty if nothing suggests that.
+        advice: What to do where it is ambiguous, or cannot be evaluated.
         column: The column that it belongs to; None of a constraint.
         constraint: The name of the constraint; None of a column's expression.
     """
@@ -70,7 +70,7 @@ class StoredExpression(msgspec.Struct, frozen=True):
 
     @property
     def remedy(self) -> str:
-        """What to do where rows cannot be said to keep it."""
+        """What to do where it is unknown whether rows satisfy it."""
         return f"{self.advice} If its meaning is right as Spark reads it, accept this guard by name."
 
 
@@ -108,7 +108,7 @@ def generated_expression(field: StructField, schema: StructType) -> StoredExpres
 
 
 def default_guards(snapshot: Snapshot, given: Collection[str], rows: int) -> Iterator[GuardResult]:
-    """Judge the defaults that new rows take: those in doubt are unknown.
+    """Judge the defaults that new rows take: ambiguous ones are unknown.
 
     Args:
         given: The columns that have a value in all of the rows.
@@ -160,7 +160,7 @@ def row_rules(snapshot: Snapshot) -> tuple[RowRule, ...]:
 
 
 def quoted_column(path: Path) -> str:
-    """A column as SQL, every part in backticks."""
+    """Return a column as SQL, every part in backticks."""
     return ".".join(f"`{part.replace('`', '``')}`" for part in path)
 
 
@@ -183,7 +183,7 @@ def _nullability(schema: StructType) -> Iterator[RowRule]:
 
 
 def _no_null_inside(kind: DataType, value: str, depth: int) -> str | None:
-    """A predicate that forbids the nulls that arrays and maps inside a value do not allow; None if they allow all."""
+    """Return a predicate against the nulls that arrays and maps in a value do not allow; None if they allow all."""
     item = f"item{depth}"
     match kind:
         case ArrayType():
@@ -237,7 +237,7 @@ def _into_field(step: Step) -> bool:
 
 
 def _no_longer(value: str, steps: Sequence[Step], length: int, depth: int) -> str:
-    """A predicate that forbids longer texts at the end of steps into a value; nulls are allowed."""
+    """Return a predicate that forbids longer texts at the end of steps into a value; nulls are allowed."""
     match steps:
         case []:
             return f"coalesce(length({value}) <= {length}, true)"
@@ -260,7 +260,7 @@ def _invariants(schema: StructType) -> Iterator[RowRule]:
 
 
 def _invariant(text: str, column: str) -> str:
-    """The SQL of an invariant: ``{"expression": {"expression": SQL}}``, or bare SQL."""
+    """Return the SQL of an invariant: ``{"expression": {"expression": SQL}}``, or bare SQL."""
     try:
         value = msgspec.json.decode(text)
     except msgspec.DecodeError:

@@ -54,7 +54,7 @@ def propose(intent: Intent, snapshot: Snapshot, circumstances: Circumstances) ->
     """Make the proposal of an intent that needs only the version it changes.
 
     Args:
-        intent: What is asked for. Creation, restoring, row changes and maintenance have functions of their own.
+        intent: The requested change. Creation, restore, row changes and maintenance have functions of their own.
 
     Raises:
         InvalidIntent: The intent makes no sense on this version; ``field`` names what is wrong.

@@ -83,7 +83,7 @@ class _Growing:
             InvalidIntent: There is no such struct.
         """
         if self._parent is None or outer != self._parent:
-            schema = self.whole()
+            schema = self.schema()
             self._parent = find_column(schema, outer, "fields").path
             self._fields = list(children(schema, self._parent, "fields"))
             self.names = [field.name for field in self._fields]
@@ -100,7 +100,7 @@ class _Growing:
         self.names.insert(place, field.name)
         self._bearers[field.name.lower()] = field.name
 
-    def whole(self) -> StructType:
+    def schema(self) -> StructType:
         """Return the schema with what was added."""
         if self._parent is not None:
             self._schema = edit_fields(self._schema, self._parent, lambda _: self._fields)
@@ -149,7 +149,7 @@ def add_columns(intent: AddColumns, snapshot: Snapshot, circumstances: Circumsta
     return Proposal(
         operation="ADD COLUMNS",
         parameters={"columns": parameter_text([_document(item) for item in additions])},
-        metadata=msgspec.structs.replace(with_schema(snapshot.metadata, growing.whole()), configuration=configuration),
+        metadata=msgspec.structs.replace(with_schema(snapshot.metadata, growing.schema()), configuration=configuration),
         protocol=None if protocol is snapshot.protocol else protocol,
         reads_files=bool(strict),
         guards=tuple(guard for guard in guards if guard is not None),
@@ -167,7 +167,7 @@ def _undo(columns: str, *, mapped: bool) -> str:
 
 
 def needs_values(field: StructField, parent: Path, place: str = "fields") -> tuple[Path, ...]:
-    """Paths of the columns, this one or inside it, that refuse nulls.
+    """Return paths of the columns, this one or inside it, that refuse nulls.
 
     Raises:
         InvalidIntent: One is inside an array or a map, where no writer enforces it.
@@ -190,7 +190,7 @@ def _shown_type(written: JsonValue, field: StructField) -> DataType | str:
 
 
 def _read(value: JsonObject) -> tuple[Path, StructField]:
-    """A column and the struct it goes into, as they are written."""
+    """Return a column and the struct it goes into, as they are written."""
     field = read_field(value, "fields")
     *outer, name = column_path(field.name, "fields")
     check_unique(StructType((field,)), "fields")
@@ -198,7 +198,7 @@ def _read(value: JsonObject) -> tuple[Path, StructField]:
 
 
 def _naming(snapshot: Snapshot, circumstances: Circumstances) -> Callable[[StructField], str]:
-    """Physical names: a fresh one, or the logical one while usage tracking says that none can clash (CMUSAGE-002)."""
+    """Return what names columns: by a fresh name, or by the logical one while none can clash (CMUSAGE-002)."""
     tracked = USAGE_TRACKING in active_features(snapshot.protocol)
     clean = tracked and not HAS_DROPPED_OR_RENAMED.of(snapshot.metadata.configuration, unset=True)
     return lambda field: field.name if clean else f"col-{circumstances.new_id()}"
@@ -235,7 +235,7 @@ def _document(item: _Addition) -> JsonObject:
 
 
 def _in_collection(field: StructField, path: Path) -> bool:
-    """True if a path, beginning with the field itself, goes through an array or a map."""
+    """Return True if a path, beginning with the field itself, goes through an array or a map."""
     kind: DataType = StructType((field,))
     for part in path:
         if isinstance(kind, (ArrayType, MapType)):

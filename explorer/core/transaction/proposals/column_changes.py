@@ -1,7 +1,7 @@
 """Changes of one column that rewrite no file: its comment, its position, a wider type; and the table's description.
 
 Protocol sections: Change Metadata, Schema Serialization Format, Type Widening. Invariants: files stay as they are,
-since columns are found by name or by id, and readers widen narrow values; a column keeps its metadata; only type
+since readers match columns by name or by id, and readers widen narrow values; a column keeps its metadata; only type
 changes that lose no value are allowed (TYPEWIDEN-003), only while the table allows them, and each is recorded in the
 nearest struct field, where earlier ones stay (TYPEWIDEN-004). Lengths of CHAR and VARCHAR and the void type are not
 covered by that feature and need none (SCHEMA-016, SCHEMA-021).
@@ -169,7 +169,7 @@ def _retyped(snapshot: Snapshot, column: Column, kind: DataType, guards: tuple[G
 
 
 def _lengthened(snapshot: Snapshot, column: Column, text: str) -> Proposal:
-    """A longer VARCHAR, a CHAR as VARCHAR, or either as a plain string."""
+    """Return a longer VARCHAR, a CHAR as VARCHAR, or either as a plain string."""
     field = column.field
     before = str(field.metadata.get(CHAR_VARCHAR, type_name(column.type))) if field is not None else ""
     if field is None or len(column.path) > 1:
@@ -217,7 +217,7 @@ def _change_guard(column: Column, kind: DataType) -> GuardResult:
 
 
 def _wide_enough(before: DataType, after: DataType) -> bool:
-    """Decimals made from integers have the digits of the widest integer of their kind, as the protocol demands."""
+    """Check that a decimal has the digits of the widest integer of the kind that it was, as the protocol demands."""
     if not (isinstance(before, PrimitiveType) and isinstance(after, PrimitiveType)) or after.name != "decimal":
         return True
     return after.precision - after.scale >= _WIDEST_INTEGERS.get(before.name, 0)

@@ -3,7 +3,7 @@
 Protocol section: Column Mapping (Writer Requirements). Invariants: existing files stay readable, so on an existing
 table the physical names are the logical ones and only ``none`` to ``name`` is allowed (CM-012); the protocol gets the
 feature in the same commit (CM-011); removing the mapping rewrites every file, so it needs a table without files; a
-table that gets usage tracking says whether a column may have been dropped or renamed before (CMUSAGE-001).
+table that gets usage tracking records whether a column may have been dropped or renamed before (CMUSAGE-001).
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ def map_existing(metadata: Metadata, snapshot: Snapshot) -> Metadata:
 
 
 def with_usage_mark(metadata: Metadata, protocol: Protocol, snapshot: Snapshot) -> Metadata:
-    """Say of a table that gets usage tracking whether a column may have been dropped or renamed (CMUSAGE-001).
+    """Record in a table that gets usage tracking whether a column may have been dropped or renamed (CMUSAGE-001).
 
     Args:
-        snapshot: The version before it. If its columns are mapped, nobody has kept account of them.
+        snapshot: The version before it. If its columns are mapped, their past changes are unknown.
     """
     if USAGE_TRACKING not in active_features(protocol) or USAGE_TRACKING in active_features(snapshot.protocol):
         return metadata
@@ -148,7 +148,7 @@ def _files_guard(snapshot: Snapshot) -> GuardResult:
 
 
 def _clustering(snapshot: Snapshot) -> tuple[DomainMetadata, ...]:
-    """Clustering columns are recorded by physical name (CM-015), which from now on is the logical one."""
+    """Record the clustering columns, by physical name (CM-015), under their logical names."""
     clustered = clustering_columns(snapshot.schema, snapshot.column_mapping_mode, snapshot.domain_metadata)
     if not clustered:
         return ()

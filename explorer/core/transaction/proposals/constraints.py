@@ -96,7 +96,7 @@ def drop_constraint(intent: DropConstraint, snapshot: Snapshot) -> Proposal:
 
 
 def _key_of(wanted: str, configuration: Mapping[str, str]) -> str:
-    """The key of the constraint that a name means: its own name, else one that differs in case or by the prefix."""
+    """Return the key of the constraint of a name: the same name, else one that differs in case or by the prefix."""
     names = {key: name for key in configuration if (name := constraint_name(key)) is not None}
     same = [key for key, name in names.items() if name == wanted]
     keys = same or [key for key in names if key[len(CONSTRAINT_PREFIX) :].lower() == wanted.lower()]
@@ -229,7 +229,7 @@ def _check_in_structs(snapshot: Snapshot, column: Column) -> None:
 
 
 def _quoted(path: tuple[str, ...]) -> str:
-    """A column in SQL, every part quoted: names may be words of SQL."""
+    """Return a column in SQL, every part quoted: names may be words of SQL."""
     return ".".join(f"`{part.replace('`', '``')}`" for part in path)
 
 

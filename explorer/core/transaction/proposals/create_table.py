@@ -103,7 +103,7 @@ def create_table(intent: CreateTable, circumstances: Circumstances) -> Proposal:
 
 
 def generation_expressions(schema: StructType) -> dict[str, str]:
-    """The expressions of generated columns, by column."""
+    """Return the expressions of generated columns, by column."""
     texts = ((field.name, field.metadata.get(GENERATION_EXPRESSION)) for field in schema.fields)
     return {name: str(text) for name, text in texts if text is not None}
 
@@ -126,7 +126,7 @@ def _read_schema(value: JsonObject) -> StructType:
 
 
 def _partition_columns(names: tuple[str, ...], schema: StructType) -> tuple[str, ...]:
-    """The partition columns in the schema's spelling (META-007)."""
+    """Return the partition columns in the schema's spelling (META-007)."""
     partition: dict[str, None] = {}
     for name in names:
         field = schema.field(name) or schema.field(_unquoted(name))
@@ -150,7 +150,7 @@ def _partition_columns(names: tuple[str, ...], schema: StructType) -> tuple[str,
 
 
 def _unquoted(name: str) -> str:
-    """A name without the backticks that it has in paths of columns."""
+    """Return a name without the backticks that it has in paths of columns."""
     try:
         path = parse_column(name)
     except ValueError:

@@ -1,7 +1,7 @@
 """Domain metadata and transaction identifiers: what other programs keep in the log.
 
-Protocol sections: Domain Metadata, Transaction Identifiers. Invariants: system domains (``delta.*``) are not for people
-to edit (DOMAIN-003); a transaction version only rises (TXN-003).
+Protocol sections: Domain Metadata, Transaction Identifiers. Invariants: system domains (``delta.*``) cannot be
+edited by hand (DOMAIN-003); a transaction version only rises (TXN-003).
 """
 
 from __future__ import annotations

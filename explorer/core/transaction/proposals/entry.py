@@ -63,24 +63,24 @@ def proposes_alone(intent: type[Asked], function: Callable[[Asked, Snapshot], Pr
 
 
 def attribute_name(path: tuple[str, ...]) -> str:
-    """A path as one text."""
+    """Return a path as one text."""
     return ".".join(f"`{part}`" if "." in part else part for part in path)
 
 
 def column_document(path: tuple[str, ...], kind: DataType | str, *, nullable: bool, metadata: JsonObject) -> JsonObject:
-    """A column as an object: name, type, nullable, metadata."""
+    """Return a column as an object: name, type, nullable, metadata."""
     text = kind if isinstance(kind, str) else _kind_name(kind)
     return {"name": attribute_name(path), "type": text, "nullable": nullable, "metadata": metadata}
 
 
 def change_parameters(column: Column, field: StructField) -> JsonObject:
-    """The parameters of a commit that changes one column."""
+    """Return the parameters of a commit that changes one column."""
     document = column_document(column.path, field.type, nullable=field.nullable, metadata=field.metadata)
     return {"column": parameter_text(document)}
 
 
 def parameter_text(value: object) -> str:
-    """A parameter's value: JSON as text."""
+    """Return a parameter's value: JSON as text."""
     return encode_json(value).decode()
 
 

@@ -95,7 +95,7 @@ def drop_feature(intent: DropFeature, snapshot: Snapshot, log: LogMarks) -> Prop
 
 
 def _undo(name: str, lost: Collection[str], *, protected: bool) -> str:
-    """How the feature comes back, without what switches it on: it had to be off to be dropped."""
+    """Return how the feature comes back, without what switches it on: it had to be off to be dropped."""
     text = f"Add the feature again: set {FEATURE_PREFIX}{name} to 'supported'."
     if lost:
         text = f"{text} {', '.join(sorted(lost))} {'does' if len(lost) == 1 else 'do'} not come back."
@@ -149,7 +149,7 @@ def _guards(name: str, snapshot: Snapshot, log: LogMarks, *, protected: bool) ->
 
 
 def _dropping(others: Sequence[str]) -> str:
-    """How to be rid of features that need another one."""
+    """Return how to be rid of features that need another one."""
     stay = [other for other in others if other not in _DROPS]
     if stay:
         return f"{', '.join(stay)} cannot be dropped, so this feature stays too."
@@ -177,7 +177,7 @@ def _switched_off(name: str, snapshot: Snapshot) -> GuardResult:
 
 
 def _barrier(name: str, snapshot: Snapshot, log: LogMarks) -> GuardResult:
-    """A reader without the feature must find a checkpoint that it can read and that holds everything it needs."""
+    """Check that a client without the feature has a checkpoint to begin at that needs no feature it lacks."""
     evidence: dict[str, object] = {"feature": name, "newestCheckpoint": log.checkpoint, "version": snapshot.version}
     faults = []
     if log.checkpoint != snapshot.version:
@@ -194,7 +194,7 @@ def _barrier(name: str, snapshot: Snapshot, log: LogMarks) -> GuardResult:
 
 
 def _history_is_deleted(snapshot: Snapshot, log: LogMarks) -> GuardResult:
-    """Protected versions must be gone; where none is named, as after a restore, all before the newest checkpoint."""
+    """Check that protected versions are deleted: if none is named, as after a restore, all before the checkpoint."""
     key = CHECKPOINT_PROTECTION.key
     text = snapshot.metadata.configuration.get(key, "")
     newest_checkpoint = snapshot.version if log.checkpoint is None else log.checkpoint
@@ -215,7 +215,7 @@ def _guard(name: str, evidence: dict[str, object], faults: list[str], passed: st
 
 
 def _without_row_ids(proposal: Proposal, snapshot: Snapshot, log: LogMarks) -> Proposal:
-    """Files lose their ids together with the mark: row tracking enabled later would give the same ids to other rows."""
+    """Take the ids from files together with the mark: row tracking enabled later would give them to other rows."""
     files = snapshot.logical_files
     bare = (
         msgspec.structs.replace(add, base_row_id=None, default_row_commit_version=None)

@@ -34,7 +34,7 @@ class IdentityRule(msgspec.Struct, frozen=True):
     explicit: bool
 
     def next_on_lattice(self, value: int) -> int | None:
-        """The first value at or beyond a given one, in the direction of the step; None if that is before the start."""
+        """Return the first value at or beyond one, in the direction of the step; None if that is before the start."""
         if (value - self.start) * self.step < 0:
             return None
         return self.start - (self.start - value) // self.step * self.step
@@ -45,14 +45,14 @@ class IdentityRule(msgspec.Struct, frozen=True):
         return self.mark is None or (self.mark - self.start) % self.step == 0
 
     def is_beyond(self, value: int) -> bool:
-        """True if a value is further in the direction of the step than any made so far."""
+        """Return True if a value is further in the direction of the step than any made so far."""
         if self.mark is None:
             return True
         return value > self.mark if self.step > 0 else value < self.mark
 
 
 def identity_rule(column: str, field: StructField, place: str = "column") -> IdentityRule:
-    """How a column counts; ``place`` is the intent's field that an error names if it is not an identity column.
+    """Return how a column counts; ``place`` is the intent's field that an error names if it is not an identity column.
 
     Raises:
         InvalidIntent: It is not an identity column, or its metadata contradicts itself.
@@ -76,7 +76,7 @@ def identity_rule(column: str, field: StructField, place: str = "column") -> Ide
 
 
 def recorded_extreme(snapshot: Snapshot, column: str) -> tuple[bool, int | None]:
-    """The furthest value of an identity column, if the statistics of all files give it exactly.
+    """Return the furthest value of an identity column, if the statistics of all files give it exactly.
 
     Returns:
         Whether they do, and the value; None if there is none.
@@ -102,7 +102,7 @@ def recorded_extreme(snapshot: Snapshot, column: str) -> tuple[bool, int | None]
 
 
 def counts_up(snapshot: Snapshot, column: str) -> bool:
-    """True if the furthest value of an identity column is its greatest one, and not its least.
+    """Return True if the furthest value of an identity column is its greatest one, and not its least.
 
     Raises:
         InvalidIntent: There is no such column, or it is not an identity column.

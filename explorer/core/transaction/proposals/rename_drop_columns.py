@@ -110,7 +110,7 @@ def column_traces_guard(
     """Say what else names the columns of an intent.
 
     Args:
-        operations: What the commits of the log say that they did, oldest first.
+        operations: The recorded operations of the log, oldest first.
 
     Raises:
         InvalidIntent: There is no such column.
@@ -122,7 +122,7 @@ def column_traces_guard(
 
 
 def _by_parent(paths: Sequence[Path]) -> dict[Path, set[str]]:
-    """The names of columns by the path of the struct that they are in."""
+    """Return the names of columns by the path of the struct that they are in."""
     names: dict[Path, set[str]] = {}
     for path in paths:
         names.setdefault(path[:-1], set()).add(path[-1])
@@ -146,7 +146,7 @@ def _check_apart(paths: Sequence[Path]) -> None:
 
 
 def _prefixes(path: Path) -> Iterator[Path]:
-    """The paths of the columns that a column is in, and its own."""
+    """Return the paths of the columns that a column is in, and its own."""
     return (path[:length] for length in range(1, len(path) + 1))
 
 
@@ -170,7 +170,7 @@ def _dropped(snapshot: Snapshot, schema: StructType, paths: Sequence[Path]) -> M
 def _changed(
     snapshot: Snapshot, schema: StructType, follow: Callable[[Path], Path | None], partition: tuple[str, ...]
 ) -> Metadata:
-    """The metadata with the schema, and with the properties that name columns following it."""
+    """Return the metadata with the schema, and with the properties that name columns following it."""
     configuration = dict(snapshot.metadata.configuration)
     named = configuration.get(STATS_COLUMNS.key)
     if named is not None and named.strip():
@@ -186,7 +186,7 @@ def _changed(
 
 
 def _remaining_guard(schema: StructType, snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
-    """Every struct, and the table besides its partition columns, must keep a column that holds values.
+    """Return every struct, and the table besides its partition columns, must keep a column that holds values.
 
     A column of type void holds none (META-007, SCHEMA-015).
     """
@@ -197,7 +197,7 @@ def _remaining_guard(schema: StructType, snapshot: Snapshot, paths: Sequence[Pat
     if emptied:
         names = ", ".join(format_column(path) for path in emptied)
         detail = f"Nothing that holds a value would be left inside {names}."
-        return GuardResult("columns-left", "fail", evidence | {"detail": detail}, "Drop the whole column instead.")
+        return GuardResult("columns-left", "fail", evidence | {"detail": detail}, "Drop the outer column instead.")
     left = [field for field in schema.fields if field.name.lower() not in partition]
     if all(field.type == VOID for field in left):
         what = "columns of type void, which hold no value," if left else "the partition columns"

@@ -70,7 +70,7 @@ def restore(
     """Bring back a version.
 
     Args:
-        intent: What was asked for; its time goes into the provenance.
+        intent: The request; its time goes into the provenance.
         unknown: Fields of its files that this program does not know; see
             `explorer.core.transaction.new_files.file_actions.adds`.
         circumstances: The present, and such fields of files that stay; where it gives none, they keep the target's.
@@ -110,7 +110,7 @@ def restore(
 
 
 def _undo(before: Snapshot, after: Snapshot, *, moves: bool) -> str:
-    """How the restore can be undone: by one of the version before it, unless that would change nothing.
+    """Return how the restore can be undone: by one of the version before it, unless that would change nothing.
 
     Args:
         after: The same with the metadata and the protocol after the restore.
@@ -133,7 +133,7 @@ def _undo(before: Snapshot, after: Snapshot, *, moves: bool) -> str:
 
 
 def _metadata(snapshot: Snapshot, target: Snapshot, protocol: Protocol) -> Metadata:
-    """The metadata of the target, except the counters that only grow and what a feature that stays needs."""
+    """Return the metadata of the target, except the counters that only grow and what a feature that stays needs."""
     now, then = snapshot.metadata, target.metadata
     configuration = dict(then.configuration)
     if "rowTracking" in supported_features(protocol):
@@ -159,7 +159,7 @@ def _metadata(snapshot: Snapshot, target: Snapshot, protocol: Protocol) -> Metad
 
 
 def _without_row_ids(stays: pa.Table, target: Snapshot, tracking: RowTracking) -> pa.Table:
-    """The files that stay and cannot keep what they have for row ids, without these.
+    """Return the files that stay and cannot keep what they have for row ids, without these.
 
     Dropping row tracking takes the ids and the mark away, and ids given afterwards begin at 0 again. So a file that
     stays may have no ids, which it needs where row tracking is enabled, or ids of rows that come back. It keeps those
@@ -200,27 +200,27 @@ def _numbered(
 
 
 def _highest_id(files: pa.Table, tracking: RowTracking) -> int:
-    """The highest row id of a version, -1 if it has none: files may have ids above a mark that is gone or too low."""
+    """Return the highest row id of a version, or -1: files may have ids above a mark that is missing or too low."""
     ends = pc.add(files.column("base_row_id"), pc.subtract(files.column("num_records"), 1))
     last = pc.max(ends).as_py()
     return max(tracking.last_id, -1 if last is None else last)
 
 
 def _endless(files: pa.Table, tracking: RowTracking) -> list[str]:
-    """The files with row ids of which neither a count nor the mark says where they end."""
+    """Return the files whose highest row id neither a count nor the mark gives."""
     above = pc.greater(files.column("base_row_id"), tracking.last_id)
     endless = files.filter(pc.and_(above, pc.is_null(files.column("num_records"))))
     return [str(path) for path in endless.column("raw_path").to_pylist()]
 
 
 def _drops_or_renames(snapshot: Snapshot, target: Snapshot) -> bool:
-    """True if a column of the newest version is not in the target, or has another name there."""
+    """Return True if a column of the newest version is not in the target, or has another name there."""
     now, then = (physical_paths(each.schema, each.column_mapping_mode) for each in (snapshot, target))
     return not now.items() <= then.items()
 
 
 def _furthest(field: StructField, twin: StructField | None) -> StructField:
-    """An identity column with the mark that is furthest in the direction of its step (IDENT-004).
+    """Return an identity column with the mark that is furthest in the direction of its step (IDENT-004).
 
     Args:
         twin: The same column now; None if it was dropped.
@@ -237,7 +237,7 @@ def _furthest(field: StructField, twin: StructField | None) -> StructField:
 
 
 def _clustering(snapshot: Snapshot, target: Snapshot) -> tuple[DomainMetadata, ...]:
-    """Clustering comes back with the layout; other domains belong to their programs and stay."""
+    """Restore the clustering with the layout; other domains belong to their programs and stay."""
     now, then = snapshot.domain_metadata.get(CLUSTERING), target.domain_metadata.get(CLUSTERING)
     if then is not None:
         return (DomainMetadata(domain=CLUSTERING, configuration=then),)
@@ -249,7 +249,7 @@ def _among(files: pa.Table, others: pa.Table) -> Any:
 
 
 def _keys(files: pa.Table) -> Any:
-    """Path and deletion vector as one text, the key of a logical file."""
+    """Return path and deletion vector as one string, the key of a logical file."""
     return pc.binary_join_element_wise(
         files.column("path"), pc.fill_null(files.column("dv_unique_id"), ""), _KEY
     ).combine_chunks()

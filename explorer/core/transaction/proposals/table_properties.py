@@ -111,7 +111,7 @@ def unset_properties(intent: UnsetProperties, snapshot: Snapshot) -> Proposal:
     """Remove properties; the protocol does not change.
 
     Raises:
-        InvalidIntent: A key is not a property that a person may remove.
+        InvalidIntent: A key is not a property that can be removed by hand.
     """
     keys = tuple(dict.fromkeys(_removable(key, snapshot) for key in intent.keys))
     if COLUMN_MAPPING_MODE.key in keys and snapshot.column_mapping_mode != "none":
@@ -129,13 +129,13 @@ def unset_properties(intent: UnsetProperties, snapshot: Snapshot) -> Proposal:
 
 
 def changed_properties(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, tuple[str | None, str | None]]:
-    """The keys whose value changes: before and after, None where it is not set."""
+    """Return the keys whose value changes: before and after, None where it is not set."""
     keys = dict.fromkeys((*before, *after))
     return {key: (before.get(key), after.get(key)) for key in keys if before.get(key) != after.get(key)}
 
 
 def _removable(key: str, snapshot: Snapshot) -> str:
-    """The true key of a property that may be removed; an unknown key that is set may be removed too."""
+    """Return the true key of a property that may be removed; an unknown key that is set may be removed too."""
     if key in snapshot.metadata.configuration and property_of(key) is None and constraint_name(key) is None:
         return key
     name = true_key(key)
@@ -152,7 +152,7 @@ def _removable(key: str, snapshot: Snapshot) -> str:
 def check_statistics_columns(
     configuration: Mapping[str, str], schema: StructType, partition_columns: Collection[str]
 ) -> None:
-    """Check that the columns which statistics are asked for exist and can have them.
+    """Check that the columns of ``delta.dataSkippingStatsColumns`` exist and can have statistics.
 
     Spark checks the list in every change of the metadata: with a wrong one the table could not be changed any more.
 
@@ -188,14 +188,14 @@ def check_statistics_columns(
 
 
 def _skips(kind: DataType) -> bool:
-    """True if files can be skipped by bounds of the type, or by those of a field of it."""
+    """Return True if files can be skipped by bounds of the type, or by those of a field of it."""
     if isinstance(kind, StructType):
         return any(_skips(field.type) for _, _, field in walk_structs(kind) if not isinstance(field.type, StructType))
     return isinstance(kind, PrimitiveType) and kind.name in SKIPPING_TYPES
 
 
 def _check_manifests(wanted: Mapping[str, str], snapshot: Snapshot) -> None:
-    """Check that manifests, which list whole files, are not switched on while some rows of files are removed."""
+    """Check that manifests, which list files with all rows, are not enabled while vectors remove rows of files."""
     if not SYMLINK_FORMAT_MANIFEST.of(wanted) or "deletionVectors" not in active_features(snapshot.protocol):
         return
     if masked := snapshot.num_deleted_records:
@@ -207,7 +207,7 @@ def _check_manifests(wanted: Mapping[str, str], snapshot: Snapshot) -> None:
 
 
 def _mapped(requested: RequestedProperties, snapshot: Snapshot) -> Proposal:
-    """What a change of the mapping mode does to the schema; an empty proposal where the mode stays."""
+    """Propose the new schema if the mapping mode changes; an empty proposal if it stays."""
     mode = requested.configuration.get(COLUMN_MAPPING_MODE.key)
     if mode is None or mode.lower() == snapshot.column_mapping_mode:
         return Proposal(operation="", parameters={})
@@ -215,7 +215,7 @@ def _mapped(requested: RequestedProperties, snapshot: Snapshot) -> Proposal:
 
 
 def _unmapped(keys: Mapping[str, str] | tuple[str, ...], snapshot: Snapshot) -> Proposal:
-    """Removing the mapping rewrites every file, so nothing else is done with it."""
+    """Propose to remove the mapping, alone: that rewrites every file."""
     if len(keys) > 1:
         message = "Removing the column mapping rewrites the table. Ask for that alone."
         raise InvalidIntent(message, field=COLUMN_MAPPING_MODE.key)
@@ -235,7 +235,7 @@ def _raised(protocol: Protocol, requested: RequestedProperties) -> tuple[Protoco
 
 
 def _feed_names(snapshot: Snapshot, metadata: Metadata) -> tuple[GuardResult, ...]:
-    """The columns of the change data feed must be free when it is switched on (CDF-016)."""
+    """Return the columns of the change data feed must be free when it is switched on (CDF-016)."""
     before, after = snapshot.metadata.configuration, metadata.configuration
     if before.get(CHANGE_DATA_FEED.key) == after.get(CHANGE_DATA_FEED.key) or not CHANGE_DATA_FEED.of(after):
         return ()
@@ -305,7 +305,7 @@ def _tagged(snapshot: Snapshot, proposal: Proposal, metadata: Metadata) -> Propo
 
 
 def _undo(snapshot: Snapshot, metadata: Metadata, of_mapping: str = "") -> str:
-    """How to give the properties and the description their earlier values back, and which ones stay.
+    """Return how to give the properties and the description their earlier values back, and which ones stay.
 
     Args:
         of_mapping: The same of the column mapping, where its mode changes.
@@ -326,7 +326,7 @@ def _undo(snapshot: Snapshot, metadata: Metadata, of_mapping: str = "") -> str:
 
 
 def _left_behind(changes: Mapping[str, tuple[str | None, str | None]], of_mapping: str) -> Iterator[str]:
-    """What no undo takes away: properties that only this program and its like set."""
+    """Yield what no undo takes away: properties that cannot be set by hand."""
     fixed = [key for key in changes if _is_fixed(key) and not (of_mapping and key == MAX_COLUMN_ID.key)]
     if IN_COMMIT_TIMESTAMPS.key in changes and IN_COMMIT_TIMESTAMPS.of(_after(changes)):
         fixed += [key for key in (ICT_ENABLEMENT_VERSION.key, ICT_ENABLEMENT_TIMESTAMP.key) if key not in fixed]
@@ -337,7 +337,7 @@ def _left_behind(changes: Mapping[str, tuple[str | None, str | None]], of_mappin
 
 
 def _is_respelled(key: str) -> bool:
-    """True for a key that is one of Delta's in another case alone: nothing sets it again, and it does nothing."""
+    """Return whether a key is one of Delta's in another case: nothing can set it again, and it has no effect."""
     return property_of(key) is None and key.lower() in PROPERTIES
 
 

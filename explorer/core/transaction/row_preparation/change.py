@@ -37,7 +37,7 @@ __all__ = ["changing", "deleting"]
 
 
 def deleting(log: DeltaLog, intent: intents.Delete, context: Context, circumstances: Circumstances) -> OnVersion:
-    """What proposes a commit that deletes the rows that meet a condition."""
+    """Return what proposes a commit that deletes the rows that meet a condition."""
     engine = context.row_engine("delete")
 
     def find(snapshot: Snapshot) -> MatchedFiles:
@@ -93,7 +93,7 @@ def changing(
 
 
 class _ChangeMatches(MatchedFiles, frozen=True, kw_only=True):
-    """What an update or a merge found, and the identity columns that it fills."""
+    """The rows that an update or a merge changes, and the identity columns that it fills."""
 
     changes: MatchedChanges
     numbered: tuple[Numbering, ...]
@@ -163,7 +163,7 @@ class _Change:
         )
 
     def _reads(self, snapshot: Snapshot) -> Reads:
-        """What the change looked into; all of it for a merge that changes rows which match nothing, too."""
+        """Return what the change read: everything for a merge that also changes rows without a match."""
         as_core = self.engine.reads_like_core(snapshot)
         if isinstance(self.intent, intents.Update):
             return rows_meeting(snapshot, self.intent.where, as_core=as_core)

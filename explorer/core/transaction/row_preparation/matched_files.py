@@ -103,7 +103,7 @@ def skipped_files(
 def _lines(
     files: pa.Table, footers: Sequence[DataFooter | UnreadFooter], columns: Sequence[StatisticsColumn]
 ) -> list[AddLine]:
-    """Files as the log would name them, had their footers been their statistics; those of another size are left out."""
+    """Return files as adds with their footers as statistics; files of another size than the log has are skipped."""
     values = files.column("partition_values").to_pylist(maps_as_pydicts="strict")
     paths, sizes = (files.column(name).to_pylist() for name in ("raw_path", "size"))
     rows = zip(paths, sizes, values, vector_descriptors(files), footers, strict=True)
@@ -120,7 +120,7 @@ def _lines(
 
 
 def _statistics(footer: DataFooter, columns: Sequence[StatisticsColumn]) -> str:
-    """What a footer says of columns, as the statistics of a file; a column that it does not count is left out."""
+    """Return the statistics of a file by its footer; a column without counts is skipped."""
     leaves, bounds, nulls = list[tuple[tuple[str, ...], StructField]](), list[pa.Array](), list[int]()
     for column in columns:
         facts = footer.columns.get(_name(column))
@@ -134,7 +134,7 @@ def _statistics(footer: DataFooter, columns: Sequence[StatisticsColumn]) -> str:
 
 
 def _bounds(facts: FooterColumn, column: StatisticsColumn) -> pa.Array:
-    """The minimum and the maximum in the type of the table, which may be wider; nothing where they do not fit it."""
+    """Return minimum and maximum in the type of the table, which may be wider; empty if they do not fit it."""
     kind = to_arrow(column.type)
     if facts.least is None or not is_exact_bound(facts.greatest):
         return pa.nulls(0, kind)
@@ -161,11 +161,7 @@ OnVersion: TypeAlias = Callable[[Snapshot], Proposal]
 
 
 class MatchedFiles(msgspec.Struct, frozen=True):
-    """What a change of rows found at a version: the files that it changes, what it looked into, and how it writes.
-
-    Attributes:
-        guards: Doubts about what was found.
-    """
+    """The matches of a change of rows at a version: files that it changes, what it read, how it writes, warnings."""
 
     touched: tuple[Touched, ...]
     reads: Reads
@@ -173,12 +169,12 @@ class MatchedFiles(msgspec.Struct, frozen=True):
     guards: tuple[GuardResult, ...] = ()
 
     def changed(self) -> tuple[Add, ...]:
-        """The files that change."""
+        """Return the files that change."""
         return tuple(file.add for file in self.touched)
 
 
 def skipped(engine: RowEngine, log: DeltaLog, snapshot: Snapshot, where: str | None) -> SkippedFiles:
-    """The files that a condition skips by statistics, held against their footers; none where the engine skips none."""
+    """Compare the files that a condition skips by statistics with their footers; none if the engine skips none."""
     if where is None or not engine.reads_like_core(snapshot):
         return NONE_SKIPPED
     return skipped_files(snapshot, log.store, where)
@@ -223,14 +219,14 @@ def _unchecked(skipped: SkippedFiles) -> Iterator[str]:
 
 
 def files_with_rows(touched: Sequence[Touched]) -> tuple[Touched, ...]:
-    """The files that keep a row."""
+    """Return the files that keep a row."""
     return tuple(file for file in touched if not file.is_emptied)
 
 
 def rewriting(
     with_rows_left: Sequence[Touched], write: Callable[[], Written], complete: Callable[[Written], Proposal]
 ) -> Proposal:
-    """A proposal that replaces files: as far as it is known before the rows that stay are written."""
+    """Return a proposal that replaces files: as far as it is known before the rows that stay are written."""
     stay = sum(file.rows_left for file in with_rows_left)
     return to_be_written(Written((), rows=stay), write, complete, stay)
 
@@ -238,7 +234,7 @@ def rewriting(
 def to_be_written(
     known: Written, write: Callable[[], Written], complete: Callable[[Written], Proposal], rows: int
 ) -> Proposal:
-    """A proposal as far as it is known before its rows are written."""
+    """Return a proposal as far as it is known before its rows are written."""
     return msgspec.structs.replace(complete(known), writing=Writing(write, complete), estimate=Estimate(rows=rows))
 
 

@@ -135,7 +135,7 @@ def once(log: DeltaLog, intent: BatchIntent, propose: _OnVersion, now: int) -> _
 
 
 def recorded_by(commit: Commit, proposal: Proposal) -> RecordedBatch | None:
-    """The batch that a proposal would write, if a commit that came first recorded it, or a later one."""
+    """Return the batch of a proposal if a commit that came first recorded it, or a later one."""
     mine = {
         batch.app_id: batch.version for batch in proposal.transactions if batch.app_id not in proposal.read_applications
     }
@@ -148,7 +148,7 @@ def recorded_by(commit: Commit, proposal: Proposal) -> RecordedBatch | None:
 
 
 def recorded_proposal(batch: RecordedBatch) -> Proposal:
-    """A proposal to write nothing, as the table holds the batch."""
+    """Return a proposal to write nothing, as the table holds the batch."""
     evidence = {"appId": batch.app_id, "version": batch.batch, "newest": batch.newest, "writtenAt": batch.version}
     guard = GuardResult("batch-is-new", "warn", evidence | {"detail": batch.detail}, "There is nothing left to do.")
     return Proposal(operation="WRITE", parameters={}, recorded=batch, guards=(guard,), undo="Nothing is written.")
@@ -172,7 +172,7 @@ def _recording(proposal: Proposal, batch: SetTransaction, newest: int | None) ->
 
 
 def _written_at(log: DeltaLog, snapshot: Snapshot, batch: SetTransaction) -> int | None:
-    """The version that recorded a batch, as far as the log still tells it."""
+    """Return the version that recorded a batch, if the log still shows it."""
     last = snapshot.version
     while last >= 0:
         first = max(0, last - _READ_AT_ONCE + 1)

@@ -43,11 +43,11 @@ from explorer.core.versions.snapshot import Snapshot
 __all__ = ["describing", "optimizing", "purging"]
 
 _LEAST_KNOWN = 1 << 20
-"""Bytes of a file below which its footer weighs too much to tell the size of its rows in another file."""
+"""Bytes of a file below which its footer weighs too much to estimate the size of its rows in another file."""
 
 
 def optimizing(log: DeltaLog, intent: intents.Optimize, context: Context, circumstances: Circumstances) -> OnVersion:
-    """What proposes a commit that rewrites files into others with the same rows."""
+    """Return what proposes a commit that rewrites files into others with the same rows."""
     engine = context.row_engine("optimize")
 
     def find(snapshot: Snapshot) -> tuple[Compaction, Callable[[], Written]]:
@@ -76,7 +76,7 @@ def optimizing(log: DeltaLog, intent: intents.Optimize, context: Context, circum
 
 
 def describing(log: DeltaLog, intent: intents.RecomputeStatistics, context: Context) -> OnVersion:
-    """What proposes statistics of live rows; nothing else is written."""
+    """Return what proposes statistics of live rows; nothing else is written."""
     engine = context.row_engine("recompute-statistics")
 
     def describe(snapshot: Snapshot) -> Proposal:
@@ -92,7 +92,7 @@ def describing(log: DeltaLog, intent: intents.RecomputeStatistics, context: Cont
 
 
 def purging(log: DeltaLog, intent: intents.Purge, context: Context, circumstances: Circumstances) -> OnVersion:
-    """What proposes a commit that rewrites files without what readers no longer see."""
+    """Return what proposes a commit that rewrites files without masked rows and dropped columns."""
     engine = context.row_engine("purge")
 
     def find(snapshot: Snapshot) -> _PurgeMatches:

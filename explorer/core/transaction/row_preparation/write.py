@@ -2,7 +2,7 @@
 
 Protocol sections: Add File and Remove File, Deletion Vectors, Add CDC File, Identity Columns. Invariants: rows are
 counted and judged for a plan and written when it is committed; a location that an intent names is one that may be read;
-new columns are added only where the intent asks for them.
+new columns are added only if the intent allows them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = ["appending", "evolving", "overwriting", "source_of"]
 
 
 def source_of(named: str, rows: object | None, context: Context) -> object:
-    """Where rows come from; a place that an intent names must be one that may be read."""
+    """Return where rows come from; a place that an intent names must be one that may be read."""
     if rows is not None:
         return rows
     if context.check_source is not None:
@@ -56,7 +56,7 @@ def source_of(named: str, rows: object | None, context: Context) -> object:
 def evolving(
     propose: OnVersion, intent: intents.Append | intents.Overwrite | intents.Merge, source: object, context: Context
 ) -> OnVersion:
-    """The same on top of the columns that the source has and the table lacks, where the intent asks for that."""
+    """Add the columns that the source has and the table lacks before a proposal, if the intent allows that."""
     if not intent.merge_schema:
         return propose
     engine, circumstances = context.row_engine(intent_kind(intent)), context.circumstances()
@@ -73,7 +73,7 @@ def evolving(
 
 
 def appending(store: LogStore, source: object, context: Context) -> OnVersion:
-    """What proposes to append the rows of a source; they are counted again only where the table's rules changed."""
+    """Return what proposes to append the rows of a source, counted again only if the table's rules changed."""
     engine = context.row_engine("append")
     made: list[tuple[Snapshot, Incoming, StructType, Callable[[], Written]]] = []
 
@@ -116,12 +116,12 @@ def overwriting(
 
 
 class _OverwriteMatches(msgspec.Struct, frozen=True):
-    """What an overwrite found at a version.
+    """The matches of an overwrite at a version.
 
     Attributes:
         snapshot: The version.
         replaced: What goes.
-        reads: What the overwrite looked into.
+        reads: What the overwrite read.
         incoming: The rows that come.
         numbered: The identity columns to fill in them.
         guards: Warnings about the matches.
@@ -135,7 +135,7 @@ class _OverwriteMatches(msgspec.Struct, frozen=True):
     guards: tuple[GuardResult, ...]
 
     def changed(self) -> tuple[Add, ...]:
-        """The files that change."""
+        """Return the files that change."""
         return (*self.replaced.files, *(file.add for file in self.replaced.partial))
 
 
@@ -220,7 +220,7 @@ class _Overwrite:
 def _replaced(
     log: DeltaLog, engine: RowEngine, snapshot: Snapshot, where: str | None, unread: SkippedFiles
 ) -> ReplacedRows:
-    """The files with rows that meet a condition; nothing without one."""
+    """Return the files with rows that meet a condition; nothing without one."""
     if where is None:
         return ReplacedRows(())
     matched = engine.matching_rows(log, snapshot, where, unread.doubted)

@@ -257,7 +257,7 @@ def test_columns_that_can_fill_themselves_are_taken(columns: list[dict[str, Any]
     assert any(set(field.metadata) & set(SPECIAL_KEYS) for field in schema.fields)
 
 
-NUMBER = "needs a whole number as delta.identity"
+NUMBER = "needs an integer as delta.identity"
 
 
 @pytest.mark.parametrize(

@@ -264,7 +264,7 @@ def test_dropped_columns_are_said_whole() -> None:
 @pytest.mark.parametrize(
     ("columns", "detail", "remedy"),
     [
-        (["s.x", "t.x"], "Nothing that holds a value would be left inside s, t.", "Drop the whole column instead."),
+        (["s.x", "t.x"], "Nothing that holds a value would be left inside s, t.", "Drop the outer column instead."),
         (["s", "t"], "Only the partition columns would be left.", "Keep at least one more column."),
         (["s"], "2 columns are left.", None),
     ],

@@ -53,7 +53,7 @@ class Addition(msgspec.Struct, frozen=True):
 
 
 def numberings(schema: StructType, given: Sequence[str], count: int) -> tuple[Numbering, ...]:
-    """How the identity columns that rows lack are numbered.
+    """Return how the identity columns that rows lack are numbered.
 
     Raises:
         InvalidIntent: An identity column has no values left.
@@ -63,7 +63,7 @@ def numberings(schema: StructType, given: Sequence[str], count: int) -> tuple[Nu
 
 
 def moved(schema: StructType, marks: Mapping[str, int]) -> StructType:
-    """The schema with the high-water marks of some identity columns, by name."""
+    """Return the schema with the high-water marks of some identity columns, by name."""
     fields = (
         field
         if field.name not in marks
@@ -105,7 +105,7 @@ def _some(rows: int) -> GuardResult:
 
 
 def _numbering(field: StructField, count: int) -> Numbering:
-    """The next value of an identity column, and by how much each row goes on from there."""
+    """Return the next value of an identity column, and by how much each row goes on from there."""
     rule = identity_rule(field.name, field, "source")
     start, step, mark = rule.start, rule.step, rule.mark
     first = start
@@ -128,7 +128,7 @@ _SOME_ROWS = "rows-found"
 
 
 def empty_version(store: LogStore, creation: Proposal) -> Snapshot:
-    """What a new table is before its first version: its protocol and metadata, and no file."""
+    """Return a new table before its first version: its protocol and metadata, and no file."""
     assert creation.protocol is not None, "a new table has a protocol"
     assert creation.metadata is not None, "a new table has metadata"
     domains = {domain.domain: domain for domain in creation.domains}

@@ -2,7 +2,7 @@
 
 Protocol sections: Add File and Remove File, Deletion Vectors, Add CDC File, Row Tracking. Invariants: a file that loses
 rows is removed in the commit that adds what is left of it; a new vector holds all that the old one hid (DV-022);
-where the change feed is on, the changes are recorded, as adds and removes alone do not tell an update (CDF-001); the
+where the change feed is on, the changes are recorded, as adds and removes alone do not show an update (CDF-001); the
 ids of rows that stay the same rows go with them (ROWTRACK-003).
 """
 

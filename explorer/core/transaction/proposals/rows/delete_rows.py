@@ -1,4 +1,4 @@
-"""Deleting rows: whole files are removed; a vector hides rows of other files, or these files are rewritten.
+"""Deleting rows: emptied files are removed; a vector hides rows of other files, or these files are rewritten.
 
 Protocol sections: Deletion Vectors (Writer Requirements), Add CDC File, Row Tracking. Invariants: a new vector holds
 all that the old one hid (DV-022); a file whose rows are all hidden is removed instead; a rewritten file removes the
@@ -47,14 +47,14 @@ NOTHING_APPEARS: Final = "No row will appear in the change data feed."
 
 
 def hides_rows(snapshot: Snapshot) -> bool:
-    """True if rows may be hidden by new deletion vectors (DV-003)."""
+    """Return True if rows may be hidden by new deletion vectors (DV-003)."""
     protocol = snapshot.protocol
     supported = "deletionVectors" in (protocol.reader_features or ())
     return supported and DELETION_VECTORS.of(snapshot.metadata.configuration)
 
 
 def records_changes(snapshot: Snapshot) -> bool:
-    """True if what a rewrite deletes must be recorded."""
+    """Return True if what a rewrite deletes must be recorded."""
     supported = "changeDataFeed" in supported_features(snapshot.protocol)
     return supported and CHANGE_DATA_FEED.of(snapshot.metadata.configuration)
 
@@ -131,13 +131,13 @@ def delete_rows(
 
 
 def row_id_tags(snapshot: Snapshot) -> dict[str, str]:
-    """What the commit says about row ids (ROWTRACK-009): without enabled tracking a rewrite gives rows new ones."""
+    """Return the tags about row ids (ROWTRACK-009): without enabled tracking a rewrite gives rows new ones."""
     tracking = snapshot.row_tracking
     return {ROWS_KEPT_TAG: str(tracking.enabled).lower()} if tracking.supported else {}
 
 
 def hide_rows(files: Sequence[Touched], circumstances: Circumstances) -> tuple[tuple[Add, ...], tuple[StagedFile, ...]]:
-    """The files again, each with a vector that hides what was hidden before and what is deleted now."""
+    """Return the files again, each with a vector that hides what was hidden before and what is deleted now."""
     if not files:
         return (), ()
     identity = uuid.UUID(circumstances.new_id())

@@ -1,8 +1,8 @@
-"""Optimizing: small files and files with masked rows become fewer and larger ones, in the order that was asked for.
+"""Optimizing: small files and files with masked rows become fewer and larger ones, in the requested order.
 
 Protocol sections: Add File and Remove File (``dataChange``), Clustered Table, Row Tracking. Invariants: no row that a
-reader sees changes, so nothing is data change; files of one partition stay in it; a new file of a clustered table says
-who clustered it (CLUSTER-003).
+reader sees changes, so nothing is data change; files of one partition stay in it; a new file of a clustered table names
+what clustered it (CLUSTER-003).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["Compaction", "compaction", "optimize_files", "partition_files", "siz
 
 
 def partition_files(where: str | None, snapshot: Snapshot) -> pa.Table:
-    """The live files of the partitions that a condition names.
+    """Return the live files of the partitions that a condition names.
 
     Args:
         where: A boolean SQL expression over partition columns; None for all files.
@@ -65,14 +65,14 @@ def partition_files(where: str | None, snapshot: Snapshot) -> pa.Table:
 
 
 def size_metrics(adds: Sequence[Add]) -> dict[str, int]:
-    """Least, greatest and quartile sizes in bytes, as the reference writer names them; nothing without files."""
+    """Return minimum, maximum and quartile sizes in bytes, by the reference writer's names; empty without files."""
     sizes = sorted(add.size for add in adds)
     places = {"minFileSize": 0, "p25FileSize": 1, "p50FileSize": 2, "p75FileSize": 3, "maxFileSize": 4}
     return {name: sizes[min(len(sizes) * part // 4, len(sizes) - 1)] for name, part in places.items()} if sizes else {}
 
 
 _TARGET: Final = 1 << 30
-"""Bytes of a new file at most, unless the intent says so; as in the reference writer."""
+"""Bytes of a new file at most, unless the intent has a size; as in the reference writer."""
 _MASKED: Final = 0.05
 """Files of which a larger share is masked are rewritten whatever their size; as in the reference writer."""
 _PROVIDER: Final = "liquid"
@@ -194,7 +194,7 @@ def _cluster(snapshot: Snapshot, circumstances: Circumstances) -> dict[str, obje
 
 
 def _bins(places: list[int], sizes: np.ndarray[tuple[int], np.dtype[np.int64]], target: int) -> list[list[int]]:
-    """Files in the order of their size, as many in a bin as stay below the target."""
+    """Pack files in the order of their size, as many in a bin as stay below the target."""
     bins: list[list[int]] = []
     filled = target
     for place in sorted(places, key=lambda each: int(sizes[each])):
@@ -207,7 +207,7 @@ def _bins(places: list[int], sizes: np.ndarray[tuple[int], np.dtype[np.int64]], 
 
 
 def _order(intent: Optimize, snapshot: Snapshot) -> tuple[str, ...]:
-    """The columns to order by, as the schema spells them."""
+    """Return the columns to order by, as the schema spells them."""
     named = intent.z_order_by or intent.order_by
     field = "zOrderBy" if intent.z_order_by else "orderBy"
     if named and snapshot.clustering_columns:

@@ -39,7 +39,7 @@ class ReplacedRows(msgspec.Struct, frozen=True):
     Attributes:
         files: Files that go.
         partial: Files of which some rows go.
-        matched: Rows that go with the condition of the intent; None where whole files go without a look at rows.
+        matched: Rows that the condition of the intent removes; None where files are replaced without reading rows.
         touched: All files in which the condition is met.
     """
 
@@ -57,12 +57,12 @@ class ReplacedRows(msgspec.Struct, frozen=True):
         return None if None in counts else sum(filter(None, counts))
 
     def files_to_read(self, recorded: bool) -> tuple[Touched, ...]:
-        """The files whose rows have to be read: those that keep rows, and all where what goes is recorded."""
+        """Return the files whose rows have to be read: those that keep rows, and all where what goes is recorded."""
         return self.touched if recorded else self.partial
 
 
 def replaced_files(snapshot: Snapshot, partitions: Collection[tuple[str | None, ...]] | None) -> ReplacedRows:
-    """All live files, or those of some partitions.
+    """Return all live files, or those of some partitions.
 
     Args:
         partitions: Values in the order of the partition columns, as the log has them; None for all.
@@ -148,7 +148,7 @@ def _metrics(replaced: ReplacedRows, written: Written, *, masked: bool, new_rows
 
 
 def _live_rows(add: Add) -> int | None:
-    """Rows of a file that no vector masks."""
+    """Return the rows of a file that no vector masks."""
     rows = num_records(add)
     return None if rows is None else rows - (0 if add.deletion_vector is None else add.deletion_vector.cardinality)
 

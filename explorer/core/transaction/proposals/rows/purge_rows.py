@@ -27,7 +27,7 @@ __all__ = ["files_to_purge", "purge_rows"]
 def files_to_purge(
     snapshot: Snapshot, masking: Collection[str] | None, dropped: Collection[str]
 ) -> dict[str, RowIndexes]:
-    """The live files to rewrite, by decoded path, with no row more to hide.
+    """Return the live files to rewrite, by decoded path, with no row more to hide.
 
     Args:
         masking: Files with a deletion vector, only if they are among these paths; None for all of them.
@@ -79,7 +79,7 @@ def _remove(add: Add, now: int) -> Remove:
 
 
 def _metrics(touched: Sequence[Touched], adds: Sequence[Add]) -> dict[str, str]:
-    """The metrics of the reference; the sizes are of the new files."""
+    """Return the metrics of the reference; the sizes are of the new files."""
     numbers: dict[str, int] = {
         "numRemovedFiles": len(touched),
         "numRemovedBytes": sum(file.add.size for file in touched),

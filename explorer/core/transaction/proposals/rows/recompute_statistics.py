@@ -1,7 +1,7 @@
-"""Statistics recomputed: files are added again with what their live rows say; no file and no row changes.
+"""Statistics recomputed: files are added again with the statistics of their live rows; no file and no row changes.
 
 Protocol sections: Per-file Statistics, Add File and Remove File. Invariants: an action keeps all else that the file's
-last add said; the number of records is that of the physical rows; statistics of columns that were not asked for stay;
+last add said; the number of records is that of the physical rows; statistics of columns that were not requested stay;
 nothing is data change.
 """
 
@@ -112,7 +112,7 @@ def recompute_statistics(
 
 
 def _stats(add: Add, leaves: Sequence[Described], facts: LiveFacts | None, *, all_columns: bool) -> str | None:
-    """The new statistics of a file; None if they say what the file's statistics say already."""
+    """Return the new statistics of a file; None if they say what the file's statistics say already."""
     known = known_statistics(add.stats)
     masked = 0 if add.deletion_vector is None else add.deletion_vector.cardinality
     rows = masked + (0 if facts is None else facts.rows)
@@ -132,12 +132,12 @@ def _stats(add: Add, leaves: Sequence[Described], facts: LiveFacts | None, *, al
 
 
 def _same(new: Mapping[str, object], known: Mapping[str, object]) -> bool:
-    """Whether two statistics say the same; bounds are tight where nothing is said of them."""
+    """Return whether two statistics are equal; bounds are tight where ``tightBounds`` is missing."""
     return {"tightBounds": True, **new} == {"tightBounds": True, **known}
 
 
 def _grafted(known: object, made: _Tree, paths: Sequence[Path]) -> _Tree:
-    """A tree of values with those at some paths replaced, or taken away where there are none."""
+    """Return a tree of values with those at some paths replaced, or taken away where there are none."""
     grafted: _Tree = deepcopy(known) if isinstance(known, dict) else {}
     for path in paths:
         _placed(grafted, path, _value_at(made, path))
