@@ -194,8 +194,8 @@ class Table(DeltaLog):
     @located
     def leftovers(self) -> pa.Table:
         """List temporary files of writers that were stopped: path, size, modified; see
-        `explorer.core.maintenance.temporary_files`."""
-        from explorer.core.maintenance.temporary_files import leftovers
+        `explorer.core.maintenance.folder_listing`."""
+        from explorer.core.maintenance.folder_listing import leftovers
 
         return leftovers(self.store)
 
@@ -489,9 +489,9 @@ class Table(DeltaLog):
     @located
     def folder(self) -> FolderScan:
         """List the table's folder and hold it against the log: unused files, orphans, and files that are missing."""
-        from explorer.core.maintenance.folder_listing import look_at_folder
+        from explorer.core.maintenance.folder_listing import scan_folder
 
-        return look_at_folder(self)
+        return scan_folder(self)
 
     def report(
         self,

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.protocol.actions import DomainMetadata, SetTransaction
+from explorer.core.protocol.actions import DomainMetadata, TransactionAction
 from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
 from explorer.core.protocol.deletion_vectors import read_rows
@@ -32,7 +32,7 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.intents.records import CreateTable, Delete, Merge, Optimize, Overwrite, Restore, Update
 from explorer.core.transaction.new_files.file_actions import adds
-from explorer.core.transaction.new_files.file_facts import FileFacts, Numbering, Touched
+from explorer.core.transaction.new_files.file_facts import NewFileFacts, Numbering, Touched
 from explorer.core.transaction.new_files.layout import ROWS_PER_FILE, FileLayout
 from explorer.core.transaction.proposal import Proposal, RowCounts, Written
 from explorer.core.transaction.proposals import propose
@@ -115,7 +115,7 @@ class TableWriter:
         rows: pa.Table,
         *,
         rows_per_file: int = ROWS_PER_FILE,
-        transaction: SetTransaction | None = None,
+        transaction: TransactionAction | None = None,
     ) -> None:
         """INSERT, or a micro-batch of a stream where a transaction is given. Identity columns number the rows."""
         proposal = append_rows(self.log.snapshot, self._addition(by, rows, rows_per_file))
@@ -274,7 +274,7 @@ class TableWriter:
 
     def _files(
         self, by: Provenance, rows: pa.Table, rows_per_file: int, *, changes: bool = False
-    ) -> Iterator[FileFacts]:
+    ) -> Iterator[NewFileFacts]:
         """Write files with names that are the same in every build, at the time of the story."""
         layout, at = FileLayout.of(self.log.snapshot), self.log.circumstances(by)
         plan = file_plan(layout, changes=changes, most_rows=rows_per_file)

@@ -24,7 +24,7 @@ from explorer.core.log.writing.checkpoint import write_checkpoint
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout
 from explorer.core.log.writing.checksum import write_checksum
 from explorer.core.log.writing.compaction import write_compaction
-from explorer.core.maintenance.temporary_files import is_leftover
+from explorer.core.maintenance.folder_listing import is_leftover
 from explorer.core.versions.commit_times import moment
 from explorer.new_table import new_table
 from explorer.storage import open_store

@@ -1,4 +1,4 @@
-"""Names and versions of clients as people and commits write them, found among those that facts are known of.
+"""Names and versions of clients as users and commits write them -> those that facts are known of.
 
 Invariants: a release is that of the newest known version at or before it; one from before all known versions, or whose
 order among them is not known (a number where the sources give dates), is refused, never guessed. An early build of a
@@ -46,9 +46,9 @@ def client_named(name: str, facts: ClientFacts, field: str = "name") -> str:
     """
     folded = {known.casefold(): known for known in facts.versions}
     wanted = " ".join(name.casefold().split())
-    found = folded.get(wanted) or folded.get(_ALIASES.get(wanted, "").casefold())
-    if found is not None:
-        return found
+    match = folded.get(wanted) or folded.get(_ALIASES.get(wanted, "").casefold())
+    if match is not None:
+        return match
     near = get_close_matches(wanted, [*folded, *_ALIASES], 3, 0.5)
     nearest = list(dict.fromkeys(folded.get(each) or _ALIASES[each] for each in near))
     nearest = nearest or [known for key, known in folded.items() if wanted and wanted in key]
@@ -62,10 +62,7 @@ def known_release(client: str, version: str | None, facts: ClientFacts, field: s
     """Return the known version of a client whose facts hold for a release.
 
     Args:
-        client: A client of the facts.
         version: A version as people write it; None where only one is known.
-        facts: The facts.
-        field: Named in the error.
 
     Raises:
         RequestError: Nothing is known of such a release; ``nearest`` are versions that are known.
@@ -75,13 +72,13 @@ def known_release(client: str, version: str | None, facts: ClientFacts, field: s
     if not wanted and len(known) == 1:
         return known[0]
     exact = next((each for each in known if each.casefold() == wanted.casefold()), None)
-    found = exact or _by_date(wanted, known) or _by_number(wanted, known)
-    if found is not None:
-        return found
+    match = exact or _by_date(wanted, known) or _by_number(wanted, known)
+    if match is not None:
+        return match
     nearest = get_close_matches(wanted, known, 3, 0.1) or known[:3]
-    said = f"the version {version!r}" if wanted else "no version"
+    given = f"the version {version!r}" if wanted else "no version"
     raise RequestError(
-        f"The clients' file gives {said} for {client}, of which no facts are known. Versions that are known: "
+        f"The clients' file gives {given} for {client}, of which no facts are known. Versions that are known: "
         f"{', '.join(known)}. Give one of these, or a release that comes after one of them.",
         field=field,
         found=version,
@@ -90,24 +87,24 @@ def known_release(client: str, version: str | None, facts: ClientFacts, field: s
 
 
 def _by_number(wanted: str, known: list[str]) -> str | None:
-    asked = None if _DATE.match(wanted) else _NUMBER.match(wanted)
-    if asked is None:
+    requested = None if _DATE.match(wanted) else _NUMBER.match(wanted)
+    if requested is None:
         return None
     numbered = [(_parts(match[1]), each) for each in known if (match := _KNOWN_NUMBER.fullmatch(each)) is not None]
-    number, is_early = _parts(asked[1]), _EARLY.search(wanted) is not None
+    number, is_early = _parts(requested[1]), _EARLY.search(wanted) is not None
     reached = [(known, each) for known, each in numbered if known < number or (known == number and not is_early)]
     return max(reached)[1] if reached else None
 
 
 def _by_date(wanted: str, known: list[str]) -> str | None:
-    asked = _DATE.match(wanted)
-    if asked is None:
+    requested = _DATE.match(wanted)
+    if requested is None:
         return None
     dated = [(match[2], not match[1], each) for each in known if (match := _DATE.match(each)) is not None]
-    reached = [(date, each) for date, is_start, each in dated if is_start and date <= asked[2] and not asked[1]]
+    reached = [(date, each) for date, is_start, each in dated if is_start and date <= requested[2] and not requested[1]]
     if reached:
         return max(reached)[1]
-    return next((each for date, is_start, each in dated if not is_start and asked[2] < date), None)
+    return next((each for date, is_start, each in dated if not is_start and requested[2] < date), None)
 
 
 def _parts(version: str) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""The clients that wrote a table, by what they said of themselves in their commits.
+"""The clients that wrote a table, by the ``engineInfo`` of their commits.
 
 Protocol section: Commit Provenance Information. Invariants: ``engineInfo`` is what a writer likes to say, so a form
 that is not known stays as it is, and nothing is known of such a writer.
@@ -21,7 +21,7 @@ __all__ = ["OWN_ENGINE", "WriterSeen", "WrittenCommit", "engine_named", "writers
 
 OWN_ENGINE: Final = "Delta-Table-Explorer"
 """What this program calls itself in ``engineInfo``; its version follows after a slash."""
-# Each with a group for the version; those that say more come first, as Spark names Delta Lake beside itself.
+# Each with a group for the version; the more exact ones come first, as Spark names Delta Lake and itself.
 _FORMS: Final = (
     (re.compile(r"\bDelta-Lake/(\S+)"), "delta-spark"),
     (re.compile(r"\bDatabricks-Runtime/(\S+)"), "Databricks Runtime"),
@@ -73,11 +73,11 @@ class WriterSeen(msgspec.Struct, frozen=True, rename="camel"):
 
 def writers_seen(commits: Iterable[WrittenCommit], facts: ClientFacts) -> tuple[WriterSeen, ...]:
     """Find the clients that wrote some commits, the one that wrote last first."""
-    found: dict[str, list[WrittenCommit]] = {}
+    by_engine: dict[str, list[WrittenCommit]] = {}
     for commit in commits:
         if commit.info is not None and commit.info.engine_info:
-            found.setdefault(commit.info.engine_info, []).append(commit)
-    seen = [_writer(engine, written, facts) for engine, written in found.items()]
+            by_engine.setdefault(commit.info.engine_info, []).append(commit)
+    seen = [_writer(engine, written, facts) for engine, written in by_engine.items()]
     return tuple(sorted(seen, key=lambda writer: -writer.last_version))
 
 

@@ -48,7 +48,6 @@ def part_end(data: bytes, start: int) -> int:
     """Return where a part of a commit ends: after a line, and between two actions if such a position is near.
 
     Args:
-        data: The commit.
         start: So many bytes are in the part at least.
     """
     # Between two values inside of an action is a comma.

@@ -14,7 +14,7 @@ import msgspec
 
 from explorer.core.log.log_path import LogFileKind, LogPath
 
-__all__ = ["Checkpoint", "complete_checkpoints"]
+__all__ = ["CompleteCheckpoint", "complete_checkpoints"]
 
 _PREFERENCE: Final = {
     LogFileKind.MULTI_PART_CHECKPOINT: 0,
@@ -23,7 +23,7 @@ _PREFERENCE: Final = {
 }
 
 
-class Checkpoint(msgspec.Struct, frozen=True):
+class CompleteCheckpoint(msgspec.Struct, frozen=True):
     """A complete checkpoint: its version and its file, or its parts in order."""
 
     version: int
@@ -35,7 +35,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
         return self.parts[0].kind
 
 
-def complete_checkpoints(files: Iterable[LogPath]) -> Iterable[Checkpoint]:
+def complete_checkpoints(files: Iterable[LogPath]) -> Iterable[CompleteCheckpoint]:
     """Complete checkpoints in the order of version; of several at one version the last is preferred (CKPT-005)."""
 
     def identity(path: LogPath) -> tuple[int, int, int, str]:
@@ -47,4 +47,4 @@ def complete_checkpoints(files: Iterable[LogPath]) -> Iterable[Checkpoint]:
     ):
         members = tuple({path.part: path for path in group}.values())
         if not parts or len(members) == parts:
-            yield Checkpoint(version, members)
+            yield CompleteCheckpoint(version, members)

@@ -10,9 +10,9 @@ import json
 
 import msgspec
 
-from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, TransactionAction
 
-__all__ = ["LiveFile", "TableState", "same_metadata", "same_protocol"]
+__all__ = ["RecordedFile", "TableState", "same_metadata", "same_protocol"]
 
 
 class TableState(msgspec.Struct, frozen=True):
@@ -20,11 +20,11 @@ class TableState(msgspec.Struct, frozen=True):
 
     protocol: Protocol
     metadata: Metadata
-    transactions: dict[str, SetTransaction]
+    transactions: dict[str, TransactionAction]
     domains: dict[str, DomainMetadata]
 
 
-class LiveFile(msgspec.Struct, frozen=True, gc=False):
+class RecordedFile(msgspec.Struct, frozen=True, gc=False):
     """The facts of a file in checksums and checkpoints: its vector, its size in bytes, and its masked rows."""
 
     vector_id: str | None

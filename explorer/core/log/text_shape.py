@@ -65,7 +65,6 @@ def misshapen(lines: Sequence[bytes], index: int) -> TextShape | None:
 
     Args:
         lines: The lines of the commit, or of a part of it.
-        index: The line that failed.
     """
     line = lines[index]
     encoded = _encoded(line)

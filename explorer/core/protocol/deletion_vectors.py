@@ -56,8 +56,6 @@ def read_rows(
     """Read the masked row indexes of one deletion vector, ascending.
 
     Args:
-        store: The table's store.
-        descriptor: The vector's descriptor as in the log.
         file: The data file whose rows it masks, for the error.
         version: A version that has both, for the error.
 
@@ -200,7 +198,6 @@ def encode_vectors(
     """Encode a vector for each array of masked row indexes.
 
     Args:
-        identity: Names the file.
         masked: Row indexes, ascending, none of them empty.
 
     Returns:

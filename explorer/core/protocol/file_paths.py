@@ -102,7 +102,6 @@ def partition_location(values: Mapping[str, str | None], name: str) -> str:
 
     Args:
         values: Partition values as in the log, by the name that the folders show.
-        name: The file's own name.
     """
     folders = [f"{_escaped(key)}={NULL_FOLDER if value is None else _escaped(value)}" for key, value in values.items()]
     return "/".join([*folders, name])

@@ -169,7 +169,6 @@ def too_many_decoded(what: str, path: str, version: int | None, found: int, allo
 
     Args:
         what: A name for them, at the beginning of a sentence.
-        path: The file that went beyond the limit.
         version: Their version, if they have one.
         found: The bytes that they would take, or more.
         allowed: The bytes that they may take.
@@ -242,7 +241,6 @@ def check_json_values(data: bytes | str, what: str) -> None:
     Commas and brackets are counted, those in texts too.
 
     Args:
-        data: The JSON.
         what: A name for it, for the error.
 
     Raises:
@@ -290,7 +288,6 @@ def check_nesting(value: JsonValue, what: str) -> None:
     """Check the nesting depth of decoded JSON.
 
     Args:
-        value: The JSON.
         what: A name for it, for the error.
 
     Raises:

@@ -112,7 +112,6 @@ class LogicalFiles:
     """Files of several sources, one after the other; each column is read once and stays in memory.
 
     Args:
-        sources: The files.
         overlaid: Returns the other files that readers take for live: see
             `explorer.core.log.contested.ContestedFiles`.
         respelled: Files that other readers take for live, as their path was spelled otherwise where it was replaced or
@@ -181,7 +180,6 @@ class LaterFiles(LogicalFiles):
     """Files that are opened at first need.
 
     Args:
-        num_rows: Their number.
         open_files: Opens them.
 
     Raises:

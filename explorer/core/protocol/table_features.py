@@ -350,8 +350,6 @@ def check_readable(protocol: Protocol, version: int, *, by_catalog: bool = False
 
     Args:
         protocol: The protocol in force at the version being read (PROTO-004, D-39).
-        version: That version.
-        by_catalog: The catalog that manages the commits returned them.
 
     Raises:
         UnsupportedFeature: It names the features, or the reader version.
@@ -382,10 +380,6 @@ def check_readable(protocol: Protocol, version: int, *, by_catalog: bool = False
 
 def check_unmanaged(protocol: Protocol, published: int) -> None:
     """Refuse a table whose commits a catalog manages, as its log alone does not define the table (CATALOG-001).
-
-    Args:
-        protocol: The protocol in force.
-        published: The newest version that is published in the log.
 
     Raises:
         UnsupportedFeature: A catalog manages the commits, and nothing else prevents reading the table.

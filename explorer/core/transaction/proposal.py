@@ -20,7 +20,7 @@ from explorer.core.protocol.actions import (
     Metadata,
     Protocol,
     Remove,
-    SetTransaction,
+    TransactionAction,
 )
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.versions.reads import Reads
@@ -239,7 +239,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     parameters: JsonObject
     metadata: Metadata | None = None
     protocol: Protocol | None = None
-    transactions: tuple[SetTransaction, ...] = ()
+    transactions: tuple[TransactionAction, ...] = ()
     domains: tuple[DomainMetadata, ...] = ()
     adds: tuple[Add, ...] = ()
     removes: tuple[Remove, ...] = ()

@@ -33,7 +33,6 @@ def blame(history: Provenance, name: str | None = None) -> pa.Table:
     """Return the commits that set things to their current state.
 
     Args:
-        history: The recorded commits.
         name: A dotted column, a property, a constraint (with or without ``delta.constraints.``), a feature, a domain,
             or ``protocol``, ``partitioning``, ``clustering``, ``description``; None for all that there is now.
 

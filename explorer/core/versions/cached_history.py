@@ -88,10 +88,7 @@ def read_history(
     """Read the history of a log.
 
     Args:
-        store: The log's store.
-        listing: The log.
         indexes: The cache of tables; None caches nothing.
-        reader: The reader of the beginning of this log.
         follow: Return a reader that can continue.
         watch: As for `HistoryReader.history`.
 
@@ -158,9 +155,6 @@ def read_provenance_table(
     A catalog manages no commits without such timestamps.
 
     Args:
-        store: The log's store.
-        listing: The log.
-        indexes: The cache.
         check: Called with the commits where their protocols are known; it may refuse them.
 
     Returns:

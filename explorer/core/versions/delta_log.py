@@ -85,11 +85,9 @@ class DeltaLog:
         """Open the log.
 
         Args:
-            store: The store of its files.
             catalog: The commits that its catalog ratified, for a table whose commits a catalog manages.
             time_zone: The zone of partition values without a zone.
             indexes: Opens the cache of tables between processes; None caches nothing. It does not serve a table whose
-            commits a catalog manages.
 
         Raises:
             TableNotFound: There is no log.
@@ -153,7 +151,6 @@ class DeltaLog:
         """Return the table at a version, at a time, or now.
 
         Args:
-            version: The version.
             timestamp: An aware datetime, or ISO 8601 text with a zone; the newest version committed at or before it.
 
         Raises:
@@ -233,7 +230,6 @@ class DeltaLog:
         """Return the files with the changes of a range of versions, both ends included, and check that they exist.
 
         Args:
-            from_version, to_version: The range.
             inferred: Infer the changes of versions without a recorded change feed from their added and removed files;
                 `explorer.spark.changes.changes` leaves out the rows that such a commit only copied.
             schema_version: Version whose schema the rows have; see `explorer.core.versions.change_feed`.

@@ -39,9 +39,7 @@ class IndexCache(Protocol):
         """Cache tables of the table at a location, in place of earlier ones.
 
         Args:
-            location: The table's root as a URL.
             covered: The log files that they were read from, as listed before they were read.
-            tables: Makes the tables.
         """
         ...
 

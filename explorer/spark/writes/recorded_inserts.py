@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from explorer.core.protocol.logical_files import files_to_come
-from explorer.core.transaction.new_files.file_facts import FileFacts
+from explorer.core.transaction.new_files.file_facts import NewFileFacts
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.proposal import Written
 from explorer.spark.scan.results import Reading
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["recorded_inserts"]
 
 
-def recorded_inserts(log: DeltaLog, snapshot: Snapshot, written: Written, layout: FileLayout) -> tuple[FileFacts, ...]:
+def recorded_inserts(
+    log: DeltaLog, snapshot: Snapshot, written: Written, layout: FileLayout
+) -> tuple[NewFileFacts, ...]:
     """Write the change files; see `RowEngine.record_inserts`."""
     if not written.adds:
         return ()

@@ -15,7 +15,7 @@ import pytest
 import explorer
 from explorer.core.compatibility.access import losses, requirements
 from explorer.core.compatibility.client_facts import client_facts
-from explorer.core.compatibility.loss_words import releases_in_words
+from explorer.core.compatibility.matrix import releases_in_words
 from explorer.core.compatibility.my_clients import MyClient
 from explorer.core.protocol.actions import Protocol
 from explorer.core.transaction.commit_plan import CommitPlan

@@ -22,7 +22,7 @@ from explorer.core.protocol.actions import (
     Format,
     Metadata,
     Protocol,
-    SetTransaction,
+    TransactionAction,
 )
 from explorer.core.protocol.deletion_vectors import encode_vectors
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS, SCHEMA, LineSource, LogicalFiles
@@ -70,7 +70,7 @@ def test_a_version_says_what_is_in_force() -> None:
         DomainMetadata(domain="gone", configuration="x", removed=True),
         DomainMetadata(domain="app", configuration="{}"),
     ]
-    transactions = [SetTransaction(app_id="one", version=3), SetTransaction(app_id="one", version=4)]
+    transactions = [TransactionAction(app_id="one", version=3), TransactionAction(app_id="one", version=4)]
     found = state_of(*domains, *transactions[1:], *FILES, rules=rules)
     assert repr(found) == "Snapshot(version=0, columns=4)"
     assert (found.version, found.time_zone, found.protocol, found.metadata) == (0, UTC, rules, PARTED)

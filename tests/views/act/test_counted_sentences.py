@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from explorer.core.compatibility.loss_words import losses_in_words
+from explorer.core.compatibility.matrix import losses_in_words
 from explorer.core.protocol.counted import all_of
 from explorer.core.transaction.commit_plan import Consequences, MaintenanceFile, MaintenancePlan, MaintenanceResult
 from explorer.core.transaction.consequences import time_travel_effect

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from explorer.core.log.table_state import LiveFile, same_metadata, same_protocol
+from explorer.core.log.table_state import RecordedFile, same_metadata, same_protocol
 from explorer.core.log.verify.running_state import RunningState
 from explorer.core.log.version_checksum import (
     MASK_BINS,
@@ -21,7 +21,7 @@ from explorer.core.log.version_checksum import (
     VersionChecksum,
     decode_checksum,
 )
-from explorer.core.protocol.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
+from explorer.core.protocol.actions import CommitInfo, DomainMetadata, Metadata, Protocol, TransactionAction
 from explorer.core.protocol.file_paths import canonical_key
 
 __all__ = ["compare_checksum"]
@@ -32,8 +32,6 @@ def compare_checksum(data: bytes, state: RunningState, info: CommitInfo | None) 
 
     Args:
         data: The file's bytes.
-        state: The state after the version.
-        info: Provenance of the version's commit.
 
     Raises:
         ValueError: The file is not a checksum; the text has the reason.
@@ -72,7 +70,7 @@ def _records(checksum: VersionChecksum, state: RunningState) -> Iterator[str]:
     if protocol is not None and state.protocol is not None and not same_protocol(protocol, state.protocol):
         yield "protocol is not the one in force"
     if checksum.set_transactions is not None:
-        versions = {txn.app_id: txn.version for txn in map(SetTransaction.from_wire, checksum.set_transactions)}
+        versions = {txn.app_id: txn.version for txn in map(TransactionAction.from_wire, checksum.set_transactions)}
         yield from _differs("setTransactions", versions, {app: txn.version for app, txn in state.transactions.items()})
     if checksum.domain_metadata is not None:
         domains = {
@@ -120,7 +118,7 @@ def _listed(files: Sequence[ListedFile] | None, state: RunningState) -> Iterator
         yield f"allFiles has another size or deletion vector of {len(differing)} live files, such as {differing[0]}"
 
 
-def _is_other(file: ListedFile, live: LiveFile | None) -> bool:
+def _is_other(file: ListedFile, live: RecordedFile | None) -> bool:
     """Return whether a live file differs from its entry in the checksum; without a size, only the path counts."""
     if live is None or file.size is None:
         return False

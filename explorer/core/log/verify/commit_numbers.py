@@ -22,8 +22,6 @@ def impossible_numbers(commit: Commit, info: CommitInfo | None, state: RunningSt
     """Yield each number that the commit cannot have.
 
     Args:
-        commit: The commit.
-        info: Its provenance.
         state: The state after it; None where the state before it is not known.
     """
     read = None if info is None else info.read_version

@@ -18,7 +18,7 @@ from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.replay import Reconciliation, read_commit_files
 from explorer.core.log.table_state import same_metadata, same_protocol
-from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, TransactionAction
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.log_store import LogStore
 
@@ -33,8 +33,6 @@ def compare_compaction(store: LogStore, path: LogPath, commits: Sequence[LogPath
     """Yield differences between a compaction and its commits.
 
     Args:
-        store: The store of the log.
-        path: The compaction.
         commits: Every commit of its range, ascending.
 
     Raises:
@@ -72,7 +70,7 @@ class _Small:
 
     protocol: Protocol | None = None
     metadata: Metadata | None = None
-    transactions: dict[str, SetTransaction] = field(default_factory=dict)
+    transactions: dict[str, TransactionAction] = field(default_factory=dict)
     domains: dict[str, DomainMetadata] = field(default_factory=dict)
 
     def take(self, commit: Commit) -> None:
@@ -102,7 +100,7 @@ def _difference(what: str, compacted: _T | None, newest: _T | None, equal: Calla
         yield f"its {what} is not the newest of the range"
 
 
-def _same_batch(one: SetTransaction, other: SetTransaction) -> bool:
+def _same_batch(one: TransactionAction, other: TransactionAction) -> bool:
     """Return whether two transactions are equal; the time of an action may be that of the compaction."""
     return one.version == other.version
 

@@ -12,7 +12,7 @@ import msgspec
 
 from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.last_checkpoint import LastCheckpoint
-from explorer.core.log.log_segment import Checkpoint
+from explorer.core.log.log_segment import CompleteCheckpoint
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
 
@@ -31,7 +31,7 @@ class HintDifferences(msgspec.Struct, frozen=True):
     short: bool
 
 
-def compare_hint(store: LogStore, hint: LastCheckpoint, checkpoint: Checkpoint) -> HintDifferences:
+def compare_hint(store: LogStore, hint: LastCheckpoint, checkpoint: CompleteCheckpoint) -> HintDifferences:
     """Compare the numbers of the hint with those of the checkpoint of its version.
 
     Raises:

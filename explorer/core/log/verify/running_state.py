@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from explorer.core.log.commit import Commit
-from explorer.core.log.table_state import LiveFile
+from explorer.core.log.table_state import RecordedFile
 from explorer.core.log.verify.file_numbers import FileNumbers, NumberReader
-from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, TransactionAction
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.raw_actions import AddLine
@@ -28,11 +28,11 @@ class RunningState:
     """
 
     def __init__(self) -> None:
-        self.files: dict[str, LiveFile] = {}
+        self.files: dict[str, RecordedFile] = {}
         self.numbers: dict[str, FileNumbers] = {}
         self.protocol: Protocol | None = None
         self.metadata: Metadata | None = None
-        self.transactions: dict[str, SetTransaction] = {}
+        self.transactions: dict[str, TransactionAction] = {}
         self.domains: dict[str, DomainMetadata] = {}
         self.num_bytes = 0
         self.num_unsized = 0
@@ -75,7 +75,7 @@ class RunningState:
                 f"{_named(key, add.vector_id)} is added while {_named(key, live.vector_id)} is live and is not removed",
             )
         vector = add.deletion_vector
-        self._put(key, LiveFile(add.vector_id, add.size, 0 if vector is None else vector.cardinality))
+        self._put(key, RecordedFile(add.vector_id, add.size, 0 if vector is None else vector.cardinality))
         self.numbers[key] = self._reader.of_line(add)
 
     def _apply_small(self, commit: Commit) -> Iterator[tuple[str, str]]:
@@ -100,7 +100,7 @@ class RunningState:
             else:
                 self.domains[domain.domain] = domain
 
-    def _put(self, key: str, file: LiveFile) -> None:
+    def _put(self, key: str, file: RecordedFile) -> None:
         if key in self.files:
             self._drop(key)
         self.files[key] = file
@@ -118,11 +118,11 @@ class RunningState:
             self.masks[file.masked] -= 1
 
 
-def _live_files(files: LogicalFiles) -> Iterator[tuple[str, LiveFile]]:
+def _live_files(files: LogicalFiles) -> Iterator[tuple[str, RecordedFile]]:
     """Yield path and facts of every file of a checkpoint."""
     chosen = files.select(["path", "dv_unique_id", "size", "dv_cardinality"])
     for key, vector_id, size, masked in zip(*(column.to_pylist() for column in chosen.columns), strict=True):
-        yield key, LiveFile(vector_id, size, masked or 0)
+        yield key, RecordedFile(vector_id, size, masked or 0)
 
 
 def _named(path: str, vector_id: str | None) -> str:

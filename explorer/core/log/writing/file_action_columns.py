@@ -73,9 +73,6 @@ _KNOWN_MEMBERS: Final = {
 class CheckpointFileColumns:
     """Makes the file columns of one checkpoint.
 
-    Args:
-        carried: The state that the checkpoint is made of.
-
     Raises:
         CorruptTable: A property that it uses has no readable value, or the schema is not readable.
         UnsupportedFeature: Typed statistics are due and the schema has a type this program does not read.

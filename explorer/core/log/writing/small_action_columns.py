@@ -21,14 +21,14 @@ from explorer.core.protocol.actions import (
     Format,
     Metadata,
     Protocol,
-    SetTransaction,
     Sidecar,
+    TransactionAction,
 )
 from explorer.core.protocol.arrow.arrays import bools, int32s, int64s, mask, string_maps, strings
 
 __all__ = ["SmallAction", "small_columns"]
 
-SmallAction = Protocol | Metadata | SetTransaction | DomainMetadata | CheckpointMetadata | Sidecar
+SmallAction = Protocol | Metadata | TransactionAction | DomainMetadata | CheckpointMetadata | Sidecar
 
 
 def small_columns(actions: Sequence[SmallAction], kinds: Sequence[type[SmallAction]]) -> dict[str, pa.StructArray]:
@@ -36,7 +36,6 @@ def small_columns(actions: Sequence[SmallAction], kinds: Sequence[type[SmallActi
 
     Args:
         actions: The actions, those of one kind one after the other.
-        kinds: The columns to make.
     """
     columns = {}
     for kind in kinds:
@@ -93,7 +92,7 @@ _BUILDERS: Final[dict[type[SmallAction], dict[str, Builder]]] = {
         "configuration": string_maps,
         "created_time": int64s,
     },
-    SetTransaction: {"app_id": strings, "version": int64s, "last_updated": int64s},
+    TransactionAction: {"app_id": strings, "version": int64s, "last_updated": int64s},
     DomainMetadata: {"domain": strings, "configuration": strings, "removed": bools},
     CheckpointMetadata: {"version": int64s, "tags": string_maps},
     Sidecar: {"path": strings, "size_in_bytes": int64s, "modification_time": int64s, "tags": string_maps},

@@ -41,7 +41,6 @@ class OpenFile:
     """An open file, and an unused reader of it.
 
     Args:
-        file: The file.
         name: Its name, for the error.
 
     Raises:

@@ -37,11 +37,6 @@ def highest_id(schema: StructType, configured: int = 0) -> int:
 def map_columns(schema: StructType, last_id: int, naming: Naming) -> tuple[StructType, int]:
     """Assign every field of a schema an id and a physical name, whatever it had before.
 
-    Args:
-        schema: The schema.
-        last_id: The highest id ever assigned.
-        naming: Returns the physical names.
-
     Returns:
         The schema, and the highest id assigned.
     """

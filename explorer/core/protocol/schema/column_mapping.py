@@ -37,7 +37,6 @@ def mapping_mode(configuration: dict[str, str], protocol: Protocol) -> MappingMo
     """Return the mapping mode of a version; for the versions of a history, use `History.mapping_mode`.
 
     Args:
-        configuration: The table's properties.
         protocol: The protocol in force; a mode that it does not allow counts as none (CM-001).
 
     Raises:
@@ -73,8 +72,6 @@ def check_mapping(schema: StructType, mode: MappingMode, max_column_id: int | No
     """Check that every field is mapped once (CM-016).
 
     Args:
-        schema: The table's schema.
-        mode: Its mapping mode.
         max_column_id: The highest id ever assigned, if the table's properties have it.
 
     Raises:

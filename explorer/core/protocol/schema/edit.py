@@ -109,14 +109,14 @@ def struct_field(schema: StructType, column: str) -> tuple[Column, StructField]:
     Raises:
         InvalidIntent: There is none, or it is the element of an array, or the key or value of a map.
     """
-    found = find_column(schema, column)
-    if found.field is None:
+    place = find_column(schema, column)
+    if place.field is None:
         raise InvalidIntent(
-            f"{found.name} is inside an array or a map and not a column of its own: only fields of a struct can be "
+            f"{place.name} is inside an array or a map and not a column of its own: only fields of a struct can be "
             "changed so.",
             field="column",
         )
-    return found, found.field
+    return place, place.field
 
 
 def children(schema: StructType, parent: Path, field: str = "column") -> tuple[StructField, ...]:

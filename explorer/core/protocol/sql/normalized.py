@@ -48,7 +48,6 @@ def normalize_expression(text: str, tokens: Sequence[Token]) -> NormalizedExpres
     """Normalize an expression.
 
     Args:
-        text: The text.
         tokens: Its tokens, the last of which is the end.
     """
     pieces: list[str] = []

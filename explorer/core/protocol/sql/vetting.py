@@ -129,8 +129,6 @@ def check_clock(text: str, tokens: Sequence[Token], columns: Collection[str]) ->
     """Refuse expressions that depend on the time or the session, so that a result stays true.
 
     Args:
-        text: The predicate.
-        tokens: Its tokens.
         columns: Names of the columns in lower case: a column named ``user`` is one.
 
     Raises:

@@ -74,12 +74,12 @@ def clustering_estimates(
     statistics.load(used.values())
     facts = {path: ColumnFacts.of(statistics, column) for path, column in used.items()}
     partitions = [column for column in columns if column.partition]
-    layout = _Layout.of(statistics, partitions, sizes)
+    layout = _FileOrder.of(statistics, partitions, sizes)
     wanted = [(path, column) for path, column in used.items() if not column.partition]
     return tuple(_estimated(column.name, path, condition, facts, layout) for path, column in wanted)
 
 
-class _Layout(msgspec.Struct, frozen=True):
+class _FileOrder(msgspec.Struct, frozen=True):
     """The files as they are: the group of each, which is its partition; its live rows, where known; its bytes."""
 
     group: Int64s
@@ -88,7 +88,7 @@ class _Layout(msgspec.Struct, frozen=True):
     size: Int64s
 
     @classmethod
-    def of(cls, statistics: FileStatistics, partitions: Sequence[StatisticsColumn], sizes: pa.Int64Array) -> _Layout:
+    def of(cls, statistics: FileStatistics, partitions: Sequence[StatisticsColumn], sizes: pa.Int64Array) -> _FileOrder:
         group = np.zeros(statistics.num_files, np.int64)
         for column in partitions:
             codes, _ = numbers(statistics.bounds(column).low.dictionary_encode("encode").indices)
@@ -109,7 +109,7 @@ class _Layout(msgspec.Struct, frozen=True):
 
 
 def _estimated(
-    name: str, path: _Path, condition: Expression, facts: Mapping[_Path, ColumnFacts], layout: _Layout
+    name: str, path: _Path, condition: Expression, facts: Mapping[_Path, ColumnFacts], layout: _FileOrder
 ) -> ClusteringEstimate:
     own = facts[path]
     bounded = (own.low.known & own.high.known) | own.all_null
@@ -133,7 +133,7 @@ def _estimated(
 
 
 def _of_texts(
-    name: str, path: _Path, condition: Expression, facts: Mapping[_Path, ColumnFacts], layout: _Layout
+    name: str, path: _Path, condition: Expression, facts: Mapping[_Path, ColumnFacts], layout: _FileOrder
 ) -> ClusteringEstimate:
     """Return at best a file for each text and partition: how many rows share a text is not in the log."""
     parts = list(parts_of(condition))
@@ -166,7 +166,7 @@ def _pieces(facts: ColumnFacts, most: int) -> tuple[Int64s, Float64s, Float64s]:
     return file, low[file] + edges[0], low[file] + edges[1]
 
 
-def _read(layout: _Layout, file: Int64s, order: Float64s, true: Mask) -> Int64s:
+def _read(layout: _FileOrder, file: Int64s, order: Float64s, true: Mask) -> Int64s:
     """Lay the pieces of each group in order, cut them into as many files as it has, and count those to be read."""
     rows = layout.rows[file] / np.bincount(file)[file]
     group = layout.group[file]

@@ -99,9 +99,6 @@ def skip_files(
 
     Args:
         where: A boolean SQL expression over logical columns, as text or parsed; times without a zone are UTC.
-        schema: The table's schema.
-        columns: Its columns that may have statistics.
-        statistics: Those of the files.
 
     Raises:
         RequestError: The text is not a condition, or names a column that the table does not have.

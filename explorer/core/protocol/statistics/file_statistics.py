@@ -82,8 +82,6 @@ class FileStatistics:
     """The statistics of some files, by column; a column is parsed at first need, and stays in memory.
 
     Args:
-        files: The files.
-        columns: The columns they may have statistics of.
         zone: As in `explorer.core.protocol.partition_values.parse_partition_value`.
     """
 

@@ -66,7 +66,6 @@ class Flag(TableProperty, frozen=True):
         """Return the value in a table.
 
         Args:
-            configuration: The table's properties.
             unset: The value where the property is not set and has no default.
 
         Raises:
@@ -111,7 +110,6 @@ class Interval(TableProperty, frozen=True):
         """Return the value in a table.
 
         Args:
-            configuration: The table's properties.
             unset: The value where the property is not set and has no default.
 
         Raises:

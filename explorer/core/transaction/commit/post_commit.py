@@ -12,7 +12,7 @@ from typing import Final
 from explorer.core.errors import IncompleteCheckpoint
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import checksum_name, commit_name
-from explorer.core.log.log_segment import Checkpoint, list_log
+from explorer.core.log.log_segment import CompleteCheckpoint, list_log
 from explorer.core.log.replay import advance_state, checkpoint_reader, read_commits, replay_files
 from explorer.core.log.table_state import TableState
 from explorer.core.log.version_checksum import VersionChecksum
@@ -79,7 +79,7 @@ def new_checkpoint(store: LogStore, version: int, context: Context) -> WrittenCh
         return write_checkpoint(store, listing, version, now=now, new_uuid=context.new_uuid)
 
 
-def repaired_checkpoint(store: LogStore, checkpoint: Checkpoint, context: Context) -> WrittenCheckpoint:
+def repaired_checkpoint(store: LogStore, checkpoint: CompleteCheckpoint, context: Context) -> WrittenCheckpoint:
     """Write a checkpoint again that does not hold what the commits give, and keep what was there under other names.
 
     Raises:

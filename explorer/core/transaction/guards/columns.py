@@ -124,7 +124,7 @@ def constraint_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
     for path, field in walk(snapshot.schema):
         if INVARIANTS in field.metadata and not any(_inside(path, changed) for changed in paths):
             rules[f"invariant of {format_column(path)}"] = _invariant_text(field.metadata[INVARIANTS])
-    words = _Words(
+    words = _ExpressionTexts(
         "No constraint or invariant names the columns.",
         "named by",
         "Drop the constraint first, and add it again afterwards.",
@@ -139,7 +139,7 @@ def generated_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
         for path, field in walk(snapshot.schema)
         if GENERATION_EXPRESSION in field.metadata and not any(_inside(path, changed) for changed in paths)
     }
-    words = _Words(
+    words = _ExpressionTexts(
         "No generated column is computed from the columns.", "needed to compute", "Drop the generated column first."
     )
     return _expressions("generated-columns", rules, snapshot.schema, paths, words)
@@ -187,7 +187,7 @@ def char_guard(schema: StructType, paths: Sequence[Path]) -> GuardResult | None:
     return GuardResult("char-types", "fail", {"columns": hit, "detail": detail}, remedy)
 
 
-class _Words(NamedTuple):
+class _ExpressionTexts(NamedTuple):
     """The texts of a guard on expressions: without a hit, how a hit uses the columns, and the next step."""
 
     none: str
@@ -196,7 +196,7 @@ class _Words(NamedTuple):
 
 
 def _expressions(
-    guard: str, rules: dict[str, str], schema: StructType, paths: Sequence[Path], words: _Words
+    guard: str, rules: dict[str, str], schema: StructType, paths: Sequence[Path], words: _ExpressionTexts
 ) -> GuardResult:
     hit = {name: text for name, text in rules.items() if any(mentions(text, path, schema) for path in paths)}
     if not hit:

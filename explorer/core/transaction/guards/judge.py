@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from explorer.core.compatibility.loss_words import losses_in_words, releases_in_words
+from explorer.core.compatibility.matrix import losses_in_words, releases_in_words
 from explorer.core.errors import ExplorerError
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.counted import counted

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from explorer.core.protocol.actions import Add
 
-__all__ = ["Arrangement", "FileFacts", "LiveFacts", "Numbering", "RowIndexes", "Touched"]
+__all__ = ["Arrangement", "LiveFacts", "NewFileFacts", "Numbering", "RowIndexes", "Touched"]
 
 
 class LiveFacts(msgspec.Struct, frozen=True):
@@ -33,7 +33,7 @@ class LiveFacts(msgspec.Struct, frozen=True):
     extremes: pa.RecordBatch
 
 
-class FileFacts(msgspec.Struct, frozen=True):
+class NewFileFacts(msgspec.Struct, frozen=True):
     """A new file.
 
     Attributes:

@@ -33,7 +33,7 @@ from explorer.core.protocol.schema.nested_types import Path
 from explorer.core.protocol.statistics.collect import indexed_fields, statistics_text
 from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties.registry import COMPRESSION_CODEC, PARTITION_COLUMNS_IN_FILES
-from explorer.core.transaction.new_files.file_facts import FileFacts
+from explorer.core.transaction.new_files.file_facts import NewFileFacts
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["ROWS_PER_FILE", "FileLayout", "compression_codec", "count_rows", "stored_fields"]
@@ -181,7 +181,7 @@ class FileLayout(msgspec.Struct, frozen=True):
         """Return the name of each partition column in folders; None where files lie at the root (PATH-002, CM-008)."""
         return None if self.mode != "none" else self.metadata.partition_columns
 
-    def add_of(self, facts: FileFacts) -> Add:
+    def add_of(self, facts: NewFileFacts) -> Add:
         """Return the action that adds a file that the engine wrote."""
         stats = statistics_text(facts.rows, self.described, facts.extremes.columns, facts.nulls)
         return Add(
@@ -192,11 +192,11 @@ class FileLayout(msgspec.Struct, frozen=True):
             stats=stats,
         )
 
-    def change_of(self, facts: FileFacts) -> AddCDCFile:
+    def change_of(self, facts: NewFileFacts) -> AddCDCFile:
         """Return the action of a change file that the engine wrote."""
         return AddCDCFile(path=encode_path(facts.location), partition_values=self._values(facts), size=facts.size)
 
-    def _values(self, facts: FileFacts) -> dict[str, str | None]:
+    def _values(self, facts: NewFileFacts) -> dict[str, str | None]:
         keys = [self._field(name).physical_name for name in self.metadata.partition_columns]
         return dict(zip(keys, facts.partition, strict=True))
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from explorer.core.errors import InvalidIntent
-from explorer.core.protocol.actions import DomainMetadata
-from explorer.core.protocol.actions import SetTransaction as TransactionAction
+from explorer.core.protocol.actions import DomainMetadata, TransactionAction
 from explorer.core.protocol.table_features import active_features
 from explorer.core.transaction.intents.records import RemoveDomain, SetDomain, SetTransaction, check_batch
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal

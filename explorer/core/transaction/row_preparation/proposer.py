@@ -13,7 +13,7 @@ from typing import TypeAlias
 import msgspec
 
 from explorer.core.log.commit import Commit
-from explorer.core.protocol.actions import SetTransaction
+from explorer.core.protocol.actions import TransactionAction
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import StructType, parse_column
 from explorer.core.transaction.context import Context
@@ -123,7 +123,7 @@ def once(log: DeltaLog, intent: BatchIntent, propose: _OnVersion, now: int) -> _
     """
     if intent.txn_app_id is None or intent.txn_version is None:
         return propose
-    batch = SetTransaction(app_id=intent.txn_app_id, version=intent.txn_version, last_updated=now)
+    batch = TransactionAction(app_id=intent.txn_app_id, version=intent.txn_version, last_updated=now)
 
     def propose_once(snapshot: Snapshot) -> Proposal:
         newest = snapshot.transactions.get(batch.app_id)
@@ -154,7 +154,7 @@ def recorded_proposal(batch: RecordedBatch) -> Proposal:
     return Proposal(operation="WRITE", parameters={}, recorded=batch, guards=(guard,), undo="Nothing is written.")
 
 
-def _recording(proposal: Proposal, batch: SetTransaction, newest: int | None) -> Proposal:
+def _recording(proposal: Proposal, batch: TransactionAction, newest: int | None) -> Proposal:
     writing = proposal.writing
     if writing is not None:
         complete = writing.complete
@@ -171,7 +171,7 @@ def _recording(proposal: Proposal, batch: SetTransaction, newest: int | None) ->
     )
 
 
-def _written_at(log: DeltaLog, snapshot: Snapshot, batch: SetTransaction) -> int | None:
+def _written_at(log: DeltaLog, snapshot: Snapshot, batch: TransactionAction) -> int | None:
     """Return the version that recorded a batch, if the log still shows it."""
     last = snapshot.version
     while last >= 0:

@@ -54,8 +54,6 @@ def change_table(
     Columns as in `explorer.core.versions.change_feed.feed.ChangeSources`.
 
     Args:
-        recorded: Change files by version.
-        life: The lifetimes of all files.
         from_files: Versions whose changes are read from their adds and removes.
         times: Commit time of each version, ms since the epoch.
     """
@@ -66,7 +64,6 @@ def difference_table(life: Lifetimes, from_version: int, to_version: int) -> pa.
     """Return the files in which two versions differ: removed, added, or with another deletion vector.
 
     Args:
-        life: The lifetimes of all files.
         from_version, to_version: The versions, in either order.
 
     Returns:
@@ -127,9 +124,7 @@ def masked_difference(
     """Return the rows of one file whose masking changed (CDF-008).
 
     Args:
-        store: The table's store.
         before, after: The file's deletion vectors; None masks nothing.
-        file, version: Named in errors.
 
     Returns:
         Row indexes that became masked (deleted), and those that became visible again (inserted), ascending.

@@ -96,9 +96,7 @@ def columns_of_similar(adds: SimilarActions, decoded: Int32s, written: Int32s, c
     """Return the columns of adds from similar lines.
 
     Args:
-        adds: The adds.
         decoded, written: The numbers of their paths, as `PathCodes.of_files` returns them.
-        codes: The other numbers.
     """
     count = len(adds.places)
     stats = adds.texts.get("stats")
@@ -133,7 +131,6 @@ def merged(parts: Sequence[tuple[Int64s, FileColumns]], count: int) -> FileColum
 
     Args:
         parts: Positions, each once, and files.
-        count: Number of positions.
     """
     if len(parts) == 1:
         return parts[0][1]

@@ -94,7 +94,6 @@ class RecordedFilesBuilder:
         """Join the batches, with some of the files.
 
         Args:
-            rows: A mask of these files.
             last: Nothing is taken afterwards; the builder is empty then.
         """
         self._take_none()
@@ -140,7 +139,6 @@ class RecordedFiles:
         """Return a column of `SCHEMA`, except tags and statistics, which are not stored.
 
         Args:
-            name: The column.
             rows: Of these files, in this order; None means all.
 
         Raises:

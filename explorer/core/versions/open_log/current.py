@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from explorer.core.errors import IncompleteCheckpoint, VersionGap, VersionNotFound
-from explorer.core.log.log_segment import Checkpoint, LogListing, LogSegment
+from explorer.core.log.log_segment import CompleteCheckpoint, LogListing, LogSegment
 from explorer.core.versions.open_log.log_state import Due, LogState
 from explorer.core.versions.open_log.source import LogSource
 
@@ -27,7 +27,6 @@ class CurrentLog:
     """The present state of one log; every method may be called from any thread.
 
     Args:
-        source: The source of its listings.
         known: Its state; None lists it.
 
     Attributes:
@@ -91,7 +90,6 @@ class CurrentLog:
         more for commits.
 
         Args:
-            version: The version.
             action: Takes the state, and its files of the version.
         """
         lost: set[int | None] = set()
@@ -179,6 +177,6 @@ class CurrentLog:
         return True
 
 
-def _older_checkpoints(listing: LogListing) -> list[Checkpoint]:
+def _older_checkpoints(listing: LogListing) -> list[CompleteCheckpoint]:
     """Return the checkpoints before the newest version."""
     return [checkpoint for checkpoint in listing.checkpoints if checkpoint.version < listing.latest]

@@ -81,8 +81,6 @@ class Histories:
 
     Args:
         _listing: The listing; it is complete once a history is read.
-        _slot: The slot of the reader of the log.
-        _history, _provenance, _table: The histories read so far.
     """
 
     _listing: LogListing
@@ -139,8 +137,6 @@ class Histories:
         """Return the provenance that commits record of themselves, newest first, a row each.
 
         Args:
-            store: The log's store.
-            options: How it is read.
             most: How many rows; None for all.
             check: Called with the commits where their protocols are known; it may refuse them.
 

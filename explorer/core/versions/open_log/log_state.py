@@ -14,7 +14,7 @@ from enum import IntEnum
 import msgspec
 
 from explorer.core.log.log_path import LogPath
-from explorer.core.log.log_segment import Checkpoint, LogListing
+from explorer.core.log.log_segment import CompleteCheckpoint, LogListing
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.versions.open_log.histories import Histories
 from explorer.core.versions.open_log.read_versions import ReadVersions
@@ -96,7 +96,7 @@ class LogState:
         parts = _parts_by_version(listing).get(version, ())
         return replace(self, unusable={**self.unusable, version: UnusableCheckpoint(parts, reason)})
 
-    def beginning_with(self, checkpoint: Checkpoint) -> LogState:
+    def beginning_with(self, checkpoint: CompleteCheckpoint) -> LogState:
         """Return the state of the log as if it began with one of its checkpoints, to continue independently."""
         listing = msgspec.structs.replace(
             self.listing,

@@ -33,8 +33,6 @@ class ReadVersions:
 
     Args:
         snapshots: Snapshots by version, the last used last.
-        newest: The newest state.
-        timed: As the attribute.
 
     Attributes:
         newest: The newest state that was read; None if none was.
@@ -75,8 +73,6 @@ class ReadVersions:
         """Store the state of a version.
 
         Args:
-            version: The version.
-            state: The small actions in force.
             timed: Whether in-commit timestamps were on in it, or in a version that was read on the way.
         """
         with self._lock:

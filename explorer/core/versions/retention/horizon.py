@@ -171,19 +171,19 @@ class Horizon(msgspec.Struct, frozen=True, dict=True):
             {
                 "version": known_int64s(versions.versions, np.ones(len(versions.versions), bool)),
                 "lost_from": versions.lost_from(retention).view(pa.timestamp("ms", "UTC")),
-                "gone": mask(versions.gone),
+                "gone": mask(versions.lost),
                 "feed_lost_from": feed.lost_from(retention).take(where).view(pa.timestamp("ms", "UTC")),
-                "feed_gone": mask(feed.gone).take(where),
+                "feed_gone": mask(feed.lost).take(where),
             }
         )
 
     @cached_property
     def _version_limits(self) -> Int64s:
-        return np.sort(self.versions.least(self.now)[~self.versions.gone])
+        return np.sort(self.versions.least(self.now)[~self.versions.lost])
 
     @cached_property
     def _feed_limits(self) -> Int64s:
-        return np.sort(self.feed.least(self.now)[~self.feed.gone])
+        return np.sort(self.feed.least(self.now)[~self.feed.lost])
 
     @cached_property
     def _order(self) -> Int64s:
@@ -210,8 +210,6 @@ def horizon(history: History, risks: VersionRisks, now: datetime, scan: FolderSc
     """Compute the effect of a VACUUM now with every retention period.
 
     Args:
-        history: The recorded commits and lifetimes.
-        risks: The risks of the versions.
         now: The present, with a zone.
         look: The scan of the folder; None goes by the log, by its records of VACUUM, and by the files that are known
             to be missing.

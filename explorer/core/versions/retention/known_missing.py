@@ -65,7 +65,6 @@ class KnownMissing:
 
         Args:
             missing: Their decoded locations.
-            version: The version.
             feed: The versions of which a file of recorded changes is missing; None if these were not checked.
         """
         missing_feed = None if feed is None else frozenset(feed)

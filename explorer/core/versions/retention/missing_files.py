@@ -1,7 +1,7 @@
 """Missing files: which versions need them, computed without checking each version by itself.
 
 Invariants: a file counts as missing only after a check; a missing data file and a missing file of deletion vectors
-make a version unreadable alike.
+make a version unreadable the same way.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ def absent(store: LogStore, locations: Iterable[str]) -> frozenset[str]:
     """Return the decoded locations at which there is no file.
 
     Args:
-        store: The table's store.
         locations: Relative to the table's root, or absolute.
 
     Raises:

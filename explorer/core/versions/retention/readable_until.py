@@ -32,12 +32,12 @@ class ReadableUntil(msgspec.Struct, frozen=True):
         versions: The versions.
         until: The first tombstone among the files each needs, ms since the epoch; `FOREVER` if none of them was
             removed.
-        gone: A mask of those that were lost already.
+        lost: A mask of those that were lost already.
     """
 
     versions: Int64s
     until: Int64s
-    gone: Mask
+    lost: Mask
 
     def least(self, now: int) -> Int64s:
         """Return the shortest retention, in ms, with which a VACUUM now leaves each as it is."""
@@ -45,12 +45,12 @@ class ReadableUntil(msgspec.Struct, frozen=True):
 
     def dying(self, now: int, retention: int) -> Int64s:
         """Return the versions that a VACUUM now makes unreadable."""
-        lost: Int64s = self.versions[~self.gone & (self.least(now) > retention)]
+        lost: Int64s = self.versions[~self.lost & (self.least(now) > retention)]
         return lost
 
     def lost_from(self, retention: int) -> pa.Int64Array:
         """Return when each may first be lost under a retention, ms since the epoch; null if lost, never, or unknown."""
-        known = ~self.gone & (self.until <= _MAX_DATE - retention) & (self.until != UNTIMED)
+        known = ~self.lost & (self.until <= _MAX_DATE - retention) & (self.until != UNTIMED)
         return known_int64s(np.where(known, self.until, 0) + retention, known)
 
 
@@ -83,8 +83,6 @@ def feed_readable_until(
     """Return the versions with the change feed enabled, and until when the files of their changes were needed.
 
     Args:
-        history: The recorded commits and lifetimes.
-        until: Until when all files of each instance were needed.
         lost: A mask of instances that lack one of their files.
         recorded: The same, time and loss, of a version with change files.
     """

@@ -16,7 +16,7 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Add, AddCDCFile, DeletionVectorDescriptor, DomainMetadata, Protocol, Remove
 from explorer.core.protocol.schema.data_types import parse_schema
 from explorer.core.transaction.new_files.file_actions import adds, num_records, removes
-from explorer.core.transaction.new_files.file_facts import FileFacts, Numbering
+from explorer.core.transaction.new_files.file_facts import NewFileFacts, Numbering
 from explorer.core.transaction.new_files.layout import FileLayout, compression_codec, count_rows, stored_fields
 from explorer.core.transaction.new_files.row_constraints import RowRule, quoted_column, row_rules
 from tests.support.logs import small_logs
@@ -93,9 +93,9 @@ def test_rows_of_a_file_are_those_that_its_statistics_tell(stats: str | None, ro
 LAID = struct(field("Day", "date"), field("n", "long"), field("s", struct(field("x", "long"), field("y", "string"))))
 
 
-def facts(location: str, *day: str | None) -> FileFacts:
+def facts(location: str, *day: str | None) -> NewFileFacts:
     extremes = pa.record_batch({"n": [1, 9], "x": pa.array([None, None], pa.int64()), "y": ["a", "z"]})
-    return FileFacts(location, day, 321, 1_234, 40, (0, 40, 2), extremes)
+    return NewFileFacts(location, day, 321, 1_234, 40, (0, 40, 2), extremes)
 
 
 @pytest.mark.parametrize("mode", ["none", "name"])
