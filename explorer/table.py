@@ -22,10 +22,9 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.times import zone_named
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.index_cache import IndexCache
-from explorer.core.versions.located import located
-from explorer.core.versions.retention.failed_reads import learning
-from explorer.core.versions.retention.folder_scan import FolderScan
+from explorer.core.versions.located import learning, located
 from explorer.core.versions.retention.horizon import Horizon
+from explorer.core.versions.retention.readable_until import FolderScan
 from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots, Roots
 

@@ -20,8 +20,7 @@ from explorer.core.log.last_checkpoint import read_last_checkpoint
 from explorer.core.log.log_path import checkpoint_name
 from explorer.core.log.log_segment import CompleteCheckpoint
 from explorer.core.log.verify.checkpoint_proof import checkpoint_faults
-from explorer.core.log.verify.hint import compare_hint
-from explorer.core.log.verify.listed_files import compaction_problems
+from explorer.core.log.verify.listed_files import compaction_problems, compare_hint
 from explorer.core.log.verify.problem import LogProblem
 
 __all__ = [

@@ -17,11 +17,17 @@ from typing import Final
 import msgspec
 
 from explorer.core.errors import CorruptTable, TableNotFound, VersionGap, VersionNotFound
-from explorer.core.log.checkpoint_files import CompleteCheckpoint, complete_checkpoints
 from explorer.core.log.last_checkpoint import hint_text, hinted_version, parse_last_checkpoint
-from explorer.core.log.listed_log import ListedLog, list_files, sorted_files
+from explorer.core.log.listed_log import (
+    CompleteCheckpoint,
+    ListedLog,
+    NamedVersion,
+    complete_checkpoints,
+    list_files,
+    named_by_hint,
+    sorted_files,
+)
 from explorer.core.log.log_path import LOG_FOLDER, LogFileKind, LogPath, parse_log_name
-from explorer.core.log.named_versions import NamedVersion, named_by_hint
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.log_store import ListedObjects, LogStore
 

@@ -33,8 +33,8 @@ from explorer.core.protocol.table_properties.registry import ENABLED_FORMATS
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.history import History
 from explorer.core.versions.retention.expiry import FOREVER, retention_terms
-from explorer.core.versions.retention.folder_scan import FILE_STATES, FolderScan
 from explorer.core.versions.retention.missing_files import absent, data_locations
+from explorer.core.versions.retention.readable_until import FILE_STATES, FolderScan
 
 __all__ = ["is_leftover", "leftovers", "scan_folder"]
 

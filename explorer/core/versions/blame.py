@@ -15,7 +15,7 @@ import pyarrow as pa
 from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.arrays import bools, strings
 from explorer.core.protocol.schema.data_types import parse_column
-from explorer.core.protocol.schema.named_columns import similar_names
+from explorer.core.protocol.schema.edit import similar_names
 from explorer.core.protocol.sql.stored_expressions import mentions
 from explorer.core.protocol.table_properties.values import constraint_name
 from explorer.core.versions.provenance import Provenance

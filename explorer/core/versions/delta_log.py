@@ -35,17 +35,15 @@ from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.diff import SnapshotDiff, diff_versions
 from explorer.core.versions.history import History
 from explorer.core.versions.index_cache import IndexCache
-from explorer.core.versions.located import located
-from explorer.core.versions.open_log.current import CurrentLog
+from explorer.core.versions.located import data_file_of, located
+from explorer.core.versions.open_log.current import CurrentLog, LogSource
 from explorer.core.versions.open_log.histories import ReadOptions
 from explorer.core.versions.open_log.reader import LogReader
-from explorer.core.versions.open_log.source import LogSource
 from explorer.core.versions.provenance import Provenance
-from explorer.core.versions.retention.failed_reads import data_file_of
-from explorer.core.versions.retention.folder_scan import FolderScan
 from explorer.core.versions.retention.horizon import Horizon, horizon
 from explorer.core.versions.retention.known_missing import KnownMissing
 from explorer.core.versions.retention.missing_files import absent, data_locations
+from explorer.core.versions.retention.readable_until import FolderScan
 from explorer.core.versions.retention.version_retention import version_retention
 from explorer.core.versions.retention.version_states import VersionRisks
 from explorer.core.versions.settings_history import setting_changes, settings_table

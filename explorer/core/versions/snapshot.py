@@ -33,9 +33,14 @@ from explorer.core.protocol.schema.data_types import (
     format_column,
     parse_column,
 )
-from explorer.core.protocol.schema.named_columns import first_names
+from explorer.core.protocol.schema.edit import first_names
 from explorer.core.protocol.sql.predicates import Expression
-from explorer.core.protocol.statistics.clustering_estimate import ClusteringEstimate, clustering_estimates
+from explorer.core.protocol.statistics.clustering_estimate import (
+    ClusteringEstimate,
+    Overlap,
+    clustering_estimates,
+    overlap_depth,
+)
 from explorer.core.protocol.statistics.data_skipping import SkippingResult, skip_files
 from explorer.core.protocol.statistics.file_statistics import (
     FileStatistics,
@@ -46,7 +51,6 @@ from explorer.core.protocol.statistics.file_statistics import (
     statistics_columns,
     statistics_table,
 )
-from explorer.core.protocol.statistics.overlap import Overlap, overlap_depth
 from explorer.core.protocol.table_definition import TableDefinition, read_definition
 from explorer.core.protocol.table_features import active_features, check_readable
 

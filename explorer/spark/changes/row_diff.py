@@ -23,7 +23,7 @@ from pyspark.sql import functions as sf
 
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.protocol.schema.data_types import StructType
-from explorer.core.protocol.schema.named_columns import first_names
+from explorer.core.protocol.schema.edit import first_names
 from explorer.core.versions.change_feed.sources import ReadEstimate, difference_table, read_estimate
 from explorer.core.versions.column_matching import ColumnComparison, ComparedSide, UncomparedColumn, compare_columns
 from explorer.spark.changes.comparable import by_place, comparable, same

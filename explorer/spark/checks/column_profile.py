@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from explorer.core.errors import RequestError
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column, type_name
-from explorer.core.protocol.schema.named_columns import choices, first_names
+from explorer.core.protocol.schema.edit import choices, first_names
 from explorer.core.protocol.schema.nested_types import walk_structs
 from explorer.spark.engine.job import Job, submit
 

@@ -33,12 +33,12 @@ from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.partition_values import format_partition_value
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, format_column
+from explorer.core.protocol.schema.edit import choices, first_names
 from explorer.core.protocol.schema.field_metadata import (
     GENERATION_EXPRESSION,
     IDENTITY_ALLOW_EXPLICIT_INSERT,
     IDENTITY_START,
 )
-from explorer.core.protocol.schema.named_columns import choices, first_names
 from explorer.core.transaction.guards.rows import row_texts
 from explorer.core.transaction.new_files.file_facts import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout

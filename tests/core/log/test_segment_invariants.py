@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from explorer.core.errors import VersionGap, VersionNotFound
-from explorer.core.log.checkpoint_files import CompleteCheckpoint
+from explorer.core.log.listed_log import CompleteCheckpoint
 from explorer.core.log.log_path import LogPath, parse_log_name
 from explorer.core.log.log_segment import LogSegment, arrange_log
 from tests.support.at_least_one import at_least_one

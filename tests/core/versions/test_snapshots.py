@@ -27,8 +27,7 @@ from explorer.core.protocol.actions import (
 from explorer.core.protocol.deletion_vectors import encode_vectors
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS, SCHEMA, LineSource, LogicalFiles
 from explorer.core.protocol.raw_actions import AddLine
-from explorer.core.protocol.statistics.clustering_estimate import ClusteringEstimate
-from explorer.core.protocol.statistics.overlap import Overlap
+from explorer.core.protocol.statistics.clustering_estimate import ClusteringEstimate, Overlap
 from tests.support.logs import small_logs
 from tests.support.logs.small_logs import MASKED, METADATA, PROTOCOL, add
 from tests.support.logs.small_schemas import MAPPED, NAME, field, mapped, struct

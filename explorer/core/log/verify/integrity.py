@@ -25,7 +25,6 @@ from explorer.core.log.log_segment import CompleteCheckpoint, LogListing, arrang
 from explorer.core.log.table_state import TableState
 from explorer.core.log.verify.checkpoint_proof import compare_numbers, differences
 from explorer.core.log.verify.checksums import compare_checksum
-from explorer.core.log.verify.commit_numbers import impossible_numbers
 from explorer.core.log.verify.file_values import FileValues
 from explorer.core.log.verify.hash_chain import START, link
 from explorer.core.log.verify.line_contents import unusual_lines
@@ -41,7 +40,7 @@ from explorer.core.log.verify.listed_files import (
 from explorer.core.log.verify.operation_metrics import commit_totals, compare_metrics
 from explorer.core.log.verify.problem import BREAKING, LogProblem
 from explorer.core.log.verify.readable_versions import ReadableVersions
-from explorer.core.log.verify.running_state import RunningState
+from explorer.core.log.verify.running_state import RunningState, impossible_numbers
 from explorer.core.protocol.actions import CommitInfo, Metadata
 from explorer.core.protocol.json_values import decode_json
 from explorer.core.protocol.log_store import LogStore

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from explorer.core.log.checkpoint.file_columns import texts_of
 from explorer.core.log.writing.parsed_columns import TypedColumns, typed_columns
-from explorer.core.log.writing.unknown_columns import column_type, value_column
+from explorer.core.log.writing.small_action_columns import column_type, value_column
 from explorer.core.log.writing.writer_state import CarriedActions
 from explorer.core.protocol.actions import DeletionVectorDescriptor
 from explorer.core.protocol.arrow.arrays import bools, int32s, int64s, mask, numbers, string_maps, strings

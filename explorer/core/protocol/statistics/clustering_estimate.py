@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, int64s, numbers
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, Numbers, int64s, numbers
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.sql.predicates import Expression, IsNull, Like, Not, SqlComparison, parts_of
@@ -24,7 +24,7 @@ from explorer.core.protocol.statistics.data_skipping import answerable
 from explorer.core.protocol.statistics.file_statistics import FileStatistics, StatisticsColumn
 from explorer.core.protocol.statistics.skipping_truth import truth_of
 
-__all__ = ["ClusteringEstimate", "clustering_estimates"]
+__all__ = ["ClusteringEstimate", "Overlap", "clustering_estimates", "overlap_depth"]
 
 _Path = tuple[str, ...]
 _PIECES: Final = 256
@@ -209,3 +209,45 @@ def _typed(values: Float64s, facts: ColumnFacts) -> BoundValues:
     if facts.type.name != "decimal":
         return values
     return pa.Array.from_buffers(pa.float64(), len(values), [None, pa.py_buffer(values)]).cast(to_arrow(facts.type))
+
+
+class Overlap(msgspec.Struct, frozen=True):
+    """The number of files that cover a point of a column.
+
+    Attributes:
+        files: Files with both bounds.
+        unbounded: Files that may contain any value, because a bound is unknown.
+        average: Mean depth over the minimum of every file with bounds; 1.0 if no ranges overlap, None without any.
+        greatest: The most files that cover one point, None without any.
+    """
+
+    files: int
+    unbounded: int
+    average: float | None
+    greatest: int | None
+
+
+def overlap_depth(statistics: FileStatistics, column: StatisticsColumn) -> Overlap:
+    """Count the files over each minimum: those that begin at or before it, less those that end before it."""
+    facts = ColumnFacts.of(statistics, column)
+    bounded = facts.low.known & facts.high.known & ~facts.all_null
+    unbounded = int((~bounded & ~facts.all_null).sum())
+    if not bounded.any():
+        return Overlap(0, unbounded, None, None)
+    low, high = _ranks(facts.low.values, facts.high.values, bounded)
+    begun = np.searchsorted(np.sort(low), low, side="right")
+    ended = np.searchsorted(np.sort(high), low, side="left")
+    depth = begun - ended
+    return Overlap(int(bounded.sum()), unbounded, float(depth.mean()), int(depth.max()))
+
+
+def _ranks(low: BoundValues, high: BoundValues, bounded: Mask) -> tuple[Numbers, Numbers]:
+    """Return the bounds as numbers of the same order."""
+    import pyarrow.compute as pc
+
+    if not isinstance(low, pa.Array):
+        return low[bounded], high[bounded]
+    places = int64s(np.flatnonzero(bounded))
+    both = pa.concat_arrays([low.take(places), high.take(places)])
+    ranks, _ = numbers(pc.rank(both, tiebreaker="dense").cast(pa.int64()))
+    return ranks[: len(places)], ranks[len(places) :]

@@ -19,7 +19,7 @@ from explorer.core.errors import CorruptTable
 from explorer.core.protocol.clustering import clustering_columns
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.schema.data_types import format_column
-from explorer.core.protocol.schema.named_columns import first_names
+from explorer.core.protocol.schema.edit import first_names
 from explorer.core.protocol.table_properties.registry import STATS_COLUMNS
 from explorer.core.transaction.intents.property_settings import statistics_columns_of
 from explorer.core.transaction.proposal import GuardResult

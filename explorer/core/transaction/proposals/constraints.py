@@ -16,8 +16,16 @@ import msgspec
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.protocol_evolution import with_features
 from explorer.core.protocol.schema.data_types import format_column
-from explorer.core.protocol.schema.edit import Column, find_column, replace_field, struct_field, with_schema
-from explorer.core.protocol.schema.named_columns import choices, first_names, similar_names
+from explorer.core.protocol.schema.edit import (
+    Column,
+    choices,
+    find_column,
+    first_names,
+    replace_field,
+    similar_names,
+    struct_field,
+    with_schema,
+)
 from explorer.core.protocol.sql.stored_expressions import (
     check_stored_expression,
     expression_columns,

@@ -15,8 +15,8 @@ from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import LEGAL_VERSIONS, with_features, with_versions
 from explorer.core.protocol.schema.column_ids import map_columns
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, format_column, parse_column
+from explorer.core.protocol.schema.edit import choices, first_names
 from explorer.core.protocol.schema.field_metadata import CURRENT_DEFAULT, GENERATION_EXPRESSION
-from explorer.core.protocol.schema.named_columns import choices, first_names
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_features import active_features, features_switched_on
 from explorer.core.protocol.table_properties.registry import (

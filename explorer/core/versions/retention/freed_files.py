@@ -17,8 +17,7 @@ from explorer.core.protocol.deletion_vectors import location
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 from explorer.core.versions.retention.expiry import FOREVER, LastNeeded
-from explorer.core.versions.retention.folder_scan import FolderScan
-from explorer.core.versions.retention.readable_until import TakenFiles, written
+from explorer.core.versions.retention.readable_until import FolderScan, TakenFiles, written
 from explorer.core.versions.retention.version_states import VersionRisks
 
 __all__ = ["Freed", "freed_by_log", "freed_by_scan"]

@@ -23,10 +23,10 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 from explorer.core.versions.retention.expiry import FOREVER, LastNeeded, data_risk
-from explorer.core.versions.retention.folder_scan import FolderScan
 from explorer.core.versions.retention.freed_files import Freed, freed_by_log, freed_by_scan
 from explorer.core.versions.retention.missing_files import MissingFiles
 from explorer.core.versions.retention.readable_until import (
+    FolderScan,
     ReadableUntil,
     TakenFiles,
     feed_readable_until,

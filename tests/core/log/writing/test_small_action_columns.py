@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from explorer.core.log.writing.small_action_columns import SmallAction, small_columns
-from explorer.core.log.writing.unknown_columns import column_type, value_column
+from explorer.core.log.writing.small_action_columns import SmallAction, column_type, small_columns, value_column
 from explorer.core.protocol.actions import (
     CheckpointMetadata,
     DomainMetadata,

@@ -14,9 +14,10 @@ from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.deletion_vectors import z85_encode
 from explorer.core.versions.provenance import CommitRecord
 from explorer.core.versions.retention.expiry import FOREVER
-from explorer.core.versions.retention.folder_scan import FILE_STATES, FolderScan
 from explorer.core.versions.retention.freed_files import Freed, freed_by_log, freed_by_scan
 from explorer.core.versions.retention.readable_until import (
+    FILE_STATES,
+    FolderScan,
     ReadableUntil,
     TakenFiles,
     feed_readable_until,

@@ -18,8 +18,7 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Add
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.schema.data_types import VOID, StructField, StructType, format_column
-from explorer.core.protocol.schema.edit import column_path
-from explorer.core.protocol.schema.named_columns import choices
+from explorer.core.protocol.schema.edit import choices, column_path
 from explorer.core.protocol.schema.nested_types import Path, walk_structs
 from explorer.core.protocol.statistics.collect import known_statistics, statistics_text, written_statistics
 from explorer.core.transaction.intents.records import RecomputeStatistics
