@@ -30,7 +30,6 @@ def atomic_write(
         target: Path of the file to be; its name alone, if ``folder`` is given.
         name_it: Gives the written file its name: ``os.replace``, or ``os.link``, which fails if there is one.
         durable: Flush the bytes to disk before the name is given; the name lasts after `flush_folder`.
-        mode: The file's permissions, before the process's mask.
         folder: The open folder of the file, so that nothing can take that folder's place meanwhile.
 
     Raises:

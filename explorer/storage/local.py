@@ -291,9 +291,6 @@ class LocalLogStore:
     def _opened(self, path: str, folders: OpenFolders | None = None) -> int:
         """Open a file for reading; a folder is opened, too, and refused when it is read.
 
-        Args:
-            folders: Folders that are open already.
-
         Raises:
             OSError: It is a pipe, a socket or a device, or cannot be opened.
         """

@@ -18,7 +18,6 @@ def local_files(root: str, files: RealFiles) -> pa.Table:
 
     Args:
         root: The folder, resolved.
-        files: Opens the folders below it.
 
     Raises:
         OSError: A folder cannot be listed.

@@ -99,10 +99,6 @@ def known_scheme(location: str) -> Scheme | None:
 
 
 def spellings(*, persistent: bool = False) -> str:
-    """Return how a URL may begin, for people: ``file://, s3://, gs://, az:// or memory://``.
-
-    Args:
-        persistent: Leave out the storages that end with the process.
-    """
+    """Return how a URL may begin, for people: ``file://, s3://, gs://, az:// or memory://``."""
     *most, last = [f"{row.name}://" for row in SCHEMES.values() if row.listed and (row.persistent or not persistent)]
     return f"{', '.join(most)} or {last}"

@@ -229,12 +229,7 @@ def verdict_of(table: Requirements, facts: ClientFacts, client: str, version: st
     read = _deciding(table, facts, client, version, "read")
     write = _deciding(table, facts, client, version, "write")
     return ClientVerdict(
-        client,
-        version,
-        read[0].access,
-        write[0].access,
-        _because([*read, *write]),
-        *_evidence([*read, *write]),
+        client, version, read[0].access, write[0].access, _because([*read, *write]), *_evidence([*read, *write])
     )
 
 

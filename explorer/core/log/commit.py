@@ -20,14 +20,7 @@ from explorer.core.log.action_lines import action_lines, part_end
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.text_shape import TextShape, misshapen
 from explorer.core.protocol import limits
-from explorer.core.protocol.actions import (
-    AddCDCFile,
-    CommitInfo,
-    DomainMetadata,
-    Metadata,
-    Protocol,
-    TransactionAction,
-)
+from explorer.core.protocol.actions import AddCDCFile, CommitInfo, DomainMetadata, Metadata, Protocol, TransactionAction
 from explorer.core.protocol.json_values import JsonValue, decode_json, exact_number
 from explorer.core.protocol.raw_actions import CommitLine, SmallLine
 
@@ -182,7 +175,6 @@ def decode_commit(data: bytes, version: int, path: str, before: int = 0) -> Comm
 
     Args:
         data: The bytes.
-        path: The file's key, for errors.
 
     Raises:
         MalformedAction: A line is not JSON, not an object, or a known action has a field of a wrong type.

@@ -113,11 +113,7 @@ class ContestedFiles(msgspec.Struct, frozen=True):
     def error(self) -> CorruptTable:
         """Return the contradiction as an error."""
         return CorruptTable(
-            self.message,
-            path=self.paths[0],
-            version=self.version,
-            found=self.rows,
-            expected=self.other_rows,
+            self.message, path=self.paths[0], version=self.version, found=self.rows, expected=self.other_rows
         )
 
 

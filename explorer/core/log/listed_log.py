@@ -59,12 +59,7 @@ class NamedVersion(msgspec.Struct, frozen=True):
 
 
 def newest_named(paths: Iterable[LogPath], recorded: int) -> NamedVersion | None:
-    """Return the newest version that files of the log show to have existed beyond the recorded ones, if any.
-
-    Args:
-        paths: Files of the log, of any kind.
-        recorded: The newest version that has a commit or a complete checkpoint.
-    """
+    """Return the newest version that files of the log show to have existed beyond the recorded ones, if any."""
     shown = ((_shown(path), path.path) for path in paths)
     newer = sorted(each for each in shown if each[0] > recorded)
     return NamedVersion(newer[-1][0], tuple(path for _, path in newer)) if newer else None

@@ -31,15 +31,7 @@ from explorer.core.log.log_path import LOG_FOLDER, LogFileKind, LogPath, parse_l
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.log_store import ListedObjects, LogStore
 
-__all__ = [
-    "CompleteCheckpoint",
-    "LogListing",
-    "LogSegment",
-    "arrange_log",
-    "list_log",
-    "list_names",
-    "list_newer",
-]
+__all__ = ["CompleteCheckpoint", "LogListing", "LogSegment", "arrange_log", "list_log", "list_names", "list_newer"]
 
 # How many runs of readable versions are named, and how many files.
 _RUNS: Final = 3

@@ -20,13 +20,7 @@ import msgspec
 from explorer.core.errors import CorruptTable, VersionGap
 from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.checkpoint.reader import CheckpointReader
-from explorer.core.log.commit import (
-    Commit,
-    CommitFile,
-    SmallActions,
-    decode_commits,
-    decode_small_actions,
-)
+from explorer.core.log.commit import Commit, CommitFile, SmallActions, decode_commits, decode_small_actions
 from explorer.core.log.decoded_parts import DecodedPart, decode_joined, decode_parts
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogSegment

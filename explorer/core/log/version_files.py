@@ -29,7 +29,6 @@ class VersionFiles(Mapping[int, LogPath]):
 
     Args:
         versions: Their versions, ascending.
-        paths: The files, where they are in memory.
 
     Attributes:
         versions: As given.

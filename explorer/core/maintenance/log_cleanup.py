@@ -22,11 +22,7 @@ from explorer.core.log.log_segment import CompleteCheckpoint, LogListing, arrang
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_features import CATALOG_FEATURES, active_features
-from explorer.core.protocol.table_properties.registry import (
-    CHECKPOINT_PROTECTION,
-    EXPIRED_LOG_CLEANUP,
-    LOG_RETENTION,
-)
+from explorer.core.protocol.table_properties.registry import CHECKPOINT_PROTECTION, EXPIRED_LOG_CLEANUP, LOG_RETENTION
 from explorer.core.protocol.times import milliseconds, span_milliseconds
 from explorer.core.versions.retention.expiry import file_times
 
@@ -92,7 +88,6 @@ def plan_cleanup(
 
     Args:
         store: The table's store; its log is listed again.
-        state: The state of the newest version, whose properties hold.
         now: The present, with a zone.
         older_than: How old the log must be to go: a time, used unchanged, or a duration, counted as the
             table's own retention is: to the last midnight, UTC. None for ``delta.logRetentionDuration``, with which

@@ -16,12 +16,7 @@ def counted(number: int, noun: str, nouns: str | None = None) -> str:
 
 
 def all_of(number: int, noun: str, does: str, do: str) -> str:
-    """Return ``There are no files.``, ``The one file exists.`` or ``All 1,234 files exist.``.
-
-    Args:
-        noun: The noun, in the singular.
-        does, do: The verb for one, and for several.
-    """
+    """Return ``There are no files.``, ``The one file exists.`` or ``All 1,234 files exist.``."""
     match number:
         case 0:
             return f"There are no {noun}s."

@@ -26,7 +26,6 @@ class DecodedBytes:
 
     Args:
         what: A name for the files, for the error, such as "The checkpoint of version 3".
-        version: Its version, for the error.
     """
 
     def __init__(self, what: str = "The file", version: int | None = None) -> None:
@@ -55,7 +54,6 @@ class DecodedBytes:
         """Take the bytes that are about to be decoded, once for each key.
 
         Args:
-            path: The file, for the error.
             sizes: Key -> the maximum bytes.
             count: Key -> counts the bytes, where this may be far fewer; it gets the allowed bytes.
 

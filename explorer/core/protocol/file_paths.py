@@ -133,6 +133,5 @@ def _unquote(text: str, path: str) -> str:
         return unquote_to_bytes(text).decode("utf-8")
     except UnicodeDecodeError as error:
         raise MalformedAction(
-            f"The escapes in the path {path!r} are not UTF-8 at byte {error.start}, so it names no file.",
-            path=path,
+            f"The escapes in the path {path!r} are not UTF-8 at byte {error.start}, so it names no file.", path=path
         ) from error

@@ -168,7 +168,6 @@ def too_many_decoded(what: str, path: str, version: int | None, found: int, allo
     """Return the error for files that would take too much memory.
 
     Args:
-        what: A name for them, at the beginning of a sentence.
         version: Their version, if they have one.
         found: The bytes that they would take, or more.
         allowed: The bytes that they may take.
@@ -240,9 +239,6 @@ def check_json_values(data: bytes | str, what: str) -> None:
 
     Commas and brackets are counted, those in texts too.
 
-    Args:
-        what: A name for it, for the error.
-
     Raises:
         LimitExceeded: They are too many.
     """
@@ -286,9 +282,6 @@ def check_lines(data: bytes, version: int, path: str) -> None:
 
 def check_nesting(value: JsonValue, what: str) -> None:
     """Check the nesting depth of decoded JSON.
-
-    Args:
-        what: A name for it, for the error.
 
     Raises:
         LimitExceeded: It is nested too deeply.

@@ -179,9 +179,6 @@ class LogicalFiles:
 class LaterFiles(LogicalFiles):
     """Files that are opened at first need.
 
-    Args:
-        open_files: Opens them.
-
     Raises:
         CorruptTable: When they are opened: there are more or fewer of them.
     """
@@ -200,7 +197,7 @@ class LaterFiles(LogicalFiles):
                 raise CorruptTable(
                     f"A checkpoint had {self.num_rows:,} files and has {opened.num_rows:,} now, though its name, size "
                     "and time are the same: it was rewritten in place. Clear the cache of the table with "
-                    "`delta-explorer cache clear`, and read it again.",
+                    "`delta-explorer cache clear`, and read it again."
                 )
             self._sources = opened.sources
         return self._sources

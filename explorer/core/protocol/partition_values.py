@@ -77,7 +77,6 @@ def parse_partition_value(text: str | None, kind: DataType, column: str, zone: t
 
     Args:
         text: The string in ``partitionValues``, or None.
-        column: Name of the column, for errors.
         zone: The zone of zone-less values of a ``timestamp`` column, which no log records (PART-008, D-18). A
             time that its clocks show twice is the earlier one; one that they skip is later by the time skipped.
 
@@ -174,7 +173,6 @@ def partition_column(maps: pa.MapArray, name: str, kind: PrimitiveType, column: 
     Args:
         maps: ``partitionValues`` of the files.
         name: The column's physical name, the key of the maps.
-        column: Its logical name, for errors.
         zone: As in `parse_partition_value`.
 
     Returns:

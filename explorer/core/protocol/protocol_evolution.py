@@ -126,7 +126,6 @@ def evolution_problems(before: Protocol, after: Protocol, dropped: str | None = 
 
     Args:
         before, after: The protocol in force, and the one to be written.
-        dropped: The one feature that may go, with the versions that implied it.
     """
     problems = []
     if dropped is None:

@@ -171,10 +171,7 @@ _ROWS: Final = (
     TableFeature(name="v2Checkpoint", reader=True, switch=properties.CHECKPOINT_POLICY, on=("v2",)),
     TableFeature(name=VACUUM_CHECK, reader=True),
     TableFeature(
-        name="typeWidening",
-        reader=True,
-        switch=properties.TYPE_WIDENING,
-        field_key=field_metadata.TYPE_CHANGES,
+        name="typeWidening", reader=True, switch=properties.TYPE_WIDENING, field_key=field_metadata.TYPE_CHANGES
     ),
     TableFeature(name="typeWidening-preview", reader=True),
     TableFeature(name="variantType", reader=True, types=("variant",)),
@@ -210,25 +207,16 @@ _ROWS: Final = (
     TableFeature(
         name="inCommitTimestamp",
         switch=properties.IN_COMMIT_TIMESTAMPS,
-        keeps=(
-            properties.ICT_ENABLEMENT_VERSION,
-            properties.ICT_ENABLEMENT_TIMESTAMP,
-        ),
+        keeps=(properties.ICT_ENABLEMENT_VERSION, properties.ICT_ENABLEMENT_TIMESTAMP),
     ),
     TableFeature(name="inCommitTimestamp-preview"),
     TableFeature(name="clustering", requires=("domainMetadata",), why_fixed=_CLUSTERING),
     TableFeature(name="allowColumnDefaults", field_key=field_metadata.CURRENT_DEFAULT),
     TableFeature(
-        name="icebergCompatV1",
-        writable=False,
-        requires=("columnMapping",),
-        switch=properties.ICEBERG_COMPAT_V1,
+        name="icebergCompatV1", writable=False, requires=("columnMapping",), switch=properties.ICEBERG_COMPAT_V1
     ),
     TableFeature(
-        name="icebergCompatV2",
-        writable=False,
-        requires=("columnMapping",),
-        switch=properties.ICEBERG_COMPAT_V2,
+        name="icebergCompatV2", writable=False, requires=("columnMapping",), switch=properties.ICEBERG_COMPAT_V2
     ),
     TableFeature(
         name="icebergCompatV3",

@@ -65,7 +65,6 @@ def commit_info(
         read_version: The version it builds on, -1 for a new table.
         now: The writer's clock in ms since the epoch.
         engine: ``engineInfo``.
-        reason: Why the commit is made.
         timestamp: The in-commit timestamp in ms, where the table has them.
         isolation: The level from `isolation_level`; None for that of the proposal.
     """

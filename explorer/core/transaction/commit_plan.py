@@ -292,11 +292,7 @@ class CommitResult(msgspec.Struct, frozen=True, kw_only=True):
     def record(self) -> PlanDocument:
         """Return the result as the JSON document of the command line."""
         return msgspec.structs.replace(
-            self.plan.record(),
-            outcome=self.outcome,
-            version=self.version,
-            conflict=self.conflict,
-            notes=self.notes,
+            self.plan.record(), outcome=self.outcome, version=self.version, conflict=self.conflict, notes=self.notes
         )
 
     def document(self) -> JsonObject:

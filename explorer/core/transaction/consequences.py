@@ -36,10 +36,7 @@ from explorer.core.versions.snapshot import Snapshot
 __all__ = ["FileMoves", "change_feed_effect", "file_moves", "in_days", "shorter_retentions", "time_travel_effect"]
 
 _SAME_FEED: Final = "Nothing changes for readers of the change data feed."
-_RETENTIONS: Final = (
-    (LOG_RETENTION, "commits", "a clean-up of the log"),
-    (FILE_RETENTION, "removed files", "VACUUM"),
-)
+_RETENTIONS: Final = ((LOG_RETENTION, "commits", "a clean-up of the log"), (FILE_RETENTION, "removed files", "VACUUM"))
 
 
 def time_travel_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:

@@ -55,9 +55,6 @@ class Context:
     def row_engine(self, kind: str) -> RowEngine:
         """Return the engine of rows.
 
-        Args:
-            kind: What needs it, for the error.
-
         Raises:
             EngineUnavailable: There is none.
         """

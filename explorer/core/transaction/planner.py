@@ -65,15 +65,11 @@ class Request:
 
 
 def make_plan(
-    target: CommitTarget,
-    request: Request,
-    context: Context,
-    watch: Callable[[RowJob[CheckReport]], None] | None = None,
+    target: CommitTarget, request: Request, context: Context, watch: Callable[[RowJob[CheckReport]], None] | None = None
 ) -> CommitPlan:
     """Plan a change of the newest version, or the first version of a table.
 
     Args:
-        target: The table, as its caller has refreshed it, or the place for one.
         context: Clock, identifiers and the engine of rows.
         watch: Called with the job that checks the rows, once it has begun: to show its progress, and to cancel it.
 
@@ -102,9 +98,6 @@ def access_change(snapshot: Snapshot, proposal: Proposal, *, always: bool = Fals
 
     Whether live files have deletion vectors may need a replay of the files. That is done only if the change can
     alter what clients can do: if it changes the protocol or the metadata, or adds vectors.
-
-    Args:
-        always: Replay the files in any case.
     """
     protocol, metadata = proposal.protocol or snapshot.protocol, proposal.metadata or snapshot.metadata
     brings = any(add.deletion_vector is not None for add in proposal.adds)

@@ -39,12 +39,7 @@ _MOST_UNDONE: Final = 20
 _OnVersion: TypeAlias = Callable[[Snapshot], Proposal]
 
 
-def prepared(
-    log: DeltaLog,
-    intent: Intent,
-    context: Context,
-    rows: object | None = None,
-) -> Proposer:
+def prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | None = None) -> Proposer:
     """Gather what an intent needs.
 
     Args:

@@ -265,11 +265,4 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     def actions(self) -> tuple[Action, ...]:
         """Return the actions without commitInfo, the protocol before the metadata that depends on it (WRITER-006)."""
         small = [action for action in (self.protocol, self.metadata) if action is not None]
-        return (
-            *small,
-            *self.transactions,
-            *self.adds,
-            *self.removes,
-            *self.change_files,
-            *self.domains,
-        )
+        return (*small, *self.transactions, *self.adds, *self.removes, *self.change_files, *self.domains)

@@ -267,11 +267,7 @@ class RowEngine(Protocol):
         ...
 
     def live_facts(
-        self,
-        log: DeltaLog,
-        snapshot: Snapshot,
-        files: pa.Table,
-        leaves: Sequence[tuple[tuple[str, ...], StructField]],
+        self, log: DeltaLog, snapshot: Snapshot, files: pa.Table, leaves: Sequence[tuple[tuple[str, ...], StructField]]
     ) -> Mapping[str, LiveFacts]:
         """Describe the live rows of some files, by decoded path; files without a live row are left out.
 
@@ -289,12 +285,7 @@ class RowEngine(Protocol):
         ...
 
     def find_changes(
-        self,
-        log: DeltaLog,
-        snapshot: Snapshot,
-        intent: Update | Merge,
-        source: object,
-        doubted: Collection[str] = (),
+        self, log: DeltaLog, snapshot: Snapshot, intent: Update | Merge, source: object, doubted: Collection[str] = ()
     ) -> MatchedChanges:
         """Find the rows that an update or a merge changes, and check the new rows; nothing is written.
 
@@ -319,25 +310,15 @@ class RowEngine(Protocol):
         masked: bool,
         recorded: bool,
     ) -> Written:
-        """Write the new rows, and of files that are rewritten the rows that stay; its workers write.
-
-        Args:
-            numbered: The identity columns to fill in inserted rows that bring no value for them.
-            masked: Old rows will be masked, so that rows that stay are not written.
-        """
+        """Write the new rows, and of files that are rewritten the rows that stay; its workers write."""
         ...
 
     def write_rows(
-        self,
-        store: LogStore,
-        incoming: Incoming,
-        layout: FileLayout,
-        numbered: Sequence[Numbering],
+        self, store: LogStore, incoming: Incoming, layout: FileLayout, numbered: Sequence[Numbering]
     ) -> Written:
         """Write such rows as new data files; its workers write, no row comes here.
 
         Args:
-            store: The table's store, or that of a table to be made.
             incoming: The rows; they are judged again as they are written, as their source may have changed.
         """
         ...

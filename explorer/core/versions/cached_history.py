@@ -89,7 +89,6 @@ def read_history(
 
     Args:
         indexes: The cache of tables; None caches nothing.
-        follow: Return a reader that can continue.
         watch: As for `HistoryReader.history`.
 
     Returns:
@@ -138,11 +137,7 @@ def read_provenance(store: LogStore, listing: LogListing, indexes: IndexCache | 
     for small, path in zip(read_small_actions(store, paths), paths, strict=True):
         recorder.take(small, path.modified)
     return Provenance(
-        recorder.records,
-        base,
-        first_readable=readable_from,
-        latest=listing.latest,
-        by_catalog=listing.by_catalog,
+        recorder.records, base, first_readable=readable_from, latest=listing.latest, by_catalog=listing.by_catalog
     )
 
 

@@ -86,7 +86,6 @@ def compare_columns(history: History, before: Snapshot, after: Snapshot) -> Colu
     """Find the columns that two versions share.
 
     Args:
-        history: The recorded commits, to tell new columns from those that existed before.
         before, after: The versions, in either order.
     """
     older, newer = sorted((before, after), key=lambda snapshot: snapshot.version)

@@ -83,7 +83,6 @@ class DeltaLog:
         """Open the log.
 
         Args:
-            catalog: The commits that its catalog ratified, for a table whose commits a catalog manages.
             time_zone: The zone of partition values without a zone.
             indexes: Opens the cache of tables between processes; None caches nothing. It does not serve a table whose
 

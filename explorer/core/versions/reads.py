@@ -123,9 +123,6 @@ def reuse_unchanged(
 
     A plan is made again only if no commit in between conflicts with it: then no row that it searched for was added or
     removed, and its result is valid as long as its own files are as they were.
-
-    Args:
-        changed: The files of a result that are removed or masked, as they were.
     """
     last: list[tuple[Snapshot, _ResultT]] = []
 

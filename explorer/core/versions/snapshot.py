@@ -27,12 +27,7 @@ from explorer.core.protocol.logical_files import PUBLIC_COLUMNS, SCHEMA, Logical
 from explorer.core.protocol.partition_values import ZoneWarning
 from explorer.core.protocol.row_tracking import RowTracking, row_tracking
 from explorer.core.protocol.schema.column_mapping import MappingMode, physical_paths
-from explorer.core.protocol.schema.data_types import (
-    StructType,
-    UnreadColumn,
-    format_column,
-    parse_column,
-)
+from explorer.core.protocol.schema.data_types import StructType, UnreadColumn, format_column, parse_column
 from explorer.core.protocol.schema.edit import first_names
 from explorer.core.protocol.sql.predicates import Expression
 from explorer.core.protocol.statistics.clustering_estimate import (

@@ -197,11 +197,7 @@ class CheckpointReader:
         return [source for source in sources if source.num_rows]
 
     def _part(
-        self,
-        path: str,
-        part: LogPath,
-        action: Literal["add", "remove"] = "add",
-        cache: ColumnCache | None = None,
+        self, path: str, part: LogPath, action: Literal["add", "remove"] = "add", cache: ColumnCache | None = None
     ) -> CheckpointPart:
         part_cache = None if cache is None else cache.part(self._store, part, path)
         return CheckpointPart(self._opened(path, part), partial(_unreadable_file, part, path), action, cache=part_cache)

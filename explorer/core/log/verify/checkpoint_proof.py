@@ -46,9 +46,6 @@ def checkpoint_faults(store: LogStore, listing: LogListing, checkpoint: Complete
 def compare_numbers(store: LogStore, reader: CheckpointReader, version: int, num_adds: int) -> Iterator[str]:
     """Yield each number that a checkpoint records of itself and of its sidecars wrongly.
 
-    Args:
-        version: Its version, by its name.
-
     Raises:
         IncompleteCheckpoint: It cannot be read.
     """

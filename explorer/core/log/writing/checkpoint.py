@@ -33,10 +33,7 @@ from explorer.core.protocol.actions import (
 )
 from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.protocol.table_properties.registry import (
-    FILE_RETENTION,
-    SET_TRANSACTION_RETENTION,
-)
+from explorer.core.protocol.table_properties.registry import FILE_RETENTION, SET_TRANSACTION_RETENTION
 from explorer.core.protocol.times import milliseconds, span_milliseconds
 
 __all__ = ["WrittenCheckpoint", "write_checkpoint"]
@@ -251,11 +248,7 @@ class _CheckpointWriter:
                 sidecars.append(action.to_wire())
             else:
                 others.append({action.wire_name: action.to_wire()})
-        description: JsonObject = {
-            "path": path.rpartition("/")[2],
-            "sizeInBytes": size,
-            "modificationTime": self._now,
-        }
+        description: JsonObject = {"path": path.rpartition("/")[2], "sizeInBytes": size, "modificationTime": self._now}
         lists = {"nonFileActions": others, "sidecarFiles": sidecars}
         return {**description, **{name: items for name, items in lists.items() if len(items) <= _MOST_IN_HINT}}
 

@@ -23,10 +23,7 @@ from explorer.core.protocol.arrow.arrays import bools, int32s, int64s, mask, num
 from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.logical_files import MAP, LineSource, decode_map
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine, unknown_members
-from explorer.core.protocol.table_properties.registry import (
-    STATS_AS_JSON,
-    STATS_AS_STRUCT,
-)
+from explorer.core.protocol.table_properties.registry import STATS_AS_JSON, STATS_AS_STRUCT
 
 __all__ = ["CheckpointFileColumns"]
 

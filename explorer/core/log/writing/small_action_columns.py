@@ -35,11 +35,7 @@ SmallAction = Protocol | Metadata | TransactionAction | DomainMetadata | Checkpo
 
 
 def small_columns(actions: Sequence[SmallAction], kinds: Sequence[type[SmallAction]]) -> dict[str, pa.StructArray]:
-    """Return one struct column for each kind, with a row for each action.
-
-    Args:
-        actions: The actions, those of one kind one after the other.
-    """
+    """Return one struct column for each kind, with a row for each action."""
     columns = {}
     for kind in kinds:
         places = [place for place, action in enumerate(actions) if isinstance(action, kind)]

@@ -40,9 +40,6 @@ _MOST_OPEN: Final = 64
 class OpenFile:
     """An open file, and an unused reader of it.
 
-    Args:
-        name: Its name, for the error.
-
     Raises:
         LimitExceeded: Its footer is too long.
         pa.ArrowException, OSError, ValueError: It is not a Parquet file.

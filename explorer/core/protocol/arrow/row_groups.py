@@ -51,7 +51,6 @@ class RowGroups:
     Args:
         open_file: Opens the file; called again when it was closed because others were read since.
         budget: The memory it may take, together with the files that share it; None for one of its own.
-        name: Its name, for the error.
 
     Attributes:
         metadata: The footer.

@@ -12,10 +12,7 @@ from typing import Final
 
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.column_mapping import unmapped
-from explorer.core.protocol.schema.data_types import (
-    StructField,
-    StructType,
-)
+from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.protocol.schema.field_metadata import FIELD_ID, NESTED_IDS, PHYSICAL_NAME
 from explorer.core.protocol.schema.nested_types import walk, with_fields
 

@@ -10,25 +10,13 @@ from typing import Literal
 
 from explorer.core.errors import CorruptTable, ExplorerError
 from explorer.core.protocol.actions import Metadata, Protocol
-from explorer.core.protocol.schema.data_types import (
-    StructField,
-    StructType,
-    format_column,
-    parse_schema,
-)
+from explorer.core.protocol.schema.data_types import StructField, StructType, format_column, parse_schema
 from explorer.core.protocol.schema.field_metadata import FIELD_ID, PHYSICAL_NAME
 from explorer.core.protocol.schema.nested_types import walk, walk_physical, with_fields
 from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 
-__all__ = [
-    "MappingMode",
-    "check_mapping",
-    "mapping_mode",
-    "maps_columns",
-    "physical_paths",
-    "unmapped",
-]
+__all__ = ["MappingMode", "check_mapping", "mapping_mode", "maps_columns", "physical_paths", "unmapped"]
 
 MappingMode = Literal["none", "name", "id"]
 

@@ -303,9 +303,6 @@ def partition_columns_that_fit(schema: StructType, names: Sequence[str]) -> tupl
     """Return the columns without the partition columns whose types no partition value can have, and those columns.
 
     All columns fit where that would leave none, and where `explorer.core.protocol.limits.STRICT_TYPES` is set.
-
-    Args:
-        names: The partition columns, as the metadata spells them.
     """
     partitions = {name.lower() for name in names}
     closed = [

@@ -45,11 +45,7 @@ class NormalizedExpression(msgspec.Struct, frozen=True):
 
 
 def normalize_expression(text: str, tokens: Sequence[Token]) -> NormalizedExpression:
-    """Normalize an expression.
-
-    Args:
-        tokens: Its tokens, the last of which is the end.
-    """
+    """Normalize an expression."""
     pieces: list[str] = []
     starts: list[int] = []
     length, end = 0, 0

@@ -47,7 +47,6 @@ def truth_of(part: Expression, facts: Mapping[tuple[str, ...], ColumnFacts], fil
     """Return whether some row may make a condition TRUE, and FALSE.
 
     Args:
-        part: The condition, with column names as the schema spells them.
         hopeful: Assume the best of a missing fact, so that it rules out both results.
     """
     match part:
@@ -78,11 +77,7 @@ def truth_of(part: Expression, facts: Mapping[tuple[str, ...], ColumnFacts], fil
 def unanswerable(
     part: SqlComparison | Like | IsNull, kind: PrimitiveType, field: StructField, *, padded: bool
 ) -> str | None:
-    """Return why statistics cannot answer a condition on a column; None if they can.
-
-    Args:
-        kind, field: The column's type, and its field, which may be nested.
-    """
+    """Return why statistics cannot answer a condition on a column; None if they can."""
     if isinstance(part, IsNull):
         return None
     if kind.name in {"binary", "variant", "void"}:

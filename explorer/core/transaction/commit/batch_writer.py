@@ -53,10 +53,6 @@ class BatchWriter:
     def __call__(self, rows: object, batch: int) -> CommitResult:
         """Write a batch, unless the table holds it.
 
-        Args:
-            rows: The batch, as the engine has it.
-            batch: Its number, which rises from batch to batch.
-
         Returns:
             The commit; with a note if the table held the batch already.
 

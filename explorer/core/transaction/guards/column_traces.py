@@ -71,9 +71,7 @@ def traces_guard(
     """Say what else names columns: predicates and columns of earlier commits, statistics settings, clustering.
 
     Args:
-        paths: The columns, by the names that they have now.
         operations: The commits of the log, oldest first.
-        renamed: They are renamed, not dropped.
     """
     naming = [mention for operation in operations for mention in _naming(operation, paths)]
     names = first_names(map(format_column, paths))

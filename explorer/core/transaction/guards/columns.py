@@ -83,7 +83,6 @@ def names_guard(paths: Iterable[Path], *, mapped: bool, configuration: dict[str,
     """Judge names that are free: may the table have columns with these names?
 
     Args:
-        paths: Paths of the columns, their last part being the name.
         mapped: True if the table has column mapping, so that the files have other names.
     """
     columns = list(paths)

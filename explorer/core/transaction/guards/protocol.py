@@ -17,10 +17,7 @@ from explorer.core.protocol.counted import counted
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.protocol_evolution import evolution_problems, protocol_problems
 from explorer.core.protocol.row_tracking import RowTracking, row_tracking
-from explorer.core.protocol.schema.data_types import (
-    PrimitiveType,
-    parse_schema,
-)
+from explorer.core.protocol.schema.data_types import PrimitiveType, parse_schema
 from explorer.core.protocol.schema.nested_types import nested_types, walk
 from explorer.core.protocol.table_features import (
     FEATURES,

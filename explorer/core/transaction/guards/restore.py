@@ -41,8 +41,6 @@ def restore_guard(
     """Say what a restore undoes.
 
     Args:
-        restored: The metadata after the restore, and its column mapping.
-        files: The logical files that come back, and those that go.
         undone: The newest of the commits after the target, the newest first.
     """
     returning, leaving = files

@@ -108,11 +108,7 @@ def generated_expression(field: StructField, schema: StructType) -> StoredExpres
 
 
 def default_guards(snapshot: Snapshot, given: Collection[str], rows: int) -> Iterator[GuardResult]:
-    """Judge the defaults that new rows take: ambiguous ones are unknown.
-
-    Args:
-        given: The columns that have a value in all of the rows.
-    """
+    """Judge the defaults that new rows take: ambiguous ones are unknown."""
     for name, stored in default_expressions(snapshot).items():
         if rows and name not in given and stored.doubt:
             evidence = {"rule": stored.text, "rows": rows, "detail": stored.doubt}

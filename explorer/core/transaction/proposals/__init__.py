@@ -53,9 +53,6 @@ _ENTRIES: Final[dict[type[msgspec.Struct], ProposalEntry]] = {
 def propose(intent: Intent, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
     """Make the proposal of an intent that needs only the version it changes.
 
-    Args:
-        intent: The requested change. Creation, restore, row changes and maintenance have functions of their own.
-
     Raises:
         InvalidIntent: The intent makes no sense on this version; ``field`` names what is wrong.
     """

@@ -250,10 +250,7 @@ def _mapping(snapshot: Snapshot) -> tuple[list[str], str]:
 def _type_changes(snapshot: Snapshot) -> tuple[list[str], str]:
     changed = [format_column(path) for path, field in walk(snapshot.schema) if TYPE_CHANGES in field.metadata]
     traces = [f"the type of {name} was widened, and files may hold the narrow one" for name in changed]
-    return (
-        traces,
-        "Rewrite the files and drop the feature in Spark: only a rewrite removes every narrow value.",
-    )
+    return (traces, "Rewrite the files and drop the feature in Spark: only a rewrite removes every narrow value.")
 
 
 def _domains(snapshot: Snapshot) -> tuple[list[str], str]:
@@ -327,8 +324,5 @@ def enable_feature(intent: EnableFeature, snapshot: Snapshot, circumstances: Cir
     return set_properties(SetProperties(properties=wanted), snapshot, circumstances, named=wanted)
 
 
-PROPOSALS: Final = (
-    proposes(UpgradeProtocol, upgrade_protocol),
-    proposes(EnableFeature, enable_feature),
-)
+PROPOSALS: Final = (proposes(UpgradeProtocol, upgrade_protocol), proposes(EnableFeature, enable_feature))
 """What the intents of this module propose."""

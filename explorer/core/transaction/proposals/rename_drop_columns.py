@@ -223,8 +223,5 @@ def _folded(path: Path) -> Path:
     return tuple(part.lower() for part in path)
 
 
-PROPOSALS: Final = (
-    proposes_alone(RenameColumn, rename_column),
-    proposes_alone(DropColumns, drop_columns),
-)
+PROPOSALS: Final = (proposes_alone(RenameColumn, rename_column), proposes_alone(DropColumns, drop_columns))
 """What the intents of this module propose."""

@@ -63,10 +63,7 @@ _SHOWN_TO_OTHERS: Final = (ENABLED_FORMATS, SYMLINK_FORMAT_MANIFEST, DELETION_VE
 
 
 def set_properties(
-    intent: SetProperties,
-    snapshot: Snapshot,
-    circumstances: Circumstances,
-    named: Mapping[str, str] | None = None,
+    intent: SetProperties, snapshot: Snapshot, circumstances: Circumstances, named: Mapping[str, str] | None = None
 ) -> Proposal:
     """Set properties, and raise the protocol as far as they need.
 
@@ -155,9 +152,6 @@ def check_statistics_columns(
     """Check that the columns of ``delta.dataSkippingStatsColumns`` exist and can have statistics.
 
     Spark checks the list in every change of the metadata: with a wrong one the table could not be changed any more.
-
-    Args:
-        partition_columns: Its partition columns, which no data file has statistics of.
 
     Raises:
         InvalidIntent: A column does not exist, is a partition column, or has a type that files are not skipped by.
@@ -305,11 +299,7 @@ def _tagged(snapshot: Snapshot, proposal: Proposal, metadata: Metadata) -> Propo
 
 
 def _undo(snapshot: Snapshot, metadata: Metadata, of_mapping: str = "") -> str:
-    """Return how to give the properties and the description their earlier values back, and which ones stay.
-
-    Args:
-        of_mapping: The same of the column mapping, where its mode changes.
-    """
+    """Return how to give the properties and the description their earlier values back, and which ones stay."""
     changes = changed_properties(snapshot.metadata.configuration, metadata.configuration)
     by_hand = {key: was for key, (was, _) in changes.items() if not (of_mapping and key == COLUMN_MAPPING_MODE.key)}
     by_hand = {key: was for key, was in by_hand.items() if not _is_fixed(key) and not _is_respelled(key)}
@@ -350,8 +340,5 @@ def _is_fixed(key: str) -> bool:
     return known is not None and known.why_fixed is not None
 
 
-PROPOSALS: Final = (
-    proposes(SetProperties, set_properties),
-    proposes_alone(UnsetProperties, unset_properties),
-)
+PROPOSALS: Final = (proposes(SetProperties, set_properties), proposes_alone(UnsetProperties, unset_properties))
 """What the intents of this module propose."""

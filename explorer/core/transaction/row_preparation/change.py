@@ -130,11 +130,7 @@ class _Change:
         return to_be_written(Written((), marks=marks), at.write, complete, counts.new + stay)
 
     def write(
-        self,
-        snapshot: Snapshot,
-        matched: MatchedChanges,
-        touched: Sequence[Touched],
-        numbered: Sequence[Numbering],
+        self, snapshot: Snapshot, matched: MatchedChanges, touched: Sequence[Touched], numbered: Sequence[Numbering]
     ) -> Written:
         """Write the new rows, and where files are rewritten those that stay."""
         return self.engine.write_changes(

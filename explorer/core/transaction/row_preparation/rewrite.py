@@ -22,10 +22,7 @@ from explorer.core.transaction.proposals.rows.optimize_files import (
     partition_files,
 )
 from explorer.core.transaction.proposals.rows.purge_rows import files_to_purge, purge_rows
-from explorer.core.transaction.proposals.rows.recompute_statistics import (
-    described_leaves,
-    recompute_statistics,
-)
+from explorer.core.transaction.proposals.rows.recompute_statistics import described_leaves, recompute_statistics
 from explorer.core.transaction.row_preparation.matched_files import (
     NONE_SKIPPED,
     MatchedFiles,

@@ -23,14 +23,7 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import SCHEMA
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 
-__all__ = [
-    "ReadEstimate",
-    "change_table",
-    "difference_table",
-    "locations",
-    "masked_difference",
-    "read_estimate",
-]
+__all__ = ["ReadEstimate", "change_table", "difference_table", "locations", "masked_difference", "read_estimate"]
 
 RowIndexes = npt.NDArray[np.uint64]
 
@@ -54,7 +47,6 @@ def change_table(
     Columns as in `explorer.core.versions.change_feed.feed.ChangeSources`.
 
     Args:
-        from_files: Versions whose changes are read from their adds and removes.
         times: Commit time of each version, ms since the epoch.
     """
     return _sorted([_of_change_files(recorded), _of_lifetimes(life, from_files)], times)

@@ -123,11 +123,7 @@ class LifetimesBuilder:
 
     @classmethod
     def again(
-        cls,
-        tables: Mapping[str, pa.Table],
-        versions: tuple[int, int],
-        base: LogicalFiles,
-        events_before: int,
+        cls, tables: Mapping[str, pa.Table], versions: tuple[int, int], base: LogicalFiles, events_before: int
     ) -> LifetimesBuilder:
         """Continue from tables.
 
@@ -222,9 +218,6 @@ class LifetimesBuilder:
 
     def build(self, newest: int, *, last: bool) -> Lifetimes:
         """Make the lifetimes of everything taken so far.
-
-        Args:
-            last: Nothing is taken afterwards, so the actions can be released.
 
         Raises:
             MalformedAction: A path names no file.

@@ -12,13 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from explorer.core.log.similar_lines import SimilarActions
-from explorer.core.protocol.arrow.arrays import (
-    Int32s,
-    Int64s,
-    Integers,
-    Mask,
-    integers,
-)
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Integers, Mask, integers
 from explorer.core.protocol.arrow.text_spans import TextSpans
 from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.protocol.record_counts import counts_of_lines
@@ -127,11 +121,7 @@ def vectors_of_similar(actions: SimilarActions, vectors: VectorCodes) -> Int64s:
 
 
 def merged(parts: Sequence[tuple[Int64s, FileColumns]], count: int) -> FileColumns:
-    """Return files of several groups as one, each at its position.
-
-    Args:
-        parts: Positions, each once, and files.
-    """
+    """Return files of several groups as one, each at its position."""
     if len(parts) == 1:
         return parts[0][1]
     columns = [files for _, files in parts]

@@ -111,7 +111,6 @@ class Lifetimes:
 
         Args:
             stays: The result of `table`.
-            described: Reads the facts of the files, when they are needed.
         """
         columns = {
             name: numpy_array(only_array(stays, name), flags=name == "removed_data_change")

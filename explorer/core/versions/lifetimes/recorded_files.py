@@ -45,9 +45,6 @@ _CODES: Final = ("path", "raw_path", "partition", "vector", "data_change")
 class RecordedFilesBuilder:
     """Takes files in the order of the commits that added them, a batch at a time.
 
-    Args:
-        codes: The numbers of their paths, partition values and deletion vectors.
-
     Attributes:
         codes: As given.
     """
@@ -112,8 +109,6 @@ class RecordedFiles:
     """Files that commits added, as columns.
 
     Args:
-        codes: The numbers of paths, partition values and deletion vectors.
-        arrays: These numbers, and the other columns.
         known: Masks of the columns of numbers: where they are not null.
     """
 

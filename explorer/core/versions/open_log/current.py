@@ -145,9 +145,6 @@ class CurrentLog:
         A checkpoint that lost a file is unusable (V2CKPT-007), and one that is cut off or otherwise unreadable too: an
         older one, or the commits, give the same state. So the step runs once more for each such checkpoint, and once
         more for commits.
-
-        Args:
-            action: Takes the state, and its files of the version.
         """
         lost: set[int | None] = set()
         while True:

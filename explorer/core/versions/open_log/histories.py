@@ -196,12 +196,7 @@ class Histories:
     def _read(self, store: LogStore, options: ReadOptions) -> History:
         reader = self._slot.take(self._listing)
         history, reader = read_history(
-            store,
-            self._listing,
-            options.opened_indexes(),
-            reader,
-            follow=options.follows,
-            watch=options.watch,
+            store, self._listing, options.opened_indexes(), reader, follow=options.follows, watch=options.watch
         )
         self._slot.put(reader)
         return history

@@ -42,11 +42,7 @@ class ReadVersions:
     """
 
     def __init__(
-        self,
-        snapshots: Mapping[int, Snapshot] | None = None,
-        newest: NewestState | None = None,
-        *,
-        timed: bool = False,
+        self, snapshots: Mapping[int, Snapshot] | None = None, newest: NewestState | None = None, *, timed: bool = False
     ) -> None:
         self._lock = threading.Lock()
         self._snapshots = OrderedDict(snapshots or {})

@@ -50,7 +50,6 @@ class KnownMissing:
 
         Args:
             paths: Their decoded locations.
-            feed: The versions whose recorded changes are in some of them.
         """
         missing, versions = frozenset(paths), frozenset(feed)
         self._learn(lambda known: (known.missing | missing, known.feed | versions, known.checked_to))

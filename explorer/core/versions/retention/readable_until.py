@@ -138,17 +138,9 @@ class TakenFiles:
 
 
 def feed_readable_until(
-    history: History,
-    until: Int64s,
-    lost: Mask,
-    recorded: Callable[[CommitRecord], tuple[int, bool]],
+    history: History, until: Int64s, lost: Mask, recorded: Callable[[CommitRecord], tuple[int, bool]]
 ) -> ReadableUntil:
-    """Return the versions with the change feed enabled, and until when the files of their changes were needed.
-
-    Args:
-        lost: A mask of instances that lack one of their files.
-        recorded: The same, time and loss, of a version with change files.
-    """
+    """Return the versions with the change feed enabled, and until when the files of their changes were needed."""
     life, first = history.lifetimes, history.first_readable
     times, lost_by_version = np.full(life.last - first + 1, FOREVER), np.zeros(life.last - first + 1, bool)
     for versions, ends, losses in _sources(life, until, lost):

@@ -18,11 +18,7 @@ import pyarrow as pa
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.arrow.arrays import int64s, strings
 from explorer.core.protocol.counted import counted
-from explorer.core.protocol.table_properties.registry import (
-    EXPIRED_LOG_CLEANUP,
-    FILE_RETENTION,
-    LOG_RETENTION,
-)
+from explorer.core.protocol.table_properties.registry import EXPIRED_LOG_CLEANUP, FILE_RETENTION, LOG_RETENTION
 from explorer.core.protocol.times import in_calendar, milliseconds
 from explorer.core.versions.history import History
 from explorer.core.versions.retention.expiry import FOREVER, UNTIMED

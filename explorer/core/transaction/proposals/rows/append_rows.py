@@ -163,11 +163,7 @@ def with_first_rows(creation: Proposal, rows: Proposal) -> Proposal:
 
 
 def with_columns(rows: Proposal, columns: Proposal) -> Proposal:
-    """Return a proposal that writes rows and adds columns.
-
-    Args:
-        rows: The rows, proposed for the version as it is with the columns.
-    """
+    """Return a proposal that writes rows and adds columns."""
     writing = rows.writing
     if writing is not None:
         complete = writing.complete

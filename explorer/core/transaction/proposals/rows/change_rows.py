@@ -49,7 +49,6 @@ def change_rows(
     Args:
         written: The files of the new rows and of the changes; where files are rewritten, of the rows that stay too.
         masked: Old rows are masked; otherwise their files are rewritten.
-        guards: The table's rules, judged over the new rows.
     """
     emptied = [file for file in touched if file.is_emptied]
     partial = [file for file in touched if not file.is_emptied]

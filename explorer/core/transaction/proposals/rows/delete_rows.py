@@ -152,11 +152,7 @@ def hide_rows(files: Sequence[Touched], circumstances: Circumstances) -> tuple[t
 
 
 def _metrics(
-    touched: Sequence[Touched],
-    emptied: Sequence[Touched],
-    masked: Sequence[Touched],
-    written: Written,
-    deleted: int,
+    touched: Sequence[Touched], emptied: Sequence[Touched], masked: Sequence[Touched], written: Written, deleted: int
 ) -> dict[str, str]:
     rewritten = [file for file in touched if file not in emptied and file not in masked]
     had_vector = [file for file in touched if file.add.deletion_vector is not None]

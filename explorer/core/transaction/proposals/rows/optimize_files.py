@@ -99,9 +99,6 @@ def compaction(
 ) -> Compaction:
     """Choose the files to rewrite.
 
-    Args:
-        unknown: Fields of the live files that this program does not know.
-
     Raises:
         InvalidIntent: A column to order by cannot be used, or the condition is not over partition columns.
     """

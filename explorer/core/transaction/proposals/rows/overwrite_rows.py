@@ -92,7 +92,6 @@ def overwrite_rows(
     Args:
         written: The files of the new rows, and of the rows that stay where files are rewritten.
         masked: Rows that go are masked; otherwise their files are rewritten.
-        guards: The table's rules, judged over the new rows.
     """
     hidden, staged = hide_rows(replaced.partial, circumstances) if masked else ((), ())
     fresh, mark, faults = number_rows(written.adds, snapshot.row_tracking, snapshot.version + 1)

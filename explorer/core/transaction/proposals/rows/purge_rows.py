@@ -31,7 +31,6 @@ def files_to_purge(
 
     Args:
         masking: Files with a deletion vector, only if they are among these paths; None for all of them.
-        dropped: Files that hold a column that the table has dropped.
     """
     files = snapshot.logical_files
     pairs = zip(files.column("path").to_pylist(), files.column("dv_unique_id").to_pylist(), strict=True)
