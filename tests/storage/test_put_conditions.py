@@ -19,7 +19,7 @@ import explorer
 from explorer.core.errors import StorageError
 from explorer.core.log.log_path import LOG_FOLDER, commit_name, compaction_name
 from explorer.core.log.log_segment import list_log
-from explorer.core.log.version_checksum import VersionChecksum
+from explorer.core.log.table_state import VersionChecksum
 from explorer.core.log.writing.checkpoint import write_checkpoint
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout
 from explorer.core.log.writing.checksum import write_checksum

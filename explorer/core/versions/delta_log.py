@@ -41,8 +41,7 @@ from explorer.core.versions.open_log.histories import ReadOptions
 from explorer.core.versions.open_log.reader import LogReader
 from explorer.core.versions.provenance import Provenance
 from explorer.core.versions.retention.horizon import Horizon, horizon
-from explorer.core.versions.retention.known_missing import KnownMissing
-from explorer.core.versions.retention.missing_files import absent, data_locations
+from explorer.core.versions.retention.missing_files import KnownMissing, absent, data_locations
 from explorer.core.versions.retention.readable_until import FolderScan
 from explorer.core.versions.retention.version_retention import version_retention
 from explorer.core.versions.retention.version_states import VersionRisks

@@ -16,7 +16,7 @@ from explorer.core.log.last_checkpoint import LastCheckpoint, hinted_version
 from explorer.core.log.listed_log import NamedVersion, list_staged, named_by_hint, newest_named
 from explorer.core.log.log_path import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath
 from explorer.core.log.log_segment import CompleteCheckpoint, LogListing
-from explorer.core.log.verify.compactions import compare_compaction
+from explorer.core.log.verify.checksums import compare_compaction
 from explorer.core.log.verify.problem import LogProblem
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles

@@ -18,8 +18,17 @@ import numpy.typing as npt
 from explorer.core.log.commit import Commit
 from explorer.core.log.log_path import checksum_name
 from explorer.core.log.replay import Reconciliation
-from explorer.core.log.table_state import RecordedFile, TableState, same_metadata, same_protocol
-from explorer.core.log.version_checksum import MASK_BINS, MaskHistogram, SizeHistogram, VersionChecksum, decode_checksum
+from explorer.core.log.table_state import (
+    MASK_BINS,
+    MaskHistogram,
+    RecordedFile,
+    SizeHistogram,
+    TableState,
+    VersionChecksum,
+    decode_checksum,
+    same_metadata,
+    same_protocol,
+)
 from explorer.core.protocol.actions import CommitInfo, DeletionVectorId, Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import exact_sum, numbers, strings, validity
 from explorer.core.protocol.file_paths import canonical_key

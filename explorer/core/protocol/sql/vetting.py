@@ -22,8 +22,7 @@ from explorer.core.protocol.sql.functions import (
     why_refused,
 )
 from explorer.core.protocol.sql.growth import TooLarge, check_growth
-from explorer.core.protocol.sql.normalized import NormalizedExpression, normalize_expression
-from explorer.core.protocol.sql.tokens import Token, tokens_of
+from explorer.core.protocol.sql.tokens import NormalizedExpression, Token, normalize_expression, tokens_of
 
 __all__ = ["called_functions", "check_clock", "check_text", "normalized_expression", "quoted_text"]
 

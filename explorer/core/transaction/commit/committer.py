@@ -18,8 +18,7 @@ import msgspec
 from explorer.core.errors import ExplorerError, StorageError, VersionNotFound
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import LogPath, checksum_name, commit_name
-from explorer.core.log.table_state import TableState
-from explorer.core.log.version_checksum import decode_checksum
+from explorer.core.log.table_state import TableState, decode_checksum
 from explorer.core.protocol.actions import Add, AddCDCFile
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.file_paths import decode_path

@@ -14,8 +14,7 @@ from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import checksum_name, commit_name
 from explorer.core.log.log_segment import CompleteCheckpoint, list_log
 from explorer.core.log.replay import advance_state, checkpoint_reader, read_commits, replay_files
-from explorer.core.log.table_state import TableState
-from explorer.core.log.version_checksum import VersionChecksum
+from explorer.core.log.table_state import TableState, VersionChecksum
 from explorer.core.log.writing.checkpoint import WrittenCheckpoint, write_checkpoint
 from explorer.core.log.writing.checkpoint_layout import checkpoint_due
 from explorer.core.log.writing.checksum import next_checksum, version_checksum, write_checksum

@@ -16,7 +16,7 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.protocol.protocol_evolution import with_features
 from explorer.core.protocol.schema.char_types import is_char_type
-from explorer.core.protocol.schema.column_ids import HIGHEST_ID, highest_id, map_field
+from explorer.core.protocol.schema.column_mapping import HIGHEST_ID, highest_id, map_field
 from explorer.core.protocol.schema.data_types import (
     ArrayType,
     DataType,

@@ -18,7 +18,7 @@ from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
 from explorer.core.protocol.clustering import clustering_columns
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.protocol_evolution import with_features
-from explorer.core.protocol.schema.column_ids import highest_id, map_columns, unmap_columns
+from explorer.core.protocol.schema.column_mapping import highest_id, map_columns, unmap_columns
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE, HAS_DROPPED_OR_RENAMED, MAX_COLUMN_ID

@@ -13,7 +13,7 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import LEGAL_VERSIONS, with_features, with_versions
-from explorer.core.protocol.schema.column_ids import map_columns
+from explorer.core.protocol.schema.column_mapping import map_columns
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, format_column, parse_column
 from explorer.core.protocol.schema.edit import choices, first_names
 from explorer.core.protocol.schema.field_metadata import CURRENT_DEFAULT, GENERATION_EXPRESSION

@@ -186,7 +186,7 @@ def _changed(
 
 
 def _remaining_guard(schema: StructType, snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
-    """Return every struct, and the table besides its partition columns, must keep a column that holds values.
+    """Check that every struct, and the table besides its partition columns, keeps a column that holds values.
 
     A column of type void holds none (META-007, SCHEMA-015).
     """

@@ -23,13 +23,15 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 from explorer.core.versions.retention.expiry import FOREVER, LastNeeded, data_risk
-from explorer.core.versions.retention.freed_files import Freed, freed_by_log, freed_by_scan
 from explorer.core.versions.retention.missing_files import MissingFiles
 from explorer.core.versions.retention.readable_until import (
     FolderScan,
+    Freed,
     ReadableUntil,
     TakenFiles,
     feed_readable_until,
+    freed_by_log,
+    freed_by_scan,
     recorded_by_log,
     recorded_by_scan,
 )

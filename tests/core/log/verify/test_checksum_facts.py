@@ -15,9 +15,8 @@ from explorer.core.log.log_path import (
 )
 from explorer.core.log.log_segment import list_log
 from explorer.core.log.replay import checkpoint_reader, read_commits, replay_files, replay_state
-from explorer.core.log.table_state import TableState
+from explorer.core.log.table_state import MaskHistogram, SizeHistogram, TableState, VersionChecksum
 from explorer.core.log.verify.integrity import LogProblem, verify
-from explorer.core.log.version_checksum import MaskHistogram, SizeHistogram, VersionChecksum
 from explorer.core.log.writing.checksum import SIZE_BINS, next_checksum, version_checksum
 from explorer.core.protocol.actions import DomainMetadata, Protocol, TransactionAction
 from explorer.core.protocol.log_store import LogStore

@@ -15,8 +15,7 @@ from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import commit_name
 from explorer.core.log.log_segment import list_log
 from explorer.core.log.replay import checkpoint_reader, read_commits, replay_files, replay_state
-from explorer.core.log.table_state import TableState
-from explorer.core.log.version_checksum import VersionChecksum, decode_checksum
+from explorer.core.log.table_state import TableState, VersionChecksum, decode_checksum
 from explorer.core.log.writing.checksum import SIZE_BINS, next_checksum, version_checksum, write_checksum
 from explorer.core.protocol.actions import Action, Add, CommitInfo, DomainMetadata, TransactionAction
 from explorer.core.protocol.log_store import LogStore

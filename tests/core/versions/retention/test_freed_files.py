@@ -14,13 +14,15 @@ from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.deletion_vectors import z85_encode
 from explorer.core.versions.provenance import CommitRecord
 from explorer.core.versions.retention.expiry import FOREVER
-from explorer.core.versions.retention.freed_files import Freed, freed_by_log, freed_by_scan
 from explorer.core.versions.retention.readable_until import (
     FILE_STATES,
     FolderScan,
+    Freed,
     ReadableUntil,
     TakenFiles,
     feed_readable_until,
+    freed_by_log,
+    freed_by_scan,
     recorded_by_log,
     recorded_by_scan,
     written,

@@ -12,7 +12,7 @@ import pytest
 
 import explorer
 from explorer.core.protocol.actions import AddCDCFile, Protocol
-from explorer.core.versions.retention.known_missing import KnownMissing
+from explorer.core.versions.retention.missing_files import KnownMissing
 from explorer.storage import open_store
 from tests.support.comparison.audited_tables import DAY, NOW, ago, loaded, written
 from tests.support.logs import small_logs
