@@ -20,14 +20,13 @@ from explorer.core.protocol.clustering import clustering_columns
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.protocol.schema.edit import first_names
+from explorer.core.protocol.schema.nested_types import Path
 from explorer.core.protocol.table_properties.registry import STATS_COLUMNS
 from explorer.core.transaction.intents.property_settings import statistics_columns_of
 from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["LoggedOperation", "traces_guard", "values_guard"]
-
-Path = tuple[str, ...]
 
 _MOST_NAMED: Final = 20
 _LONGEST: Final = 200

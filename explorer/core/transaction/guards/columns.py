@@ -19,7 +19,7 @@ from explorer.core.protocol.clustering import clustering_columns
 from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.schema.data_types import StructType, format_column
 from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, GENERATION_EXPRESSION, INVARIANTS
-from explorer.core.protocol.schema.nested_types import walk
+from explorer.core.protocol.schema.nested_types import Path, walk
 from explorer.core.protocol.sql.stored_expressions import mentions
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, COLUMN_MAPPING_MODE
 from explorer.core.protocol.table_properties.values import constraints
@@ -44,8 +44,6 @@ FEED_COLUMNS: Final = frozenset(["_change_type", "_commit_version", "_commit_tim
 MAP_FIRST: Final = "Switch column mapping to name first, or choose another name."
 """The remedy for names that files without column mapping cannot have."""
 _INVALID: Final = frozenset(" ,;{}()\n\t=")
-
-Path = tuple[str, ...]
 
 
 def check_free(name: str, taken: Iterable[str], field: str) -> None:

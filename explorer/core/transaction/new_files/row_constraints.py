@@ -28,7 +28,7 @@ from explorer.core.protocol.schema.field_metadata import (
     GENERATION_EXPRESSION,
     INVARIANTS,
 )
-from explorer.core.protocol.schema.nested_types import walk_structs
+from explorer.core.protocol.schema.nested_types import Path, walk_structs
 from explorer.core.protocol.sql.rule_readings import Subject, doubt, in_backticks
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.values import constraints
@@ -113,9 +113,6 @@ def default_guards(snapshot: Snapshot, given: Collection[str], rows: int) -> Ite
         if rows and name not in given and stored.doubt:
             evidence = {"rule": stored.text, "rows": rows, "detail": stored.doubt}
             yield GuardResult(f"new-rows:default:{stored.column}", "unknown", evidence, stored.remedy)
-
-
-Path = tuple[str, ...]
 
 
 class RowRule(msgspec.Struct, frozen=True):

@@ -34,7 +34,7 @@ from explorer.core.protocol.schema.edit import (
     position_text,
     with_schema,
 )
-from explorer.core.protocol.schema.nested_types import walk
+from explorer.core.protocol.schema.nested_types import Path, walk
 from explorer.core.protocol.table_features import active_features, missing_features
 from explorer.core.protocol.table_properties.registry import HAS_DROPPED_OR_RENAMED, MAX_COLUMN_ID
 from explorer.core.transaction.guards.columns import char_guard, check_free, check_unique, names_guard
@@ -46,8 +46,6 @@ from explorer.core.transaction.proposals.entry import column_document, parameter
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["PROPOSALS", "add_columns", "needs_values"]
-
-Path = tuple[str, ...]
 
 
 class _Addition(msgspec.Struct, frozen=True):

@@ -34,7 +34,7 @@ from explorer.core.protocol.sql.stored_expressions import (
 )
 from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX, constraint_name
 from explorer.core.transaction.intents.records import AddConstraint, DropConstraint, DropNotNull, SetNotNull
-from explorer.core.transaction.new_files.row_constraints import StoredExpression, check_expression
+from explorer.core.transaction.new_files.row_constraints import StoredExpression, check_expression, quoted_column
 from explorer.core.transaction.proposal import GuardResult, Proposal, RowCheck
 from explorer.core.transaction.proposals.entry import change_parameters, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
@@ -191,7 +191,7 @@ def set_not_null(intent: SetNotNull, snapshot: Snapshot) -> Proposal:
     check = RowCheck(
         guard=_GUARD,
         name=f"{column.name} is not null",
-        expression=f"{_quoted(column.path)} IS NOT NULL",
+        expression=f"{quoted_column(column.path)} IS NOT NULL",
         remedy=f"Give the rows without {column.name} a value, or delete them, and plan again.",
     )
     nothing = GuardResult(_GUARD, "pass", {"files": 0, "detail": "The table has no rows."})
@@ -234,11 +234,6 @@ def _check_in_structs(snapshot: Snapshot, column: Column) -> None:
                 "constraint: forall(column, x -> x IS NOT NULL).",
                 field="column",
             )
-
-
-def _quoted(path: tuple[str, ...]) -> str:
-    """Return a column in SQL, every part quoted: names may be words of SQL."""
-    return ".".join(f"`{part.replace('`', '``')}`" for part in path)
 
 
 PROPOSALS: Final = (

@@ -19,6 +19,7 @@ from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.data_types import VOID, StructField, StructType, format_column
 from explorer.core.protocol.schema.edit import children, edit_fields, replace_field, struct_field
 from explorer.core.protocol.schema.field_metadata import IDENTITY_PREFIX
+from explorer.core.protocol.schema.nested_types import Path
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.registry import HAS_DROPPED_OR_RENAMED, STATS_COLUMNS
 from explorer.core.transaction.guards.column_traces import LoggedOperation, traces_guard, values_guard
@@ -40,9 +41,6 @@ from explorer.core.transaction.proposals.entry import attribute_name, parameter_
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["PROPOSALS", "column_traces_guard", "drop_columns", "rename_column"]
-
-
-Path = tuple[str, ...]
 
 
 def rename_column(intent: RenameColumn, snapshot: Snapshot) -> Proposal:
