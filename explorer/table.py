@@ -399,7 +399,7 @@ class Table(DeltaLog):
         from explorer.core.compatibility.client_facts import client_facts
         from explorer.core.compatibility.matrix import matrix
         from explorer.core.compatibility.my_clients import with_writers
-        from explorer.core.compatibility.writers_seen import writers_seen
+        from explorer.core.compatibility.releases import writers_seen
         from explorer.system import my_clients
 
         facts, found = client_facts(), self.requirements(version)

@@ -80,7 +80,7 @@ def _check_configured(location: str, storage_options: Mapping[str, Any], home: s
         return
     raise NotAllowed(
         f"The log of {home} names files at {location.rpartition('/')[0]}, another storage than the table's, and no "
-        f"credentials for it are set, so nothing was asked there. If the table was copied, copy its files too and "
+        f"credentials for it are set, so nothing was requested there. If the table was copied, copy its files too and "
         f"read the original meanwhile; if the files are meant to be there, set the {prefix}... variables or give "
         "storage options.",
         location=location,

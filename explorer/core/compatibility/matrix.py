@@ -17,7 +17,7 @@ from explorer.core.compatibility.access import Access, AccessLoss, ClientVerdict
 from explorer.core.compatibility.client_facts import ClientFacts
 from explorer.core.compatibility.demands import UNKNOWN_STORAGE
 from explorer.core.compatibility.my_clients import MyClient
-from explorer.core.compatibility.writers_seen import OWN_ENGINE
+from explorer.core.compatibility.releases import OWN_ENGINE
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.table_features import why_not_readable, why_not_writable

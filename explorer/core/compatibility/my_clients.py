@@ -20,8 +20,7 @@ from typing import Final, Literal, get_args
 import msgspec
 
 from explorer.core.compatibility.client_facts import ClientFacts, Operation
-from explorer.core.compatibility.releases import client_named, known_release
-from explorer.core.compatibility.writers_seen import WriterSeen
+from explorer.core.compatibility.releases import WriterSeen, client_named, known_release
 from explorer.core.errors import RequestError
 from explorer.core.protocol.limits import check_dotted_names
 

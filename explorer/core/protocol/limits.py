@@ -148,21 +148,21 @@ def decoded_bytes(stored: int) -> int:
     return max(MAX_DECODED_BYTES, min(stored * DECODED_RATIO, MOST_DECODED_BYTES))
 
 
-def too_many_decoded(what: str, path: str, version: int | None, found: int, allowed: int) -> LimitExceeded:
+def too_many_decoded(what: str, path: str, version: int | None, size: int, allowed: int) -> LimitExceeded:
     """Return the error for files that would take too much memory.
 
     Args:
         version: Their version, if they have one.
-        found: The bytes that they would take, or more.
+        size: The bytes that they would take, or more.
         allowed: The bytes that they may take.
     """
     return LimitExceeded(
-        f"{what} would take more than {found:,} bytes of memory once {path} is decoded; {allowed:,} are allowed for "
+        f"{what} would take more than {size:,} bytes of memory once {path} is decoded; {allowed:,} are allowed for "
         "its size as stored. It was probably made to exhaust the memory of its readers: check which program "
         f"wrote it. If it is genuine and you have enough memory, set {DECODED_VARIABLE} to more bytes.",
         version=version,
         path=path,
-        found=found,
+        found=size,
         allowed=allowed,
     )
 
@@ -185,14 +185,14 @@ def footer_bytes() -> int:
     return max(MAX_DECODED_FOOTER_BYTES, MAX_DECODED_BYTES)
 
 
-def too_large_footer(path: str, found: int, allowed: int) -> LimitExceeded:
+def too_large_footer(path: str, size: int, allowed: int) -> LimitExceeded:
     """Return the error for a footer that would take too much memory."""
     return LimitExceeded(
-        f"The footer of {path} would take at least {found:,} bytes of memory; {allowed:,} are allowed. It was probably "
+        f"The footer of {path} would take at least {size:,} bytes of memory; {allowed:,} are allowed. It was probably "
         "made to exhaust the memory of its readers: check which program wrote it. If it is genuine and you have enough "
-        f"memory, set {DECODED_VARIABLE} to at least {found:,}.",
+        f"memory, set {DECODED_VARIABLE} to at least {size:,}.",
         path=path,
-        found=found,
+        found=size,
         allowed=allowed,
     )
 

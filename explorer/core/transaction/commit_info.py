@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from explorer.core.compatibility.writers_seen import OWN_ENGINE
+from explorer.core.compatibility.releases import OWN_ENGINE
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import CommitInfo, encode_line
 from explorer.core.protocol.json_values import JsonObject, decode_json

@@ -1,9 +1,9 @@
 """Plans: an intent and a table -> a commit that can be checked before it is made. Nothing is written here.
 
 Protocol sections: Requirements for Writers, Protocol Evolution, Checkpoint Protection. Invariants: existing tables and
-new ones are planned alike; a plan that is made again keeps its identifier, so that its commit is recognized even if the
-answer was lost; versions never fall and features stay unless they are dropped by name, so the undo of a commit names a
-raised protocol whatever raised it.
+new ones are planned the same way; a plan that is made again keeps its identifier, so that its commit is recognized even
+if the answer was lost; versions never fall and features stay unless they are dropped by name, so the undo of a commit
+names a raised protocol whatever raised it.
 """
 
 from __future__ import annotations

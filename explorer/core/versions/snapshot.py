@@ -213,8 +213,8 @@ class Snapshot:
         if self._files.respelled is not None:
             return respelled_files(self.version, self._files)
         masks = "deletionVectors" in active_features(self.protocol)
-        found = contested_files(self.version, self._files) if masks else None
-        return self._empty_partition_values if found is None else found
+        by_vectors = contested_files(self.version, self._files) if masks else None
+        return self._empty_partition_values if by_vectors is None else by_vectors
 
     @property
     def _empty_partition_values(self) -> ContestedFiles | None:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from explorer.core.protocol.actions import AddCDCFile, DomainMetadata, Metadata, TransactionAction
-from explorer.core.transaction.guards.properties import change_guard, properties_guard, retention_guard
+from explorer.core.transaction.guards.judge import change_guard, properties_guard, retention_guard
 from explorer.core.transaction.guards.protocol import needs_guard
 from explorer.core.transaction.proposal import GuardResult, RecordedBatch, Writing, Written
 from tests.support.logs import small_logs

@@ -79,7 +79,7 @@ def test_after_an_own_vacuum_the_changes_that_it_took_are_lost(tmp_path: Path) -
     table = explorer.open_table(tmp_path)
     table.commit(table.plan({"kind": "vacuum"}))
     found = table.horizon()
-    assert found.feed.gone.tolist() == [False, True]
+    assert found.feed.lost.tolist() == [False, True]
     assert found.what_if().files == 0
 
 

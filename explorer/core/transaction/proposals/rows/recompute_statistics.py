@@ -1,8 +1,8 @@
 """Statistics recomputed: files are added again with the statistics of their live rows; no file and no row changes.
 
 Protocol sections: Per-file Statistics, Add File and Remove File. Invariants: an action keeps all else that the file's
-last add said; the number of records is that of the physical rows; statistics of columns that were not requested stay;
-nothing is data change.
+last add recorded; the number of records is that of the physical rows; statistics of columns that were not requested
+stay; nothing is data change.
 """
 
 from __future__ import annotations
